@@ -1,0 +1,71 @@
+// The one error class and the one table from code to HTTP status and exit code (architecture.md).
+import type { ErrorCode } from '../schema/error.ts';
+
+interface ErrorClass {
+  status: number;
+  exit: number;
+  /** A retry of the same request can succeed without anybody changing anything. */
+  transient: boolean;
+}
+
+export const ERROR_TABLE: Record<ErrorCode, ErrorClass> = {
+  bad_request: { status: 400, exit: 2, transient: false },
+  unauthorized: { status: 401, exit: 6, transient: false },
+  forbidden: { status: 403, exit: 6, transient: false },
+  not_found: { status: 404, exit: 4, transient: false },
+  method_not_allowed: { status: 405, exit: 2, transient: false },
+  timeout: { status: 408, exit: 9, transient: true },
+  conflict: { status: 409, exit: 5, transient: false },
+  precondition_failed: { status: 412, exit: 5, transient: false },
+  payload_too_large: { status: 413, exit: 2, transient: false },
+  unsupported_media_type: { status: 415, exit: 2, transient: false },
+  resource_limit: { status: 429, exit: 7, transient: true },
+  provider_error: { status: 500, exit: 1, transient: false },
+  internal: { status: 500, exit: 1, transient: false },
+  not_implemented: { status: 501, exit: 1, transient: false },
+  unavailable: { status: 503, exit: 8, transient: true },
+};
+
+export interface ErrorFacts {
+  /** What the reader can do about it, a sentence. Shown after the message. */
+  remedy?: string;
+  retryAfterMs?: number;
+  /** Public facts, sent as `details`. */
+  details?: Record<string, unknown>;
+  /** The inner failure: logged, never sent. */
+  cause?: unknown;
+  /** Where one code has a second status (507 full disk, 502 preview, 416 range). */
+  status?: number;
+}
+
+/** Every failure that crosses a seam. `message` and `remedy` are public: no host paths, SQL, or backend text. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode;
+  readonly remedy: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly details: Record<string, unknown> | undefined;
+  readonly status: number;
+
+  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = 'ServiceError';
+    this.code = code;
+    this.remedy = facts.remedy;
+    this.retryAfterMs = facts.retryAfterMs;
+    this.details = facts.details;
+    this.status = facts.status ?? ERROR_TABLE[code].status;
+  }
+
+  get exitCode(): number {
+    return ERROR_TABLE[this.code].exit;
+  }
+}
+
+/** `error` itself when it is ours, else an `internal` one that hides its text and keeps it as the cause. */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError('internal', 'The service met an unexpected fault.', {
+    cause: error,
+    remedy: 'Look up the request id in the log.',
+  });
+}

@@ -1,0 +1,40 @@
+// What the pure core needs from outside: time, ids, randomness, a log. `host` and `redact` implement these;
+// everything else is handed them, so that a test owns time.
+
+/** A timer that was set; cancelling twice is harmless. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall clock in ms since 1970 UTC: for stored stamps only. */
+  now(): number;
+  /** Monotonic ms: for durations and deadlines. */
+  monotonic(): number;
+  /** Calls `run` once after `ms` (any size; longer than a timer's range is chained). Does not keep the process alive. */
+  after(ms: number, run: () => void): Timer;
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Ids {
+  /** `sb-` and 12 characters of lower-case base32: 60 random bits. */
+  sandbox(): string;
+  /** `ex-` and 12 characters of lower-case base32. */
+  exec(): string;
+  /** A random UUID, for request ids and instance ids. */
+  uuid(): string;
+}
+
+export interface Random {
+  bytes(count: number): Buffer;
+}
+
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  /** A logger that adds `fields` to every line. */
+  child(fields: object): Logger;
+}

@@ -1,0 +1,51 @@
+// Exec request, result and NDJSON lines (api.md part 3).
+import { type Static, Type } from 'typebox';
+import { Env } from './sandbox.ts';
+
+export const ExecRequest = Type.Object(
+  {
+    command: Type.String({ minLength: 1, maxLength: 1048576, description: 'Command line (shell) or program (argv).' }),
+    mode: Type.Optional(Type.Enum(['shell', 'argv'], { description: 'shell (default): sh -c command; argv: command and args as they are.' })),
+    args: Type.Optional(Type.Array(Type.String(), { maxItems: 4096, description: 'Arguments; in shell mode each is quoted and appended.' })),
+    env: Type.Optional(Env),
+    workdir: Type.Optional(Type.String({ maxLength: 4096, description: 'Absolute path.' })),
+    stdin: Type.Optional(Type.String({ description: 'Text for standard input; without it standard input is empty.' })),
+    timeout: Type.Optional(Type.String({ maxLength: 64, description: 'Deadline, a duration; 0s means the maximum.' })),
+    stream: Type.Optional(Type.Boolean({ description: 'true: answer as NDJSON while it runs.' })),
+    encoding: Type.Optional(Type.Enum(['utf8', 'base64'], { description: 'How output is written in JSON; utf8 replaces invalid bytes.' })),
+  },
+  { $id: 'ExecRequest', additionalProperties: false },
+);
+export type ExecRequest = Static<typeof ExecRequest>;
+
+export const ExecResult = Type.Object(
+  {
+    exec_id: Type.String(),
+    exit_code: Type.Integer(),
+    signal: Type.Optional(Type.String({ description: 'Name of the signal that ended it, for example SIGKILL.' })),
+    stdout: Type.String(),
+    stderr: Type.String(),
+    duration: Type.String(),
+    duration_ms: Type.Integer(),
+    stdout_truncated: Type.Boolean(),
+    stderr_truncated: Type.Boolean(),
+  },
+  { $id: 'ExecResult', additionalProperties: false },
+);
+export type ExecResult = Static<typeof ExecResult>;
+
+export const ExecLine = Type.Object(
+  {
+    stream: Type.Enum(['start', 'stdout', 'stderr', 'keepalive', 'exit', 'error']),
+    data: Type.String({ description: 'Output; empty on all but output lines.' }),
+    exec_id: Type.Optional(Type.String()),
+    exit_code: Type.Optional(Type.Integer()),
+    signal: Type.Optional(Type.String()),
+    timed_out: Type.Optional(Type.Boolean()),
+    duration_ms: Type.Optional(Type.Integer()),
+    code: Type.Optional(Type.String()),
+    message: Type.Optional(Type.String()),
+  },
+  { $id: 'ExecLine', additionalProperties: false },
+);
+export type ExecLine = Static<typeof ExecLine>;

@@ -1,0 +1,75 @@
+// File operations and the file-info record (api.md part 4).
+import { type Static, Type } from 'typebox';
+
+const path = (description = 'Absolute path inside the sandbox.') => Type.String({ minLength: 1, maxLength: 4096, description });
+const mode = Type.String({ pattern: '^[0-7]{3,4}$', description: 'Octal permission string of 3 or 4 digits.' });
+const encoding = Type.Enum(['utf8', 'base64'], { description: 'How content is encoded in JSON.' });
+
+export const FileInfo = Type.Object(
+  {
+    path: Type.String(),
+    name: Type.String(),
+    size: Type.Integer(),
+    mode: Type.String(),
+    is_dir: Type.Boolean(),
+    type: Type.Enum(['file', 'dir', 'symlink', 'other']),
+    mod_time: Type.String({ format: 'date-time' }),
+    symlink_target: Type.Optional(Type.String()),
+  },
+  { $id: 'FileInfo', additionalProperties: false },
+);
+export type FileInfo = Static<typeof FileInfo>;
+
+export const FileContent = Type.Object(
+  { content: Type.String(), mode: Type.Optional(mode), encoding: Type.Optional(encoding) },
+  { $id: 'FileContent', additionalProperties: false },
+);
+export type FileContent = Static<typeof FileContent>;
+
+export const FileWriteRequest = Type.Object(
+  { path: path(), content: Type.String(), mode: Type.Optional(mode), encoding: Type.Optional(encoding) },
+  { $id: 'FileWriteRequest', additionalProperties: false },
+);
+export type FileWriteRequest = Static<typeof FileWriteRequest>;
+
+export const FileWriteQuery = Type.Object({ mode: Type.Optional(mode) }, { additionalProperties: false });
+
+export const FileWritten = Type.Object(
+  {
+    status: Type.Literal('written'),
+    path: Type.String(),
+    size: Type.Integer(),
+    atomic: Type.Boolean({ description: 'false when the target could only be written in place.' }),
+  },
+  { $id: 'FileWritten', additionalProperties: false },
+);
+export type FileWritten = Static<typeof FileWritten>;
+
+export const FilePathQuery = Type.Object({ path: path() }, { additionalProperties: false });
+export const FileRemoveQuery = Type.Object(
+  { path: path(), recursive: Type.Optional(Type.Boolean()) },
+  { additionalProperties: false },
+);
+export const FileListQuery = Type.Object(
+  { path: Type.Optional(path()), depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) },
+  { additionalProperties: false },
+);
+export const FileGlobQuery = Type.Object(
+  { pattern: path('Absolute pattern with *, ?, [], ** and {a,b}.') },
+  { additionalProperties: false },
+);
+export const FileMoveRequest = Type.Object(
+  { old_path: path(), new_path: path() },
+  { $id: 'FileMoveRequest', additionalProperties: false },
+);
+export type FileMoveRequest = Static<typeof FileMoveRequest>;
+export const FileChmodRequest = Type.Object({ path: path(), mode }, { $id: 'FileChmodRequest', additionalProperties: false });
+export type FileChmodRequest = Static<typeof FileChmodRequest>;
+export const FileMkdirRequest = Type.Object(
+  { path: path(), mode: Type.Optional(mode), parents: Type.Optional(Type.Boolean()) },
+  { $id: 'FileMkdirRequest', additionalProperties: false },
+);
+export type FileMkdirRequest = Static<typeof FileMkdirRequest>;
+
+export const FileStatus = <S extends string>(status: S) =>
+  Type.Object({ status: Type.Literal(status) }, { additionalProperties: false });

@@ -1,0 +1,50 @@
+// Provider objects of the API (api.md part 7).
+import { type Static, Type } from 'typebox';
+
+export const PROVIDER_KINDS = ['userspace'] as const;
+export type ProviderKind = (typeof PROVIDER_KINDS)[number];
+
+export const CAPABILITIES = [
+  'exec',
+  'stream',
+  'pty',
+  'detach',
+  'files',
+  'connect',
+  'console',
+  'snapshots',
+  'network_none',
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+const item = {
+  name: Type.String(),
+  kind: Type.String(),
+  default: Type.Boolean(),
+  healthy: Type.Boolean(),
+  latency_ms: Type.Number(),
+  last_checked: Type.Optional(Type.String({ format: 'date-time' })),
+  error: Type.Optional(Type.String()),
+  capabilities: Type.Array(Type.Enum([...CAPABILITIES])),
+};
+
+export const ProviderItem = Type.Object(item, { $id: 'Provider', additionalProperties: false });
+export type ProviderItem = Static<typeof ProviderItem>;
+
+export const Isolation = Type.Record(Type.String(), Type.String(), {
+  $id: 'Isolation',
+  description: 'For filesystem, process, network, memory, disk, user: what separates a sandbox, or none.',
+});
+export type Isolation = Static<typeof Isolation>;
+
+export const ProviderDetail = Type.Object(
+  {
+    ...item,
+    sandbox_count: Type.Integer(),
+    isolation: Isolation,
+    images: Type.Array(Type.String()),
+    config: Type.Record(Type.String(), Type.Unknown(), { description: 'Configuration in force, secrets masked.' }),
+  },
+  { $id: 'ProviderDetail', additionalProperties: false },
+);
+export type ProviderDetail = Static<typeof ProviderDetail>;

@@ -1,0 +1,91 @@
+// The sandbox object, the spawn request and the list query (specification part 2, api.md part 2).
+import { type Static, Type } from 'typebox';
+
+export const SANDBOX_STATES = ['creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error'] as const;
+export type SandboxState = (typeof SANDBOX_STATES)[number];
+
+export const END_REASONS = [
+  'destroyed',
+  'expired',
+  'spawn_failed',
+  'runtime_lost',
+  'worker_lost',
+  'pruned',
+  'reconciled',
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
+export const Metadata = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 1024 }), {
+  maxProperties: 64,
+  description: 'Labels stored with the sandbox: at most 64, keys to 64 characters, values to 1024.',
+});
+
+export const Env = Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 256 }), Type.String({ maxLength: 131000 }), {
+  maxProperties: 256,
+  description: 'Environment variables.',
+});
+
+const duration = (description: string) =>
+  Type.String({ maxLength: 64, description: `${description} A duration such as 90s, 30m or 1h30m.` });
+
+export const SpawnRequest = Type.Object(
+  {
+    image: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' })),
+    provider: Type.Optional(Type.String({ maxLength: 64, description: 'Provider kind; the server default when omitted.' })),
+    memory_mb: Type.Optional(Type.Integer({ minimum: 16, maximum: 1048576, description: 'Memory limit in megabytes.' })),
+    vcpus: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, description: 'Virtual processors.' })),
+    ttl: Type.Optional(duration('Life from now; the sandbox is destroyed when it ends.')),
+    metadata: Type.Optional(Metadata),
+    owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Who is charged; the X-User-ID header wins.' })),
+    env: Type.Optional(Env),
+    network: Type.Optional(Type.Enum(['default', 'none'], { description: 'none cuts the sandbox off.' })),
+  },
+  { $id: 'SpawnRequest', additionalProperties: false },
+);
+export type SpawnRequest = Static<typeof SpawnRequest>;
+
+export const Sandbox = Type.Object(
+  {
+    id: Type.String({ description: 'Opaque id, sb-…' }),
+    state: Type.Enum([...SANDBOX_STATES]),
+    provider: Type.String(),
+    image: Type.String(),
+    memory_mb: Type.Integer(),
+    vcpus: Type.Integer(),
+    created_at: Type.String({ format: 'date-time' }),
+    expires_at: Type.String({ format: 'date-time' }),
+    metadata: Type.Record(Type.String(), Type.String()),
+    worker_id: Type.String({ description: 'local, or the worker that runs it.' }),
+    owner_id: Type.Optional(Type.String()),
+    runtime_id: Type.Optional(Type.String({ description: "The provider's name for it; admin keys only." })),
+    ended_at: Type.Optional(Type.String({ format: 'date-time' })),
+    end_reason: Type.Optional(Type.Enum([...END_REASONS])),
+    warnings: Type.Optional(
+      Type.Array(Type.String(), { description: 'On spawn: every way in which what runs differs from what was asked.' }),
+    ),
+  },
+  { $id: 'Sandbox', additionalProperties: false },
+);
+export type Sandbox = Static<typeof Sandbox>;
+
+export const SandboxListQuery = Type.Object(
+  {
+    state: Type.Optional(Type.Enum([...SANDBOX_STATES])),
+    owner_id: Type.Optional(Type.String({ maxLength: 512 })),
+    provider: Type.Optional(Type.String({ maxLength: 64 })),
+    worker_id: Type.Optional(Type.String({ maxLength: 128 })),
+    include_ended: Type.Optional(Type.Boolean()),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    cursor: Type.Optional(Type.String({ maxLength: 512 })),
+  },
+  { additionalProperties: Type.String({ maxLength: 1024 }), description: 'Also metadata.<key>=<value>.' },
+);
+export type SandboxListQuery = Static<typeof SandboxListQuery>;
+
+export const ExtendRequest = Type.Object({ ttl: duration('New life from now.') }, { $id: 'ExtendRequest', additionalProperties: false });
+export type ExtendRequest = Static<typeof ExtendRequest>;
+
+export const PruneResult = Type.Object({ pruned: Type.Integer() }, { $id: 'PruneResult', additionalProperties: false });
+export type PruneResult = Static<typeof PruneResult>;
+
+export const DestroyResult = Type.Object({ status: Type.Literal('destroyed') }, { $id: 'DestroyResult', additionalProperties: false });
