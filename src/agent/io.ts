@@ -1,0 +1,108 @@
+// SandboxIo: all that can be done inside a running sandbox. `agent/session.ts` implements it over svc-agent;
+// remote backends implement it over HTTP. Types only.
+import type { Duplex, Readable } from 'node:stream';
+import type { FileInfo } from '../schema/file.ts';
+
+export interface ExecSpec {
+  exec_id: string;
+  /** Program and arguments; argv[0] is looked up in PATH inside the sandbox. */
+  argv: string[];
+  /** What `execs` shows. */
+  label: string;
+  env: Record<string, string>;
+  /** Absolute, or undefined for the sandbox's default. */
+  workdir?: string;
+  /** Kept where the process runs: it is killed even when the server is gone. 0 or undefined: none. */
+  timeoutMs?: number;
+  /** true: `stdin` is a pipe that the caller writes and ends; false: standard input is empty. */
+  stdin?: boolean;
+  detach?: boolean;
+  pty?: { rows: number; cols: number };
+}
+
+export interface ExecExit {
+  /** 128+n for signal n; 127 no such program; 126 not executable. -1: still running (detached). */
+  exit_code: number;
+  /** Name such as SIGKILL. */
+  signal?: string;
+  timed_out: boolean;
+  duration_ms: number;
+}
+
+export interface OutputChunk {
+  channel: 'stdout' | 'stderr';
+  data: Buffer;
+}
+
+export interface Exec {
+  exec_id: string;
+  /** Resolves when the program is started; rejects as `exit` would when it cannot be. */
+  started: Promise<void>;
+  /** Writes wait for the program to take the bytes; ends with end(). A program that closed its input drops the rest. */
+  stdin: { write(data: Buffer): Promise<void>; end(): void };
+  /** One consumer. Not reading stops the process, never the service. Ends before `exit` settles. */
+  output: AsyncIterable<OutputChunk>;
+  /** Rejects with `unavailable` when the sandbox or the session was lost. Never left unhandled by the implementation. */
+  exit: Promise<ExecExit>;
+  /** Kills the whole process group: TERM, KILL after 2 s, then every descendant. Idempotent. */
+  kill(): void;
+  resize(rows: number, cols: number): Promise<void>;
+}
+
+export interface ExecRecord {
+  exec_id: string;
+  label: string;
+  state: 'running' | 'exited';
+  detached: boolean;
+  exit_code: number;
+  signal?: string;
+  started_at: string;
+  ended_at?: string;
+}
+
+export interface FileRead {
+  info: FileInfo;
+  /** Bytes of the range. Destroying it ends the work inside. */
+  content: Readable;
+}
+
+/** Paths are absolute and already normalised. Failures: not_found, forbidden, conflict, bad_request, resource_limit (507 full). */
+export interface SandboxFiles {
+  stat(path: string, signal?: AbortSignal): Promise<FileInfo>;
+  /** Content from `offset`, `length` bytes or to the end. A folder is bad_request. */
+  read(path: string, range: { offset: number; length?: number }, signal?: AbortSignal): Promise<FileRead>;
+  /** Parents are made. Nothing under the final name changes when `body` fails. */
+  write(
+    path: string,
+    body: Readable | Buffer,
+    options: { mode?: number },
+    signal?: AbortSignal,
+  ): Promise<{ size: number; atomic: boolean }>;
+  list(path: string, depth: number, signal?: AbortSignal): Promise<FileInfo[]>;
+  glob(pattern: string, limit: number, signal?: AbortSignal): Promise<string[]>;
+  mkdir(path: string, options: { mode?: number; parents: boolean }, signal?: AbortSignal): Promise<void>;
+  move(from: string, to: string, signal?: AbortSignal): Promise<void>;
+  chmod(path: string, mode: number, signal?: AbortSignal): Promise<void>;
+  remove(path: string, recursive: boolean, signal?: AbortSignal): Promise<void>;
+}
+
+export interface SandboxIo {
+  /** Aborting `signal` kills the exec; `exit` then rejects with the signal's reason. */
+  exec(spec: ExecSpec, signal?: AbortSignal): Exec;
+  execs: {
+    list(signal?: AbortSignal): Promise<ExecRecord[]>;
+    /** Replays the kept tail, then follows when asked. `truncated`: older output was dropped. */
+    attach(exec_id: string, follow: boolean, signal?: AbortSignal): Promise<Exec & { truncated: boolean }>;
+    /** `signal` is a name such as SIGTERM. */
+    signal(exec_id: string, signal: string): Promise<void>;
+  };
+  files: SandboxFiles;
+  /** A TCP connection to the sandbox's own loopback. `unavailable` when nothing listens. */
+  connect(port: number, signal?: AbortSignal): Promise<Duplex>;
+  console(options: { lines: number; follow: boolean }, signal?: AbortSignal): AsyncIterable<string>;
+  ping(signal?: AbortSignal): Promise<void>;
+  /** Ends the session; calls in flight fail with `unavailable`. Safe twice. Detached execs live on. */
+  close(): void;
+  /** Resolves once, when the session is over for whatever reason. */
+  closed: Promise<void>;
+}

@@ -1,0 +1,89 @@
+// What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
+import type { Readable } from 'node:stream';
+import type { ExecLine, ExecRequest, ExecResult } from '../schema/exec.ts';
+import type { FileInfo, FileWritten } from '../schema/file.ts';
+import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
+import type { Health, Live, Ready } from '../schema/system.ts';
+
+/** Who asks. `owner` is the validated X-User-ID. */
+export interface Caller {
+  role: 'admin' | 'api' | 'anonymous';
+  owner?: string;
+  /** A hash that stands for the credential: the scope of idempotency keys without an owner. */
+  credential: string;
+  request_id: string;
+}
+
+export interface Sandboxes {
+  /** The whole of a spawn (api.md part 2). `signal` aborts when the client has gone; a spawn already `creating` is finished. */
+  spawn(request: SpawnRequest, caller: Caller, options: { idempotencyKey?: string }, signal: AbortSignal): Promise<Sandbox>;
+  get(id: string, caller: Caller): Promise<Sandbox>;
+  list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
+  /** Resolves when it is gone, was gone, or was never there; throws while it cannot be confirmed gone. */
+  destroy(id: string, caller: Caller): Promise<void>;
+  extend(id: string, ttl: string, caller: Caller): Promise<Sandbox>;
+  /** Ends expired ones now (the caller's own under owner enforcement); how many. */
+  prune(caller: Caller): Promise<number>;
+}
+
+export interface Execs {
+  run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecResult>;
+  /** Rejects for everything that goes wrong before the first byte; then lines to the `exit` or `error` line. */
+  stream(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<AsyncIterable<ExecLine>>;
+}
+
+export interface Files {
+  /** The half-open byte range wanted, as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */
+  read(id: string, path: string, range: ByteRange | undefined, caller: Caller, signal: AbortSignal): Promise<FileContentRead>;
+  write(
+    id: string,
+    path: string,
+    body: Readable | Buffer,
+    options: { mode?: string },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<FileWritten>;
+  stat(id: string, path: string, caller: Caller, signal: AbortSignal): Promise<FileInfo>;
+  list(id: string, path: string, depth: number, caller: Caller, signal: AbortSignal): Promise<FileInfo[]>;
+  glob(id: string, pattern: string, caller: Caller, signal: AbortSignal): Promise<string[]>;
+  move(id: string, from: string, to: string, caller: Caller, signal: AbortSignal): Promise<void>;
+  chmod(id: string, path: string, mode: string, caller: Caller, signal: AbortSignal): Promise<void>;
+  mkdir(id: string, path: string, options: { mode?: string; parents: boolean }, caller: Caller, signal: AbortSignal): Promise<void>;
+  remove(id: string, path: string, recursive: boolean, caller: Caller, signal: AbortSignal): Promise<void>;
+}
+
+export type ByteRange = { first: number; last?: number } | { suffix: number };
+
+export interface FileContentRead {
+  info: FileInfo;
+  content: Readable;
+  /** Where `content` lies in the whole; undefined when it is the whole. */
+  range?: { first: number; last: number };
+  /** Bytes in `content`. */
+  length: number;
+}
+
+export interface ProviderViews {
+  list(): Promise<ProviderItem[]>;
+  get(name: string): Promise<ProviderDetail>;
+}
+
+export interface HealthViews {
+  /** `full` false (no key): status words only. */
+  live(full: boolean): Live;
+  ready(full: boolean): Promise<Ready>;
+  health(full: boolean): Promise<Health>;
+}
+
+export interface ControlPlane {
+  sandboxes: Sandboxes;
+  exec: Execs;
+  files: Files;
+  providers: ProviderViews;
+  health: HealthViews;
+  /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
+  start(): Promise<void>;
+  /** Ends background work and open sessions; sandboxes live on. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+// THE HOST SEAM: what this machine can do. `real-host.ts` does it; tests hand in their own.
+import type { Stats } from 'node:fs';
+
+export interface RunResult {
+  /** null when killed. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  timeoutMs: number;
+  input?: string | Buffer;
+  /** The whole environment of the child; nothing is inherited. */
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Output beyond this many bytes is dropped; 1 MiB unless given. */
+  maxBytes?: number;
+  signal?: AbortSignal;
+}
+
+export interface Host {
+  /** uid of this process; 0 is root. */
+  readonly uid: number;
+  readonly gid: number;
+  readonly cpus: number;
+  readonly memoryMb: number;
+  /** Identifies this boot (`/proc/sys/kernel/random/boot_id`). */
+  readonly bootId: string;
+  /** The file's facts or undefined when it is not there. */
+  stat(path: string): Promise<Stats | undefined>;
+  /** First executable `name` in PATH, or undefined. */
+  which(name: string): Promise<string | undefined>;
+  /** Runs to the end; never rejects for a failing command, rejects when it cannot start or on the deadline. */
+  run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult>;
+}

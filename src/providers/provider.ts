@@ -1,0 +1,72 @@
+// THE PROVIDER SEAM: starts, finds and ends runtimes. Knows nothing of HTTP, quotas, owners or the database.
+// Always used through guard.ts, the only translator of errors and keeper of deadlines.
+import type { SandboxIo } from '../agent/io.ts';
+import type { Capability, Isolation, ProviderKind } from '../schema/provider.ts';
+
+/** What a sandbox is to a provider. Without `runtime_id` it is found by its label (the reply to create was lost). */
+export interface RuntimeRef {
+  runtime_id?: string | undefined;
+  id: string;
+  epoch: number;
+}
+
+export interface RuntimeSpec {
+  id: string;
+  epoch: number;
+  /** The image asked for, or undefined for the provider's own default. */
+  image: string | undefined;
+  memory_mb: number;
+  vcpus: number;
+  network: 'default' | 'none';
+  /** Stored in the runtime's label, ISO 8601. */
+  expires_at: string;
+}
+
+export interface Created {
+  runtime_id: string;
+  /** What really runs. */
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  /** Every difference between what was asked and what runs, one sentence each. */
+  warnings: string[];
+}
+
+export type RuntimeState = 'running' | 'stopped' | 'gone';
+
+export interface RuntimeListing {
+  runtime_id: string;
+  id: string;
+  epoch: number;
+  state: 'running' | 'stopped';
+  /** ISO 8601, of the runtime itself: reconcile spares young ones. */
+  created_at: string;
+}
+
+export interface ProbeReport {
+  healthy: boolean;
+  /** Why not, or what is worth knowing; a sentence with the remedy. */
+  message?: string;
+  findings: { name: string; ok: boolean; message: string }[];
+}
+
+export interface Provider {
+  readonly kind: ProviderKind;
+  readonly capabilities: readonly Capability[];
+  /** What really separates a sandbox here, and which image names a spawn may give. */
+  describe(): { isolation: Isolation; images: string[] };
+  /** Reports, never throws; settles when `signal` aborts. */
+  probe(signal: AbortSignal): Promise<ProbeReport>;
+  /** Labelled before it can fail half-way; a failed or aborted create leaves nothing unlabelled. Settles within 1 s of the abort. */
+  create(spec: RuntimeSpec, signal: AbortSignal): Promise<Created>;
+  /** `gone` is an answer, not an error. */
+  inspect(ref: RuntimeRef, signal: AbortSignal): Promise<RuntimeState>;
+  /** Idempotent; gone is success. Resolves only when the runtime is confirmed gone. */
+  destroy(ref: RuntimeRef, signal: AbortSignal): Promise<void>;
+  /** Opens what works inside the sandbox. `unavailable` when the runtime is not running or does not answer. */
+  attach(ref: RuntimeRef, signal: AbortSignal): Promise<SandboxIo>;
+  /** All runtimes that carry our instance label, dead ones as `stopped`. */
+  list(signal: AbortSignal): Promise<RuntimeListing[]>;
+  /** Runtimes live on. Safe to call twice. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,107 @@
+// THE configuration: every key, its default, its meaning. Types, validation, SVC_ names, secret paths, svc.yaml,
+// `svc config schema` and svc.yaml(5) are derived from this file; a key exists nowhere else.
+// Own keywords: `duration: true` (text like 30m), `secret: true` (masked everywhere, has a `_file` twin).
+// A default that depends on the host (root or not, terminal or not) is absent here and set by config/host-defaults.ts;
+// its words are in `defaultText`.
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
+
+interface KeyNotes {
+  description: string;
+  defaultText?: string;
+}
+
+const section = <P extends TProperties>(description: string, properties: P): TObject<P> =>
+  Type.Object(properties, { additionalProperties: false, description });
+const text = (fallback: string, description: string, more: object = {}) =>
+  Type.String({ default: fallback, description, ...more });
+const hostText = (notes: Required<KeyNotes>) => Type.String({ minLength: 1, ...notes });
+const flag = (fallback: boolean, description: string) => Type.Boolean({ default: fallback, description });
+const whole = (fallback: number, minimum: number, maximum: number, description: string) =>
+  Type.Integer({ default: fallback, minimum, maximum, description });
+const duration = (fallback: string, description: string) =>
+  Type.String({ default: fallback, duration: true, description });
+const choice = <const V extends string[]>(values: V, fallback: V[number], description: string) =>
+  Type.Enum(values, { default: fallback, description });
+const secret = (description: string) => Type.Optional(Type.String({ minLength: 1, secret: true, description }));
+const strings = (description: string, more: object = {}) =>
+  Type.Array(Type.String({ minLength: 1, ...more }), { default: [], description });
+
+const MEBIBYTE = 1024 * 1024;
+
+export const UserspaceConfig = section('Sandboxes from namespaces alone: no daemon, no image registry.', {
+  enabled: flag(true, 'Offer this provider.'),
+  runner: choice(['auto', 'bwrap', 'unshare'], 'auto', 'What makes the namespaces; auto takes bwrap, then unshare.'),
+  runner_path: text('', 'Path of the runner program; empty finds it in PATH.'),
+  rootfs_path: text('', 'Folder that is the read-only root; empty is the host view: /usr and a private rest.'),
+  images: Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$' }), Type.String({ minLength: 1 }), {
+    default: {},
+    description: 'Image names and the rootfs folders they stand for.',
+  }),
+  workspace: choice(
+    ['memory', 'disk'],
+    'memory',
+    'Where /workspace lies: memory (bounded hard, counts as memory) or disk (a folder in workspace_base, each file bounded).',
+  ),
+  workspace_base: hostText({
+    description: 'Folder for workspaces on disk.',
+    defaultText: '/var/lib/svc/userspace for root, else ~/.svc/userspace',
+  }),
+  network: choice(['none', 'host'], 'none', 'none: its own loopback only. host: shares the network of this machine, no previews.'),
+  languages: strings('Interpreters that health looks for inside, for example python3.', { pattern: '^[A-Za-z0-9._+-]+$' }),
+  max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
+  max_memory_mb: whole(512, 16, 1_048_576, 'The most memory a sandbox gets; a larger wish is cut to it and named in warnings.'),
+  max_disk_mb: whole(1024, 1, 1_048_576, 'The most that /workspace and /tmp hold.'),
+});
+export type UserspaceConfig = Static<typeof UserspaceConfig>;
+
+export const Config = section('svc configuration', {
+  server: section('The HTTP server.', {
+    host: text('127.0.0.1', 'Address to listen on.'),
+    port: whole(7423, 0, 65535, 'Port to listen on; 0 takes a free one.'),
+    allow_insecure: flag(false, 'Allow a non-loopback address without authentication. Never in production.'),
+    body_limit: whole(MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body in bytes.'),
+    max_json_file: whole(128 * MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body of a file write in bytes.'),
+    max_file_size: whole(1024 * MEBIBYTE, 1024, 1024 * 1024 * MEBIBYTE, 'Largest raw file upload in bytes.'),
+    cors_allowed_origins: strings('Browser origins that may call, for example https://app.example.com; * is any.'),
+    shutdown_timeout: duration('30s', 'How long a stop waits for calls in flight.'),
+  }),
+  auth: section('Who may call.', {
+    enabled: flag(false, 'Require an API key on every call.'),
+    api_key: secret('The key clients send as X-API-Key.'),
+    admin_api_key: secret('The key of administrators, sent as X-Admin-API-Key or X-API-Key.'),
+    admin_fallback_enabled: flag(true, 'Without an admin key the API key counts as admin.'),
+    enforce_owner: flag(false, 'Require X-User-ID and show each owner only what is theirs.'),
+  }),
+  defaults: section('What a spawn or exec gets when it does not say.', {
+    image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),
+    memory_mb: whole(512, 16, 1_048_576, 'Memory limit in megabytes.'),
+    vcpus: whole(1, 1, 256, 'Virtual processors.'),
+    ttl: duration('30m', 'Life of a sandbox.'),
+    max_ttl: duration('24h', 'Longest life that may be asked for; 0s is no cap.'),
+    default_exec_timeout: duration('60s', 'Deadline of an exec.'),
+    max_exec_timeout: duration('10m', 'Longest deadline that may be asked for.'),
+    max_exec_output: whole(10 * MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Bytes kept of each output of a plain exec.'),
+    max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes alive at once; 0 is no cap.'),
+  }),
+  database: section('Where state is kept.', {
+    path: hostText({
+      description: 'The database file.',
+      defaultText: '/var/lib/svc/svc.db for root, else ~/.svc/svc.db',
+    }),
+    synchronous: choice(['full', 'normal'], 'full', 'full survives a power cut; normal may lose the last commits to one.'),
+    ended_retention: duration('24h', 'How long ended sandboxes are remembered.'),
+    event_retention: whole(100_000, 100, 100_000_000, 'How many events are kept.'),
+  }),
+  logging: section('The log, on standard error.', {
+    level: choice(['debug', 'info', 'warn', 'error'], 'info', 'Least severe line that is written.'),
+    format: Type.Enum(['json', 'pretty'], {
+      description: 'json: a line is an object; pretty: for people.',
+      defaultText: 'pretty on a terminal, else json',
+    }),
+  }),
+  providers: section('What runs sandboxes.', {
+    default: choice(['auto', 'userspace'], 'auto', 'Provider of a spawn that names none; auto is the first healthy one.'),
+    userspace: UserspaceConfig,
+  }),
+});
+export type Config = Static<typeof Config>;

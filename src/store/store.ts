@@ -1,0 +1,134 @@
+// THE STORE SEAM. One method is one transaction. Records in wire names, stamps as ISO 8601 with ms and Z (they sort
+// as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
+import type { AdmissionDecision, AdmissionLimits } from '../domain/admission.ts';
+import type { Event, EventDraft } from '../schema/event.ts';
+import type { EndReason, SandboxState } from '../schema/sandbox.ts';
+
+/** Made with the database, never changes. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
+export interface Instance {
+  id: string;
+  key: string;
+  created_at: string;
+}
+
+export interface SandboxRecord {
+  id: string;
+  /** +1 on each claim of the row for a new attempt; a runtime carries the epoch that made it. */
+  epoch: number;
+  state: SandboxState;
+  provider: string;
+  /** What was asked until `running`, then what really runs. */
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  network: 'default' | 'none';
+  created_at: string;
+  expires_at: string;
+  metadata: Record<string, string>;
+  env: Record<string, string>;
+  worker_id: string;
+  owner_id?: string;
+  runtime_id?: string;
+  ended_at?: string;
+  end_reason?: EndReason;
+}
+
+export interface IdempotencyClaim {
+  /** Owner, or a hash of the credential. */
+  scope: string;
+  key: string;
+  /** Hash of canonical body and path. */
+  fingerprint: string;
+}
+
+export type Reservation =
+  | { kind: 'reserved'; sandbox: SandboxRecord; events: Event[] }
+  | { kind: 'denied'; decision: AdmissionDecision }
+  /** The key was used before: `response` is the stored 201, absent while that spawn has not finished. */
+  | { kind: 'replay'; sandbox_id: string; fingerprint: string; response?: string };
+
+export interface SandboxFilter {
+  state?: SandboxState;
+  owner_id?: string;
+  provider?: string;
+  worker_id?: string;
+  metadata?: Record<string, string>;
+  /** Ended ones too; implied by `state`. */
+  include_ended?: boolean;
+  limit: number;
+  /** The last record of the page before. */
+  after?: { created_at: string; id: string };
+}
+
+export type SandboxPatch = Partial<
+  Pick<
+    SandboxRecord,
+    'state' | 'epoch' | 'image' | 'memory_mb' | 'vcpus' | 'runtime_id' | 'expires_at' | 'ended_at' | 'end_reason'
+  >
+>;
+
+export interface Transition {
+  id: string;
+  /** Compare-and-swap: the row must be in one of these states, with this epoch. */
+  from: readonly SandboxState[];
+  epoch: number;
+  patch: SandboxPatch;
+  events: EventDraft[];
+  /** The 201 body to keep under the row's idempotency key. A patch to `error` forgets the key. */
+  response?: string;
+}
+
+export interface SandboxStore {
+  /**
+   * In one transaction: a live idempotency claim is looked up, admission decided on the present counts
+   * (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
+   */
+  reserve(
+    sandbox: SandboxRecord,
+    limits: AdmissionLimits,
+    events: EventDraft[],
+    claim?: IdempotencyClaim,
+  ): Promise<Reservation>;
+  /** Row and events in one transaction; undefined when state or epoch were not as said (nothing is written). */
+  transition(change: Transition): Promise<{ sandbox: SandboxRecord; events: Event[] } | undefined>;
+  /** Sets expires_at to the later of the present value and `expires_at`, in a state of `from`; undefined when not. */
+  extend(id: string, from: readonly SandboxState[], expires_at: string): Promise<SandboxRecord | undefined>;
+  get(id: string): Promise<SandboxRecord | undefined>;
+  /** Newest first (created_at, then id, both descending). */
+  list(filter: SandboxFilter): Promise<SandboxRecord[]>;
+  /** Rows in states of `states`, oldest first, at most `limit`. */
+  inStates(states: readonly SandboxState[], limit: number): Promise<SandboxRecord[]>;
+  /** creating, running and unhealthy rows with expires_at <= now, soonest first; with `owner_id` only that owner's. */
+  due(now: string, limit: number, owner_id?: string): Promise<SandboxRecord[]>;
+  /** The soonest expires_at of creating, running and unhealthy rows. */
+  nextDeadline(): Promise<string | undefined>;
+  /** Rows that have not ended, in all and by provider. */
+  countActive(): Promise<{ total: number; by_provider: Record<string, number> }>;
+  /** Deletes rows that ended before `before`; the number deleted. */
+  purgeEnded(before: string): Promise<number>;
+}
+
+export interface EventStore {
+  /** One transaction on a connection of its own with relaxed durability (quality.md, rule 9). Ids in order. */
+  append(drafts: EventDraft[]): Promise<Event[]>;
+  /** Events with id > `after`, oldest first. */
+  since(after: number, limit: number): Promise<Event[]>;
+  /** Keeps the newest `keep`; the number deleted. */
+  prune(keep: number): Promise<number>;
+}
+
+export interface IdempotencyStore {
+  /** Deletes claims made before `before`. */
+  prune(before: string): Promise<number>;
+}
+
+export interface Store {
+  instance: Instance;
+  sandboxes: SandboxStore;
+  events: EventStore;
+  idempotency: IdempotencyStore;
+  /** A cheap read that fails when the database does. */
+  ping(): Promise<void>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
