@@ -1,0 +1,54 @@
+/* What the parts of svc-agent promise each other. The wire is PROTOCOL.md. */
+#ifndef SVC_AGENT_H
+#define SVC_AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SECRET_SIZE 16
+
+/* How the agent serves, decided by main.c (stdio), launch.c or init.c. */
+struct serve_options {
+	int listen_fd;              /* listening Unix socket, or -1 */
+	int in_fd, out_fd;          /* one byte stream, used when listen_fd is -1 */
+	uint8_t secret[SECRET_SIZE];
+	const char *workdir;        /* default working directory of an exec, e.g. /workspace; created when missing */
+	char *const *env;           /* default environment of an exec, NULL-terminated "K=V" */
+	uint64_t ring_budget;       /* bytes for all tails of detached execs: min(8 MiB, memory/16) */
+};
+
+/* Runs until shutdown; the exit status. Locks nothing down: the caller has done that. (serve.c) */
+int serve(const struct serve_options *options);
+
+/* `svc-agent launch`: host side of the userspace provider; reads its settings from stdin. (launch.c) */
+int launch_main(int argc, char **argv);
+/* `svc-agent init`: first process inside the namespaces: builds the root, locks down, then serve(). (init.c) */
+int init_main(int argc, char **argv);
+
+/* ---- file work: each operation runs in a child forked by the agent, so that it may block, be killed,
+ * and (in a pool) first take another uid. Implemented in fileops.c and its neighbours. */
+enum file_kind {
+	FILE_READ = 3, FILE_WRITE = 4, FILE_LIST = 5, FILE_GLOB = 6, /* as stream kinds */
+	FILE_STAT = 102, FILE_MKDIR = 103, FILE_MOVE = 104, FILE_CHMOD = 105, FILE_REMOVE = 106, /* 100 + call method */
+};
+
+struct file_op {
+	enum file_kind kind;
+	const char *path;           /* NUL-terminated; path, pattern or old path */
+	const char *path2;          /* new path of FILE_MOVE */
+	uint32_t mode;              /* write, mkdir, chmod; UINT32_MAX = not given */
+	uint8_t flag;               /* write: make parents; mkdir: parents; remove: recursive */
+	uint64_t offset, length;    /* read */
+	uint32_t depth, limit;      /* list; glob uses limit */
+};
+
+/* Message on meta_fd: u32 length of what follows, u8 frame type (4 DATA on channel 0, 17 RESULT, 18 ERROR), payload as
+ * in PROTOCOL.md. Exactly one RESULT or ERROR, the last message. */
+
+/* The whole operation; never returns (_exit). Reads content from in_fd until EOF (write; the parent closes it on EOF
+ * and kills the child on cancel), writes bytes to out_fd (read: content; list, glob: records), messages to meta_fd.
+ * For read the info message is written before the first content byte. A killed write leaves no temporary file under
+ * a visible name where O_TMPFILE + linkat can be used, else the parent calls file_cleanup with what was reported. */
+_Noreturn void file_child(const struct file_op *op, int in_fd, int out_fd, int meta_fd);
+
+#endif
