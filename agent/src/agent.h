@@ -47,8 +47,8 @@ struct file_op {
 
 /* The whole operation; never returns (_exit). Reads content from in_fd until EOF (write; the parent closes it on EOF
  * and kills the child on cancel), writes bytes to out_fd (read: content; list, glob: records), messages to meta_fd.
- * For read the info message is written before the first content byte. A killed write leaves no temporary file under
- * a visible name where O_TMPFILE + linkat can be used, else the parent calls file_cleanup with what was reported. */
+ * For read the info message is written before the first content byte. EOF on in_fd commits a write; SIGTERM (cancel,
+ * lost session, or death of the parent by PR_SET_PDEATHSIG) removes the temporary file and exits. */
 _Noreturn void file_child(const struct file_op *op, int in_fd, int out_fd, int meta_fd);
 
 #endif
