@@ -1,0 +1,36 @@
+// Builds the package: commands and library to dist/ (esbuild, shared chunks), the guest agent to dist/agent/, and the
+// command manifest, without which oclif would load every command at each start.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { buildAgent } from './build-agent.js';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+buildAgent(root);
+for (const stale of ['commands', 'chunks']) rmSync(join(root, 'dist', stale), { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  entryPoints: readdirSync(join(root, 'commands'), { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .sort()
+    .map((name) => `commands/${name}`),
+  outdir: 'dist',
+  outbase: '.',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  logLevel: 'warning',
+});
+execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
+  cwd: root,
+  stdio: ['ignore', 'ignore', 'inherit'],
+});

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that the tests use and this host lacks.
+set -euo pipefail
+
+packages=(bubblewrap gcc libc6-dev make python3 util-linux mandoc)
+# The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.
+packages+=("libpython$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)-testsuite")
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+[ "${#missing[@]}" = 0 ] && exit 0
+
+echo "Installing ${missing[*]} …" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
