@@ -11,7 +11,8 @@ const INPUTS = ['package.json', 'package-lock.json', 'tsconfig.json', 'agent', '
 /** Installs and builds when needed; prints one line a step. Exits with the step's status when it fails. */
 export function bootstrap() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) fail(`svc needs Node 20.19 or newer; this is ${process.version}.`);
+  if (major < 20 || (major === 20 && minor < 19))
+    fail(`svc needs Node 20.19 or newer; this is ${process.version}.`);
   const lock = digest(['package.json', 'package-lock.json']);
   if (stamp('node_modules/.svc-lock') !== lock) {
     step('Installing packages', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
@@ -30,7 +31,9 @@ function step(title, command, args) {
   process.stderr.write(`${title} …\n`);
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
   if (error || status !== 0) fail(`${title} failed. The lines above say why.`);
-  process.stderr.write(`${title}: done in ${Number((process.hrtime.bigint() - started) / 100_000_000n) / 10} s\n`);
+  process.stderr.write(
+    `${title}: done in ${Number((process.hrtime.bigint() - started) / 100_000_000n) / 10} s\n`,
+  );
 }
 
 function fail(message) {
@@ -46,7 +49,8 @@ function stamp(file) {
 /** A hash of names and contents of all files under `paths`, build output left out. */
 function digest(paths) {
   const hash = createHash('sha256').update(process.version);
-  for (const path of paths) for (const file of files(path)) hash.update(file).update(readFileSync(join(root, file)));
+  for (const path of paths)
+    for (const file of files(path)) hash.update(file).update(readFileSync(join(root, file)));
   return hash.digest('hex');
 }
 

@@ -9,6 +9,7 @@ export function buildAgent(root) {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   if (made.status === 0) return;
-  if (made.error) console.error('svc: make and a C compiler are needed: apt-get install -y gcc libc6-dev make');
+  if (made.error)
+    console.error('svc: make and a C compiler are needed: apt-get install -y gcc libc6-dev make');
   process.exit(1);
 }

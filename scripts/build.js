@@ -10,7 +10,8 @@ import { buildAgent } from './build-agent.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 buildAgent(root);
-for (const stale of ['commands', 'chunks']) rmSync(join(root, 'dist', stale), { recursive: true, force: true });
+for (const stale of ['commands', 'chunks'])
+  rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   entryPoints: readdirSync(join(root, 'commands'), { recursive: true })

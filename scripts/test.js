@@ -3,8 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { bootstrap, root } from './bootstrap.js';
 
 bootstrap();
-const vitest = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)], {
-  cwd: root,
-  stdio: ['ignore', 1, 2],
-});
+const vitest = spawnSync(
+  process.execPath,
+  ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)],
+  {
+    cwd: root,
+    stdio: ['ignore', 1, 2],
+  },
+);
 process.exit(vitest.status ?? 1);

@@ -1,0 +1,96 @@
+// Starts the real `bin/svc.js serve` on a free port and a temporary folder, as root or as an ordinary user.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
+export const cli = join(packageRoot, 'bin/svc.js');
+
+/** uid and gid of Debian's `nobody`: the ordinary user of these tests. */
+export const NOBODY = 65534;
+
+export interface ServerOptions {
+  /** SVC_ variables beside the folder's own. */
+  env?: Record<string, string>;
+  /** Runs the server as nobody instead of root. */
+  ordinaryUser?: boolean;
+  /** A folder of an earlier server: the same database and run folder. */
+  home?: string;
+}
+
+export interface TestServer {
+  url: string;
+  home: string;
+  env: Record<string, string>;
+  child: ChildProcess;
+  /** All that the server wrote to standard error. */
+  log(): string;
+  /** SIGTERM, waits for the end; its exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, waits for the end. */
+  kill(): Promise<void>;
+}
+
+/** A folder for one server's state that its user owns. */
+export function makeHome(ordinaryUser = false): string {
+  const home = mkdtempSync(join(tmpdir(), 'svc-test-'));
+  mkdirSync(join(home, 'run'));
+  chmodSync(home, 0o711);
+  if (ordinaryUser && process.getuid?.() === 0)
+    for (const path of [home, join(home, 'run')]) chownSync(path, NOBODY, NOBODY);
+  return home;
+}
+
+export function removeHome(home: string): void {
+  rmSync(home, { recursive: true, force: true });
+}
+
+/** Resolves when it serves; rejects with its log when it ends first. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const home = options.home ?? makeHome(options.ordinaryUser);
+  const env = serverEnv(home, options.env);
+  const user = options.ordinaryUser && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const child = spawn(process.execPath, [cli, 'serve'], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    ...user,
+  });
+  let log = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('message', (message: { address: string }) => resolve(message.address));
+    void ended.then((code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
+  });
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return ended;
+  };
+  return {
+    url,
+    home,
+    env,
+    child,
+    log: () => log,
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+  };
+}
+
+function serverEnv(home: string, extra: Record<string, string> = {}): Record<string, string> {
+  return {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME: home,
+    XDG_RUNTIME_DIR: join(home, 'run'),
+    SVC_SERVER_PORT: '0',
+    SVC_DATABASE_PATH: join(home, 'svc.db'),
+    SVC_PROVIDERS_DEFAULT: 'userspace',
+    SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
+    ...extra,
+  };
+}
