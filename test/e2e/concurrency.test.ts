@@ -1,0 +1,56 @@
+// Many at once, and nothing left afterwards.
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Api, api } from '../support/api.ts';
+import { remains } from '../support/auditor.ts';
+import { eachRuntime } from '../support/matrix.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
+
+eachRuntime([], 'many at once', ({ env, ordinaryUser }) => {
+  let server: TestServer;
+  let client: Api;
+
+  beforeAll(async () => {
+    server = await startServer({ env, ordinaryUser });
+    client = api(server.url);
+  });
+  afterAll(async () => {
+    await server.stop();
+    removeHome(server.home);
+  });
+
+  it('runs 50 execs in one sandbox, each with its own answer', async () => {
+    const { id } = await client.spawn();
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        client.sh(id, `cat; echo err ${n} >&2; sleep 0.2; exit ${n}`, { stdin: `in ${n}` }),
+      ),
+    );
+    results.forEach((result, n) => {
+      expect(result).toMatchObject({ stdout: `in ${n}`, stderr: `err ${n}\n`, exit_code: n });
+    });
+    await client.destroy(id);
+    expect(remains(server.home, [id])).toEqual(NOTHING);
+  });
+
+  it('spawns 20 at once, apart from each other, and leaves nothing', async () => {
+    const open = () => readdirSync(`/proc/${server.child.pid}/fd`).length;
+    const before = open();
+    const sandboxes = await Promise.all(Array.from({ length: 20 }, () => client.spawn()));
+    const ids = sandboxes.map((sandbox) => sandbox.id);
+    expect(new Set(ids).size).toBe(20);
+    await Promise.all(ids.map((id) => client.sh(id, `echo ${id} > /workspace/mine; echo ${id} > /tmp/mine`)));
+    const seen = await Promise.all(
+      ids.map((id) => client.sh(id, 'cat /workspace/mine /tmp/mine; ls /workspace')),
+    );
+    seen.forEach((result, n) => {
+      expect(result.stdout).toBe(`${ids[n]}\n${ids[n]}\nmine\n`);
+    });
+    await Promise.all(ids.map((id) => client.destroy(id)));
+    expect(remains(server.home, ids)).toEqual(NOTHING);
+    await until('descriptors given back', () => open() <= before + 2);
+  });
+});

@@ -1,0 +1,140 @@
+// Files through the API on real sandboxes: a large file by both routes, and a thousand small ones.
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { FileInfo } from '../../src/schema/file.ts';
+import { type Api, api } from '../support/api.ts';
+import { eachRuntime } from '../support/matrix.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+
+const LARGE = randomBytes(64 * 1024 * 1024);
+const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
+
+eachRuntime([], 'files', ({ env, ordinaryUser }) => {
+  let server: TestServer;
+  let client: Api;
+  let id: string;
+
+  beforeAll(async () => {
+    server = await startServer({ env, ordinaryUser });
+    client = api(server.url);
+    id = (await client.spawn()).id;
+  });
+  afterAll(async () => {
+    await client.destroy(id);
+    await server.stop();
+    removeHome(server.home);
+  });
+
+  const readBack = async (path: string) => {
+    const answer = await client.raw(`/sandboxes/${id}/files?path=${encodeURIComponent(path)}`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
+    return Buffer.from(await answer.arrayBuffer());
+  };
+
+  it('takes 64 MiB raw and gives the same bytes back', async () => {
+    const put = await client.raw(`/sandboxes/${id}/files/workspace/raw.bin?mode=640`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: LARGE,
+    });
+    expect([put.status, await put.json()]).toEqual([
+      200,
+      { status: 'written', path: '/workspace/raw.bin', size: LARGE.length, atomic: true },
+    ]);
+    expect(sha256(await readBack('/workspace/raw.bin'))).toBe(sha256(LARGE));
+    const inside = await client.sh(id, 'sha256sum raw.bin; stat -c %a raw.bin');
+    expect(inside.stdout).toBe(`${sha256(LARGE)}  raw.bin\n640\n`);
+  });
+
+  it('takes 64 MiB as base64 in JSON and gives the same bytes back', async () => {
+    const body = { path: '/workspace/json.bin', content: LARGE.toString('base64'), encoding: 'base64' };
+    const put = await client.call('POST', `/sandboxes/${id}/files`, body);
+    expect(put).toMatchObject({ status: 200, body: { size: LARGE.length } });
+    expect(sha256(await readBack('/workspace/json.bin'))).toBe(sha256(LARGE));
+    await client.call('DELETE', `/sandboxes/${id}/files?path=/workspace/json.bin`);
+  });
+
+  it('serves ranges', async () => {
+    const range = async (value: string) => {
+      const answer = await client.raw(`/sandboxes/${id}/files?path=/workspace/raw.bin`, {
+        headers: { range: value },
+      });
+      return [
+        answer.status,
+        answer.headers.get('content-range'),
+        Buffer.from(await answer.arrayBuffer()),
+      ] as const;
+    };
+    const size = LARGE.length;
+    expect(await range('bytes=10-19')).toEqual([206, `bytes 10-19/${size}`, LARGE.subarray(10, 20)]);
+    expect(await range('bytes=-5')).toEqual([
+      206,
+      `bytes ${size - 5}-${size - 1}/${size}`,
+      LARGE.subarray(size - 5),
+    ]);
+    expect((await range(`bytes=${size}-`))[0]).toBe(416);
+  });
+
+  it('lists, globs, moves and removes a thousand small files', async () => {
+    const made = await client.sh(
+      id,
+      'mkdir many && for i in $(seq -w 1000); do echo $i > many/f$i.txt; done',
+    );
+    expect(made.exit_code).toBe(0);
+    const list = await client.call<FileInfo[]>('GET', `/sandboxes/${id}/files/list?path=/workspace/many`);
+    expect(list.body).toHaveLength(1000);
+    expect(list.body[41]).toMatchObject({
+      path: '/workspace/many/f0042.txt',
+      name: 'f0042.txt',
+      size: 5,
+      type: 'file',
+      is_dir: false,
+    });
+    const glob = await client.call<string[]>(
+      'GET',
+      `/sandboxes/${id}/files/glob?pattern=${encodeURIComponent('/workspace/{many,none}/f0[0-4]*.txt')}`,
+    );
+    expect(glob.body).toHaveLength(499);
+    for (let i = 1; i <= 1000; i += 1) {
+      const name = `f${String(i).padStart(4, '0')}.txt`;
+      const moved = await client.call('POST', `/sandboxes/${id}/files/move`, {
+        old_path: `/workspace/many/${name}`,
+        new_path: `/tmp/${name}`,
+      });
+      if (moved.status !== 200) throw new Error(`${name}: ${JSON.stringify(moved.body)}`);
+      const removed = await client.call('DELETE', `/sandboxes/${id}/files?path=/tmp/${name}`);
+      if (removed.status !== 200) throw new Error(`${name}: ${JSON.stringify(removed.body)}`);
+    }
+    const left = await client.sh(id, 'ls many /tmp | grep -c txt');
+    expect(left.stdout).toBe('0\n');
+    const folder = await client.call('DELETE', `/sandboxes/${id}/files?path=/workspace/many&recursive=true`);
+    expect(folder).toMatchObject({ status: 200, body: { status: 'deleted' } });
+  });
+
+  it('answers each failure with its status', async () => {
+    const at = (path: string) =>
+      client.call('GET', `/sandboxes/${id}/files/stat?path=${encodeURIComponent(path)}`);
+    expect((await at('/nowhere')).status).toBe(404);
+    expect((await at('relative')).status).toBe(400);
+    await client.call('POST', `/sandboxes/${id}/files/mkdir`, { path: '/workspace/full/of' });
+    const kept = await client.call('DELETE', `/sandboxes/${id}/files?path=/workspace/full`);
+    expect(kept).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    const readOnly = await client.call('POST', `/sandboxes/${id}/files`, {
+      path: '/usr/bin/ours',
+      content: 'x',
+    });
+    expect(readOnly).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+  });
+
+  it('refuses a file that does not fit, with nothing left of it', async () => {
+    const over = await client.raw(`/sandboxes/${id}/files/workspace/over.bin`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: Buffer.alloc(600 * 1024 * 1024),
+    });
+    expect([over.status, ((await over.json()) as { code: string }).code]).toEqual([507, 'resource_limit']);
+    const left = await client.sh(id, 'ls -A');
+    expect(left.stdout).toBe('full\nraw.bin\n');
+  });
+});
