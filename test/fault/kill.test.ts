@@ -1,0 +1,89 @@
+// The server killed with SIGKILL at random moments of spawning, running and destroying, then started again: what was
+// acknowledged is there and answers, or is gone as it should be, and every runtime is accounted for.
+import { afterEach, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { type Api, api } from '../support/api.ts';
+import { agents, remains } from '../support/auditor.ts';
+import { eachRuntime } from '../support/matrix.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const ROUNDS = 5;
+const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
+
+/** What the client was told, kept on the client's side. */
+interface Journal {
+  created: Set<string>;
+  destroyAsked: Set<string>;
+  destroyed: Set<string>;
+}
+
+eachRuntime([], 'kill -9', ({ env, ordinaryUser }) => {
+  let server: TestServer | undefined;
+  afterEach(async () => {
+    await server?.stop();
+    if (server) removeHome(server.home);
+  });
+
+  it('loses nothing, leaks nothing and doubles nothing', async () => {
+    const before = agents().length;
+    const journal: Journal = { created: new Set(), destroyAsked: new Set(), destroyed: new Set() };
+    server = await startServer({ env, ordinaryUser });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const load = Promise.all(Array.from({ length: 4 }, () => churn(api(server!.url), journal)));
+      await until('some work done', () => journal.created.size > round * 6 + 3);
+      await server.kill();
+      await load;
+      server = await startServer({ env, ordinaryUser, home: server.home });
+      await settled(api(server.url));
+      await check(api(server.url), journal, before);
+    }
+    const client = api(server.url);
+    await Promise.all((await live(client)).map(({ id }) => client.destroy(id)));
+    expect(remains(server.home, [...journal.created])).toEqual(NOTHING);
+    expect(agents()).toHaveLength(before);
+  });
+});
+
+/** Spawns, uses and now and then destroys sandboxes until the server is gone. */
+async function churn(client: Api, journal: Journal): Promise<void> {
+  try {
+    for (let n = 0; ; n += 1) {
+      const { id } = await client.spawn({ ttl: '1h' });
+      journal.created.add(id);
+      await client.sh(id, `echo ${id} > /workspace/name`);
+      if (n % 2 === 1) continue;
+      journal.destroyAsked.add(id);
+      await client.destroy(id);
+      journal.destroyed.add(id);
+    }
+  } catch {
+    // The connection ended with the server.
+  }
+}
+
+async function live(client: Api): Promise<Sandbox[]> {
+  return (await client.call<Sandbox[]>('GET', '/sandboxes')).body;
+}
+
+/** Waits until no row is on its way anywhere. */
+async function settled(client: Api): Promise<void> {
+  await until('all rows settled', async () => (await live(client)).every(({ state }) => state === 'running'));
+}
+
+async function check(client: Api, journal: Journal, before: number): Promise<void> {
+  const rows = await live(client);
+  const ids = new Set(rows.map(({ id }) => id));
+  for (const id of journal.destroyed) expect(ids).not.toContain(id);
+  for (const id of journal.created) {
+    if (journal.destroyAsked.has(id)) continue;
+    expect(ids).toContain(id);
+    // The name is written right after the answer to the spawn: it may be missing, never another's.
+    const { stdout, exit_code } = await client.sh(
+      id,
+      'touch /workspace/x; cat /workspace/name 2>/dev/null; true',
+    );
+    expect([exit_code, ['', `${id}\n`].includes(stdout)]).toEqual([0, true]);
+  }
+  expect(agents()).toHaveLength(before + rows.length);
+}

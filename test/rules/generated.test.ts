@@ -1,0 +1,22 @@
+// Generated files are committed; this regenerates them in memory and compares.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { generatedFiles } from '../../src/app/generated-files.ts';
+import { packageRoot } from '../support/server.ts';
+
+const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
+const files = generatedFiles(
+  JSON.parse(read('oclif.manifest.json')),
+  JSON.parse(read('package.json')).version,
+);
+
+it.each(files.map(({ path, text }) => [path, text]))('%s is current (npm run generate)', (path, text) => {
+  expect(existsSync(join(packageRoot, path))).toBe(true);
+  expect(read(path)).toBe(text);
+});
+
+it('holds no page of a command that is gone', () => {
+  const wanted = new Set(files.map(({ path }) => path));
+  expect(readdirSync(join(packageRoot, 'man')).filter((name) => !wanted.has(`man/${name}`))).toEqual([]);
+});
