@@ -1,0 +1,183 @@
+// The store as plain maps: the reference for what the seam means, used in tests. Nothing survives the process.
+// Every record goes in and out as a deep copy, so that no caller can change what is stored.
+import { decideAdmission } from '../domain/admission.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Ids, Random } from '../domain/ports.ts';
+import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
+import type { Event, EventDraft } from '../schema/event.ts';
+import type { SandboxState } from '../schema/sandbox.ts';
+import type { IdempotencyClaim, SandboxFilter, SandboxRecord, SandboxStore, Store } from './store.ts';
+
+interface StoredClaim extends IdempotencyClaim {
+  sandbox_id: string;
+  created_at: string;
+  response?: string;
+}
+
+interface Tables {
+  sandboxes: Map<string, SandboxRecord>;
+  claims: Map<string, StoredClaim>;
+  events: Event[];
+  last_event_id: number;
+}
+
+export interface MemoryStoreDeps {
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+}
+
+/** A store of the seam's contract that holds everything in memory; `close` keeps it readable. */
+export function memoryStore(deps: MemoryStoreDeps): Store {
+  const tables: Tables = { sandboxes: new Map(), claims: new Map(), events: [], last_event_id: 0 };
+  return {
+    instance: {
+      id: deps.ids.uuid(),
+      key: deps.random.bytes(32).toString('hex'),
+      created_at: new Date(deps.clock.now()).toISOString(),
+    },
+    sandboxes: { ...writes(tables), ...reads(tables) },
+    events: {
+      append: async (drafts) => addEvents(tables, drafts),
+      since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
+      prune: async (keep) => tables.events.splice(0, Math.max(0, tables.events.length - keep)).length,
+    },
+    idempotency: { prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before) },
+    ping: async () => {},
+    close: async () => {},
+  };
+}
+
+type Writes = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
+
+function writes(tables: Tables): Writes {
+  const held = (id: string, from: readonly SandboxState[]) => {
+    const row = tables.sandboxes.get(id);
+    return row && from.includes(row.state) ? row : undefined;
+  };
+  return {
+    reserve: async (sandbox, limits, events, claim) => {
+      const known = claim && liveClaim(tables, claim);
+      if (known) {
+        const { sandbox_id, fingerprint, response } = known;
+        return { kind: 'replay', sandbox_id, fingerprint, ...(response !== undefined && { response }) };
+      }
+      const decision = decideAdmission({ active_sandboxes: active(tables).length }, limits);
+      if (!decision.allowed) return { kind: 'denied', decision };
+      if (tables.sandboxes.has(sandbox.id))
+        throw new ServiceError('conflict', 'This sandbox exists already.');
+      tables.sandboxes.set(sandbox.id, copy(sandbox));
+      if (claim)
+        tables.claims.set(claimId(claim), {
+          ...claim,
+          sandbox_id: sandbox.id,
+          created_at: sandbox.created_at,
+        });
+      return { kind: 'reserved', sandbox: copy(sandbox), events: addEvents(tables, events) };
+    },
+    transition: async ({ id, from, epoch, patch, events, response }) => {
+      const row = held(id, from);
+      if (row?.epoch !== epoch) return undefined;
+      Object.assign(row, copy(patch));
+      settleClaim(tables, row, response);
+      return { sandbox: copy(row), events: addEvents(tables, events) };
+    },
+    extend: async (id, from, expires_at) => {
+      const row = held(id, from);
+      if (row && row.expires_at < expires_at) row.expires_at = expires_at;
+      return copy(row);
+    },
+    purgeEnded: async (before) =>
+      drop(
+        tables.sandboxes,
+        (row) => hasEnded(row.state) && row.ended_at !== undefined && row.ended_at < before,
+      ),
+  };
+}
+
+function reads(tables: Tables): Omit<SandboxStore, keyof Writes> {
+  const all = () => [...tables.sandboxes.values()];
+  const live = () =>
+    all()
+      .filter((row) => LIVE_STATES.some((state) => state === row.state))
+      .sort(bySoonest);
+  return {
+    get: async (id) => copy(tables.sandboxes.get(id)),
+    list: async (filter) =>
+      copy(
+        all()
+          .filter((row) => matches(row, filter))
+          .sort(byNewest)
+          .slice(0, filter.limit),
+      ),
+    inStates: async (states, limit) =>
+      copy(
+        all()
+          .filter((row) => states.includes(row.state))
+          .sort((a, b) => byNewest(b, a))
+          .slice(0, limit),
+      ),
+    due: async (now, limit, owner_id) =>
+      copy(
+        live()
+          .filter((row) => row.expires_at <= now && (owner_id === undefined || row.owner_id === owner_id))
+          .slice(0, limit),
+      ),
+    nextDeadline: async () => live()[0]?.expires_at,
+    countActive: async () => {
+      const by_provider: Record<string, number> = {};
+      for (const { provider } of active(tables)) by_provider[provider] = (by_provider[provider] ?? 0) + 1;
+      return { total: active(tables).length, by_provider };
+    },
+  };
+}
+
+function matches(row: SandboxRecord, filter: SandboxFilter): boolean {
+  const { after, metadata = {} } = filter;
+  if (filter.state ? row.state !== filter.state : !filter.include_ended && hasEnded(row.state)) return false;
+  for (const column of ['owner_id', 'provider', 'worker_id'] as const)
+    if (filter[column] !== undefined && row[column] !== filter[column]) return false;
+  if (after && byNewest(row, after) <= 0) return false;
+  return Object.entries(metadata).every(
+    ([key, value]) => Object.hasOwn(row.metadata, key) && row.metadata[key] === value,
+  );
+}
+
+/** A claim without a response is dead once its row is gone or has ended: nothing will ever answer for it. */
+function liveClaim(tables: Tables, claim: IdempotencyClaim): StoredClaim | undefined {
+  const known = tables.claims.get(claimId(claim));
+  if (known === undefined || known.response !== undefined) return known;
+  const row = tables.sandboxes.get(known.sandbox_id);
+  return row && !hasEnded(row.state) ? known : undefined;
+}
+
+function settleClaim(tables: Tables, row: SandboxRecord, response: string | undefined): void {
+  for (const [id, claim] of tables.claims) {
+    if (claim.sandbox_id !== row.id) continue;
+    if (row.state === 'error') tables.claims.delete(id);
+    else if (response !== undefined) claim.response = response;
+  }
+}
+
+function addEvents(tables: Tables, drafts: EventDraft[]): Event[] {
+  const events = copy(drafts).map((draft) => ({ id: ++tables.last_event_id, ...draft }));
+  tables.events.push(...events);
+  return copy(events);
+}
+
+function drop<T>(table: Map<string, T>, unwanted: (row: T) => boolean): number {
+  const before = table.size;
+  for (const [id, row] of table) if (unwanted(row)) table.delete(id);
+  return before - table.size;
+}
+
+const copy = <T>(value: T): T => structuredClone(value);
+const claimId = (claim: IdempotencyClaim) => JSON.stringify([claim.scope, claim.key]);
+const active = (tables: Tables) =>
+  [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
+
+type Place = Pick<SandboxRecord, 'created_at' | 'id'>;
+const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+const byNewest = (a: Place, b: Place) => compare(b.created_at, a.created_at) || compare(b.id, a.id);
+const bySoonest = (a: SandboxRecord, b: SandboxRecord) =>
+  compare(a.expires_at, b.expires_at) || compare(a.id, b.id);
