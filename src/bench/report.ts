@@ -1,0 +1,70 @@
+// The speed table as text, as results.json and as docs/performance.md.
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import type { Row } from './row.ts';
+
+export interface Results {
+  host: Record<string, string | number>;
+  started_at: string;
+  rows: Row[];
+}
+
+export function hostFacts(): Results['host'] {
+  return {
+    node: process.version,
+    kernel: release(),
+    processor: cpus()[0]?.model ?? 'unknown',
+    cpus: cpus().length,
+    memory_mb: Math.round(totalmem() / 1_048_576),
+    load_1m: Number((loadavg()[0] ?? 0).toFixed(2)),
+  };
+}
+
+const ms = (value: number) => `${value.toFixed(2)} ms`;
+
+function cells(row: Row): string[] {
+  const baseline = row.baseline ? `${ms(row.baseline.p50)} / ${ms(row.baseline.p95)}` : '—';
+  const interval = `${row.ratio.toFixed(2)} (${row.interval.map((bound) => bound.toFixed(2)).join('–')})`;
+  return [
+    row.id,
+    row.name,
+    `${ms(row.ours.p50)} / ${ms(row.ours.p95)}`,
+    baseline,
+    interval,
+    `≤ ${row.target}`,
+    row.pass ? 'pass' : 'FAIL',
+  ];
+}
+
+const HEAD = ['id', 'what', 'ours p50 / p95', 'baseline p50 / p95', 'ratio (95 %)', 'bar', ''];
+
+/** Columns that line up, for a terminal. */
+export function textTable(rows: readonly Row[]): string {
+  const lines = [HEAD, ...rows.map(cells)];
+  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** docs/performance.md: the same table with the host it was measured on. */
+export function markdown({ host, started_at, rows }: Results): string {
+  const facts = Object.entries(host).map(([name, value]) => `${name} ${value}`);
+  const table = [HEAD, HEAD.map(() => '---'), ...rows.map(cells)].map((line) => `| ${line.join(' | ')} |`);
+  return [
+    '# Performance',
+    '',
+    'Measured by `npm run bench`: each row is two things timed in turn in one run, and what counts is the ratio of their',
+    'medians, since machines differ. The baseline is the raw runner started from Node, building the same root for the',
+    'same command.',
+    '',
+    ...table,
+    '',
+    `Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.`,
+    '',
+  ].join('\n');
+}

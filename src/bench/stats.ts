@@ -1,0 +1,36 @@
+// Figures of a sample. Ratios are of medians, since the machine's speed drifts and its tail is noise.
+
+export interface Figures {
+  p50: number;
+  p95: number;
+}
+
+/** The value below which `share` (0 to 1) of the sorted sample lies. */
+export function quantile(sample: readonly number[], share: number): number {
+  const sorted = [...sample].sort((a, b) => a - b);
+  const index = Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1));
+  return sorted[index] ?? Number.NaN;
+}
+
+export function figures(sample: readonly number[]): Figures {
+  return { p50: quantile(sample, 0.5), p95: quantile(sample, 0.95) };
+}
+
+/** Median of `ours` over median of `baseline`. */
+export function ratioOfMedians(ours: readonly number[], baseline: readonly number[]): number {
+  return quantile(ours, 0.5) / quantile(baseline, 0.5);
+}
+
+/** 95 % bootstrap interval of the ratio of medians; `next` gives numbers in [0, 1). */
+export function ratioInterval(
+  samples: { ours: readonly number[]; baseline: readonly number[] },
+  next: () => number,
+  rounds = 1000,
+): [number, number] {
+  const draw = (sample: readonly number[]) =>
+    sample.map(() => sample[Math.floor(next() * sample.length)] ?? 0);
+  const ratios = Array.from({ length: rounds }, () =>
+    ratioOfMedians(draw(samples.ours), draw(samples.baseline)),
+  );
+  return [quantile(ratios, 0.025), quantile(ratios, 0.975)];
+}
