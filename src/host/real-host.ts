@@ -1,0 +1,64 @@
+// The machine that this process runs on. Nothing is cached but what cannot change during a boot.
+import { constants, readFileSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { ServiceError } from '../domain/errors.ts';
+import type { Host } from './host.ts';
+import { run } from './run.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+/** The host seam over Node and the kernel. `path` is the PATH that `which` searches. */
+export function realHost(path: string = process.env.PATH ?? ''): Host {
+  return {
+    uid: process.getuid?.() ?? -1,
+    gid: process.getgid?.() ?? -1,
+    cpus: availableParallelism(),
+    memoryMb: Math.floor(totalmem() / MEBIBYTE),
+    bootId: readBootId(),
+    stat: statIfThere,
+    which: (name) => which(name, path),
+    run,
+  };
+}
+
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+async function statIfThere(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw new ServiceError('unavailable', 'A file of this machine could not be looked at.', { cause: error });
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+async function which(name: string, path: string): Promise<string | undefined> {
+  const places = name.includes('/')
+    ? [name]
+    : path.split(delimiter).map((folder) => join(folder || '.', name));
+  for (const place of places) if (await isProgram(place)) return place;
+  return undefined;
+}
+
+/** A folder may carry the execute bit too, hence the look at its kind. */
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,85 @@
+// One program of this machine, run to its end. It gets exactly the environment it is handed, so that secrets of this
+// process reach none, and a process group of its own: a grandchild that keeps the pipes open cannot outlast the deadline.
+import type { Readable } from 'node:stream';
+import { execa, type ResultPromise } from 'execa';
+import { ServiceError } from '../domain/errors.ts';
+import type { RunOptions, RunResult } from './host.ts';
+
+const DEFAULT_MAX_BYTES = 1024 * 1024;
+
+const EXECA_OPTIONS = { reject: false, buffer: false, extendEnv: false, detached: true } as const;
+
+/**
+ * The seam's `run`. Throws `timeout` on the deadline, `unavailable` when the program cannot start, the signal's reason
+ * on abort; the whole group is killed in each case.
+ */
+export async function run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
+  options.signal?.throwIfAborted();
+  const child = execa(file, args, {
+    ...EXECA_OPTIONS,
+    env: options.env ?? {},
+    ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  }) as ResultPromise;
+  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+  const outputs = [collect(child.stdout, maxBytes), collect(child.stderr, maxBytes)];
+  const result = await before(deadline(options), child, () => killGroup(child));
+  const [stdout = '', stderr = ''] = outputs.map((output) => output());
+  if (result.exitCode === undefined && result.signal === undefined) throw notStarted(result);
+  return { code: result.exitCode ?? null, stdout, stderr };
+}
+
+/** Keeps the first `maxBytes` and goes on reading: a full pipe would stop the program. */
+function collect(stream: Readable | null, maxBytes: number): () => string {
+  const chunks: Buffer[] = [];
+  let room = maxBytes;
+  stream?.on('data', (chunk: Buffer) => {
+    if (room > 0) chunks.push(chunk.subarray(0, room));
+    room -= chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}
+
+function deadline(options: RunOptions): AbortSignal {
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  return options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+}
+
+async function before<T>(signal: AbortSignal, work: PromiseLike<T>, onAbort: () => void): Promise<T> {
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => {
+      onAbort();
+      reject(
+        signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+          ? late()
+          : signal.reason,
+      );
+    };
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function killGroup(child: ResultPromise): void {
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // Ended in between.
+  }
+}
+
+function late(): ServiceError {
+  return new ServiceError('timeout', 'A program of this machine did not end in time.');
+}
+
+function notStarted(cause: unknown): ServiceError {
+  return new ServiceError('unavailable', 'A program of this machine could not be started.', { cause });
+}
