@@ -1,0 +1,61 @@
+// A TCP connection to the sandbox's loopback as a Node Duplex: half-close both ways, and neither side is read faster
+// than the other takes.
+import { Duplex } from 'node:stream';
+import { ServiceError } from '../domain/errors.ts';
+import type { Conversation } from './conversation.ts';
+import { feed } from './feed.ts';
+import { DATA_MAX } from './protocol.ts';
+import type { AgentStream } from './stream.ts';
+import { WireWriter } from './wire.ts';
+
+const CONNECT_MS = 30_000;
+
+/** Resolves when connected. Aborting `signal`, also later, destroys the connection. */
+export async function connectPort(talk: Conversation, port: number, signal?: AbortSignal): Promise<Duplex> {
+  const plan = {
+    args: () => portArguments(port),
+    channels: [0],
+    starts: true,
+    endsAtEof: true,
+    decode: () => undefined,
+  };
+  const stream = talk.open('connect', plan, signal);
+  const lift = stream.within(CONNECT_MS, talk.clock, 'connect');
+  await stream.started;
+  lift();
+  return tunnel(stream);
+}
+
+function portArguments(port: number): WireWriter {
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return new WireWriter().u16(port);
+  throw new ServiceError('bad_request', 'The port is not between 1 and 65535.');
+}
+
+/** Errors reach whoever listens; with nobody listening they do not end the process. */
+function tunnel(stream: AgentStream<undefined>): Duplex {
+  let isFinished = false;
+  const duplex: Duplex = new Duplex({
+    allowHalfOpen: true,
+    readableHighWaterMark: DATA_MAX,
+    read: () => feed(duplex, { stream, onEnd: (readable) => readable.push(null) }),
+    write: (chunk: Buffer, _encoding, done) => {
+      void stream.outgoing.send(0, chunk).then((isSent) => done(isSent ? null : closed()));
+    },
+    final: (done) => {
+      stream.outgoing.end(0);
+      isFinished = true;
+      done();
+    },
+    destroy: (error, done) => {
+      // With both directions at their end the agent may still be handing over our last bytes: let it.
+      if (error || !isFinished || !stream.isEnded) stream.cancel(error ?? closed());
+      done(error);
+    },
+  });
+  stream.result.catch((error) => duplex.destroy(error));
+  return duplex.on('error', () => undefined);
+}
+
+function closed(): ServiceError {
+  return new ServiceError('unavailable', 'The connection to the sandbox is closed.');
+}

@@ -1,0 +1,32 @@
+// The console of a sandbox as lines. A line longer than 64 KiB comes in several.
+import { StringDecoder } from 'node:string_decoder';
+import type { Conversation } from './conversation.ts';
+import { WireWriter } from './wire.ts';
+
+const LINE_MAX = 64 * 1024;
+
+/** Opened by the first read of it; ends when the kept lines are told, or with the stream when it follows. */
+export async function* consoleLines(
+  talk: Conversation,
+  options: { lines: number; follow: boolean },
+  signal?: AbortSignal,
+): AsyncGenerator<string, void, undefined> {
+  const args = () => new WireWriter().u32(options.lines).u8(options.follow ? 1 : 0);
+  const stream = talk.open('console', { args, channels: [1], decode: () => undefined }, signal);
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  try {
+    for (let piece = await stream.next(); piece; piece = await stream.next()) {
+      const lines = (text + decoder.write(piece.data)).split('\n');
+      text = lines.pop() ?? '';
+      yield* lines;
+      if (text.length > LINE_MAX) yield text;
+      if (text.length > LINE_MAX) text = '';
+    }
+    await stream.result;
+    text += decoder.end();
+    if (text !== '') yield text;
+  } finally {
+    stream.cancel(undefined);
+  }
+}

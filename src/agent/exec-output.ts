@@ -1,0 +1,26 @@
+// The output of an exec as an async iterable. Credit goes back as pieces are taken, so a reader that stops stops the
+// process; a reader that leaves the loop lets it run on and its output is dropped.
+import type { Conversation } from './conversation.ts';
+import { AgentFault } from './fault.ts';
+import type { OutputChunk } from './io.ts';
+import type { Incoming } from './stream.ts';
+
+const CHANNELS = [undefined, 'stdout', 'stderr'] as const;
+
+/** One consumer. Ends, without an error, with the stream; how it ended is said by `exit`. */
+export function execOutput(talk: Conversation, stream: Incoming): AsyncIterable<OutputChunk> {
+  const done = { done: true, value: undefined } as const;
+  const next = async (): Promise<IteratorResult<OutputChunk, undefined>> => {
+    const piece = await stream.next();
+    if (!piece) return done;
+    const channel = CHANNELS[piece.channel];
+    if (channel) return { done: false, value: { channel, data: piece.data } };
+    talk.fault(new AgentFault(`output on channel ${piece.channel}`));
+    return done;
+  };
+  const leave = async () => {
+    stream.discard();
+    return done;
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
+}

@@ -1,0 +1,45 @@
+// A command started by us, as the `Exec` of io.ts. It belongs to its stream: a cancel or the session's end kills it.
+import type { Conversation } from './conversation.ts';
+import { ERRNO } from './errno.ts';
+import { execArguments } from './exec-arguments.ts';
+import { readExit } from './exec-exit.ts';
+import { execOutput } from './exec-output.ts';
+import { noStdin, openStdin } from './exec-stdin.ts';
+import { resizeExec } from './execs.ts';
+import type { Exec, ExecExit, ExecSpec } from './io.ts';
+import { Cancelled } from './stream.ts';
+
+/** The agent keeps an exec's deadline, and needs up to 2 s to kill; after this much more it is not believed. */
+const BACKSTOP_MS = 5000;
+const WORDS = { [ERRNO.ENOENT]: 'The workdir does not exist in the sandbox.' };
+
+/** Starts a program. Never throws: what cannot be started rejects `started` and `exit`. */
+export function startExec(talk: Conversation, spec: ExecSpec, signal?: AbortSignal): Exec {
+  const startedAt = talk.clock.monotonic();
+  const args = () => execArguments(spec);
+  const stream = talk.open(
+    'exec',
+    { args, channels: [1, 2], starts: true, decode: readExit, words: WORDS },
+    signal,
+  );
+  if (spec.timeoutMs) stream.within(spec.timeoutMs + BACKSTOP_MS, talk.clock, 'exec');
+  const exit = stream.result.catch((error: unknown) => {
+    if (error instanceof Cancelled) return killed(talk.clock.monotonic() - startedAt);
+    throw error;
+  });
+  exit.catch(() => undefined);
+  return {
+    exec_id: spec.exec_id,
+    started: stream.started,
+    stdin: spec.stdin ? openStdin(stream) : noStdin,
+    output: execOutput(talk, stream),
+    exit,
+    kill: () => stream.askToEnd(),
+    resize: (rows, cols) => resizeExec(talk, spec.exec_id, { rows, cols }),
+  };
+}
+
+/** The agent answers a killed exec without its exit status: KILL is what makes sure of it. */
+function killed(duration: number): ExecExit {
+  return { exit_code: 137, signal: 'SIGKILL', timed_out: false, duration_ms: Math.round(duration) };
+}

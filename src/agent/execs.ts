@@ -1,0 +1,106 @@
+// The execs that a sandbox holds, whoever started them: list, attach, signal, resize. An attach is a view: its end,
+// abort or loss leaves the command running, only kill() reaches it.
+import type { Conversation } from './conversation.ts';
+import { ERRNO } from './errno.ts';
+import { isExit, readExit } from './exec-exit.ts';
+import { execOutput } from './exec-output.ts';
+import { noStdin } from './exec-stdin.ts';
+import { AgentFault } from './fault.ts';
+import type { Exec, ExecExit, ExecRecord } from './io.ts';
+import { collect } from './listing.ts';
+import { signalName, signalNumber } from './signals.ts';
+import { stamp } from './stamp.ts';
+import type { AgentStream } from './stream.ts';
+import { type WireReader, WireWriter } from './wire.ts';
+
+const ATTACH_MS = 30_000;
+const KILL_AFTER_MS = 2000;
+const LIST_MS = 30_000;
+const LIST_BOUNDS = { records: 4096, bytes: 16 * 1024 * 1024 };
+const WORDS = {
+  [ERRNO.ENOENT]: 'There is no such exec in the sandbox.',
+  [ERRNO.ESRCH]: 'The command has ended already.',
+};
+
+/** All running execs and the ended ones that are still kept, in the agent's order. */
+export async function listExecs(talk: Conversation, signal?: AbortSignal): Promise<ExecRecord[]> {
+  const plan = {
+    args: () => new WireWriter(),
+    channels: [0],
+    decode: (reader: WireReader) => ({ count: reader.u32(), truncated: false }),
+  };
+  const stream = talk.open('execs', plan, signal);
+  stream.within(LIST_MS, talk.clock, 'execs');
+  return (await collect(talk, stream, { decode: readRecord, ...LIST_BOUNDS })).records;
+}
+
+/** Replays an exec's tail. Rejects with `not_found` when the agent does not know it. */
+export async function attachExec(
+  talk: Conversation,
+  target: { exec_id: string; follow: boolean },
+  signal?: AbortSignal,
+): Promise<Exec & { truncated: boolean }> {
+  const { exec_id } = target;
+  const args = () => new WireWriter().str(exec_id).u8(target.follow ? 1 : 0);
+  const stream = talk.open('attach', { args, channels: [0, 1, 2], decode: readExit, words: WORDS }, signal);
+  const truncated = await readTruncated(talk, stream);
+  return {
+    exec_id,
+    truncated,
+    started: Promise.resolve(),
+    stdin: noStdin,
+    output: execOutput(talk, stream),
+    exit: stream.result,
+    kill: () => killExec(talk, exec_id),
+    resize: (rows, cols) => resizeExec(talk, exec_id, { rows, cols }),
+  };
+}
+
+/** Sends a signal, by name, to the exec's process group. */
+export function signalExec(talk: Conversation, exec_id: string, signal: string): Promise<void> {
+  const args = () => new WireWriter().str(exec_id).u32(signalNumber(signal));
+  return talk.call('signal', () => undefined, { args, words: WORDS });
+}
+
+/** `bad_request` when the exec has no terminal. */
+export function resizeExec(
+  talk: Conversation,
+  exec_id: string,
+  size: { rows: number; cols: number },
+): Promise<void> {
+  const args = () => new WireWriter().str(exec_id).u16(size.rows).u16(size.cols);
+  return talk.call('resize', () => undefined, { args, words: WORDS });
+}
+
+/** An attach carries one byte on channel 0 before anything else. */
+async function readTruncated(talk: Conversation, stream: AgentStream<ExecExit>): Promise<boolean> {
+  const lift = stream.within(ATTACH_MS, talk.clock, 'attach');
+  const piece = await stream.next();
+  lift();
+  if (!piece) await stream.result;
+  if (piece?.channel === 0 && piece.data.length === 1) return piece.data[0] !== 0;
+  throw talk.fault(new AgentFault('attach without its first byte'));
+}
+
+/** Its stream is not ours to cancel, so the two steps are made from here. A failure means that it has ended. */
+function killExec(talk: Conversation, exec_id: string): void {
+  const send = (name: string) => signalExec(talk, exec_id, name).catch(() => undefined);
+  void send('SIGTERM');
+  talk.clock.after(KILL_AFTER_MS, () => void send('SIGKILL'));
+}
+
+function readRecord(reader: WireReader): ExecRecord {
+  const [exec_id, label, state, detached] = [reader.str(), reader.str(), reader.u8(), reader.u8() !== 0];
+  const [exit_code, signal, started, ended] = [reader.i32(), reader.u32(), reader.u64(), reader.u64()];
+  if (!isExit(exit_code, signal) || (state !== 1 && state !== 2)) throw new AgentFault('absurd exec record');
+  return {
+    exec_id,
+    label,
+    state: state === 1 ? 'running' : 'exited',
+    detached,
+    exit_code,
+    started_at: stamp(started),
+    ...(signal > 0 && { signal: signalName(signal) }),
+    ...(state === 2 && { ended_at: stamp(ended) }),
+  };
+}

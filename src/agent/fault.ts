@@ -1,0 +1,28 @@
+// What goes wrong with a session as a whole. A fault is the agent breaking the protocol: it never reaches a caller as
+// such, it ends the session, and the callers see `unavailable`.
+import { ServiceError } from '../domain/errors.ts';
+
+/** The agent said something that PROTOCOL.md does not allow. The text is for the log only. */
+export class AgentFault extends Error {
+  override readonly name: string = 'AgentFault';
+}
+
+/** What was read ends before the value does. In a stream of records it means: wait for more. */
+export class ShortRead extends AgentFault {
+  override readonly name = 'ShortRead';
+}
+
+/** What every call in flight fails with when its session ends. */
+export function sandboxLost(cause?: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The sandbox stopped answering.', {
+    cause,
+    remedy: 'Try again; if it stays so, destroy the sandbox and spawn a new one.',
+  });
+}
+
+/** What one call fails with when the agent lives but does not answer it. */
+export function tooLate(what: string): ServiceError {
+  return new ServiceError('unavailable', `The sandbox did not answer in time: ${what}.`, {
+    remedy: 'Try again.',
+  });
+}

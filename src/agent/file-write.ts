@@ -1,0 +1,54 @@
+// Writing a file: the body goes in as far as credit allows; only the closing EOF makes it the file. A body that fails
+// cancels the write, and the old file stays.
+import type { Readable } from 'node:stream';
+import type { Conversation } from './conversation.ts';
+import { KEEP_MODE } from './protocol.ts';
+import type { AgentStream } from './stream.ts';
+import { type WireReader, WireWriter } from './wire.ts';
+
+/** After the last byte: rename, and what the disk of the sandbox takes. */
+const COMMIT_MS = 10 * 60_000;
+const MAKE_PARENTS = 1;
+
+export interface Written {
+  size: number;
+  atomic: boolean;
+}
+
+export interface WritePlan {
+  path: string;
+  body: Readable | Buffer;
+  mode: number | undefined;
+}
+
+/**
+ * As SandboxFiles.write. Rejects with the body's own error when that fails. When the sandbox refuses early, the body is
+ * left as it is, undestroyed: an HTTP request must live on to carry the answer.
+ */
+export async function writeFile(talk: Conversation, plan: WritePlan, signal?: AbortSignal): Promise<Written> {
+  const args = () =>
+    new WireWriter()
+      .str(plan.path)
+      .u32(plan.mode ?? KEEP_MODE)
+      .u8(MAKE_PARENTS);
+  const decode = (reader: WireReader) => ({ size: reader.u64(), atomic: reader.u8() !== 0 });
+  const stream = talk.open('write', { args, decode }, signal);
+  sendBody(stream, plan.body).then(
+    () => stream.within(COMMIT_MS, talk.clock, 'write'),
+    (error) => stream.cancel(error),
+  );
+  return await stream.result;
+}
+
+async function sendBody(stream: AgentStream<Written>, body: Readable | Buffer): Promise<void> {
+  if (Buffer.isBuffer(body)) {
+    const sent = stream.outgoing.send(0, body);
+    stream.outgoing.end(0);
+    await sent;
+    return;
+  }
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    if (!(await stream.outgoing.send(0, Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk)))) return;
+  }
+  stream.outgoing.end(0);
+}

@@ -1,0 +1,98 @@
+// SandboxFiles over a session. Paths come absolute and normalised; all work on them happens inside the sandbox.
+import { ServiceError } from '../domain/errors.ts';
+import type { FileInfo } from '../schema/file.ts';
+import type { Conversation } from './conversation.ts';
+import { ERRNO } from './errno.ts';
+import { readFileInfo } from './file-info.ts';
+import { readFile } from './file-read.ts';
+import { writeFile } from './file-write.ts';
+import type { SandboxFiles } from './io.ts';
+import { collect, type ListingEnd } from './listing.ts';
+import { KEEP_MODE } from './protocol.ts';
+import { type WireReader, WireWriter } from './wire.ts';
+
+const LONG_MS = 10 * 60_000;
+const LIST_MAX = 50_000;
+const LIST_BYTES = 32 * 1024 * 1024;
+const PATTERN = {
+  [ERRNO.EINVAL]: 'The pattern is not valid.',
+  [ERRNO.ENOENT]: 'The folder of the pattern does not exist.',
+};
+
+/** All of SandboxFiles. */
+export function sandboxFiles(talk: Conversation): SandboxFiles {
+  return {
+    stat: (path, signal) =>
+      talk.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
+    read: (path, range, signal) => readFile(talk, { path, ...range }, signal),
+    write: (path, body, { mode }, signal) => writeFile(talk, { path, body, mode }, signal),
+    list: (path, depth, signal) => list(talk, { path, depth }, signal),
+    glob: (pattern, limit, signal) => glob(talk, { pattern, limit }, signal),
+    ...changes(talk),
+  };
+}
+
+function changes(talk: Conversation): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+  const none = () => undefined;
+  return {
+    mkdir: (path, { mode, parents }, signal) => {
+      const args = () =>
+        new WireWriter()
+          .str(path)
+          .u32(mode ?? KEEP_MODE)
+          .u8(parents ? 1 : 0);
+      return talk.call('mkdir', none, { args, signal });
+    },
+    move: (from, to, signal) => {
+      return talk.call('move', none, {
+        args: () => new WireWriter().str(from).str(to),
+        deadlineMs: LONG_MS,
+        signal,
+      });
+    },
+    chmod: (path, mode, signal) => {
+      return talk.call('chmod', none, { args: () => new WireWriter().str(path).u32(mode), signal });
+    },
+    remove: (path, recursive, signal) => {
+      const args = () => new WireWriter().str(path).u8(recursive ? 1 : 0);
+      return talk.call('remove', none, { args, deadlineMs: LONG_MS, signal });
+    },
+  };
+}
+
+/** `payload_too_large` for more than 50,000 entries or 32 MiB: a list cut short would read as the whole. */
+async function list(
+  talk: Conversation,
+  what: { path: string; depth: number },
+  signal?: AbortSignal,
+): Promise<FileInfo[]> {
+  const args = () => new WireWriter().str(what.path).u32(what.depth).u32(LIST_MAX);
+  const stream = talk.open('list', { args, channels: [0], decode: readEnd }, signal);
+  stream.within(LONG_MS, talk.clock, 'list');
+  const { records, truncated } = await collect(talk, stream, {
+    decode: readFileInfo,
+    records: LIST_MAX,
+    bytes: LIST_BYTES,
+  });
+  if (!truncated) return records;
+  throw new ServiceError('payload_too_large', 'The folder holds more than 50000 entries.', {
+    remedy: 'List a smaller folder or fewer levels.',
+  });
+}
+
+/** At most `limit` paths; more are left out, as `io.ts` says. */
+async function glob(
+  talk: Conversation,
+  what: { pattern: string; limit: number },
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const args = () => new WireWriter().str(what.pattern).u32(what.limit);
+  const stream = talk.open('glob', { args, channels: [0], decode: readEnd, words: PATTERN }, signal);
+  stream.within(LONG_MS, talk.clock, 'glob');
+  const decode = (reader: WireReader) => reader.str();
+  return (await collect(talk, stream, { decode, records: what.limit, bytes: LIST_BYTES })).records;
+}
+
+function readEnd(reader: WireReader): ListingEnd {
+  return { count: reader.u32(), truncated: reader.u8() !== 0 };
+}

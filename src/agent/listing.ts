@@ -1,0 +1,79 @@
+// Collects the records of a listing, which are cut anywhere by the frames. Bounded in number and bytes, whatever the
+// agent sends.
+import { ServiceError } from '../domain/errors.ts';
+import type { Conversation } from './conversation.ts';
+import { AgentFault, ShortRead } from './fault.ts';
+import type { AgentStream } from './stream.ts';
+import { WireReader } from './wire.ts';
+
+export interface ListingPlan<T> {
+  decode: (reader: WireReader) => T;
+  /** More records than this end the session: the agent was asked for at most so many. */
+  records: number;
+  /** More bytes than this are `payload_too_large`. */
+  bytes: number;
+}
+
+export interface ListingEnd {
+  count: number;
+  truncated: boolean;
+}
+
+/** A record is a few strings of at most a path's length; one that is longer will never end. */
+const RECORD_MAX = 64 * 1024;
+
+/** Takes the whole stream. Rejects as its result does. */
+export async function collect<T>(
+  talk: Conversation,
+  stream: AgentStream<ListingEnd>,
+  plan: ListingPlan<T>,
+): Promise<{ records: T[]; truncated: boolean }> {
+  const records: T[] = [];
+  let left: Buffer = Buffer.alloc(0);
+  let bytes = 0;
+  for (let piece = await stream.next(); piece; piece = await stream.next()) {
+    bytes += piece.data.length;
+    if (bytes > plan.bytes) throw tooLong(stream);
+    try {
+      left = readAll(left.length > 0 ? Buffer.concat([left, piece.data]) : piece.data, plan, records);
+    } catch (error) {
+      throw talk.fault(error);
+    }
+  }
+  const { count, truncated } = await stream.result;
+  if (count !== records.length || left.length > 0)
+    throw talk.fault(new AgentFault('listing of another length'));
+  return { records, truncated };
+}
+
+/** Adds every whole record and answers what is left. */
+function readAll<T>(bytes: Buffer, plan: ListingPlan<T>, records: T[]): Buffer {
+  const reader = new WireReader(bytes);
+  let end = 0;
+  while (end < bytes.length) {
+    const record = readOne(reader, plan);
+    if (record === undefined) break;
+    records.push(record);
+    end = reader.position;
+    if (records.length > plan.records) throw new AgentFault('more records than asked for');
+  }
+  if (bytes.length - end > RECORD_MAX) throw new AgentFault('endless record');
+  return bytes.subarray(end);
+}
+
+function readOne<T>(reader: WireReader, plan: ListingPlan<T>): T | undefined {
+  try {
+    return plan.decode(reader);
+  } catch (error) {
+    if (error instanceof ShortRead) return undefined;
+    throw error;
+  }
+}
+
+function tooLong(stream: AgentStream<ListingEnd>): ServiceError {
+  const error = new ServiceError('payload_too_large', 'The listing is too long.', {
+    remedy: 'List a smaller folder or fewer levels.',
+  });
+  stream.cancel(error);
+  return error;
+}

@@ -1,0 +1,54 @@
+// Names and numbers of Linux signals (the same on x86-64 and arm64). Not node:os: its numbers are those of the host's
+// system, and the sandbox is always Linux.
+import { ServiceError } from '../domain/errors.ts';
+
+const NAMES = [
+  'SIGHUP',
+  'SIGINT',
+  'SIGQUIT',
+  'SIGILL',
+  'SIGTRAP',
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGKILL',
+  'SIGUSR1',
+  'SIGSEGV',
+  'SIGUSR2',
+  'SIGPIPE',
+  'SIGALRM',
+  'SIGTERM',
+  'SIGSTKFLT',
+  'SIGCHLD',
+  'SIGCONT',
+  'SIGSTOP',
+  'SIGTSTP',
+  'SIGTTIN',
+  'SIGTTOU',
+  'SIGURG',
+  'SIGXCPU',
+  'SIGXFSZ',
+  'SIGVTALRM',
+  'SIGPROF',
+  'SIGWINCH',
+  'SIGIO',
+  'SIGPWR',
+  'SIGSYS',
+];
+
+/** The name of signal `number` (1 to 64); real-time ones read `SIGRTMIN+n`. */
+export function signalName(number: number): string {
+  const name = NAMES[number - 1];
+  if (name) return name;
+  return number < 34 ? `SIG${number}` : `SIGRTMIN+${number - 34}`;
+}
+
+/** The number of a name such as `SIGTERM`. Throws `bad_request` for any other word. */
+export function signalNumber(name: string): number {
+  const number = NAMES.indexOf(name) + 1;
+  if (number === 0)
+    throw new ServiceError('bad_request', 'The signal is not known.', {
+      remedy: 'Use a name such as SIGTERM.',
+    });
+  return number;
+}

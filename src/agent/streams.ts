@@ -1,0 +1,103 @@
+// All streams of a session: gives out numbers, sends what opens a stream, and hands every frame of the agent to the
+// stream that it names. A number stays taken until the agent has said its last word on it.
+import { ServiceError } from '../domain/errors.ts';
+import type { ErrorCode } from '../schema/error.ts';
+import { AgentFault } from './fault.ts';
+import type { Link } from './link.ts';
+import type { StreamPlan } from './plan.ts';
+import { ARGUMENTS_MAX, CALLS_MAX, PAYLOAD_MAX, STREAMS_MAX, TYPE } from './protocol.ts';
+import { AgentStream } from './stream.ts';
+
+interface Listener {
+  accept(type: number, payload: Buffer): boolean;
+  fail(reason: unknown): void;
+}
+
+export class Streams {
+  readonly #link: Link;
+  readonly #open = new Map<number, { listener: Listener; isCall: boolean }>();
+  #calls = 0;
+  #lastId = 0;
+  #over: ServiceError | undefined;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** Sends the plan. Always answers a stream; one that could not be sent has failed already. */
+  open<T>(plan: StreamPlan<T>, signal?: AbortSignal): AgentStream<T> {
+    try {
+      signal?.throwIfAborted();
+      const payload = this.#prepare(plan);
+      const stream = new AgentStream(this.#freeId(), plan, this.#link);
+      this.#send(stream, plan, payload);
+      if (signal) stream.tie(signal);
+      return stream;
+    } catch (error) {
+      const stream = new AgentStream(0, plan, this.#link);
+      stream.fail(error);
+      return stream;
+    }
+  }
+
+  /** Hands a frame on. Throws AgentFault when the agent names a stream that is not open. */
+  dispatch(type: number, id: number, payload: Buffer): void {
+    const entry = this.#open.get(id);
+    if (!entry) throw new AgentFault(`frame type ${type} on unknown stream ${id}`);
+    if (!entry.listener.accept(type, payload)) return;
+    this.#open.delete(id);
+    if (entry.isCall) this.#calls -= 1;
+  }
+
+  /** Fails all streams, and every one that is opened from now on. */
+  endAll(error: ServiceError): void {
+    this.#over = error;
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    for (const { listener } of all) listener.fail(error);
+  }
+
+  /** The kind and its arguments, or the reason why nothing can be sent now. */
+  #prepare(plan: StreamPlan<unknown>): Buffer {
+    if (this.#over) throw this.#over;
+    const streams = this.#open.size - this.#calls;
+    const isFull = plan.type === TYPE.CALL ? this.#calls >= CALLS_MAX : streams >= STREAMS_MAX;
+    if (isFull || this.#link.isBusy)
+      throw refused(
+        'resource_limit',
+        'Too many operations at once in this sandbox.',
+        'Wait for others to end.',
+      );
+    const args = plan.args().bytes();
+    if (args.length > ARGUMENTS_MAX)
+      throw refused(
+        'bad_request',
+        'Arguments and environment are over 2 MiB.',
+        'Send long input as stdin or a file.',
+      );
+    return args;
+  }
+
+  /** Arguments that are longer than a frame go ahead in PARTs. */
+  #send<T>(stream: AgentStream<T>, plan: StreamPlan<T>, args: Buffer): void {
+    const isCall = plan.type === TYPE.CALL;
+    this.#open.set(stream.id, { listener: stream, isCall });
+    if (isCall) this.#calls += 1;
+    let at = 0;
+    for (; args.length - at > PAYLOAD_MAX - 1; at += PAYLOAD_MAX) {
+      this.#link.frame(TYPE.PART, stream.id, args.subarray(at, at + PAYLOAD_MAX));
+    }
+    this.#link.frame(plan.type, stream.id, Buffer.concat([Buffer.from([plan.code]), args.subarray(at)]));
+  }
+
+  #freeId(): number {
+    do {
+      this.#lastId = this.#lastId >= 0xffff_ffff ? 1 : this.#lastId + 1;
+    } while (this.#open.has(this.#lastId));
+    return this.#lastId;
+  }
+}
+
+function refused(code: ErrorCode, message: string, remedy: string): ServiceError {
+  return new ServiceError(code, message, { remedy });
+}
