@@ -63,7 +63,15 @@ export interface SandboxFilter {
 export type SandboxPatch = Partial<
   Pick<
     SandboxRecord,
-    'state' | 'epoch' | 'image' | 'memory_mb' | 'vcpus' | 'runtime_id' | 'expires_at' | 'ended_at' | 'end_reason'
+    | 'state'
+    | 'epoch'
+    | 'image'
+    | 'memory_mb'
+    | 'vcpus'
+    | 'runtime_id'
+    | 'expires_at'
+    | 'ended_at'
+    | 'end_reason'
   >
 >;
 

@@ -1,0 +1,45 @@
+// Space kept for the day the disk is full: a file of random bytes that is removed so that running sandboxes can still be
+// ended. Until it could be written again nothing new is admitted, or the freed space would go to new work.
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import type { Random } from '../../domain/ports.ts';
+
+/** As much as the write-ahead log grows between checkpoints (1,000 pages of 4 KiB). */
+const BALLAST_BYTES = 4 * 1024 * 1024;
+
+export interface Ballast {
+  /** Whether the space is held; tries to take it back when it was spent. */
+  ready(): boolean;
+  /** Gives the space up; false when there was none to give. */
+  spend(): boolean;
+}
+
+export function openBallast(path: string, random: Random): Ballast {
+  let held = sizeOf(path) === BALLAST_BYTES || fill(path, random);
+  return {
+    ready: () => {
+      held ||= fill(path, random);
+      return held;
+    },
+    spend: () => {
+      const had = held;
+      held = false;
+      rmSync(path, { force: true });
+      return had;
+    },
+  };
+}
+
+/** All of it or nothing. The bytes are random because a compressing file system would not keep space for zeros. */
+function fill(path: string, random: Random): boolean {
+  try {
+    writeFileSync(path, Buffer.alloc(BALLAST_BYTES, random.bytes(65_536)), { mode: 0o600 });
+    return true;
+  } catch {
+    rmSync(path, { force: true });
+    return false;
+  }
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
+}

@@ -1,0 +1,83 @@
+// From what SQLite throws to what the service says. The text of SQLite is kept as the cause, for the log only.
+import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+
+interface Meaning {
+  code: ErrorCode;
+  message: string;
+  remedy: string;
+  status?: number;
+}
+
+const DAMAGED: Meaning = {
+  code: 'internal',
+  message: 'The database file is damaged.',
+  remedy: 'Stop the service, keep the file, and put a backup in its place.',
+};
+const FULL: Meaning = {
+  code: 'resource_limit',
+  message: 'The disk that holds the database is full.',
+  remedy: 'Free space on it; running sandboxes can still be destroyed.',
+  status: 507,
+};
+
+/** By the beginning of the result code; the first that fits. */
+const MEANINGS: readonly [prefix: string, Meaning][] = [
+  ['SQLITE_FULL', FULL],
+  [
+    'SQLITE_BUSY',
+    {
+      code: 'unavailable',
+      message: 'The database is held by another program.',
+      remedy: 'Try again; end whatever holds a transaction open on the database file.',
+    },
+  ],
+  ['SQLITE_CORRUPT', DAMAGED],
+  [
+    'SQLITE_NOTADB',
+    {
+      code: 'internal',
+      message: 'The database file is not a database.',
+      remedy: 'Point database.path at another file, or put a backup in its place; it is not changed.',
+    },
+  ],
+  [
+    'SQLITE_CONSTRAINT',
+    { code: 'conflict', message: 'The record exists already.', remedy: 'Use another id.' },
+  ],
+  ...['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_PERM', 'SQLITE_PROTOCOL'].map(
+    (prefix): [string, Meaning] => [
+      prefix,
+      {
+        code: 'unavailable',
+        message: 'The database file cannot be read or written.',
+        remedy: 'Check the disk, and the owner and rights of the database file and its folder.',
+      },
+    ],
+  ),
+];
+
+const say = ({ code, message, ...facts }: Meaning, more: ErrorFacts = {}) =>
+  new ServiceError(code, message, { ...facts, ...more });
+
+/** `error` as a ServiceError; one that already is stays as it is. */
+export function storeFailure(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const code = resultCode(error);
+  const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix))?.[1];
+  if (meaning) return say(meaning, { cause: error });
+  return new ServiceError('internal', 'The database gave an unexpected answer.', {
+    cause: error,
+    remedy: 'Look up the request id in the log.',
+  });
+}
+
+export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
+export const diskFull = () => say(FULL);
+export const isBusy = (error: unknown) => resultCode(error).startsWith('SQLITE_BUSY');
+export const isFull = (error: unknown) => resultCode(error).startsWith('SQLITE_FULL');
+
+function resultCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}

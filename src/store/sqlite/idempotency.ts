@@ -1,0 +1,49 @@
+// Claims of idempotency keys. A claim outlives its sandbox row once it holds a response; without one it dies with it.
+import type { Database } from 'better-sqlite3';
+import type { IdempotencyClaim, IdempotencyStore } from '../store.ts';
+import { deleteInBites } from './events.ts';
+import type { Work } from './work.ts';
+
+export interface KnownClaim {
+  sandbox_id: string;
+  fingerprint: string;
+  response: string | null;
+}
+
+/** What the transactions of sandboxes do to claims. */
+export interface ClaimTable {
+  /** A claim without a response is dead once its row is gone or has ended: nothing will ever answer for it. */
+  live(claim: IdempotencyClaim): KnownClaim | undefined;
+  /** Takes the place of a dead claim. */
+  put(claim: IdempotencyClaim, sandbox_id: string, created_at: string): void;
+  answer(sandbox_id: string, response: string): void;
+  forget(sandbox_id: string): void;
+}
+
+export function claimTable(db: Database): ClaimTable {
+  const live = db.prepare<IdempotencyClaim, KnownClaim>(
+    `SELECT sandbox_id, fingerprint, response FROM idempotency AS claim WHERE scope = @scope AND key = @key
+       AND (response IS NOT NULL OR EXISTS (
+         SELECT 1 FROM sandboxes WHERE id = claim.sandbox_id AND state NOT IN ('destroyed', 'error')))`,
+  );
+  const put = db.prepare(
+    `INSERT OR REPLACE INTO idempotency (scope, key, fingerprint, sandbox_id, created_at)
+       VALUES (@scope, @key, @fingerprint, @sandbox_id, @created_at)`,
+  );
+  const answer = db.prepare('UPDATE idempotency SET response = ? WHERE sandbox_id = ?');
+  const forget = db.prepare('DELETE FROM idempotency WHERE sandbox_id = ?');
+  return {
+    live: (claim) => live.get(claim),
+    put: (claim, sandbox_id, created_at) => void put.run({ ...claim, sandbox_id, created_at }),
+    answer: (sandbox_id, response) => void answer.run(response, sandbox_id),
+    forget: (sandbox_id) => void forget.run(sandbox_id),
+  };
+}
+
+export function idempotencyStore(db: Database, work: Work): IdempotencyStore {
+  const prune = db.prepare(
+    `DELETE FROM idempotency WHERE (scope, key) IN (
+       SELECT scope, key FROM idempotency WHERE created_at < ? LIMIT ?)`,
+  );
+  return { prune: (before) => deleteInBites(work, (limit) => prune.run(before, limit).changes) };
+}

@@ -1,0 +1,101 @@
+// Between records and table rows. Maps of strings are stored as arrays of [key, value] pairs in the JSON that
+// JSON.stringify writes: equal pairs are equal text, which is what the metadata filter compares.
+import type { Event, EventDraft } from '../../schema/event.ts';
+import type { SandboxRecord } from '../store.ts';
+import { damaged } from './failures.ts';
+
+export const SANDBOX_COLUMNS = [
+  'id',
+  'epoch',
+  'state',
+  'provider',
+  'image',
+  'memory_mb',
+  'vcpus',
+  'network',
+  'created_at',
+  'expires_at',
+  'metadata',
+  'env',
+  'worker_id',
+  'owner_id',
+  'runtime_id',
+  'ended_at',
+  'end_reason',
+] as const satisfies readonly (keyof SandboxRecord)[];
+
+const OPTIONAL_COLUMNS = ['owner_id', 'runtime_id', 'ended_at', 'end_reason'] as const;
+type Optional = (typeof OPTIONAL_COLUMNS)[number];
+type Maps = 'metadata' | 'env';
+
+export type SandboxRow = Omit<SandboxRecord, Optional | Maps> &
+  Record<Maps, string> & { [K in Optional]: Exclude<SandboxRecord[K], undefined> | null };
+
+export function toSandboxRow(record: SandboxRecord): SandboxRow {
+  return {
+    ...record,
+    metadata: toPairs(record.metadata),
+    env: toPairs(record.env),
+    owner_id: record.owner_id ?? null,
+    runtime_id: record.runtime_id ?? null,
+    ended_at: record.ended_at ?? null,
+    end_reason: record.end_reason ?? null,
+  };
+}
+
+export function fromSandboxRow(row: SandboxRow): SandboxRecord {
+  const record = { ...row, metadata: fromPairs(row.metadata), env: fromPairs(row.env) };
+  for (const column of OPTIONAL_COLUMNS)
+    if (record[column] === null) delete (record as { [K in Optional]?: unknown })[column];
+  return record as SandboxRecord;
+}
+
+export interface EventRow {
+  id: number;
+  type: string;
+  timestamp: string;
+  sandbox_id: string | null;
+  owner_id: string | null;
+  data: string | null;
+}
+
+export function toEventRow(id: number, draft: EventDraft): EventRow {
+  const { type, timestamp, sandbox_id = null, owner_id = null, data } = draft;
+  return {
+    id,
+    type,
+    timestamp,
+    sandbox_id,
+    owner_id,
+    data: data === undefined ? null : JSON.stringify(data),
+  };
+}
+
+export function fromEventRow(row: EventRow): Event {
+  const { id, type, timestamp, sandbox_id, owner_id, data } = row;
+  return {
+    id,
+    type: type as Event['type'],
+    timestamp,
+    ...(sandbox_id !== null && { sandbox_id }),
+    ...(owner_id !== null && { owner_id }),
+    ...(data !== null && { data: parse(data) as Record<string, unknown> }),
+  };
+}
+
+export function toPairs(map: Record<string, string>): string {
+  return JSON.stringify(Object.entries(map));
+}
+
+/** Object.fromEntries defines own properties: a key such as `__proto__` stays data. */
+function fromPairs(text: string): Record<string, string> {
+  return Object.fromEntries(parse(text) as [string, string][]);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw damaged(error);
+  }
+}

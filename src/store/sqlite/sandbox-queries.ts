@@ -1,0 +1,77 @@
+// What reads sandbox rows. The state lists are written out because SQLite uses a partial index only for a query that
+// repeats its condition (migrations/0001). No word of a request ever becomes SQL.
+import type { Database, Statement } from 'better-sqlite3';
+import type { SandboxFilter, SandboxStore } from '../store.ts';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
+import type { SandboxWrites } from './sandboxes.ts';
+import type { Work } from './work.ts';
+
+export type SandboxQueries = Omit<SandboxStore, keyof SandboxWrites>;
+
+const SELECT = `SELECT ${SANDBOX_COLUMNS} FROM sandboxes`;
+const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
+const LIVE = "state IN ('creating', 'running', 'unhealthy')";
+
+export function sandboxQueries(db: Database, work: Work): SandboxQueries {
+  const get = db.prepare<[string], SandboxRow>(`${SELECT} WHERE id = ?`);
+  const list = listing(db);
+  const inStates = db.prepare<[string, number], SandboxRow>(
+    `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at, id LIMIT ?`,
+  );
+  const due = db.prepare<object, SandboxRow>(
+    `${SELECT} WHERE ${LIVE} AND expires_at <= @now AND (@owner_id IS NULL OR owner_id = @owner_id)
+       ORDER BY expires_at, id LIMIT @limit`,
+  );
+  const deadline = db
+    .prepare<[], string | null>(`SELECT min(expires_at) FROM sandboxes WHERE ${LIVE}`)
+    .pluck();
+  const counts = db.prepare<[], { provider: string; active: number }>(
+    'SELECT provider, active FROM active_counts WHERE active > 0',
+  );
+  return {
+    get: (id) => work.run(() => get.all(id).map(fromSandboxRow)[0]),
+    list: (filter) => work.run(() => list(filter).map(fromSandboxRow)),
+    inStates: (states, limit) =>
+      work.run(() => inStates.all(JSON.stringify(states), limit).map(fromSandboxRow)),
+    due: (now, limit, owner_id = undefined) =>
+      work.run(() => due.all({ now, limit, owner_id: owner_id ?? null }).map(fromSandboxRow)),
+    nextDeadline: () => work.run(() => deadline.get() ?? undefined),
+    countActive: () => work.run(() => sum(counts.all())),
+  };
+}
+
+function sum(rows: { provider: string; active: number }[]) {
+  const by_provider = Object.fromEntries(rows.map(({ provider, active }) => [provider, active]));
+  return { total: rows.reduce((total, { active }) => total + active, 0), by_provider };
+}
+
+/** A statement for each combination of filters that is asked for: at most 96. */
+function listing(db: Database): (filter: SandboxFilter) => SandboxRow[] {
+  const prepared = new Map<string, Statement<object, SandboxRow>>();
+  return (filter) => {
+    const sql = `${SELECT} WHERE ${conditions(filter).join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT @limit`;
+    const statement = prepared.get(sql) ?? db.prepare<object, SandboxRow>(sql);
+    prepared.set(sql, statement);
+    const { after, metadata = {} } = filter;
+    return statement.all({
+      ...filter,
+      include_ended: null,
+      metadata: toPairs(metadata),
+      after: null,
+      after_created_at: after?.created_at,
+      after_id: after?.id,
+    });
+  };
+}
+
+function conditions(filter: SandboxFilter): string[] {
+  return [
+    filter.state === undefined ? (filter.include_ended ? 'TRUE' : ACTIVE) : 'state = @state',
+    filter.owner_id !== undefined && 'owner_id = @owner_id',
+    filter.provider !== undefined && 'provider = @provider',
+    filter.worker_id !== undefined && 'worker_id = @worker_id',
+    filter.after !== undefined && '(created_at, id) < (@after_created_at, @after_id)',
+    filter.metadata !== undefined &&
+      'NOT EXISTS (SELECT value FROM json_each(@metadata) EXCEPT SELECT value FROM json_each(sandboxes.metadata))',
+  ].filter((condition) => condition !== false);
+}

@@ -1,0 +1,97 @@
+// What changes sandbox rows. Every method is one IMMEDIATE transaction on the durable connection, so that what it read is
+// still true when it commits.
+import type { Database } from 'better-sqlite3';
+import { decideAdmission } from '../../domain/admission.ts';
+import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../store.ts';
+import type { EventIds } from './event-ids.ts';
+import { deleteInBites, eventTable } from './events.ts';
+import { claimTable, type KnownClaim } from './idempotency.ts';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
+import type { Work } from './work.ts';
+
+export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
+
+export function sandboxWrites(db: Database, ids: EventIds, work: Work): SandboxWrites {
+  const reserve = reserving(db, ids);
+  const transition = transitioning(db, ids);
+  // Run with all(), not get(): only a statement run to its end reports a commit that failed.
+  const extend = db.prepare<[string, string, string], SandboxRow>(
+    `UPDATE sandboxes SET expires_at = max(expires_at, ?)
+       WHERE id = ? AND state IN (SELECT value FROM json_each(?)) RETURNING ${SANDBOX_COLUMNS}`,
+  );
+  const purge = db.prepare(
+    `DELETE FROM sandboxes WHERE id IN (
+       SELECT id FROM sandboxes WHERE state IN ('destroyed', 'error') AND ended_at < ? LIMIT ?)`,
+  );
+  return {
+    reserve: (...request) =>
+      work.grow(() => {
+        ids.ensure(request[2].length);
+        return reserve.immediate(...request);
+      }),
+    transition: (change) =>
+      work.settle(() => {
+        ids.ensure(change.events.length);
+        return transition.immediate(change);
+      }),
+    extend: (id, from, expires_at) =>
+      work.run(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
+    purgeEnded: (before) => deleteInBites(work, (limit) => purge.run(before, limit).changes),
+  };
+}
+
+function reserving(db: Database, ids: EventIds) {
+  const claims = claimTable(db);
+  const events = eventTable(db, ids);
+  const active = db.prepare<[], number>('SELECT coalesce(sum(active), 0) FROM active_counts').pluck();
+  const insert = db.prepare(
+    `INSERT INTO sandboxes (${SANDBOX_COLUMNS}) VALUES (${SANDBOX_COLUMNS.map((column) => `@${column}`)})`,
+  );
+  return db.transaction(
+    (...[sandbox, limits, drafts, claim]: Parameters<SandboxStore['reserve']>): Reservation => {
+      const known = claim && claims.live(claim);
+      if (known) return replay(known);
+      const decision = decideAdmission({ active_sandboxes: active.get() ?? 0 }, limits);
+      if (!decision.allowed) return { kind: 'denied', decision };
+      const row = toSandboxRow(sandbox);
+      insert.run(row);
+      if (claim) claims.put(claim, sandbox.id, sandbox.created_at);
+      return { kind: 'reserved', sandbox: fromSandboxRow(row), events: events.insert(drafts) };
+    },
+  );
+}
+
+function replay({ sandbox_id, fingerprint, response }: KnownClaim): Reservation {
+  return { kind: 'replay', sandbox_id, fingerprint, ...(response !== null && { response }) };
+}
+
+const PATCHED = [
+  'state',
+  'epoch',
+  'image',
+  'memory_mb',
+  'vcpus',
+  'runtime_id',
+  'expires_at',
+  'ended_at',
+  'end_reason',
+] as const satisfies readonly (keyof SandboxPatch)[];
+const UNCHANGED = Object.fromEntries(PATCHED.map((column) => [column, null]));
+
+function transitioning(db: Database, ids: EventIds) {
+  const claims = claimTable(db);
+  const events = eventTable(db, ids);
+  const update = db.prepare<object, SandboxRow>(
+    `UPDATE sandboxes SET ${PATCHED.map((column) => `${column} = coalesce(@${column}, ${column})`)}
+       WHERE id = @row_id AND epoch = @row_epoch AND state IN (SELECT value FROM json_each(@row_from))
+       RETURNING ${SANDBOX_COLUMNS}`,
+  );
+  return db.transaction(({ id, from, epoch, patch, events: drafts, response }: Transition) => {
+    const place = { row_id: id, row_epoch: epoch, row_from: JSON.stringify(from) };
+    const row = update.get({ ...UNCHANGED, ...patch, ...place });
+    if (!row) return undefined;
+    if (row.state === 'error') claims.forget(id);
+    else if (response !== undefined) claims.answer(id, response);
+    return { sandbox: fromSandboxRow(row), events: events.insert(drafts) };
+  });
+}

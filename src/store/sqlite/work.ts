@@ -1,0 +1,50 @@
+// How a deed meets the database: waiting for another process's lock without blocking the event loop, the space kept for
+// a full disk, and the translation of errors. A deed is synchronous and is a transaction of its own.
+import type { Clock } from '../../domain/ports.ts';
+import type { Ballast } from './ballast.ts';
+import { diskFull, isBusy, isFull, storeFailure } from './failures.ts';
+
+/** SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile (quality.md, rule 9). */
+const PATIENCE_MS = 5000;
+const PAUSE_MS = 20;
+
+export interface Work {
+  /** Reads, and writes that take no space to speak of. */
+  run<T>(deed: () => T): Promise<T>;
+  /** Writes that add rows: refused with `resource_limit` 507 while the disk is full. */
+  grow<T>(deed: () => T): Promise<T>;
+  /** Writes that lead to an end: on a full disk the ballast is given up for them. */
+  settle<T>(deed: () => T): Promise<T>;
+}
+
+export function storeWork(deps: { clock: Clock; ballast: Ballast }): Work {
+  const run = <T>(deed: () => T) => patiently(deps.clock, deed);
+  return {
+    run,
+    grow: async (deed) => {
+      if (!deps.ballast.ready()) throw diskFull();
+      return run(deed);
+    },
+    settle: async (deed) => {
+      try {
+        return await run(deed);
+      } catch (error) {
+        if (!isFull((error as Error).cause) || !deps.ballast.spend()) throw error;
+        return run(deed);
+      }
+    },
+  };
+}
+
+/** Runs `deed`, again while another process holds the database, at most 5 s. Everything it throws is a ServiceError. */
+export async function patiently<T>(clock: Clock, deed: () => T): Promise<T> {
+  const deadline = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return deed();
+    } catch (error) {
+      if (!isBusy(error) || clock.monotonic() >= deadline) throw storeFailure(error);
+    }
+    await clock.sleep(PAUSE_MS);
+  }
+}

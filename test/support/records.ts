@@ -1,0 +1,33 @@
+// Sandbox records and event drafts as stores hold them, with what a test does not care about filled in.
+import type { EventDraft } from '../../src/schema/event.ts';
+import type { SandboxRecord } from '../../src/store/store.ts';
+import { FAKE_START } from './fakes.ts';
+
+/** The stamp `seconds` after the fake clocks begin. */
+export const stamp = (seconds = 0): string => new Date(FAKE_START + seconds * 1000).toISOString();
+
+let count = 0;
+
+/** A `creating` record with an id of its own. */
+export function sandboxRecord(facts: Partial<SandboxRecord> = {}): SandboxRecord {
+  return {
+    id: `sb-${(++count).toString(16).padStart(12, 'a')}`,
+    epoch: 1,
+    state: 'creating',
+    provider: 'userspace',
+    image: 'host',
+    memory_mb: 256,
+    vcpus: 1,
+    network: 'default',
+    created_at: stamp(),
+    expires_at: stamp(1800),
+    metadata: {},
+    env: {},
+    worker_id: 'local',
+    ...facts,
+  };
+}
+
+export function eventDraft(facts: Partial<EventDraft> = {}): EventDraft {
+  return { type: 'sandbox.created', timestamp: stamp(), ...facts };
+}
