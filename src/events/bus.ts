@@ -1,0 +1,83 @@
+// Tells who listens about stored events. Delivery is never on the publisher's stack, in order for each listener, and
+// bounded: a listener that throws is logged, one that does not keep up is dropped and told so.
+import type { Logger } from '../domain/ports.ts';
+import type { Event } from '../schema/event.ts';
+
+const BACKLOG_LIMIT = 10_000;
+
+export type EventListener = (event: Event) => void | Promise<void>;
+
+export interface SubscribeOptions {
+  /** Events that may wait for this listener; 10,000. */
+  limit?: number;
+  /** Called once when more had to wait: the listener hears nothing more. */
+  onDropped?: () => void;
+}
+
+export interface EventBus {
+  /** Never throws, never waits. */
+  publish(events: readonly Event[]): void;
+  /** The next event goes to `listener` when its promise has settled. Gives back what ends it; ending twice is harmless. */
+  subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
+}
+
+interface Subscriber {
+  accept(event: Event): void;
+}
+
+export function eventBus(deps: { logger: Logger }): EventBus {
+  const subscribers = new Set<Subscriber>();
+  return {
+    publish: (events) => {
+      for (const event of events) for (const subscriber of [...subscribers]) subscriber.accept(event);
+    },
+    subscribe: (listener, options = {}) => {
+      const backlog: Event[] = [];
+      const end = () => {
+        subscribers.delete(subscriber);
+        backlog.length = 0;
+      };
+      const dropped = () => {
+        end();
+        deps.logger.warn(
+          { limit: options.limit ?? BACKLOG_LIMIT },
+          'An event listener did not keep up and was dropped.',
+        );
+        guarded(deps.logger, async () => options.onDropped?.());
+      };
+      const deliver = delivery(backlog, (event) => guarded(deps.logger, async () => listener(event)));
+      const subscriber: Subscriber = {
+        accept: (event) => {
+          if (backlog.length >= (options.limit ?? BACKLOG_LIMIT)) return dropped();
+          backlog.push(event);
+          deliver();
+        },
+      };
+      subscribers.add(subscriber);
+      return end;
+    },
+  };
+}
+
+/** Starts emptying the backlog unless that is under way. The first `await` takes it off the publisher's stack. */
+function delivery(backlog: Event[], hand: (event: Event) => Promise<void>): () => void {
+  let busy = false;
+  const empty = async () => {
+    await undefined;
+    for (let event = backlog.shift(); event; event = backlog.shift()) await hand(event);
+    busy = false;
+  };
+  return () => {
+    if (busy) return;
+    busy = true;
+    void empty();
+  };
+}
+
+async function guarded(logger: Logger, call: () => Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    logger.error({ err: error }, 'An event listener failed.');
+  }
+}

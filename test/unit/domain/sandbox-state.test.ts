@@ -1,0 +1,33 @@
+// The table of moves against the sentence of the design (api.md part 2).
+import { expect, it } from 'vitest';
+import {
+  ACTIVE_STATES,
+  canMove,
+  ENDED_STATES,
+  hasEnded,
+  LIVE_STATES,
+} from '../../../src/domain/sandbox-state.ts';
+import { SANDBOX_STATES } from '../../../src/schema/sandbox.ts';
+
+it('allows these moves and no other', () => {
+  const moves = SANDBOX_STATES.flatMap((from) =>
+    SANDBOX_STATES.filter((to) => canMove(from, to)).map((to) => `${from}→${to}`),
+  );
+  expect(moves).toEqual([
+    'creating→running',
+    'creating→destroying',
+    'creating→error',
+    'running→unhealthy',
+    'running→destroying',
+    'unhealthy→running',
+    'unhealthy→destroying',
+    'destroying→destroying',
+    'destroying→destroyed',
+  ]);
+});
+
+it('sorts every state into active or ended, and live ones can be destroyed', () => {
+  expect([...ACTIVE_STATES, ...ENDED_STATES].sort()).toEqual([...SANDBOX_STATES].sort());
+  expect(SANDBOX_STATES.filter(hasEnded)).toEqual([...ENDED_STATES]);
+  expect(LIVE_STATES.every((state) => canMove(state, 'destroying'))).toBe(true);
+});
