@@ -1,0 +1,61 @@
+// What a command says when it fails: one ServiceError whatever was thrown, as text for people or as JSON.
+import { ServiceError } from '../domain/errors.ts';
+import { printable, printableLines } from '../domain/printable.ts';
+import { redactor } from '../redact/engine.ts';
+import { paintFor } from './paint.ts';
+
+const LONGEST_DETAIL = 400;
+
+/** `error` itself when it is ours; a usage error for what the command line's parser refused; else `internal`. */
+export function asFailure(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { message, oclif } = error as Error & { oclif?: object };
+  if (oclif === undefined)
+    return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
+  const [text = ''] = message.split('\nSee more help');
+  return new ServiceError('bad_request', text, { remedy: 'See --help.', cause: error });
+}
+
+/** Several lines: what happened, the details, what to do, and the request id when the server gave one. */
+export function failureText(failure: ServiceError, stream: { isTTY?: boolean } = process.stderr): string {
+  const paint = paintFor(stream);
+  const { request_id, ...details } = failure.details ?? {};
+  const lines = [
+    `${paint.red.bold('Error:')} ${printableLines(failure.message)}`,
+    ...Object.entries(details).flatMap(([name, value]) => detailLines(name, value)),
+    ...(failure.remedy === undefined ? [] : [`${paint.bold('Try:')} ${printableLines(failure.remedy)}`]),
+    ...(typeof request_id === 'string' ? [paint.dim(`Request id: ${printable(request_id)}`)] : []),
+  ];
+  return clean(lines.join('\n'));
+}
+
+/** `{error: {code, message, remedy?, request_id?, details?}}`, the shape that `--json` documents. */
+export function failureJson(failure: ServiceError): { error: Record<string, unknown> } {
+  const { request_id, ...details } = failure.details ?? {};
+  const body = {
+    code: failure.code,
+    message: clean(failure.message),
+    remedy: failure.remedy,
+    request_id,
+    details: Object.keys(details).length === 0 ? undefined : cleanValue(details),
+  };
+  return { error: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) };
+}
+
+/** A list is a line an entry: an entry's own `message` says it in words. */
+function detailLines(name: string, value: unknown): string[] {
+  if (Array.isArray(value)) return value.map((entry) => `  - ${short(wordsOf(entry))}`);
+  return [`  ${name}: ${short(wordsOf(value))}`];
+}
+
+function wordsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const message = (value as { message?: unknown } | null)?.message;
+  return typeof message === 'string' ? message : (JSON.stringify(value) ?? '');
+}
+
+function short(text: string): string {
+  return printable(text.length > LONGEST_DETAIL ? `${text.slice(0, LONGEST_DETAIL)}…` : text);
+}
+
+const { text: clean, value: cleanValue } = redactor({ secrets: [] });

@@ -1,0 +1,7 @@
+// Flags that several commands share. Those of the connection to a server are in connection.ts.
+import { Flags } from '@oclif/core';
+
+export const configFlag = Flags.string({
+  description: 'Configuration file; else SVC_CONFIG, ./svc.yaml, ~/.svc/config.yaml.',
+  helpValue: '<file>',
+});

@@ -1,0 +1,74 @@
+// Tables, blocks of facts and ages, for people. Machines read --json; the columns here may change.
+import { printable } from '../domain/printable.ts';
+import { columnsOf } from './columns.ts';
+import { paintFor } from './paint.ts';
+
+export interface Column<Row> {
+  title: string;
+  /** Absent values show as a dash. */
+  value(row: Row): string | number | boolean | undefined;
+  align?: 'right';
+}
+
+const GAP = '  ';
+const ABSENT = '-';
+
+const shown = (value: string | number | boolean | undefined): string =>
+  value === undefined || value === '' ? ABSENT : printable(String(value));
+
+/** Lines that line up under their titles; `empty` alone when there are no rows. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty = 'None.'): string {
+  if (rows.length === 0) return empty;
+  const cells = rows.map((row) => columns.map((column) => shown(column.value(row))));
+  const titles = columns.map((column) => column.title.toUpperCase());
+  const widths = titles.map((title, at) => Math.max(columnsOf(title), widest(cells, at)));
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, at) => pad(text, widths[at] ?? 0, columns[at]?.align))
+      .join(GAP)
+      .trimEnd();
+  return [paintFor(process.stdout).bold(line(titles)), ...cells.map(line)].join('\n');
+}
+
+function widest(cells: readonly (readonly string[])[], at: number): number {
+  return cells.reduce((width, row) => Math.max(width, columnsOf(row[at] ?? '')), 0);
+}
+
+function pad(text: string, width: number, align?: 'right'): string {
+  const space = ' '.repeat(Math.max(0, width - columnsOf(text)));
+  return align === 'right' ? space + text : text + space;
+}
+
+/** `name:  value` lines whose values line up. Absent values are left out; lists become one line an entry. */
+export function facts(
+  entries: readonly (readonly [string, string | number | boolean | readonly string[] | undefined])[],
+): string {
+  const present = entries.filter(
+    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
+  );
+  const width = Math.max(0, ...present.map(([name]) => columnsOf(name) + 1));
+  const paint = paintFor(process.stdout);
+  return present
+    .flatMap(([name, value]) => {
+      const lines = Array.isArray(value) ? value.map(shown) : [shown(value as string)];
+      return lines.map((line, at) => `${paint.bold(pad(at === 0 ? `${name}:` : '', width))}${GAP}${line}`);
+    })
+    .join('\n');
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+] as const;
+
+/** How long `iso` lies before (or after) `now` in its largest unit: `3m`, `in 2h`, `0s`. */
+export function age(iso: string, now: number): string {
+  const ms = now - Date.parse(iso);
+  if (Number.isNaN(ms)) return ABSENT;
+  const size = Math.abs(ms);
+  const [unit, length] = UNITS.find(([, unitMs]) => size >= unitMs) ?? ['s', 1000];
+  const text = `${Math.floor(size / length)}${unit}`;
+  return ms < 0 ? `in ${text}` : text;
+}

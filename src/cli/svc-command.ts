@@ -1,0 +1,46 @@
+// Base of every command: `--json` everywhere, one place where failures are told and become exit codes.
+// A command returns its result; oclif prints it as JSON when asked. For people it calls `this.log` itself.
+// Ctrl-C ends a command as any program (a shell shows 130); commands that leave something behind handle it themselves.
+import { Command } from '@oclif/core';
+import type { ServiceError } from '../domain/errors.ts';
+import { asFailure, failureJson, failureText } from './failure.ts';
+
+export abstract class SvcCommand<Result> extends Command {
+  static override enableJsonFlag = true;
+
+  /** Does the work and returns what `--json` prints. */
+  abstract override run(): Promise<Result>;
+
+  /** The exit code of a failure: the table's, unless a command has its own convention. */
+  protected exitCodeOf(failure: ServiceError): number {
+    return failure.exitCode;
+  }
+
+  /** A reader that goes away (`svc … | head`) ends the command without a word. */
+  protected override async init(): Promise<void> {
+    await super.init();
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', endQuietly);
+  }
+
+  /** Tells the failure once. Nothing is thrown on: oclif would print it again and cut output short by exiting. */
+  protected override async catch(error: Error & { code?: string }): Promise<void> {
+    // `this.exit(n)` travels as an error.
+    if (error.code === 'EEXIT') throw error;
+    // oclif warns of commands that did not parse, as one does whose parsing failed.
+    this.parsed = true;
+    const failure = asFailure(error);
+    process.exitCode = this.exitCodeOf(failure);
+    if (this.jsonEnabled()) this.logJson(failureJson(failure));
+    else process.stderr.write(`${failureText(failure)}\n`);
+    if (process.env.DEBUG && failure.cause instanceof Error) process.stderr.write(`${failure.cause.stack}\n`);
+  }
+
+  protected override logJson(json: unknown): void {
+    process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+  }
+}
+
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0);
+  throw error;
+}

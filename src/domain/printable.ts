@@ -1,0 +1,19 @@
+// Text of strangers made fit for a terminal: names, outputs and messages may hold bytes that move the cursor, retitle
+// the window or turn the line around.
+
+const HOSTILE = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
+const NAMED: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** `text` with control, direction and invisible characters shown as escapes: `\n`, `\x1b`, `\u{202e}`. */
+export function printable(text: string): string {
+  return text.replace(HOSTILE, (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
+}
+
+/** Like `printable`, but lines stay lines. */
+export function printableLines(text: string): string {
+  return text.split(/\r?\n/).map(printable).join('\n');
+}
+
+function escapeOf(code: number): string {
+  return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
+}

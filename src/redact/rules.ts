@@ -1,0 +1,122 @@
+// What a secret looks like when we do not know it: names of keys, and shapes in text. Data for engine.ts.
+// A pattern must take linear time on any input. So: it starts at a literal, a part that can be long is last or is
+// stopped by the next part's first character, and nothing that must follow a long part can be missing.
+
+export const MASK = '[redacted]';
+
+/** Ends of key names, in lower case without separators: `X-API-Key`, `workerToken` and `db_password` all end in one. */
+const SECRET_KEY_ENDS = [
+  'apikey',
+  'secret',
+  'secrets',
+  'token',
+  'tokens',
+  'password',
+  'passwords',
+  'passwd',
+  'pwd',
+  'passphrase',
+  'credential',
+  'credentials',
+  'privatekey',
+  'secretkey',
+  'accesskey',
+  'signingkey',
+  'encryptionkey',
+  'authorization',
+  'cookie',
+];
+
+const LONGEST_KEY = 256;
+
+/** Whether a key of this name usually holds a secret. A name that ends in `_file` or `_id` holds none. */
+export function isSecretKey(name: string): boolean {
+  if (name.length > LONGEST_KEY) return true;
+  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return SECRET_KEY_ENDS.some((end) => plain.endsWith(end));
+}
+
+export interface TextRule {
+  id: string;
+  /** None of these in the text (compared in lower case): the pattern is not tried. */
+  needs: readonly string[];
+  pattern: RegExp;
+  /** What stands instead; groups are kept with `$1`. */
+  replacement: string;
+}
+
+const QUOTED_OR_WORD = String.raw`(?:\\"(?:[^"\\\n]|\\[^"])*|"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|[^\s"'\\,;&)}\]]+)`;
+const ASSIGNED = String.raw`(\\?["']?\s{0,4}[=:]\s{0,4})(?!\\?["']?\[redacted)`;
+const SECRET_NAMES =
+  'api[_-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|(?:private|secret|access|signing|encryption)[_-]?key';
+
+export const TEXT_RULES: readonly TextRule[] = [
+  {
+    id: 'private-key',
+    needs: ['private key-----'],
+    pattern:
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?/g,
+    replacement: MASK,
+  },
+  {
+    id: 'jwt',
+    needs: ['eyj'],
+    pattern: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g,
+    replacement: MASK,
+  },
+  {
+    id: 'url-credentials',
+    needs: ['://'],
+    pattern: /(:\/\/)(?!\[redacted)[^\s/?#"'<>\\]{1,1024}@/g,
+    replacement: `$1${MASK}@`,
+  },
+  {
+    id: 'bearer',
+    needs: ['bearer'],
+    pattern: /(\bbearer\s{1,4})(?!\[redacted)[\w.~+/=-]{6,}/gi,
+    replacement: `$1${MASK}`,
+  },
+  {
+    id: 'basic',
+    needs: ['basic '],
+    pattern: /(\bbasic {1,4})(?=[a-z+/]{0,64}[A-Z0-9=])[A-Za-z0-9+/]{6,}={0,2}/g,
+    replacement: `$1${MASK}`,
+  },
+  {
+    id: 'header',
+    needs: ['authorization', 'cookie'],
+    pattern: new RegExp(`((?:authorization|cookie))${ASSIGNED}\\\\?["']?[^"'\\\\\\r\\n]+`, 'gi'),
+    replacement: `$1$2${MASK}`,
+  },
+  {
+    id: 'vendor-key',
+    needs: [
+      'sk-',
+      'sk_',
+      'pk_',
+      'rk_',
+      'gh',
+      'glpat-',
+      'xox',
+      'akia',
+      'asia',
+      'aiza',
+      'npm_',
+      'e2b_',
+      'dckr_pat_',
+      'hf_',
+      'sg.',
+      'ya29.',
+      'pypi-',
+    ],
+    pattern:
+      /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[srp]k_(?:live|test)_\w{10,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w-]{30,}|npm_\w{30,}|e2b_\w{16,}|dckr_pat_[\w-]{16,}|hf_\w{20,}|SG\.[\w.-]{30,}|ya29\.[\w-]{20,}|pypi-[\w-]{30,})/g,
+    replacement: MASK,
+  },
+  {
+    id: 'assignment',
+    needs: ['key', 'secret', 'token', 'pass', 'pwd', 'credential'],
+    pattern: new RegExp(`(${SECRET_NAMES})${ASSIGNED}${QUOTED_OR_WORD}`, 'gi'),
+    replacement: `$1$2${MASK}`,
+  },
+];
