@@ -1,0 +1,30 @@
+/* The stages of init, the first process inside the namespaces. */
+#ifndef SVC_INIT_H
+#define SVC_INIT_H
+
+#include "failure.h"
+#include "settings.h"
+
+/* Sentences for the spawn's warnings, one a line. */
+extern char warnings[1024];
+
+/* Builds the root the settings describe and makes it "/": nothing of the old root stays reachable. (root.c) */
+int root_build(const struct settings *s);
+/* Fills /proc, /dev, /dev/pts and /dev/shm under the folder `root`; `old` is where the old root is. (root-system.c) */
+int root_system(const struct settings *s, const char *root, const char *old);
+/* Makes a mount and all below it read-only, without set-uid and devices. (root-bind.c) */
+int bind_read_only(const char *source, const char *target);
+/* mkdir -p of a folder, or of an empty file's parents and the file, to mount on. (root-bind.c) */
+int make_target(const char *path, int is_folder);
+
+/* The loopback interface up. (init-network.c) */
+int network_up(void);
+/* Leaves uid 0 of the namespace for an ordinary uid in a namespace of its own, the last that can be made.
+ * (init-user.c) */
+int user_enter(const struct settings *s);
+/* Limits, no capability in any set, no new privileges, the system call filter. (lockdown.c) */
+int lockdown(const struct settings *s);
+/* Refuses the system calls that no sandboxed program needs and kernels had faults in. (lockdown-calls.c) */
+int lockdown_calls(void);
+
+#endif
