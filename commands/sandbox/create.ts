@@ -1,0 +1,37 @@
+// svc sandbox create
+import { Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
+import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+
+export default class SandboxCreate extends SvcCommand<Sandbox> {
+  static override summary = 'Spawn a sandbox.';
+  static override description =
+    'Answers when it runs. It is destroyed when its time to live ends, or by `svc sandbox destroy`.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --ttl 1h30m --memory 1024 --metadata purpose=ci',
+    'id=$(<%= config.bin %> <%= command.id %> --json | jq -r .id)',
+  ];
+  static override flags = {
+    ...clientFlags,
+    ...spawnFlags,
+    'idempotency-key': Flags.string({
+      description: 'Repeating a create with the same key gives the same sandbox for 24 h.',
+    }),
+  };
+
+  async run(): Promise<Sandbox> {
+    const { flags } = await this.parse(SandboxCreate);
+    const key = flags['idempotency-key'];
+    const sandbox = await connect(flags).spawn(
+      spawnRequest(flags),
+      key === undefined ? {} : { idempotencyKey: key },
+    );
+    for (const warning of sandbox.warnings ?? []) this.warn(warning);
+    this.log(sandboxFacts(sandbox));
+    return sandbox;
+  }
+}

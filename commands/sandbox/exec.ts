@@ -1,0 +1,35 @@
+// svc sandbox exec
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ExecCommand } from '../../src/cli/exec-command.ts';
+import { commandWords, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
+import { execIn } from '../../src/cli/run-once.ts';
+
+export default class SandboxExec extends ExecCommand {
+  static override strict = false;
+  static override summary = 'Run a command in a sandbox.';
+  static override description =
+    "Passes both outputs on as they come. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
+  static override usage = 'sandbox exec ID [FLAGS] -- COMMAND [ARGUMENTS]';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
+    "<%= config.bin %> <%= command.id %> sb-0123456789ab --shell -- 'cd /tmp && echo *'",
+    'tar c src | <%= config.bin %> <%= command.id %> sb-0123456789ab -i -- wc -c',
+  ];
+  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override flags = {
+    ...clientFlags,
+    ...execFlags,
+    env: Flags.string({
+      description: 'Environment variable, NAME=VALUE; repeat for more.',
+      char: 'e',
+      multiple: true,
+    }),
+  };
+
+  async run() {
+    const { args, flags, argv } = await this.parse(SandboxExec);
+    const request = await execRequest(commandWords(argv as string[], 1), flags, flags.env);
+    return this.finish(execIn(connect(flags), args.id, request));
+  }
+}

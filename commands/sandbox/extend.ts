@@ -1,0 +1,23 @@
+// svc sandbox extend
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+
+export default class SandboxExtend extends SvcCommand<Sandbox> {
+  static override summary = 'Let a sandbox live longer.';
+  static override description = 'It lives at least so long from now; its end never moves nearer.';
+  static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab --ttl 2h'];
+  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override flags = {
+    ...clientFlags,
+    ttl: Flags.string({ description: 'Life from now, for example 30m.', required: true }),
+  };
+
+  async run(): Promise<Sandbox> {
+    const { args, flags } = await this.parse(SandboxExtend);
+    const sandbox = await connect(flags).extend(args.id, flags.ttl);
+    this.log(`${sandbox.id} lives until ${sandbox.expires_at}`);
+    return sandbox;
+  }
+}

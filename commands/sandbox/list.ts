@@ -1,0 +1,45 @@
+// svc sandbox list
+import { Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { sandboxTable } from '../../src/cli/sandbox-view.ts';
+import { pairs } from '../../src/cli/spawn-flags.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { SANDBOX_STATES, type Sandbox } from '../../src/schema/sandbox.ts';
+
+export default class SandboxList extends SvcCommand<Sandbox[]> {
+  static override summary = 'List sandboxes, newest first.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --state running --metadata purpose=ci',
+    '<%= config.bin %> <%= command.id %> --all --json',
+  ];
+  static override flags = {
+    ...clientFlags,
+    state: Flags.option({ description: 'Only this state.', options: SANDBOX_STATES })(),
+    owner: Flags.string({ description: 'Only this owner.' }),
+    provider: Flags.string({ description: 'Only this provider.' }),
+    metadata: Flags.string({
+      description: 'Only with this label, KEY=VALUE; repeat for more.',
+      multiple: true,
+    }),
+    all: Flags.boolean({ description: 'Ended ones too, as long as they are remembered.', char: 'a' }),
+    limit: Flags.integer({ description: 'At most so many.', min: 1, default: 1000 }),
+  };
+
+  async run(): Promise<Sandbox[]> {
+    const { flags } = await this.parse(SandboxList);
+    const labels = Object.entries(pairs(flags.metadata ?? [], '--metadata'));
+    const sandboxes = await connect(flags).listAll(
+      {
+        ...(flags.state && { state: flags.state }),
+        ...(flags.owner && { owner_id: flags.owner }),
+        ...(flags.provider && { provider: flags.provider }),
+        ...(flags.all && { include_ended: true }),
+        ...Object.fromEntries(labels.map(([key, value]) => [`metadata.${key}`, value])),
+      },
+      flags.limit,
+    );
+    this.log(sandboxTable(sandboxes, Date.now()));
+    return sandboxes;
+  }
+}

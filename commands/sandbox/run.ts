@@ -1,0 +1,36 @@
+// svc sandbox run: create, exec, destroy in one.
+import { Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ExecCommand } from '../../src/cli/exec-command.ts';
+import { commandWords, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
+import { runOnce } from '../../src/cli/run-once.ts';
+import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
+
+export default class SandboxRun extends ExecCommand {
+  static override strict = false;
+  static override summary = 'Run one command in a sandbox of its own.';
+  static override description =
+    "Spawns a sandbox, runs the command, passes its output on, destroys the sandbox. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
+  static override usage = 'sandbox run [FLAGS] -- COMMAND [ARGUMENTS]';
+  static override examples = [
+    "<%= config.bin %> <%= command.id %> -- python3 -c 'print(6 * 7)'",
+    "<%= config.bin %> <%= command.id %> --shell -- 'uname -a && id'",
+    'echo data | <%= config.bin %> <%= command.id %> -i --network none -- wc -c',
+  ];
+  static override flags = {
+    ...clientFlags,
+    ...spawnFlags,
+    ...execFlags,
+    keep: Flags.boolean({
+      description: 'Leave the sandbox to its time to live and print its id on standard error.',
+    }),
+  };
+
+  async run() {
+    const { flags, argv } = await this.parse(SandboxRun);
+    const request = await execRequest(commandWords(argv as string[], 0), flags);
+    return this.finish(
+      runOnce(connect(flags), { spawn: spawnRequest(flags), exec: request, keep: flags.keep }),
+    );
+  }
+}

@@ -1,0 +1,52 @@
+// What `sandbox exec` and `sandbox run` take for the command, and the request it makes.
+import { Flags } from '@oclif/core';
+import { ServiceError } from '../domain/errors.ts';
+import type { ExecRequest } from '../schema/exec.ts';
+import { pairs } from './spawn-flags.ts';
+
+export const execFlags = {
+  shell: Flags.boolean({ description: 'Run the words after -- as one shell command line.' }),
+  stdin: Flags.boolean({ description: 'Pass standard input, read to its end (text, at most the server body limit).', char: 'i' }),
+  timeout: Flags.string({ description: 'Deadline, for example 90s; 0s is the longest the server allows.' }),
+  workdir: Flags.string({ description: 'Absolute folder to start in.', char: 'w' }),
+};
+
+interface ExecFlags {
+  shell: boolean;
+  stdin: boolean;
+  timeout?: string | undefined;
+  workdir?: string | undefined;
+}
+
+/** Splits argv at the first `--`: oclif drops it, so the words before are counted by `before`. */
+export function commandWords(argv: readonly string[], before: number): string[] {
+  const words = argv.slice(before);
+  if (words.length > 0) return words;
+  throw new ServiceError('bad_request', 'No command was given.', { remedy: 'Put it after --, for example: -- python3 -V' });
+}
+
+/** The exec request for `words`; output comes as base64, so that it is passed on byte for byte. */
+export async function execRequest(words: readonly string[], flags: ExecFlags, env?: readonly string[]): Promise<ExecRequest> {
+  const [command = '', ...args] = words;
+  return {
+    ...(flags.shell ? { command: words.join(' ') } : { mode: 'argv' as const, command, args }),
+    encoding: 'base64',
+    ...(flags.timeout === undefined ? {} : { timeout: flags.timeout }),
+    ...(flags.workdir === undefined ? {} : { workdir: flags.workdir }),
+    ...(env === undefined ? {} : { env: pairs(env, '--env') }),
+    ...(flags.stdin ? { stdin: await readInput(process.stdin) } : {}),
+  };
+}
+
+const MAX_INPUT = 64 * 1024 * 1024;
+
+async function readInput(stream: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += (chunk as Buffer).length;
+    if (size > MAX_INPUT) throw new ServiceError('payload_too_large', 'Standard input is over 64 MiB.', { remedy: 'Write it to a file in the sandbox.' });
+    chunks.push(chunk as Buffer);
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+}

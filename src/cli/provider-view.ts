@@ -1,0 +1,33 @@
+// How a provider is shown to people.
+import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import { type Column, facts, table } from './render.ts';
+
+const health = ({ healthy }: ProviderItem) => (healthy ? 'healthy' : 'unhealthy');
+
+const COLUMNS: Column<ProviderItem>[] = [
+  { title: 'name', value: ({ name }) => name },
+  { title: 'default', value: (provider) => (provider.default ? 'yes' : undefined) },
+  { title: 'health', value: health },
+  { title: 'latency', value: ({ latency_ms }) => `${Math.round(latency_ms)} ms`, align: 'right' },
+  { title: 'capabilities', value: ({ capabilities }) => capabilities.join(' ') },
+  { title: 'message', value: ({ error }) => error },
+];
+
+export function providerTable(providers: readonly ProviderItem[]): string {
+  return table(providers, COLUMNS, 'No providers are enabled.');
+}
+
+export function providerFacts(provider: ProviderDetail): string {
+  return facts([
+    ['name', provider.name],
+    ['default', provider.default],
+    ['health', health(provider)],
+    ['message', provider.error],
+    ['checked', provider.last_checked],
+    ['sandboxes', provider.sandbox_count],
+    ['capabilities', provider.capabilities.join(' ')],
+    ['isolation', Object.entries(provider.isolation).map(([what, by]) => `${what}: ${by}`)],
+    ['images', provider.images],
+    ['config', Object.entries(provider.config).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)],
+  ]);
+}

@@ -1,0 +1,42 @@
+// How a sandbox is shown to people.
+import type { Sandbox } from '../schema/sandbox.ts';
+import { age, type Column, facts, table } from './render.ts';
+
+const columns = (now: number): Column<Sandbox>[] => [
+  { title: 'id', value: ({ id }) => id },
+  { title: 'state', value: ({ state, end_reason }) => (end_reason ? `${state} (${end_reason})` : state) },
+  { title: 'provider', value: ({ provider }) => provider },
+  { title: 'image', value: ({ image }) => image },
+  { title: 'memory', value: ({ memory_mb }) => `${memory_mb} MB`, align: 'right' },
+  { title: 'owner', value: ({ owner_id }) => owner_id },
+  { title: 'age', value: ({ created_at }) => age(created_at, now), align: 'right' },
+  {
+    title: 'expires',
+    value: ({ expires_at, ended_at }) => (ended_at ? undefined : age(expires_at, now)),
+    align: 'right',
+  },
+];
+
+/** A line a sandbox. `now` is ms since 1970, for ages. */
+export function sandboxTable(sandboxes: readonly Sandbox[], now: number): string {
+  return table(sandboxes, columns(now), 'No sandboxes.');
+}
+
+export function sandboxFacts(sandbox: Sandbox): string {
+  return facts([
+    ['id', sandbox.id],
+    ['state', sandbox.state],
+    ['provider', sandbox.provider],
+    ['image', sandbox.image],
+    ['memory', `${sandbox.memory_mb} MB`],
+    ['vcpus', sandbox.vcpus],
+    ['worker', sandbox.worker_id],
+    ['owner', sandbox.owner_id],
+    ['created', sandbox.created_at],
+    ['expires', sandbox.expires_at],
+    ['ended', sandbox.ended_at],
+    ['end reason', sandbox.end_reason],
+    ['runtime', sandbox.runtime_id],
+    ['metadata', Object.entries(sandbox.metadata).map(([key, value]) => `${key}=${value}`)],
+  ]);
+}
