@@ -70,3 +70,12 @@ export interface Provider {
   /** Runtimes live on. Safe to call twice. */
   close(): Promise<void>;
 }
+
+/** The enabled providers, guarded, in order of preference. */
+export interface ProviderSet {
+  readonly all: readonly Provider[];
+  /** Throws `not_found`, naming those there are, for any other name. */
+  get(name: string): Provider;
+  /** Closes each; runtimes live on. */
+  close(): Promise<void>;
+}
