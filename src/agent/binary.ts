@@ -9,7 +9,7 @@ const ARCHITECTURES = ['x64', 'arm64'];
 /** The places to look, the best first. `architecture` as in `process.arch`. */
 export function agentPlaces(packageRoot: string, architecture: string): string[] {
   return [
-    join(packageRoot, 'dist', 'agent', `svc-agent-linux-${architecture}`),
+    join(packageRoot, 'dist', 'agent', `svc-agent-${architecture}`),
     join(packageRoot, 'agent', 'build', 'svc-agent'),
   ];
 }

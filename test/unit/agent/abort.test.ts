@@ -1,0 +1,178 @@
+// Aborts, deadlines and limits: a call settles when it must, even when the agent is silent; its number stays taken
+// until the agent has answered.
+import { buffer } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { CALLS_MAX, STREAMS_MAX, TYPE } from '../../../src/agent/protocol.ts';
+import { WireWriter } from '../../../src/agent/wire.ts';
+import { asks, infoRecord, openScripted } from '../../support/scripted-agent.ts';
+
+const spec = { exec_id: 'ex-1', argv: ['true'], label: 'true', env: {} };
+const reason = new Error('enough');
+
+test('an abort rejects at once with its reason and tells the agent', async () => {
+  const { io, agent } = await openScripted();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const exec = io.exec(spec, signal);
+  const others = [
+    io.files.stat('/a', signal),
+    io.files.list('/', 1, signal),
+    io.connect(80, signal),
+    io.files.write('/a', Buffer.alloc(1), {}, signal),
+  ];
+  await agent.frame(TYPE.CALL);
+  abort.abort(reason);
+  for (const each of [exec.exit, exec.started, ...others]) await expect(each).rejects.toBe(reason);
+  for await (const _ of exec.output) expect.unreachable();
+  await agent.frame(TYPE.CANCEL, 5);
+  expect(agent.count(TYPE.CANCEL)).toBe(5);
+});
+
+test('an abort that came before sends nothing', async () => {
+  const { io, agent } = await openScripted();
+  await expect(io.exec(spec, AbortSignal.abort(reason)).exit).rejects.toBe(reason);
+  await expect(io.files.stat('/', AbortSignal.abort(reason))).rejects.toBe(reason);
+  void io.ping().catch(() => undefined);
+  await agent.frame(TYPE.CALL);
+  expect(agent.seen).toHaveLength(1);
+});
+
+test('the number of a cancelled stream is free only after its answer, and late bytes are dropped', async () => {
+  const { io, agent } = await openScripted();
+  const abort = new AbortController();
+  const exec = io.exec(spec, abort.signal);
+  const { stream } = await agent.frame(TYPE.OPEN);
+  abort.abort(reason);
+  await expect(exec.exit).rejects.toBe(reason);
+  agent.data(stream, 1, 'late');
+  agent.error(stream, 125);
+  const pong = io.ping();
+  agent.send(TYPE.RESULT, (await agent.frame(TYPE.CALL)).stream, new WireWriter().u64(1n).u32(0));
+  await pong;
+});
+
+test('an abort during the content of a file destroys it with the reason', async () => {
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'read')
+      agent.send(TYPE.DATA, frame.stream, Buffer.concat([Buffer.from([0]), infoRecord('/a', 9).bytes()]));
+  });
+  const abort = new AbortController();
+  const { content } = await io.files.read('/a', { offset: 0 }, abort.signal);
+  const all = buffer(content);
+  abort.abort(reason);
+  await expect(all).rejects.toBe(reason);
+  await agent.frame(TYPE.CANCEL);
+});
+
+test('destroying the content cancels the read', async () => {
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'read')
+      agent.send(TYPE.DATA, frame.stream, Buffer.concat([Buffer.from([0]), infoRecord('/a', 9).bytes()]));
+  });
+  (await io.files.read('/a', { offset: 0 })).content.destroy();
+  await agent.frame(TYPE.CANCEL);
+});
+
+test.each([
+  ['ping', 2000],
+  ['stat', 30_000],
+  ['move', 600_000],
+] as const)('%s is given up after its deadline', async (name, ms) => {
+  const { io, agent, clock } = await openScripted();
+  const calls = {
+    ping: () => io.ping(),
+    stat: () => io.files.stat('/a'),
+    move: () => io.files.move('/a', '/b'),
+  };
+  let outcome = 'waiting';
+  const call = calls[name]().catch((error: { code: string }) => {
+    outcome = error.code;
+  });
+  await agent.frame(TYPE.CALL);
+  await clock.advance(ms - 1);
+  expect(outcome).toBe('waiting');
+  await clock.advance(1);
+  await call;
+  expect([outcome, clock.pending()]).toEqual(['unavailable', 0]);
+});
+
+test('the backstop of an exec comes 5 s after its own deadline', async () => {
+  const { io, agent, clock } = await openScripted();
+  const exec = io.exec({ ...spec, timeoutMs: 1000 });
+  await agent.frame(TYPE.OPEN);
+  await clock.advance(5999);
+  expect(agent.count(TYPE.CANCEL)).toBe(0);
+  await clock.advance(1);
+  await expect(exec.exit).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+test('kill asks once, and the agent says when it is done', async () => {
+  const { io, agent } = await openScripted();
+  const exec = io.exec(spec);
+  const { stream } = await agent.frame(TYPE.OPEN);
+  exec.kill();
+  exec.kill();
+  await agent.frame(TYPE.CANCEL);
+  agent.data(stream, 1, 'last words');
+  agent.error(stream, 125);
+  expect(await exec.exit).toMatchObject({ exit_code: 137, signal: 'SIGKILL' });
+  expect(agent.count(TYPE.CANCEL)).toBe(1);
+});
+
+test('what fits no argument list is refused before it is sent', async () => {
+  const { io, agent } = await openScripted();
+  const refused = { code: 'bad_request' };
+  const long = 'a'.repeat(131_072);
+  const many = Array.from({ length: 20 }, () => 'a'.repeat(120_000));
+  for (const change of [
+    { argv: ['x', long] },
+    { argv: ['x', ...many] },
+    { argv: [] },
+    { argv: ['a\0b'] },
+    { env: { A: long } },
+    { env: { 'A=B': '1' } },
+    { env: { '': '1' } },
+    { workdir: '/a\0' },
+  ]) {
+    const exec = io.exec({ ...spec, ...change });
+    await expect(exec.exit).rejects.toMatchObject(refused);
+    await expect(exec.started).rejects.toMatchObject(refused);
+  }
+  await expect(io.connect(0)).rejects.toMatchObject(refused);
+  await expect(io.execs.signal('ex-1', 'SIGWHAT')).rejects.toMatchObject(refused);
+  const fits = io.exec({ ...spec, argv: ['x', 'a'.repeat(131_071)] });
+  fits.exit.catch(() => undefined);
+  await agent.frame(TYPE.OPEN);
+});
+
+test('more streams or calls than a session takes are refused here', async () => {
+  const { io, agent } = await openScripted();
+  for (let count = 0; count < STREAMS_MAX; count += 1) void io.exec(spec);
+  await expect(io.exec(spec).exit).rejects.toMatchObject({ code: 'resource_limit' });
+  const calls = Array.from({ length: CALLS_MAX + 1 }, () =>
+    io.files.stat('/a').catch((error: { code: string }) => error.code),
+  );
+  expect(await calls.at(-1)).toBe('resource_limit');
+  agent.exited((await agent.frame(TYPE.OPEN)).stream);
+  await agent.frame(TYPE.CALL);
+  agent.send(TYPE.RESULT, (await agent.frame(TYPE.CALL)).stream, infoRecord('/a'));
+  await calls[0];
+  expect(
+    await Promise.race([
+      io.exec(spec).exit.catch((error) => error.code),
+      io.files.stat('/').catch((error) => error.code),
+      Promise.resolve('accepted'),
+    ]),
+  ).toBe('accepted');
+});
+
+test('close ends what is in flight, and is safe twice', async () => {
+  const { io, agent, logger } = await openScripted();
+  const stat = io.files.stat('/a');
+  await agent.frame(TYPE.CALL);
+  io.close();
+  io.close();
+  await io.closed;
+  await expect(stat).rejects.toMatchObject({ code: 'unavailable' });
+  expect(logger.lines.filter((line) => line.level === 'warn')).toEqual([]);
+});

@@ -1,0 +1,98 @@
+// Opening: leftovers are dropped, a silent agent is asked three times, and what fails leaves no stream behind.
+import { duplexPair } from 'node:stream';
+import { expect, test } from 'vitest';
+import { encodeFrame } from '../../../src/agent/frame.ts';
+import { TYPE, ZEROS } from '../../../src/agent/protocol.ts';
+import { openSession } from '../../../src/agent/session.ts';
+import { WireWriter } from '../../../src/agent/wire.ts';
+import { fakeClock, seededRandom, silentLogger } from '../../support/fakes.ts';
+import { ScriptedAgent, SECRET } from '../../support/scripted-agent.ts';
+import { until } from '../../support/until.ts';
+
+function prepare() {
+  const [stream, guest] = duplexPair({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 });
+  const clock = fakeClock();
+  const agent = new ScriptedAgent(guest);
+  const open = (signal?: AbortSignal) =>
+    openSession({ stream, secret: SECRET, clock, random: seededRandom(), logger: silentLogger }, signal);
+  return { stream, guest, clock, agent, open };
+}
+
+test('sends zeros, the secret and a HELLO whose tag holds no zero byte', async () => {
+  const [stream, guest] = duplexPair();
+  const chunks: Buffer[] = [];
+  guest.on('data', (chunk) => chunks.push(chunk));
+  const random = { bytes: (count: number) => Buffer.alloc(count) };
+  const opening = openSession({ stream, secret: SECRET, clock: fakeClock(), random, logger: silentLogger });
+  const wanted = ZEROS + 16 + 34;
+  await until('the whole opening', () => Buffer.concat(chunks).length >= wanted);
+  const bytes = Buffer.concat(chunks);
+  expect(bytes.subarray(0, ZEROS).every((byte) => byte === 0)).toBe(true);
+  expect(bytes.subarray(ZEROS, ZEROS + 16)).toEqual(SECRET);
+  expect(bytes.subarray(-4)).not.toContain(0);
+  guest.destroy();
+  stream.destroy();
+  await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+test('drops what an old session left, also a forged welcome', async () => {
+  const { guest, open } = prepare();
+  guest.write(Buffer.alloc(300_000, 0x5a));
+  const forged = new WireWriter().raw(Buffer.alloc(16, 9)).u8(1).str('x').u64(1n).bytes();
+  guest.write(encodeFrame({ type: TYPE.WELCOME, stream: 0, tag: 77 }, forged));
+  const io = await open();
+  io.close();
+  await io.closed;
+});
+
+test('opens again when nothing comes, three times, then is unavailable', async () => {
+  const { stream, clock, agent, open } = prepare();
+  agent.answers = false;
+  const opening = open();
+  opening.catch(() => undefined);
+  for (const attempt of [1, 2, 3]) {
+    await until(`HELLO ${attempt}`, () => agent.hellos === attempt);
+    await clock.advance(2000);
+  }
+  await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
+  expect([agent.hellos, stream.destroyed, clock.pending()]).toEqual([3, true, 0]);
+});
+
+test('an agent that answers late is heard at the second try', async () => {
+  const { clock, agent, open } = prepare();
+  agent.answers = false;
+  const opening = open();
+  await until('the first HELLO', () => agent.hellos === 1);
+  agent.answers = true;
+  await clock.advance(2000);
+  (await opening).close();
+});
+
+test('a stream of endless rubbish is given up', async () => {
+  const { stream, guest, open, agent } = prepare();
+  agent.answers = false;
+  const rubbish = Buffer.alloc(65_536, 0x7a);
+  const pour = () => {
+    while (!guest.destroyed && guest.write(rubbish));
+  };
+  guest.on('drain', pour);
+  pour();
+  await expect(open()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(stream.destroyed).toBe(true);
+});
+
+test('an abort or the end of the stream ends the opening at once', async () => {
+  const first = prepare();
+  first.agent.answers = false;
+  const abort = new AbortController();
+  const opening = first.open(abort.signal);
+  const reason = new Error('stop');
+  abort.abort(reason);
+  await expect(opening).rejects.toBe(reason);
+  expect(first.stream.destroyed).toBe(true);
+  const second = prepare();
+  second.agent.answers = false;
+  const other = second.open();
+  second.guest.end();
+  await expect(other).rejects.toMatchObject({ code: 'unavailable' });
+});

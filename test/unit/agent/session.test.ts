@@ -1,0 +1,237 @@
+// A session with an honest agent: what is asked, what comes back, and in which order.
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import type { ExecSpec } from '../../../src/agent/io.ts';
+import { FIRST_CREDIT, KIND, TYPE } from '../../../src/agent/protocol.ts';
+import { WireWriter } from '../../../src/agent/wire.ts';
+import { argumentsOf, asks, infoRecord, openScripted } from '../../support/scripted-agent.ts';
+import { until } from '../../support/until.ts';
+
+const spec: ExecSpec = { exec_id: 'ex-1', argv: ['sh', '-c', 'true'], label: 'true', env: { A: 'b' } };
+
+async function text(output: AsyncIterable<{ data: Buffer }>): Promise<string> {
+  let all = '';
+  for await (const { data } of output) all += data.toString();
+  return all;
+}
+
+test('an exec sends its arguments and yields output, then its exit', async () => {
+  const { io, agent } = await openScripted();
+  const exec = io.exec({ ...spec, workdir: '/w', timeoutMs: 1500, stdin: true });
+  const open = await agent.frame(TYPE.OPEN);
+  const reader = argumentsOf(open);
+  expect([reader.u32(), reader.str(), reader.str(), reader.u32()]).toEqual([4, 'ex-1', '/w', 1500]);
+  reader.raw(4);
+  expect([reader.str(), reader.u32(), reader.str(), reader.str(), reader.str()]).toEqual([
+    'true',
+    3,
+    'sh',
+    '-c',
+    'true',
+  ]);
+  expect([reader.u32(), reader.str()]).toEqual([1, 'A=b']);
+  agent.started(open.stream);
+  await exec.started;
+  agent.data(open.stream, 1, 'out');
+  agent.data(open.stream, 2, 'err');
+  agent.exited(open.stream, 137, 9);
+  const chunks: string[] = [];
+  for await (const { channel, data } of exec.output) chunks.push(`${channel}:${data}`);
+  expect(chunks).toEqual(['stdout:out', 'stderr:err']);
+  expect(await exec.exit).toEqual({ exit_code: 137, signal: 'SIGKILL', timed_out: false, duration_ms: 5 });
+});
+
+test('a result settles the exec when nobody reads its output, which can still be read', async () => {
+  const { io, agent } = await openScripted();
+  const exec = io.exec(spec);
+  const { stream } = await agent.frame(TYPE.OPEN);
+  agent.data(stream, 1, 'late');
+  agent.exited(stream, 3);
+  expect((await exec.exit).exit_code).toBe(3);
+  expect(await text(exec.output)).toBe('late');
+});
+
+test('stdin leaves in order, waits for credit, and its end comes last', async () => {
+  const { io, agent } = await openScripted();
+  const exec = io.exec({ ...spec, stdin: true });
+  const { stream } = await agent.frame(TYPE.OPEN);
+  const body = Buffer.alloc(FIRST_CREDIT + 10, 'x');
+  let isTaken = false;
+  const written = exec.stdin.write(body).then(() => {
+    isTaken = true;
+  });
+  exec.stdin.end();
+  const received = () =>
+    agent.seen
+      .filter((frame) => frame.type === TYPE.DATA)
+      .reduce((sum, frame) => sum + frame.payload.length - 1, 0);
+  await until('the first credit used up', () => received() === FIRST_CREDIT);
+  expect([isTaken, agent.count(TYPE.EOF)]).toEqual([false, 0]);
+  agent.send(TYPE.CREDIT, stream, new WireWriter().u32(100));
+  await written;
+  await agent.frame(TYPE.EOF);
+  expect(received()).toBe(body.length);
+  expect(agent.seen.at(-1)?.type).toBe(TYPE.EOF);
+});
+
+test('credit comes back as the consumer takes, not before', async () => {
+  const { io, agent } = await openScripted();
+  const exec = io.exec(spec);
+  const { stream } = await agent.frame(TYPE.OPEN);
+  for (let sent = 0; sent < FIRST_CREDIT; sent += 65_536) agent.data(stream, 1, Buffer.alloc(65_536));
+  // A later answer shows that all of it has arrived.
+  const pong = io.ping();
+  agent.send(TYPE.RESULT, (await agent.frame(TYPE.CALL)).stream, new WireWriter().u64(1n).u32(0));
+  await pong;
+  expect(agent.count(TYPE.CREDIT)).toBe(0);
+  const output = exec.output[Symbol.asyncIterator]();
+  await output.next();
+  const credit = await agent.frame(TYPE.CREDIT);
+  expect(credit.payload.readUInt32LE()).toBe(65_536);
+});
+
+test('a consumer that leaves the loop lets the process run on', async () => {
+  const { io, agent } = await openScripted();
+  const exec = io.exec(spec);
+  const { stream } = await agent.frame(TYPE.OPEN);
+  agent.data(stream, 1, Buffer.alloc(65_536));
+  for await (const _ of exec.output) break;
+  for (let sent = 0; sent < 3; sent += 1) agent.data(stream, 1, Buffer.alloc(65_536));
+  await until('all credit back', () => agent.count(TYPE.CREDIT) === 4);
+  agent.exited(stream);
+  expect((await exec.exit).exit_code).toBe(0);
+});
+
+test('long arguments go ahead in parts', async () => {
+  const { io, agent } = await openScripted();
+  const argv = ['x', ...Array.from({ length: 4 }, () => 'a'.repeat(100_000))];
+  void io.exec({ ...spec, argv });
+  const open = await agent.frame(TYPE.OPEN);
+  const parts = agent.seen.filter((frame) => frame.type === TYPE.PART && frame.stream === open.stream);
+  const all = Buffer.concat([...parts.map((part) => part.payload), open.payload.subarray(1)]);
+  expect(open.payload[0]).toBe(KIND.exec);
+  expect(all.toString('latin1').match(/a{100000}/g)).toHaveLength(4);
+});
+
+test('a file is read in order and ends only when all of it came', async () => {
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (asks(frame) !== 'read') return;
+    agent.send(TYPE.DATA, frame.stream, Buffer.concat([Buffer.from([0]), infoRecord('/a/b', 6).bytes()]));
+    agent.data(frame.stream, 1, 'abc');
+    agent.data(frame.stream, 1, 'def');
+    agent.send(TYPE.RESULT, frame.stream, new WireWriter().u64(6n));
+  });
+  const { info, content } = await io.files.read('/a/b', { offset: 0 });
+  expect(info).toEqual({
+    path: '/a/b',
+    name: 'b',
+    size: 6,
+    mode: '644',
+    is_dir: false,
+    type: 'file',
+    mod_time: '1970-01-01T00:00:01.000Z',
+  });
+  expect((await buffer(content)).toString()).toBe('abcdef');
+  expect(agent.count(TYPE.CANCEL)).toBe(0);
+});
+
+test('a file is written from a buffer and from a stream', async () => {
+  const bodies: string[] = [];
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (frame.type === TYPE.DATA) bodies.push(frame.payload.subarray(1).toString());
+    if (frame.type === TYPE.EOF) agent.send(TYPE.RESULT, frame.stream, new WireWriter().u64(3n).u8(1));
+  });
+  expect(await io.files.write('/x', Buffer.from('abc'), { mode: 0o600 })).toEqual({ size: 3, atomic: true });
+  const reader = argumentsOf(await agent.frame(TYPE.OPEN));
+  expect([reader.str(), reader.u32(), reader.u8()]).toEqual(['/x', 0o600, 1]);
+  await io.files.write('/y', Readable.from([Buffer.from('d'), Buffer.from('e')]), {});
+  expect(bodies).toEqual(['abc', 'd', 'e']);
+});
+
+test('a body that fails cancels the write and rejects with its error', async () => {
+  const { io, agent } = await openScripted();
+  const body = new Readable({ read: () => undefined });
+  body.push('half');
+  const written = io.files.write('/x', body, {});
+  await agent.frame(TYPE.DATA);
+  body.destroy(new Error('client gone'));
+  await expect(written).rejects.toThrow('client gone');
+  await agent.frame(TYPE.CANCEL);
+  expect(agent.count(TYPE.EOF)).toBe(0);
+});
+
+test('a refused write leaves the body alive', async () => {
+  const { io, agent } = await openScripted();
+  const body = new Readable({ read: () => undefined });
+  const written = io.files.write('/x', body, {});
+  agent.error((await agent.frame(TYPE.OPEN)).stream, 28);
+  await expect(written).rejects.toMatchObject({ code: 'resource_limit', status: 507 });
+  expect(body.destroyed).toBe(false);
+});
+
+test('records cut anywhere make a list', async () => {
+  const { io } = await openScripted((frame, agent) => {
+    if (asks(frame) !== 'list') return;
+    const all = Buffer.concat(['/d', '/d/é', '/d/z'].map((path) => infoRecord(path).bytes()));
+    for (const byte of all) agent.data(frame.stream, 0, Buffer.from([byte]));
+    agent.send(TYPE.RESULT, frame.stream, new WireWriter().u32(3).u8(0));
+  });
+  expect((await io.files.list('/d', 2)).map((info) => info.path)).toEqual(['/d', '/d/é', '/d/z']);
+});
+
+test('a truncated list is an error, truncated matches are not', async () => {
+  const { io } = await openScripted((frame, agent) => {
+    if (frame.type !== TYPE.OPEN) return;
+    const record = asks(frame) === 'list' ? infoRecord('/d') : new WireWriter().str('/d/\xff');
+    agent.send(TYPE.DATA, frame.stream, Buffer.concat([Buffer.from([0]), record.bytes()]));
+    agent.send(TYPE.RESULT, frame.stream, new WireWriter().u32(1).u8(1));
+  });
+  await expect(io.files.list('/', 1)).rejects.toMatchObject({ code: 'payload_too_large' });
+  expect(await io.files.glob('/*', 1)).toEqual(['/d/ÿ']);
+});
+
+test('attach says whether the tail was cut, then replays', async () => {
+  const { io } = await openScripted((frame, agent) => {
+    if (asks(frame) !== 'attach') return;
+    agent.data(frame.stream, 0, Buffer.from([1]));
+    agent.data(frame.stream, 1, 'tail');
+    agent.exited(frame.stream, -1);
+  });
+  const exec = await io.execs.attach('ex-9', false);
+  expect([exec.truncated, await text(exec.output), (await exec.exit).exit_code]).toEqual([true, 'tail', -1]);
+});
+
+test('console lines come whole, whatever the frames', async () => {
+  const { io } = await openScripted((frame, agent) => {
+    if (asks(frame) !== 'console') return;
+    for (const byte of Buffer.from('eins\nzwölf\ndrei')) agent.data(frame.stream, 1, Buffer.from([byte]));
+    agent.send(TYPE.RESULT, frame.stream);
+  });
+  const lines: string[] = [];
+  for await (const line of io.console({ lines: 10, follow: false })) lines.push(line);
+  expect(lines).toEqual(['eins', 'zwölf', 'drei']);
+});
+
+test('a connection half-closes and ends', async () => {
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'connect') agent.started(frame.stream);
+    if (frame.type === TYPE.DATA) agent.data(frame.stream, 0, frame.payload.subarray(1));
+    if (frame.type !== TYPE.EOF) return;
+    agent.data(frame.stream, 0, '!');
+    agent.send(TYPE.EOF, frame.stream, Buffer.from([0]));
+    agent.send(TYPE.RESULT, frame.stream);
+  });
+  const duplex = await io.connect(8080);
+  duplex.end('hello');
+  expect((await buffer(duplex)).toString()).toBe('hello!');
+  expect(agent.count(TYPE.CANCEL)).toBe(0);
+});
+
+test('destroying a connection cancels it', async () => {
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'connect') agent.started(frame.stream);
+  });
+  (await io.connect(80)).destroy();
+  await agent.frame(TYPE.CANCEL);
+});
