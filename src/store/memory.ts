@@ -1,6 +1,6 @@
 // The store as plain maps: the reference for what the seam means, used in tests. Nothing survives the process.
 // Every record goes in and out as a deep copy, so that no caller can change what is stored.
-import { decideAdmission } from '../domain/admission.ts';
+import { type AdmissionUsage, decideAdmission } from '../domain/admission.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
@@ -62,7 +62,7 @@ function writes(tables: Tables): Writes {
         const { sandbox_id, fingerprint, response } = known;
         return { kind: 'replay', sandbox_id, fingerprint, ...(response !== undefined && { response }) };
       }
-      const decision = decideAdmission({ active_sandboxes: active(tables).length }, limits);
+      const decision = decideAdmission(usage(tables, sandbox.provider), limits);
       if (!decision.allowed) return { kind: 'denied', decision };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
@@ -175,6 +175,14 @@ const copy = <T>(value: T): T => structuredClone(value);
 const claimId = (claim: IdempotencyClaim) => JSON.stringify([claim.scope, claim.key]);
 const active = (tables: Tables) =>
   [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
+
+function usage(tables: Tables, provider: string): AdmissionUsage {
+  const rows = active(tables);
+  return {
+    active_sandboxes: rows.length,
+    active_provider_sandboxes: rows.filter((row) => row.provider === provider).length,
+  };
+}
 
 type Place = Pick<SandboxRecord, 'created_at' | 'id'>;
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));

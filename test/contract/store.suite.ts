@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts';
 import { eventDraft, sandboxRecord, stamp } from '../support/records.ts';
 
-const NO_CAP = { max_sandboxes: 0 };
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
 export function storeContract(name: string, open: () => Promise<Store>): void {
@@ -107,7 +106,7 @@ function reserving({ store, put }: Given): void {
     await put({ state: 'destroyed' });
     const denied = await store().sandboxes.reserve(
       sandboxRecord(),
-      { max_sandboxes: 1 },
+      { ...NO_CAP, max_sandboxes: 1 },
       [eventDraft()],
       CLAIM,
     );
@@ -117,15 +116,40 @@ function reserving({ store, put }: Given): void {
     });
     expect(await store().sandboxes.list({ limit: 10 })).toEqual([first]);
     expect(await store().events.since(0, 10)).toEqual([]);
-    expect(await store().sandboxes.reserve(sandboxRecord(), { max_sandboxes: 2 }, [], CLAIM)).toMatchObject({
+    expect(
+      await store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 2 }, [], CLAIM),
+    ).toMatchObject({
       kind: 'reserved',
+    });
+  });
+
+  it('denies over the cap of a provider, counting its own rows alone', async () => {
+    await put();
+    await put({ provider: 'other' });
+    const limits = { max_sandboxes: 0, max_provider_sandboxes: 1 };
+    expect(await store().sandboxes.reserve(sandboxRecord(), limits, [])).toMatchObject({
+      kind: 'denied',
+      decision: { reason: 'worker_capacity', active_sandboxes: 2, active_provider_sandboxes: 1 },
+    });
+    expect(await store().sandboxes.reserve(sandboxRecord({ provider: 'third' }), limits, [])).toMatchObject({
+      kind: 'reserved',
+    });
+  });
+
+  it('counts for the cap of a provider only what is its own', async () => {
+    const limits = { ...NO_CAP, max_provider_sandboxes: 1 };
+    await put({ provider: 'other' });
+    expect(await store().sandboxes.reserve(sandboxRecord(), limits, [])).toMatchObject({ kind: 'reserved' });
+    expect(await store().sandboxes.reserve(sandboxRecord(), limits, [])).toMatchObject({
+      kind: 'denied',
+      decision: { reason: 'worker_capacity', active_sandboxes: 2, active_provider_sandboxes: 1 },
     });
   });
 
   it('admits exactly the cap of 200 at once', async () => {
     const made = await Promise.all(
       Array.from({ length: 200 }, () =>
-        store().sandboxes.reserve(sandboxRecord(), { max_sandboxes: 10 }, []),
+        store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 10 }, []),
       ),
     );
     expect(made.filter(({ kind }) => kind === 'reserved')).toHaveLength(10);
@@ -191,7 +215,9 @@ function transitioning({ store, put, change }: Given): void {
     expect(await store().sandboxes.countActive()).toEqual({ total: 1, by_provider: { other: 1 } });
     await change(other, { state: 'destroying' });
     expect(await store().sandboxes.countActive()).toEqual({ total: 1, by_provider: { other: 1 } });
-    expect(await store().sandboxes.reserve(sandboxRecord(), { max_sandboxes: 2 }, [])).toMatchObject({
+    expect(
+      await store().sandboxes.reserve(sandboxRecord(), { ...NO_CAP, max_sandboxes: 2 }, []),
+    ).toMatchObject({
       kind: 'reserved',
     });
   });
@@ -401,7 +427,12 @@ function idempotent({ store, change }: Given): void {
     await reserve(row);
     expect(await reserve(sandboxRecord(), { scope: 'bob' })).toMatchObject({ kind: 'reserved' });
     expect(await reserve(sandboxRecord(), { key: 'k2' })).toMatchObject({ kind: 'reserved' });
-    const replay = await store().sandboxes.reserve(sandboxRecord(), { max_sandboxes: 1 }, [], CLAIM);
+    const replay = await store().sandboxes.reserve(
+      sandboxRecord(),
+      { ...NO_CAP, max_sandboxes: 1 },
+      [],
+      CLAIM,
+    );
     expect(replay).toMatchObject({ kind: 'replay', sandbox_id: row.id });
   });
 

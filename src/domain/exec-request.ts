@@ -1,0 +1,65 @@
+// From an exec request to what runs in the sandbox (api.md part 3). No shell of ours ever sees the words: in shell mode
+// the sandbox's own `sh -c` gets the line, with quoted arguments appended.
+import type { ExecRequest } from '../schema/exec.ts';
+import { MAX_DURATION_MS, parseDuration } from './duration.ts';
+import { ServiceError } from './errors.ts';
+
+const LABEL_CHARACTERS = 256;
+
+export interface ExecTimeouts {
+  defaultMs: number;
+  maxMs: number;
+}
+
+/** Program and arguments. Throws `bad_request` for a blank command and for NUL, which no program can be given. */
+export function execArgv({ command, mode = 'shell', args = [] }: ExecRequest): string[] {
+  if (command.trim() === '')
+    throw new ServiceError('bad_request', 'command is empty.', { remedy: 'Say what to run.' });
+  refuseNul('command', [command]);
+  refuseNul('args', args);
+  if (mode === 'argv') return [command, ...args];
+  return ['sh', '-c', [command, ...args.map(quoteWord)].join(' ')];
+}
+
+/** `word` such that a POSIX shell takes it as one word, whatever it holds. */
+export function quoteWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** What a listing shows of a command: its beginning. */
+export function execLabel(command: string): string {
+  return command.slice(0, LABEL_CHARACTERS);
+}
+
+/** The sandbox's environment under the request's own. */
+export function execEnv(
+  sandbox: Record<string, string>,
+  request: Record<string, string> = {},
+): Record<string, string> {
+  const env = { ...sandbox, ...request };
+  checkEnv(env);
+  return env;
+}
+
+/** Throws `bad_request` for values with NUL. */
+export function checkEnv(env: Record<string, string>): void {
+  refuseNul('env', Object.values(env));
+}
+
+/** The deadline in ms: omitted is the default, `0s` the maximum; over the maximum throws `resource_limit`. */
+export function execTimeoutMs(timeout: string | undefined, { defaultMs, maxMs }: ExecTimeouts): number {
+  const most = maxMs > 0 ? maxMs : MAX_DURATION_MS;
+  if (timeout === undefined) return Math.min(defaultMs > 0 ? defaultMs : most, most);
+  const ms = parseDuration(timeout, 'timeout');
+  if (ms > most)
+    throw new ServiceError('resource_limit', 'timeout is over the maximum.', {
+      remedy: `Ask for at most ${most / 1000}s.`,
+      details: { reason: 'max_exec_timeout' },
+    });
+  return ms === 0 ? most : ms;
+}
+
+function refuseNul(field: string, texts: readonly string[]): void {
+  if (texts.some((text) => text.includes('\0')))
+    throw new ServiceError('bad_request', `${field} holds a NUL character.`, { remedy: 'Leave it out.' });
+}
