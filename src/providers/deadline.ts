@@ -1,0 +1,71 @@
+// One outside call under a deadline and a caller's abort: whatever the call does, it is over a second after either.
+import type { ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+
+/** How long a call may take to come back by itself after its abort; less than the promised second. */
+const GRACE_MS = 900;
+
+export interface Bounds {
+  ms: number;
+  /** What the deadline is reported as. */
+  expired: ServiceError;
+  signal: AbortSignal;
+}
+
+/**
+ * `call` with a signal that aborts on the deadline or with `signal`; the first cause is the reason. A call that comes
+ * back in its grace counts as it ended, success too. One that does not is given up: rejects with the cause, and a
+ * result that comes after that goes to `late`.
+ */
+export async function withinDeadline<T>(
+  clock: Clock,
+  bounds: Bounds,
+  call: (signal: AbortSignal) => Promise<T>,
+  late: (value: T) => void = () => undefined,
+): Promise<T> {
+  bounds.signal.throwIfAborted();
+  const stop = new AbortController();
+  const abort = () => stop.abort(bounds.signal.reason);
+  bounds.signal.addEventListener('abort', abort, { once: true });
+  const timer = clock.after(bounds.ms, () => stop.abort(bounds.expired));
+  let givenUp = false;
+  const giveUp = afterAbort(clock, stop.signal, () => {
+    givenUp = true;
+  });
+  const work = (async () => call(stop.signal))();
+  work.then(
+    (value) => givenUp && late(value),
+    () => undefined,
+  );
+  try {
+    return await Promise.race([work, giveUp.promise]);
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error;
+  } finally {
+    timer.cancel();
+    giveUp.cancel();
+    bounds.signal.removeEventListener('abort', abort);
+  }
+}
+
+function afterAbort(
+  clock: Clock,
+  signal: AbortSignal,
+  note: () => void,
+): { promise: Promise<never>; cancel(): void } {
+  let cancel = () => {};
+  const promise = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        const timer = clock.after(GRACE_MS, () => {
+          note();
+          reject(signal.reason);
+        });
+        cancel = () => timer.cancel();
+      },
+      { once: true },
+    );
+  });
+  return { promise, cancel: () => cancel() };
+}

@@ -1,0 +1,124 @@
+// Stands around every provider: a deadline for each call, one kind of error, a limit on starts, a line in the log.
+// The only translator of errors. What arrives after it was given up is cleared away here.
+import type { SandboxIo } from '../agent/io.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+import { withinDeadline } from './deadline.ts';
+import { limiter } from './limiter.ts';
+import type { Created, Provider, RuntimeRef } from './provider.ts';
+
+export const DEADLINES_MS = {
+  create: 60_000,
+  destroy: 60_000,
+  inspect: 10_000,
+  list: 10_000,
+  attach: 10_000,
+  probe: 3_000,
+} as const;
+type Operation = keyof typeof DEADLINES_MS;
+
+const STARTS = { atOnce: 32, waiting: 2000, waitMs: 60_000 };
+
+export interface GuardDeps {
+  clock: Clock;
+  logger: Logger;
+}
+
+interface Call<T> {
+  operation: Operation;
+  signal: AbortSignal;
+  run(signal: AbortSignal): Promise<T>;
+  late?: (value: T) => void;
+}
+
+/**
+ * The same provider, kept to its word: every call is over within its deadline and a second after its abort, and
+ * rejects with a ServiceError or the signal's reason. `probe` never rejects.
+ */
+export function guard(provider: Provider, deps: GuardDeps): Provider {
+  const make = caller(provider, deps);
+  const starts = limiter(deps.clock, STARTS);
+  const never = new AbortController().signal;
+  const clearAway = (ref: RuntimeRef) =>
+    make({ operation: 'destroy', signal: never, run: (signal) => provider.destroy(ref, signal) }).catch(
+      () => undefined,
+    );
+  return {
+    kind: provider.kind,
+    capabilities: provider.capabilities,
+    describe: () => provider.describe(),
+    probe: (signal) => probing(make, provider, signal),
+    create: (spec, signal) =>
+      starts.run(
+        () =>
+          make<Created>({
+            operation: 'create',
+            signal,
+            run: (inner) => provider.create(spec, inner),
+            late: ({ runtime_id }) => void clearAway({ runtime_id, id: spec.id, epoch: spec.epoch }),
+          }),
+        signal,
+      ),
+    inspect: (ref, signal) =>
+      make({ operation: 'inspect', signal, run: (inner) => provider.inspect(ref, inner) }),
+    destroy: (ref, signal) =>
+      make({ operation: 'destroy', signal, run: (inner) => provider.destroy(ref, inner) }),
+    attach: (ref, signal) =>
+      make<SandboxIo>({
+        operation: 'attach',
+        signal,
+        run: (inner) => provider.attach(ref, inner),
+        late: (io) => io.close(),
+      }),
+    list: (signal) => make({ operation: 'list', signal, run: (inner) => provider.list(inner) }),
+    close: () => provider.close(),
+  };
+}
+
+type Make = <T>(call: Call<T>) => Promise<T>;
+
+function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
+  const log = logger.child({ provider: provider.kind });
+  return async ({ operation, signal, run, late }) => {
+    const began = clock.monotonic();
+    const bounds = { ms: DEADLINES_MS[operation], expired: tooSlow(provider.kind, operation), signal };
+    const ended = (outcome: string) =>
+      log.debug({ operation, outcome, ms: Math.round(clock.monotonic() - began) }, 'provider call');
+    try {
+      const value = await withinDeadline(clock, bounds, run, late);
+      ended('ok');
+      return value;
+    } catch (error) {
+      ended('failed');
+      throw signal.aborted && error === signal.reason ? error : translated(provider.kind, operation, error);
+    }
+  };
+}
+
+async function probing(make: Make, provider: Provider, signal: AbortSignal) {
+  try {
+    return await make({ operation: 'probe', signal, run: (inner) => provider.probe(inner) });
+  } catch (error) {
+    const message = error instanceof ServiceError ? error.message : 'The check was interrupted.';
+    return { healthy: false, message, findings: [] };
+  }
+}
+
+function tooSlow(kind: string, operation: Operation): ServiceError {
+  const seconds = DEADLINES_MS[operation] / 1000;
+  return new ServiceError(
+    'unavailable',
+    `Provider ${kind} did not finish ${operation} within ${seconds} s.`,
+    {
+      remedy: 'Try again; if it stays so, look at the provider on its host.',
+    },
+  );
+}
+
+function translated(kind: string, operation: Operation, error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError('provider_error', `Provider ${kind} failed to ${operation}.`, {
+    cause: error,
+    remedy: 'Look up the request id in the log.',
+  });
+}

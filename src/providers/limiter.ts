@@ -1,0 +1,72 @@
+// At most so many calls at once; further ones wait in order, and not without bound (quality.md, Reliability 6 and 7).
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Timer } from '../domain/ports.ts';
+
+export interface Limiter {
+  /** Runs `work` when there is room. Rejects with the signal's reason when it aborts while waiting. */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+export interface LimiterBounds {
+  atOnce: number;
+  /** Calls that may wait; one more is `unavailable` at once. */
+  waiting: number;
+  /** How long one waits; then it is `unavailable`. */
+  waitMs: number;
+}
+
+export function limiter(clock: Clock, { atOnce, waiting, waitMs }: LimiterBounds): Limiter {
+  const queue: (() => void)[] = [];
+  let running = 0;
+  const release = () => {
+    const next = queue.shift();
+    if (next) next();
+    else running--;
+  };
+  return {
+    run: async (work, signal) => {
+      signal.throwIfAborted();
+      if (running < atOnce) running++;
+      else if (queue.length >= waiting) throw tooBusy();
+      else await turn(queue, signal, (leave) => clock.after(waitMs, leave));
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+function turn(
+  queue: (() => void)[],
+  signal: AbortSignal,
+  limit: (leave: () => void) => Timer,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = () => {
+      timer.cancel();
+      signal.removeEventListener('abort', aborted);
+    };
+    const mine = () => {
+      done();
+      resolve();
+    };
+    const leave = (reason: unknown) => {
+      done();
+      queue.splice(queue.indexOf(mine), 1);
+      reject(reason);
+    };
+    const aborted = () => leave(signal.reason);
+    const timer = limit(() => leave(tooBusy()));
+    queue.push(mine);
+    signal.addEventListener('abort', aborted, { once: true });
+  });
+}
+
+function tooBusy(): ServiceError {
+  return new ServiceError('unavailable', 'Too many sandboxes are being started.', {
+    remedy: 'Try again in a moment.',
+    retryAfterMs: 1000,
+  });
+}

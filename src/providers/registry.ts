@@ -1,0 +1,54 @@
+// The one place that knows which providers there are. Each is loaded only when enabled, and always guarded.
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Logger, Random } from '../domain/ports.ts';
+import type { Host } from '../host/host.ts';
+import type { Config } from '../schema/config.ts';
+import { PROVIDER_KINDS, type ProviderKind } from '../schema/provider.ts';
+import { guard } from './guard.ts';
+import type { Provider, ProviderSet } from './provider.ts';
+
+export interface RegistryDeps {
+  config: Config['providers'];
+  host: Host;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Of the store. */
+  instance: { id: string; key: string };
+  packageRoot: string;
+  /** XDG_RUNTIME_DIR */
+  runtimeDir?: string | undefined;
+}
+
+const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> = {
+  userspace: async (deps) => {
+    const { userspaceProvider } = await import('./userspace/userspace.ts');
+    return userspaceProvider({ ...deps, config: deps.config.userspace });
+  },
+};
+
+/** Builds what the configuration enables, in order of preference. Does not start or probe anything. */
+export async function providerRegistry(deps: RegistryDeps): Promise<ProviderSet> {
+  const enabled = PROVIDER_KINDS.filter((kind) => deps.config[kind].enabled);
+  const built = await Promise.all(enabled.map((kind) => BUILDERS[kind](deps)));
+  return providerSet(built.map((provider) => guard(provider, deps)));
+}
+
+/** A set of providers that are guarded already. */
+export function providerSet(all: readonly Provider[]): ProviderSet {
+  return {
+    all,
+    get: (name) => all.find(({ kind }) => kind === name) ?? refuse(name, all),
+    close: async () => {
+      await Promise.allSettled(all.map((provider) => provider.close()));
+    },
+  };
+}
+
+function refuse(name: string, all: readonly Provider[]): never {
+  const there = all.map(({ kind }) => kind).join(', ') || 'none';
+  throw new ServiceError('not_found', `There is no provider ${JSON.stringify(name.slice(0, 64))} here.`, {
+    remedy: `Enabled: ${there}.`,
+    details: { providers: all.map(({ kind }) => kind) },
+  });
+}
