@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts';
-import { eventDraft, sandboxRecord, stamp } from '../support/records.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 

@@ -1,4 +1,5 @@
-// Sandbox records and event drafts as stores hold them, with what a test does not care about filled in.
+// Sandbox records, event drafts and limits as stores take them, with what a test does not care about filled in.
+import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
 import { FAKE_START } from './fakes.ts';
@@ -11,7 +12,7 @@ let count = 0;
 /** A `creating` record with an id of its own. */
 export function sandboxRecord(facts: Partial<SandboxRecord> = {}): SandboxRecord {
   return {
-    id: `sb-${(++count).toString(16).padStart(12, 'a')}`,
+    id: `sb-${(++count).toString(16).padStart(12, '0')}`,
     epoch: 1,
     state: 'creating',
     provider: 'userspace',
@@ -31,3 +32,5 @@ export function sandboxRecord(facts: Partial<SandboxRecord> = {}): SandboxRecord
 export function eventDraft(facts: Partial<EventDraft> = {}): EventDraft {
   return { type: 'sandbox.created', timestamp: stamp(), ...facts };
 }
+
+export const NO_CAP: AdmissionLimits = { max_sandboxes: 0, max_provider_sandboxes: 0 };

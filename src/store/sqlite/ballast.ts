@@ -23,7 +23,7 @@ export function openBallast(path: string, random: Random): Ballast {
     spend: () => {
       const had = held;
       held = false;
-      rmSync(path, { force: true });
+      remove(path);
       return had;
     },
   };
@@ -35,11 +35,23 @@ function fill(path: string, random: Random): boolean {
     writeFileSync(path, Buffer.alloc(BALLAST_BYTES, random.bytes(65_536)), { mode: 0o600 });
     return true;
   } catch {
-    rmSync(path, { force: true });
+    remove(path);
     return false;
   }
 }
 
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // What stands there is not ours to remove; without the space there is less to fall back on, and no fault.
+  }
+}
+
 function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size;
+  try {
+    return statSync(path).size;
+  } catch {
+    return undefined;
+  }
 }

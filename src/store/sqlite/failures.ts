@@ -74,6 +74,8 @@ export function storeFailure(error: unknown): ServiceError {
 
 export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
 export const diskFull = () => say(FULL);
+export const storeClosed = () =>
+  new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' });
 export const isBusy = (error: unknown) => resultCode(error).startsWith('SQLITE_BUSY');
 export const isFull = (error: unknown) => resultCode(error).startsWith('SQLITE_FULL');
 

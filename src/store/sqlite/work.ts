@@ -2,7 +2,7 @@
 // a full disk, and the translation of errors. A deed is synchronous and is a transaction of its own.
 import type { Clock } from '../../domain/ports.ts';
 import type { Ballast } from './ballast.ts';
-import { diskFull, isBusy, isFull, storeFailure } from './failures.ts';
+import { diskFull, isBusy, isFull, storeClosed, storeFailure } from './failures.ts';
 
 /** SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile (quality.md, rule 9). */
 const PATIENCE_MS = 5000;
@@ -17,8 +17,18 @@ export interface Work {
   settle<T>(deed: () => T): Promise<T>;
 }
 
-export function storeWork(deps: { clock: Clock; ballast: Ballast }): Work {
-  const run = <T>(deed: () => T) => patiently(deps.clock, deed);
+export interface WorkDeps {
+  clock: Clock;
+  ballast: Ballast;
+  isOpen(): boolean;
+}
+
+export function storeWork(deps: WorkDeps): Work {
+  const run = <T>(deed: () => T) =>
+    patiently(deps.clock, () => {
+      if (!deps.isOpen()) throw storeClosed();
+      return deed();
+    });
   return {
     run,
     grow: async (deed) => {

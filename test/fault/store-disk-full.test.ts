@@ -1,0 +1,72 @@
+// A disk that is really full: a small tmpfs, filled to the last byte beside the database.
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { fakeDeps } from '../support/fakes.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
+import { describeWith } from '../support/requires.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const FULL = { code: 'resource_limit', status: 507 };
+
+function smallDisk(): string {
+  const folder = join(temporaryFolder(), 'disk');
+  mkdirSync(folder);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'svc-test', folder]);
+  onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+  return folder;
+}
+
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096, 1));
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' });
+  } finally {
+    closeSync(file);
+  }
+}
+
+describeWith(['root'], 'a full disk', () => {
+  it('refuses spawns with 507, still ends every sandbox, and recovers without a restart', async () => {
+    const folder = smallDisk();
+    const path = join(folder, 'svc.db');
+    const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
+    const rows = Array.from({ length: 100 }, () => sandboxRecord());
+    for (const row of rows) await store.sandboxes.reserve(row, NO_CAP, [eventDraft()]);
+    fill(join(folder, 'filler'));
+    const admitted = [];
+    const admit = async () => {
+      for (;;) {
+        const row = sandboxRecord({ metadata: { fill: 'x'.repeat(1000) } });
+        await store.sandboxes.reserve(row, NO_CAP, []);
+        admitted.push(row);
+      }
+    };
+    await expect(admit()).rejects.toMatchObject(FULL);
+    expect((await store.sandboxes.countActive()).total).toBe(100 + admitted.length);
+    await endAll(store, rows);
+    await expect(store.events.append([eventDraft()])).rejects.toMatchObject(FULL);
+    rmSync(join(folder, 'filler'));
+    expect(await store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).toMatchObject({ kind: 'reserved' });
+    await store.close();
+    const again = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
+    expect((await again.sandboxes.countActive()).total).toBe(1 + admitted.length);
+    await again.close();
+  });
+});
+
+async function endAll(
+  { sandboxes }: Awaited<ReturnType<typeof openSqliteStore>>,
+  rows: { id: string }[],
+): Promise<void> {
+  for (const { id } of rows) {
+    const events = [eventDraft({ sandbox_id: id })];
+    await sandboxes.transition({ id, from: ['creating'], epoch: 1, patch: { state: 'destroying' }, events });
+    const patch = { state: 'destroyed', ended_at: stamp() } as const;
+    expect(await sandboxes.transition({ id, from: ['destroying'], epoch: 1, patch, events })).toBeDefined();
+  }
+}

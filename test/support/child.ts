@@ -1,0 +1,49 @@
+// A TypeScript file of the tests as a process of its own, so that a test can kill it.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { basename, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
+
+export interface Child {
+  pid: number;
+  /** Lines of standard output so far. */
+  lines: string[];
+  /** SIGKILL, then waits until it is gone and all it said is in `lines`. */
+  kill(): Promise<void>;
+}
+
+/** Runs `test/support/<name>` with `args`; killed with the test at the latest. */
+export async function startChild(name: string, args: string[]): Promise<Child> {
+  // Below node_modules, because packages stay outside of the bundle and are looked up from where it lies.
+  const outfile = resolve(
+    join('node_modules', '.cache', 'svc-test', `${basename(name, '.ts')}-${process.pid}.mjs`),
+  );
+  const entryPoints = [join('test', 'support', name)];
+  await build({
+    entryPoints,
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  });
+  const child = spawn(process.execPath, [outfile, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  return { pid: child.pid!, ...reading(child) };
+}
+
+function reading(child: ChildProcessByStdio<null, Readable, null>): Pick<Child, 'lines' | 'kill'> {
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const closed = once(child, 'close');
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await closed;
+  };
+  return { lines, kill };
+}

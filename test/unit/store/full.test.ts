@@ -1,0 +1,109 @@
+// A full disk, imitated with max_page_count: nothing new is admitted, readers go on, ends are still written.
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Ballast, openBallast } from '../../../src/store/sqlite/ballast.ts';
+import { eventIds } from '../../../src/store/sqlite/event-ids.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { sandboxQueries } from '../../../src/store/sqlite/sandbox-queries.ts';
+import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
+import { storeWork } from '../../../src/store/sqlite/work.ts';
+import type { SandboxRecord } from '../../../src/store/store.ts';
+import { fakeClock, seededRandom } from '../../support/fakes.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const FULL = { code: 'resource_limit', status: 507, remedy: expect.any(String) };
+
+function setUp() {
+  const db = new Sqlite(join(temporaryFolder(), 'svc.db'));
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const pages = db.pragma('page_count', { simple: true }) as number;
+  const disk = { held: true, room: true };
+  const ballast: Ballast = {
+    ready: () => {
+      disk.held ||= disk.room;
+      return disk.held;
+    },
+    spend: () => {
+      const had = disk.held;
+      disk.held = false;
+      if (had) db.pragma(`max_page_count = ${pages + 40}`);
+      return had;
+    },
+  };
+  const work = storeWork({ clock: fakeClock(), ballast, isOpen: () => db.open });
+  const store = { ...sandboxWrites(db, eventIds(db), work), ...sandboxQueries(db, work) };
+  const fill = () => {
+    disk.room = false;
+    db.pragma(`max_page_count = ${pages + 20}`);
+  };
+  const clear = () => {
+    disk.room = true;
+    db.pragma('max_page_count = 100000');
+  };
+  return { store, disk, fill, clear };
+}
+
+it('refuses to admit, goes on reading, ends what runs, admits again with room', async () => {
+  const { store, disk, fill, clear } = setUp();
+  fill();
+  const big = () => sandboxRecord({ metadata: { fill: 'x'.repeat(3000) } });
+  const kept: SandboxRecord[] = [];
+  const admit = async () => {
+    for (;;) {
+      const row = big();
+      await store.reserve(row, NO_CAP, [eventDraft({ data: { fill: 'x'.repeat(3000) } })]);
+      kept.push(row);
+    }
+  };
+  await expect(admit()).rejects.toMatchObject(FULL);
+  const ids = (await store.list({ limit: 99 })).map(({ id }) => id);
+  expect(ids.toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
+  expect((await store.countActive()).total).toBe(kept.length);
+  for (const { id } of kept) {
+    const events = [eventDraft({ data: { fill: 'x'.repeat(3000) } })];
+    const patch = { state: 'destroyed', ended_at: stamp() } as const;
+    expect(await store.transition({ id, from: ['creating'], epoch: 1, patch, events })).toBeDefined();
+  }
+  expect(disk.held).toBe(false);
+  await expect(store.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject(FULL);
+  clear();
+  expect(await store.reserve(sandboxRecord(), NO_CAP, [])).toMatchObject({ kind: 'reserved' });
+  expect(disk.held).toBe(true);
+});
+
+it('says 507 also for an end once the ballast is spent', async () => {
+  const { store, disk, fill } = setUp();
+  const row = sandboxRecord();
+  await store.reserve(row, NO_CAP, []);
+  fill();
+  disk.held = false;
+  const events = Array.from({ length: 40 }, () => eventDraft({ data: { fill: 'x'.repeat(3000) } }));
+  const end = store.transition({
+    id: row.id,
+    from: ['creating'],
+    epoch: 1,
+    patch: { state: 'error' },
+    events,
+  });
+  await expect(end).rejects.toMatchObject(FULL);
+  expect(await store.get(row.id)).toEqual(row);
+});
+
+it('holds real space in a file, gives it up once, takes it back', () => {
+  const path = join(temporaryFolder(), 'svc.db.reserve');
+  const ballast = openBallast(path, seededRandom());
+  expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(4 * 1024 * 1024);
+  expect([ballast.ready(), ballast.spend(), existsSync(path), ballast.spend()]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([ballast.ready(), existsSync(path)]).toEqual([true, true]);
+  const nowhere = openBallast(temporaryFolder(), seededRandom());
+  expect([nowhere.ready(), nowhere.spend()]).toEqual([false, false]);
+});
