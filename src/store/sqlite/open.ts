@@ -1,60 +1,143 @@
-// How many DATA bytes one direction of a stream may still carry. Ours to spend (`SendCredit`) and the agent's
-// (`ReceiveCredit`), which grows again only as our consumer takes what arrived.
-import { AgentFault } from './fault.ts';
-import { FIRST_CREDIT } from './protocol.ts';
+// Opens the database for a server: lock, checks that write nothing, settings, migrations. Two connections: a durable one
+// for records, a relaxed one for buffered events (quality.md, rule 9).
+import type { Database } from 'better-sqlite3';
+import Sqlite from 'better-sqlite3';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
+import type { Store } from '../store.ts';
+import { openBallast } from './ballast.ts';
+import { eventIds } from './event-ids.ts';
+import { eventStore } from './events.ts';
+import { damaged, storeFailure } from './failures.ts';
+import { settlePath, settleRights, stoppedUncleanly } from './file.ts';
+import { idempotencyStore } from './idempotency.ts';
+import { loadInstance } from './instance.ts';
+import { acquireLock, type DatabaseLock } from './lock.ts';
+import { checkIdentity, migrate } from './migrate.ts';
+import { sandboxQueries } from './sandbox-queries.ts';
+import { sandboxWrites } from './sandboxes.ts';
+import { patiently, storeWork } from './work.ts';
 
-/** Returning less than this at a time would double the frames; more would let the sender run dry. */
-const RETURN_STEP = FIRST_CREDIT / 4;
+export interface SqliteOptions {
+  path: string;
+  /** Of the durable connection: `full` survives a power cut. */
+  synchronous: 'full' | 'normal';
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  logger: Logger;
+}
 
-/** The bytes that we may send. */
-export class SendCredit {
-  #left = FIRST_CREDIT;
-  #resume: (() => void) | undefined;
+export interface SqliteStore extends Store {
+  /** Puts the server's address into the message that a second server gets. */
+  announce(address: string): void;
+}
 
-  grant(bytes: number): void {
-    this.#left += bytes;
-    this.open();
-  }
-
-  /** Spends up to `wanted` bytes and says how many; 0 when nothing is left. */
-  spend(wanted: number): number {
-    const spent = Math.min(wanted, this.#left);
-    this.#left -= spent;
-    return spent;
-  }
-
-  /** Resolves at the next grant or `open`. One waiter at a time. */
-  wait(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-    });
-  }
-
-  /** Lets the waiter go, to see that its stream is over. */
-  open(): void {
-    this.#resume?.();
-    this.#resume = undefined;
+/**
+ * The store in the file at `path`, made when it is not there, held by this process alone until `close`. Throws
+ * `conflict` (in use, of another program, of a newer version), `internal` (damaged, no database), `unavailable`
+ * (rights, I/O, held open); a file that is refused is left as it is.
+ */
+export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
+  const opened = new Opened();
+  try {
+    const path = settlePath(options.path);
+    opened.lock = acquireLock(path, new Date(options.clock.now()).toISOString());
+    return await build({ ...options, path }, opened);
+  } catch (error) {
+    opened.close();
+    throw openFailure(error);
   }
 }
 
-/** The bytes that the agent may send. */
-export class ReceiveCredit {
-  #left = FIRST_CREDIT;
-  #owed = 0;
+/** What must be closed again, whatever happened between. */
+class Opened {
+  lock: DatabaseLock | undefined;
+  readonly connections: Database[] = [];
 
-  /** Throws AgentFault when the agent sent more than it was given. */
-  receive(bytes: number): void {
-    this.#left -= bytes;
-    if (this.#left < 0) throw new AgentFault('DATA beyond the credit');
+  connect(path: string): Database {
+    const db = new Sqlite(path, { timeout: 0 });
+    this.connections.push(db);
+    return db;
   }
 
-  /** The consumer took `bytes`. The answer is what to give back now, mostly 0. */
-  take(bytes: number): number {
-    this.#owed += bytes;
-    if (this.#owed < RETURN_STEP) return 0;
-    const step = this.#owed;
-    this.#left += step;
-    this.#owed = 0;
-    return step;
+  close(): void {
+    for (const db of this.connections.splice(0).reverse()) db.close();
+    this.lock?.release();
   }
+}
+
+async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStore> {
+  const { path, clock, random, logger } = options;
+  const durable = await openChecked(options, opened);
+  const relaxed = opened.connect(path);
+  configure(relaxed, 'normal');
+  const instance = loadInstance(durable, options);
+  const ballast = openBallast(`${path}.reserve`, random);
+  const work = storeWork({ clock, ballast, isOpen: () => durable.open });
+  const ids = eventIds(durable);
+  const alive = durable.prepare('SELECT id FROM instance');
+  logger.info({ instance: instance.id }, 'The database is open.');
+  return {
+    instance,
+    sandboxes: { ...sandboxWrites(durable, ids, work), ...sandboxQueries(durable, work) },
+    events: eventStore(relaxed, ids, work),
+    idempotency: idempotencyStore(durable, work),
+    ping: () => work.run(() => void alive.get()),
+    announce: (address) => opened.lock?.announce(address),
+    close: async () => opened.close(),
+  };
+}
+
+async function openChecked(options: SqliteOptions, opened: Opened): Promise<Database> {
+  const { path, clock, logger } = options;
+  settleRights(path);
+  const unclean = stoppedUncleanly(path);
+  const durable = opened.connect(path);
+  await patiently(clock, () => checkIdentity(durable));
+  if (unclean) {
+    logger.warn({}, 'The last stop was not orderly; the database is checked.');
+    await patiently(clock, () => quickCheck(durable));
+  }
+  await patiently(clock, () => configure(durable, options.synchronous));
+  await patiently(clock, () => migrate(durable));
+  return durable;
+}
+
+function configure(db: Database, synchronous: 'full' | 'normal'): void {
+  if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal')
+    throw new ServiceError('unavailable', 'The database folder cannot hold a write-ahead log.', {
+      remedy: 'Put database.path on a local disk.',
+    });
+  db.pragma(`synchronous = ${synchronous}`);
+  db.pragma('foreign_keys = ON');
+  // A damaged or hostile file must not run what it says (sqlite.org, "defense against the dark arts").
+  db.pragma('trusted_schema = OFF');
+}
+
+function quickCheck(db: Database): void {
+  const verdict = db.pragma('quick_check(1)', { simple: true });
+  if (verdict !== 'ok') throw damaged(new Error(String(verdict)));
+}
+
+const FILE_ERRORS = [
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOTDIR',
+  'EEXIST',
+  'EISDIR',
+  'ENOENT',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'ENOSPC',
+];
+
+function openFailure(error: unknown): ServiceError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (error instanceof ServiceError || !FILE_ERRORS.includes(code)) return storeFailure(error);
+  return new ServiceError('unavailable', `The database file cannot be made or opened (${code}).`, {
+    cause: error,
+    remedy: 'Check database.path, and the owner and rights of its folder.',
+  });
 }
