@@ -1,0 +1,25 @@
+// One sandbox to be made, in full: what create decided, before any runner's words for it. Types only.
+import type { CgroupPlan } from './cgroups.ts';
+import type { View } from './view.ts';
+
+export interface Blueprint {
+  /** runtime_id. */
+  name: string;
+  id: string;
+  view: View;
+  network: 'none' | 'host';
+  /** Path of svc-agent and of the workspace on disk as the runner can reach them. */
+  agent: string;
+  workspace?: string;
+  sizes: Sizes;
+  cgroups: CgroupPlan;
+}
+
+/** Bytes. */
+export interface Sizes {
+  workspace: number;
+  tmp: number;
+  shm: number;
+  /** For private changes to an image. */
+  root: number;
+}

@@ -1,0 +1,48 @@
+// The sandbox in bubblewrap's words. 0.8 is needed: --size bounds what a guest can fill, --disable-userns ends nesting.
+// Not used: --die-with-parent (runtimes outlive the server), --new-session (launch has called setsid).
+import type { Blueprint } from './blueprint.ts';
+import { INSIDE_GID, INSIDE_UID } from './identity.ts';
+
+const AGENT = '/.svc/svc-agent';
+
+/** All arguments, in order: mounts are made in the order given, and read-only comes last. */
+export function bwrapArguments(blueprint: Blueprint): string[] {
+  return [
+    ...namespaces(blueprint),
+    ...['--as-pid-1', '--clearenv', '--cap-drop', 'ALL'],
+    ...root(blueprint),
+    ...system(blueprint),
+    ...writable(blueprint),
+    ...['--remount-ro', '/', '--chdir', '/workspace', '--', AGENT, 'init', blueprint.name],
+  ];
+}
+
+function namespaces({ network, id }: Blueprint): string[] {
+  return [
+    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...(network === 'none' ? ['--unshare-net'] : []),
+    ...['--disable-userns', '--uid', `${INSIDE_UID}`, '--gid', `${INSIDE_GID}`, '--hostname', id],
+  ];
+}
+
+function root({ view, agent }: Blueprint): string[] {
+  return [
+    ...view.folders.flatMap((path) => ['--dir', path]),
+    ...view.links.flatMap(({ path, target }) => ['--symlink', target, path]),
+    ...view.binds.flatMap(({ target, source }) => ['--ro-bind', source, target]),
+    ...['--ro-bind', agent, AGENT],
+  ];
+}
+
+function system({ sizes }: Blueprint): string[] {
+  return ['--proc', '/proc', '--dev', '/dev', ...tmpfs('/dev/shm', sizes.shm), '--remount-ro', '/dev'];
+}
+
+function writable({ workspace, sizes }: Blueprint): string[] {
+  const place = workspace ? ['--bind', workspace, '/workspace'] : tmpfs('/workspace', sizes.workspace);
+  return [...tmpfs('/tmp', sizes.tmp), ...place];
+}
+
+function tmpfs(path: string, bytes: number): string[] {
+  return ['--perms', '1777', '--size', `${bytes}`, '--tmpfs', path];
+}

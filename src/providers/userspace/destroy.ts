@@ -1,0 +1,141 @@
+// Ending a runtime, from any half-made state: processes first, then what only they could still use, the run folder last,
+// so that whatever stops this half-way, the next call finds the runtime again.
+
+import { readdir, readFile, rmdir, unlink } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { runFolder } from './places.ts';
+import { isAlive, killProcess } from './processes.ts';
+import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
+import type { UserspaceState } from './state.ts';
+import { releaseSlot, releaseSlots } from './uid-slots.ts';
+import { removeWorkspace } from './workspace.ts';
+
+const PATIENCE_MS = 10_000;
+const LONGEST_PAUSE_MS = 50;
+
+/** Resolves when nothing of the runtime is left; also when there was nothing. Throws `unavailable` when it would not die. */
+export async function clear(state: UserspaceState, name: string, signal?: AbortSignal): Promise<void> {
+  const folder = runFolder(state.places, name);
+  const record = await readRecord(folder);
+  await endProcesses(state, name, record, signal);
+  await removeCgroups(state, name, record, signal);
+  await removeWorkspace(state, name, signal);
+  if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
+  else if (state.host.uid === 0) await releaseSlots(state.places, name);
+  await removeFolder(folder);
+}
+
+/** Whether the runtime's first process lives: same boot, same number, same start. */
+export async function isRunning(state: UserspaceState, record: RuntimeRecord): Promise<boolean> {
+  if (record.boot_id !== state.host.bootId) return false;
+  return isAlive({ pid: record.pid, start: record.pid_start });
+}
+
+/** Flat and named for the instance, so that a sweep knows its own. */
+export function cgroupName(state: UserspaceState, name: string): string {
+  return `svc-${state.places.short}-${name}`;
+}
+
+async function endProcesses(
+  state: UserspaceState,
+  name: string,
+  record: RuntimeRecord | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!record) return endUnrecorded(state, name, signal);
+  if (record.boot_id !== state.host.bootId) return;
+  const first = { pid: record.pid, start: record.pid_start };
+  const runner = { pid: record.runner_pid, start: record.runner_start };
+  // Process 1 takes its whole namespace with it; the runner ends by itself once it has waited for it.
+  await killProcess(first);
+  await until(state, async () => !(await isAlive(first)) && !(await isAlive(runner)), signal);
+}
+
+/** Without a record the launcher has not let go: init ends by itself. Its socket is refused once nobody holds it. */
+async function endUnrecorded(
+  state: UserspaceState,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const folder = runFolder(state.places, name);
+  if (await hasFolder(folder)) await until(state, () => isRefused(join(folder, 'agent.sock')), signal);
+}
+
+function isRefused(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', () => resolve(true));
+  });
+}
+
+/** Folders of the record, and where they would be made today: a create may have ended before its record. */
+async function removeCgroups(
+  state: UserspaceState,
+  name: string,
+  record: RuntimeRecord | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const own = cgroupName(state, name);
+  const today = [...(state.prepared()?.cgroups.places.values() ?? [])].map((base) => join(base, own));
+  const recorded = (record?.cgroups ?? []).filter((path) => path.endsWith(`/${own}`));
+  for (const folder of new Set([...recorded, ...today]))
+    await until(state, () => removeCgroup(folder), signal);
+}
+
+/** False while a process is in it; that process is killed. */
+async function removeCgroup(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return true;
+  }
+  const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').map(Number);
+  for (const pid of pids.filter((one) => one > 1)) kill(pid);
+  return false;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Ended in between.
+  }
+}
+
+/** Not recursive: whatever should not be there stops it instead of being removed. */
+async function removeFolder(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    await (entry.isDirectory() ? rmdir(path) : unlink(path)).catch(ignoreAbsent);
+  }
+  await rmdir(folder).catch(ignoreAbsent);
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT')
+    throw new ServiceError('provider_error', 'A run folder could not be removed.', { cause: error });
+}
+
+/** Asks soon and then less often: a killed process is usually gone within two milliseconds. */
+async function until(
+  state: UserspaceState,
+  isDone: () => Promise<boolean>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const deadline = state.clock.monotonic() + PATIENCE_MS;
+  for (let pause = 1; !(await isDone()); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    if (state.clock.monotonic() > deadline)
+      throw new ServiceError('unavailable', 'The sandbox did not end in time.', {
+        remedy: 'Destroy it again.',
+      });
+    await state.clock.sleep(pause, signal);
+  }
+}

@@ -1,0 +1,49 @@
+// /etc of the host view: our own few files, with empty places where parts of the host's are mounted.
+// Made once for each instance; a sandbox sees it read-only.
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { INSIDE_GID, INSIDE_UID } from './identity.ts';
+
+const FILES: Record<string, string> = {
+  passwd: [
+    'root:x:0:0:root:/root:/usr/sbin/nologin',
+    `sandbox:x:${INSIDE_UID}:${INSIDE_GID}:sandbox:/workspace:/bin/sh`,
+    'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin',
+    '',
+  ].join('\n'),
+  group: `root:x:0:\ntty:x:5:\nsandbox:x:${INSIDE_GID}:\nnogroup:x:65534:\n`,
+  hosts: '127.0.0.1 localhost\n::1 localhost\n',
+  'nsswitch.conf':
+    'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n',
+  'resolv.conf': '',
+  'ld.so.cache': '',
+  'ld.so.conf': '',
+  localtime: '',
+  'machine-id': '',
+};
+const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d'];
+
+/** Parts of the host's /etc that programs need and that hold no secret; `resolv.conf` only with the host's network. */
+export const HOST_PARTS = [
+  '/etc/alternatives',
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/ssl/certs',
+  '/etc/localtime',
+];
+
+/** Writes the folder. Idempotent; a file is replaced as a whole, so that a running sandbox never sees half of one. */
+export async function makeEtc(folder: string): Promise<void> {
+  try {
+    for (const name of FOLDERS) await mkdir(join(folder, name), { recursive: true, mode: 0o755 });
+    for (const [name, text] of Object.entries(FILES)) {
+      const path = join(folder, name);
+      await writeFile(`${path}.new`, text, { mode: 0o644 });
+      await rename(`${path}.new`, path);
+    }
+  } catch (cause) {
+    throw new ServiceError('provider_error', 'The files of the host view could not be written.', { cause });
+  }
+}

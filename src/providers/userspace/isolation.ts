@@ -1,0 +1,31 @@
+// What really separates a sandbox here, in words for `svc provider get userspace`. Says nothing that is not in force.
+import type { Capability, Isolation } from '../../schema/provider.ts';
+import { MAX_PROCESSES } from './cgroups.ts';
+import type { UserspaceState } from './state.ts';
+
+export function isolationOf(state: UserspaceState): Isolation {
+  const { config, host } = state;
+  const bounds = state.prepared()?.cgroups.places;
+  return {
+    filesystem: 'mount_namespace: own root, host programs read-only',
+    process: `pid_namespace: ${bounds?.has('pids') ? `at most ${MAX_PROCESSES} by cgroup` : `at most ${MAX_PROCESSES} per user`}, no capabilities, system call denylist`,
+    network:
+      config.network === 'none' ? 'network_namespace: own loopback only' : 'none: shares the host network',
+    memory: bounds?.has('memory')
+      ? 'cgroup: hard limit for all processes'
+      : 'per_process: each process is limited, the sum is not',
+    cpu: bounds?.has('cpu') ? 'cgroup: quota of vcpus' : 'none',
+    disk:
+      config.workspace === 'memory'
+        ? 'bounded: memory of fixed size'
+        : 'per_file: each file is bounded, the sum is not',
+    user:
+      host.uid === 0 ? 'own_uid: a host uid of its own, never 0' : "server_uid: the server's own host user",
+  };
+}
+
+/** A shared network has no loopback of its own to connect to. */
+export function capabilitiesOf({ config }: UserspaceState): readonly Capability[] {
+  const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console', 'network_none'];
+  return config.network === 'none' ? [...always, 'connect'] : always;
+}

@@ -1,0 +1,118 @@
+// Runs `svc-agent launch` for one blueprint. The secret travels on standard input: arguments and environments of a
+// process can be read by others.
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Blueprint } from './blueprint.ts';
+import { bwrapArguments } from './bwrap.ts';
+import { MAX_PROCESSES } from './cgroups.ts';
+import { UID_BASE } from './identity.ts';
+import { runFolder } from './places.ts';
+import type { RecordDraft } from './record.ts';
+import type { Runner } from './runner.ts';
+import { encodeSettings, type Setting } from './settings.ts';
+import type { UserspaceState } from './state.ts';
+import { rootSettings, unshareArguments } from './unshare.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const LAUNCH_MS = 15_000;
+const MAX_RING = 8 * MEBIBYTE;
+
+export interface LaunchOrder {
+  runner: Runner;
+  blueprint: Blueprint;
+  record: RecordDraft;
+  secret: Buffer;
+  memory_mb: number;
+  /** Host paths that become `blueprint.agent` and `blueprint.workspace` in the run folder, for a sandbox's own uid. */
+  staged: Record<string, string>;
+}
+
+/** Resolves with the warnings when the sandbox is locked down and recorded. Throws `provider_error` with the reason. */
+export async function launch(
+  state: UserspaceState,
+  order: LaunchOrder,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { agent } = await state.prepare();
+  const input = encodeSettings(launchSettings(state, order));
+  const { code, stdout, stderr } = await state.host.run(agent, ['launch'], {
+    timeoutMs: LAUNCH_MS,
+    input,
+    signal,
+  });
+  const [answer, ...warnings] = stdout.trimEnd().split('\n');
+  if (code === 0 && answer?.startsWith('ok ')) return warnings;
+  throw new ServiceError('provider_error', 'The sandbox could not be started.', {
+    cause: new Error(stderr.trim() || `the launcher ended with ${code}`),
+    remedy: 'svc provider get userspace says what this host lacks.',
+  });
+}
+
+/** Public for its test: everything launch and init are told, in order. */
+export function launchSettings(state: UserspaceState, order: LaunchOrder): Setting[] {
+  const { blueprint, record, secret, runner } = order;
+  const built = runner.name === 'bwrap';
+  const args = built ? bwrapArguments(blueprint) : unshareArguments(blueprint);
+  return [
+    ['secret', secret.toString('hex')],
+    ['run_dir', runFolder(state.places, blueprint.name)],
+    ['record', JSON.stringify(record)],
+    ...identity(record),
+    ...Object.entries(order.staged).map(([name, source]): Setting => ['stage', `${name}=${source}`]),
+    ...cgroupSettings(blueprint),
+    ['runner', runner.path],
+    ...args.map((arg): Setting => ['arg', arg]),
+    ...(built ? [['built', '1'] as Setting] : rootSettings(blueprint)),
+    ...limits(order, state.config.max_disk_mb),
+    ...environment(),
+  ];
+}
+
+function identity({ uid_slot }: RecordDraft): Setting[] {
+  if (uid_slot === undefined) return [];
+  const uid = `${UID_BASE + uid_slot}`;
+  return [
+    ['uid', uid],
+    ['gid', uid],
+  ];
+}
+
+function cgroupSettings({ cgroups }: Blueprint): Setting[] {
+  return [
+    ...cgroups.folders.map((folder): Setting => ['cgroup', folder]),
+    ...cgroups.limits.map(
+      ({ path, value, needed }): Setting => [needed ? 'limit' : 'limit_try', `${value}=${path}`],
+    ),
+  ];
+}
+
+/** Of single processes, for what no cgroup bounds. Not the address space: that breaks Node, Java and Go. */
+function limits({ blueprint, memory_mb }: LaunchOrder, maxDiskMb: number): Setting[] {
+  const { bounds } = blueprint.cgroups;
+  const ring = Math.min(MAX_RING, (memory_mb * MEBIBYTE) / 16);
+  return [
+    ['ring_budget', `${ring}`],
+    ...(bounds.has('memory') ? [] : [['limit_data', `${memory_mb * MEBIBYTE}`] as Setting]),
+    ...(bounds.has('pids') ? [] : [['limit_processes', `${MAX_PROCESSES}`] as Setting]),
+    ...(blueprint.workspace ? [['limit_file', `${maxDiskMb * MEBIBYTE}`] as Setting] : []),
+  ];
+}
+
+function environment(): Setting[] {
+  const values = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME: '/workspace',
+    USER: 'sandbox',
+    LOGNAME: 'sandbox',
+    LANG: 'C.UTF-8',
+  };
+  return [
+    ['workdir', '/workspace'],
+    ...Object.entries(values).map(([k, v]): Setting => ['env', `${k}=${v}`]),
+  ];
+}
+
+/** Where a staged source is for the runner. */
+export function stagedPath(state: UserspaceState, name: string, part: string): string {
+  return join(runFolder(state.places, name), part);
+}

@@ -1,0 +1,31 @@
+// Processes of this host by number and start time: a number alone may be somebody else's by now.
+import { readFile } from 'node:fs/promises';
+
+export interface ProcessMark {
+  pid: number;
+  /** Field 22 of /proc/<pid>/stat. proc(5) */
+  start: number;
+}
+
+/** Whether that very process lives. One that is dead and not yet waited for does not. */
+export async function isAlive(mark: ProcessMark): Promise<boolean> {
+  const facts = await readFile(`/proc/${mark.pid}/stat`, 'utf8').then(parseStat, () => undefined);
+  return facts !== undefined && facts.start === mark.start && facts.state !== 'Z' && facts.state !== 'X';
+}
+
+/** From the text of /proc/<pid>/stat: the name in its second field may hold blanks and brackets. */
+export function parseStat(text: string): { state: string; start: number } | undefined {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state, start] = [fields[0], Number(fields[19])];
+  return state && Number.isInteger(start) ? { state, start } : undefined;
+}
+
+/** SIGKILL, when it is alive and the same. Resolves at once; see isAlive. */
+export async function killProcess(mark: ProcessMark): Promise<void> {
+  if (!(await isAlive(mark))) return;
+  try {
+    process.kill(mark.pid, 'SIGKILL');
+  } catch {
+    // Ended in between.
+  }
+}

@@ -1,0 +1,83 @@
+// runtime.json: what the launcher wrote about a runtime before its agent could answer (agent/src/launch-record.c).
+// Nothing here is trusted beyond its shape: numbers of processes are checked against their start times.
+import { lstat, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+
+/** What the server hands to the launcher. */
+export interface RecordDraft {
+  instance: string;
+  id: string;
+  epoch: number;
+  boot_id: string;
+  image: string;
+  created_at: string;
+  expires_at: string;
+  /** Absent when the sandbox has the server's uid. */
+  uid_slot?: number;
+  /** Folders to remove with the runtime, wherever the server's own cgroup was then. */
+  cgroups: string[];
+}
+
+export interface RuntimeRecord extends RecordDraft {
+  /** Host number of process 1 and its start in ticks since boot. */
+  pid: number;
+  pid_start: number;
+  /** The runner that waits for process 1, outside of the sandbox. */
+  runner_pid: number;
+  runner_start: number;
+}
+
+const TEXTS = ['instance', 'id', 'boot_id', 'image', 'created_at', 'expires_at'];
+const COUNTS = ['epoch', 'pid', 'pid_start', 'runner_pid', 'runner_start'];
+
+/** The record in a run folder; undefined when there is none or it is no record: the folder is then to be cleared. */
+export async function readRecord(folder: string): Promise<RuntimeRecord | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, 'runtime.json'), 'utf8');
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw new ServiceError('provider_error', 'The record of a runtime could not be read.', { cause: error });
+  }
+  return parse(text);
+}
+
+/** Whether there is a run folder. */
+export async function hasFolder(folder: string): Promise<boolean> {
+  return lstat(folder).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+}
+
+function parse(text: string): RuntimeRecord | undefined {
+  try {
+    const record: unknown = JSON.parse(text);
+    return isRecord(record) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is RuntimeRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields = value as Record<string, unknown>;
+  const slot = fields.uid_slot;
+  return (
+    TEXTS.every((key) => typeof fields[key] === 'string') &&
+    COUNTS.every((key) => isCount(fields[key])) &&
+    (slot === undefined || isCount(slot)) &&
+    Array.isArray(fields.cgroups) &&
+    fields.cgroups.every((path) => typeof path === 'string')
+  );
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

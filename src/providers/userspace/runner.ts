@@ -1,0 +1,83 @@
+// Which program makes the namespaces. A version says little about what a host allows, so each candidate starts one
+// small sandbox for real; the first that works is kept until the server ends.
+import { ServiceError } from '../../domain/errors.ts';
+import type { RuntimeSpec } from '../provider.ts';
+import { createRuntime } from './create.ts';
+import { clear } from './destroy.ts';
+import { runtimeName } from './places.ts';
+import { once, type UserspaceState } from './state.ts';
+
+export interface Runner {
+  name: 'bwrap' | 'unshare';
+  path: string;
+}
+
+export interface RunnerChoice {
+  /** The working runner. Throws `provider_error` naming what is wrong with each. Shared by concurrent callers. */
+  choose(): Promise<Runner>;
+  /** The one chosen, if one is. */
+  chosen(): Runner | undefined;
+}
+
+const TRIAL_MS = 10_000;
+const TRIAL_MEMORY_MB = 32;
+
+export function runnerChoice(state: UserspaceState): RunnerChoice {
+  let found: Runner | undefined;
+  const choose = once(async () => {
+    found = await firstThatWorks(state);
+    return found;
+  });
+  return { choose, chosen: () => found };
+}
+
+async function firstThatWorks(state: UserspaceState): Promise<Runner> {
+  const reasons: string[] = [];
+  for (const name of candidates(state)) {
+    const path = await find(state, name);
+    const reason = path ? await tryRunner(state, { name, path }) : 'is not installed';
+    if (path && reason === undefined) return { name, path };
+    reasons.push(`${name} ${reason}`);
+  }
+  throw new ServiceError('provider_error', `No runner works: ${reasons.join('; ')}.`, {
+    remedy: 'Allow user namespaces to unprivileged processes, and install util-linux or bubblewrap 0.8.',
+  });
+}
+
+function candidates({ config }: UserspaceState): Runner['name'][] {
+  const all = ['bwrap', 'unshare'] as const;
+  return all.filter((name) => config.runner === 'auto' || config.runner === name);
+}
+
+async function find(state: UserspaceState, name: Runner['name']): Promise<string | undefined> {
+  const named = state.config.runner === 'auto' ? '' : state.config.runner_path;
+  return state.host.which(named || name);
+}
+
+/** Undefined when it works, else what happened, as the end of a sentence. */
+async function tryRunner(state: UserspaceState, runner: Runner): Promise<string | undefined> {
+  const spec = trialSpec(state);
+  const name = runtimeName(spec);
+  try {
+    await createRuntime(state, runner, spec, AbortSignal.timeout(TRIAL_MS));
+    await clear(state, name);
+    return undefined;
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    state.logger.warn({ err: error, runner: runner.name }, 'a runner does not work');
+    return `failed (${cause instanceof Error ? cause.message : 'unknown'})`;
+  }
+}
+
+/** Named so that no sandbox can have it; a trial cut short is swept like any runtime without a row. */
+function trialSpec(state: UserspaceState): RuntimeSpec {
+  return {
+    id: `trial-${state.random.bytes(6).toString('hex')}`,
+    epoch: 0,
+    image: undefined,
+    memory_mb: TRIAL_MEMORY_MB,
+    vcpus: 1,
+    network: 'default',
+    expires_at: new Date(state.clock.now() + TRIAL_MS).toISOString(),
+  };
+}

@@ -1,0 +1,69 @@
+// What the parts of the provider share: places, cgroups and the view are found once and kept.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findAgent } from '../../agent/binary.ts';
+import { type CgroupHost, findCgroupHost } from './cgroup-host.ts';
+import type { UserspaceDeps } from './deps.ts';
+import { makeEtc } from './etc.ts';
+import { makePlaces, type Places, parseRuntimeName, placesFor } from './places.ts';
+import { sweepSlots } from './uid-slots.ts';
+import { hostView, imageView, type View } from './view.ts';
+
+export interface Prepared {
+  /** Path of svc-agent. */
+  agent: string;
+  cgroups: CgroupHost;
+}
+
+export interface UserspaceState extends UserspaceDeps {
+  places: Places;
+  /** Folders, stale claims, agent, cgroups. Done once; a failure is tried again by the next caller. */
+  prepare(): Promise<Prepared>;
+  /** What prepare found, for answers that cannot wait. */
+  prepared(): Prepared | undefined;
+  /** Of `rootfs`, or the host view. Looked at again for each sandbox: folders change, and it takes half a millisecond. */
+  view(rootfs: string | undefined, network: 'none' | 'host'): Promise<View>;
+}
+
+export function openState(deps: UserspaceDeps): UserspaceState {
+  const places = placesFor(deps.host.uid, deps.instance.id, deps.runtimeDir);
+  let found: Prepared | undefined;
+  const prepare = once(async () => {
+    found = await prepareOnce(deps, places);
+    return found;
+  });
+  return {
+    ...deps,
+    places,
+    prepare,
+    prepared: () => found,
+    view: (rootfs, network) => (rootfs ? imageView(rootfs) : hostView(join(places.instance, 'etc'), network)),
+  };
+}
+
+async function prepareOnce(deps: UserspaceDeps, places: Places): Promise<Prepared> {
+  const agent = await findAgent(deps.packageRoot, process.arch);
+  await makePlaces(places, deps.host.uid);
+  await makeEtc(join(places.instance, 'etc'));
+  const live = new Set(await runtimeNames(places));
+  await sweepSlots(places, (name) => !live.has(name));
+  return { agent, cgroups: await findCgroupHost(`svc-${places.short}-trial`) };
+}
+
+/** Names of all run folders of this instance. */
+export async function runtimeNames(places: Places): Promise<string[]> {
+  const names = await readdir(places.instance).catch(() => []);
+  return names.filter((name) => parseRuntimeName(name));
+}
+
+/** The result of the first success, shared by all callers; a failure is not kept. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= work().catch((error: unknown) => {
+      running = undefined;
+      throw error;
+    });
+    return running;
+  };
+}

@@ -1,0 +1,60 @@
+// Uids of sandboxes under a server of root. A claim is a file, so that no two servers of this host hand out the same
+// uid; it says whose it is, and is given back when nothing of the sandbox is left.
+import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Random } from '../../domain/ports.ts';
+import { UID_SLOTS } from './identity.ts';
+import type { Places } from './places.ts';
+
+const SLOT = /^\d{1,5}$/;
+
+/** Claims a free slot for the runtime `name`. Throws `resource_limit` when all are taken. */
+export async function claimSlot(places: Places, name: string, random: Random): Promise<number> {
+  // Beginning anywhere spares the walk over taken ones, and a uid is not soon used again.
+  const start = random.bytes(2).readUInt16LE() % UID_SLOTS;
+  for (let step = 0; step < UID_SLOTS; step += 1) {
+    const slot = (start + step) % UID_SLOTS;
+    if (await claim(join(places.uids, `${slot}`), claimText(places, name))) return slot;
+  }
+  throw new ServiceError('resource_limit', 'All uids for sandboxes are in use.', {
+    remedy: 'Destroy sandboxes that are no longer needed.',
+  });
+}
+
+/** Gives back every slot of the runtime. Idempotent. */
+export async function releaseSlots(places: Places, name: string): Promise<void> {
+  await sweepSlots(places, (claimed) => claimed === name);
+}
+
+/** Gives back the slots of this instance whose runtime's name `isStale`; those of others are never touched. */
+export async function sweepSlots(places: Places, isStale: (name: string) => boolean): Promise<void> {
+  for (const slot of await readdir(places.uids).catch(() => [])) {
+    if (!SLOT.test(slot)) continue;
+    const path = join(places.uids, slot);
+    const [short, name = ''] = (await readFile(path, 'utf8').catch(() => '')).split(' ');
+    if (short === places.short && isStale(name)) await rm(path, { force: true });
+  }
+}
+
+/** One slot, known by number. Idempotent; a slot that somebody else has claimed since is left alone. */
+export async function releaseSlot(places: Places, slot: number, name: string): Promise<void> {
+  const path = join(places.uids, `${slot}`);
+  const text = await readFile(path, 'utf8').catch(() => '');
+  if (text === claimText(places, name)) await rm(path, { force: true });
+}
+
+function claimText(places: Places, name: string): string {
+  return `${places.short} ${name}`;
+}
+
+async function claim(path: string, text: string): Promise<boolean> {
+  try {
+    const file = await open(path, 'wx', 0o600);
+    await file.writeFile(text).finally(() => file.close());
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new ServiceError('provider_error', 'A uid for the sandbox could not be claimed.', { cause: error });
+  }
+}

@@ -1,0 +1,34 @@
+// The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare, with svc-agent as their first process.
+import type { Provider } from '../provider.ts';
+import { attachRuntime } from './attach.ts';
+import { createRuntime } from './create.ts';
+import type { UserspaceDeps } from './deps.ts';
+import { clear } from './destroy.ts';
+import { imageNames } from './image.ts';
+import { capabilitiesOf, isolationOf } from './isolation.ts';
+import { inspectRuntime, listRuntimes } from './listing.ts';
+import { runtimeName } from './places.ts';
+import { probeUserspace } from './probe.ts';
+import { runnerChoice } from './runner.ts';
+import { openState } from './state.ts';
+
+/** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
+export function userspaceProvider(deps: UserspaceDeps): Provider {
+  const state = openState(deps);
+  const runners = runnerChoice(state);
+  return {
+    kind: 'userspace',
+    capabilities: capabilitiesOf(state),
+    describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
+    probe: (signal) => probeUserspace(state, runners, signal),
+    create: async (spec, signal) => createRuntime(state, await runners.choose(), spec, signal),
+    inspect: (ref) => inspectRuntime(state, ref),
+    destroy: async (ref, signal) => {
+      await state.prepare();
+      await clear(state, runtimeName(ref), signal);
+    },
+    attach: (ref, signal) => attachRuntime(state, ref, signal),
+    list: () => listRuntimes(state),
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,52 @@
+// /workspace on disk, where the configuration wants it: a folder of the sandbox's own below workspace_base.
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { UID_BASE } from './identity.ts';
+import { hasFolder } from './record.ts';
+import type { UserspaceState } from './state.ts';
+
+const REMOVE_MS = 50_000;
+
+/** The folder, closed to all but the sandbox's uid; undefined when workspaces are memory. */
+export async function makeWorkspace(
+  state: UserspaceState,
+  name: string,
+  slot: number | undefined,
+): Promise<string | undefined> {
+  if (state.config.workspace !== 'disk') return undefined;
+  const path = workspacePath(state, name);
+  try {
+    await mkdir(state.config.workspace_base, { recursive: true, mode: 0o711 });
+    await mkdir(path, { mode: 0o700 });
+    if (slot !== undefined) await chown(path, UID_BASE + slot, UID_BASE + slot);
+    return path;
+  } catch (cause) {
+    throw new ServiceError('provider_error', 'The workspace could not be made.', {
+      cause,
+      remedy: 'Check that providers.userspace.workspace_base can be written.',
+    });
+  }
+}
+
+function workspacePath(state: UserspaceState, name: string): string {
+  return join(state.config.workspace_base, name);
+}
+
+/** Resolves when the folder is gone, or was never there.
+ * By `rm`: it goes down by descriptors, where a guest's tree may be deeper than a path can say. */
+export async function removeWorkspace(
+  state: UserspaceState,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const path = workspacePath(state, name);
+  if (!(await hasFolder(path))) return;
+  const options = { timeoutMs: REMOVE_MS, env: { PATH: '/usr/bin:/bin' }, ...(signal ? { signal } : {}) };
+  const remove = () => state.host.run('rm', ['-rf', '--one-file-system', '--', path], options);
+  if ((await remove()).code === 0) return;
+  // Without root a folder that its owner closed must be opened first.
+  await state.host.run('chmod', ['-R', 'u+rwx', '--', path], options);
+  if ((await remove()).code !== 0)
+    throw new ServiceError('provider_error', 'A workspace could not be removed.');
+}
