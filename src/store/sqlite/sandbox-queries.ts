@@ -1,5 +1,6 @@
 // What reads sandbox rows. The state lists are written out because SQLite uses a partial index only for a query that
-// repeats its condition (migrations/0001). No word of a request ever becomes SQL.
+// repeats its condition (migrations/0001); INDEXED BY, because without statistics it would sort every live row instead.
+// No word of a request ever becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
 import type { SandboxFilter, SandboxStore } from '../store.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
@@ -19,11 +20,13 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
     `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at, id LIMIT ?`,
   );
   const due = db.prepare<object, SandboxRow>(
-    `${SELECT} WHERE ${LIVE} AND expires_at <= @now AND (@owner_id IS NULL OR owner_id = @owner_id)
+    `${SELECT} INDEXED BY sandboxes_by_deadline WHERE ${LIVE} AND expires_at <= @now AND (@owner_id IS NULL OR owner_id = @owner_id)
        ORDER BY expires_at, id LIMIT @limit`,
   );
   const deadline = db
-    .prepare<[], string | null>(`SELECT min(expires_at) FROM sandboxes WHERE ${LIVE}`)
+    .prepare<[], string | null>(
+      `SELECT min(expires_at) FROM sandboxes INDEXED BY sandboxes_by_deadline WHERE ${LIVE}`,
+    )
     .pluck();
   const counts = db.prepare<[], { provider: string; active: number }>(
     'SELECT provider, active FROM active_counts WHERE active > 0',
@@ -49,7 +52,8 @@ function sum(rows: { provider: string; active: number }[]) {
 function listing(db: Database): (filter: SandboxFilter) => SandboxRow[] {
   const prepared = new Map<string, Statement<object, SandboxRow>>();
   return (filter) => {
-    const sql = `${SELECT} WHERE ${conditions(filter).join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT @limit`;
+    const sql = `${SELECT} INDEXED BY ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
+      ORDER BY created_at DESC, id DESC LIMIT @limit`;
     const statement = prepared.get(sql) ?? db.prepare<object, SandboxRow>(sql);
     prepared.set(sql, statement);
     const { after, metadata = {} } = filter;
@@ -62,6 +66,13 @@ function listing(db: Database): (filter: SandboxFilter) => SandboxRow[] {
       after_id: after?.id,
     });
   };
+}
+
+/** The index that holds the fewest rows to pass over and has them in the order of the list. */
+function index(filter: SandboxFilter): string {
+  if (filter.owner_id !== undefined) return 'sandboxes_by_owner';
+  if (filter.state !== undefined) return 'sandboxes_by_state';
+  return filter.include_ended ? 'sandboxes_by_age' : 'sandboxes_active';
 }
 
 function conditions(filter: SandboxFilter): string[] {

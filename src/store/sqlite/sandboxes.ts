@@ -21,7 +21,7 @@ export function sandboxWrites(db: Database, ids: EventIds, work: Work): SandboxW
   );
   const purge = db.prepare(
     `DELETE FROM sandboxes WHERE id IN (
-       SELECT id FROM sandboxes WHERE state IN ('destroyed', 'error') AND ended_at < ? LIMIT ?)`,
+       SELECT id FROM sandboxes INDEXED BY sandboxes_by_end WHERE state IN ('destroyed', 'error') AND ended_at < ? LIMIT ?)`,
   );
   return {
     reserve: (...request) =>

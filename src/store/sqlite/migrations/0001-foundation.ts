@@ -30,7 +30,7 @@ CREATE TABLE sandboxes (
 
 CREATE INDEX sandboxes_by_age ON sandboxes (created_at, id);
 CREATE INDEX sandboxes_by_state ON sandboxes (state, created_at, id);
-CREATE INDEX sandboxes_by_owner ON sandboxes (owner_id, state, created_at, id);
+CREATE INDEX sandboxes_by_owner ON sandboxes (owner_id, created_at, id);
 CREATE INDEX sandboxes_active ON sandboxes (created_at, id)
   WHERE state IN ('creating', 'running', 'unhealthy', 'destroying');
 CREATE INDEX sandboxes_by_deadline ON sandboxes (expires_at, id)
