@@ -1,0 +1,72 @@
+// The contract of stores: idempotency keys.
+import { expect, it } from 'vitest';
+import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
+import type { Given } from './store.suite.ts';
+
+const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
+
+export function idempotent({ store, change }: Given): void {
+  const reserve = (record = sandboxRecord(), claim: Partial<typeof CLAIM> = {}) =>
+    store().sandboxes.reserve(record, NO_CAP, [], { ...CLAIM, ...claim });
+
+  it('replays without an answer, then with it, even after the row was purged', async () => {
+    const row = sandboxRecord();
+    await reserve(row);
+    const replay = { kind: 'replay', sandbox_id: row.id, fingerprint: 'f1' };
+    expect(await reserve(sandboxRecord(), { fingerprint: 'f2' })).toEqual(replay);
+    await change(row, { state: 'running' }, { response: '{"id":1}' });
+    expect(await reserve()).toEqual({ ...replay, response: '{"id":1}' });
+    await change({ ...row, state: 'running' }, { state: 'destroyed', ended_at: stamp(1) });
+    await store().sandboxes.purgeEnded(stamp(2));
+    expect(await reserve()).toEqual({ ...replay, response: '{"id":1}' });
+    expect(await store().sandboxes.list({ limit: 10 })).toEqual([]);
+  });
+
+  it('tells scopes and keys apart, and replays also when the cap is reached', async () => {
+    const row = sandboxRecord();
+    await reserve(row);
+    expect(await reserve(sandboxRecord(), { scope: 'bob' })).toMatchObject({ kind: 'reserved' });
+    expect(await reserve(sandboxRecord(), { key: 'k2' })).toMatchObject({ kind: 'reserved' });
+    const replay = await store().sandboxes.reserve(
+      sandboxRecord(),
+      { ...NO_CAP, max_sandboxes: 1 },
+      [],
+      CLAIM,
+    );
+    expect(replay).toMatchObject({ kind: 'replay', sandbox_id: row.id });
+  });
+
+  it('forgets the key with a failed spawn', async () => {
+    const row = sandboxRecord();
+    await reserve(row);
+    await change(row, { state: 'error' });
+    expect(await reserve()).toMatchObject({ kind: 'reserved' });
+  });
+
+  it('takes a claim whose row ended without an answer as absent', async () => {
+    const row = sandboxRecord();
+    await reserve(row);
+    await change(row, { state: 'destroying' });
+    expect(await reserve()).toMatchObject({ kind: 'replay' });
+    await change({ ...row, state: 'destroying' }, { state: 'destroyed', ended_at: stamp(1) });
+    const next = sandboxRecord();
+    expect(await reserve(next)).toMatchObject({ kind: 'reserved' });
+    expect(await reserve()).toMatchObject({ kind: 'replay', sandbox_id: next.id });
+  });
+
+  it('takes a claim whose row is gone without an answer as absent', async () => {
+    const row = sandboxRecord();
+    await reserve(row);
+    await change(row, { state: 'destroyed', ended_at: stamp(1) });
+    await store().sandboxes.purgeEnded(stamp(2));
+    expect(await reserve()).toMatchObject({ kind: 'reserved' });
+  });
+
+  it('prunes claims made before the stamp', async () => {
+    await reserve(sandboxRecord({ created_at: stamp(1) }), { key: 'old' });
+    await reserve(sandboxRecord({ created_at: stamp(2) }), { key: 'new' });
+    expect(await store().idempotency.prune(stamp(2))).toBe(1);
+    expect(await reserve(sandboxRecord(), { key: 'old' })).toMatchObject({ kind: 'reserved' });
+    expect(await reserve(sandboxRecord(), { key: 'new' })).toMatchObject({ kind: 'replay' });
+  });
+}

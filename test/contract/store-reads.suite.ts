@@ -1,0 +1,158 @@
+// The contract of stores: what reads rows, lists against a plain filter over all of them, and events.
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { SandboxRecord } from '../../src/store/store.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
+import type { Given } from './store.suite.ts';
+
+export function reading({ store, put }: Given): void {
+  it('finds what is due, soonest first, of live states only', async () => {
+    expect(await store().sandboxes.nextDeadline()).toBeUndefined();
+    await put({ state: 'destroying', expires_at: stamp(1) });
+    await put({ state: 'destroyed', expires_at: stamp(1) });
+    const late = await put({ state: 'unhealthy', expires_at: stamp(30) });
+    const soon = await put({ state: 'running', expires_at: stamp(10), owner_id: 'alice' });
+    const then = await put({ state: 'creating', expires_at: stamp(20) });
+    expect(await store().sandboxes.nextDeadline()).toBe(stamp(10));
+    expect(await store().sandboxes.due(stamp(20), 10)).toEqual([soon, then]);
+    expect(await store().sandboxes.due(stamp(99), 2)).toEqual([soon, then]);
+    expect(await store().sandboxes.due(stamp(99), 9)).toEqual([soon, then, late]);
+    expect(await store().sandboxes.due(stamp(99), 9, 'alice')).toEqual([soon]);
+    expect(await store().sandboxes.due(stamp(9), 9)).toEqual([]);
+  });
+
+  it('gives rows in states oldest first', async () => {
+    const newer = await put({ created_at: stamp(2) });
+    const older = await put({ created_at: stamp(1), state: 'destroying' });
+    await put({ state: 'running' });
+    expect(await store().sandboxes.inStates(['creating', 'destroying'], 10)).toEqual([older, newer]);
+    expect(await store().sandboxes.inStates(['creating', 'destroying'], 1)).toEqual([older]);
+    expect(await store().sandboxes.inStates([], 10)).toEqual([]);
+  });
+
+  it('says undefined for what is not there', async () => {
+    expect(await store().sandboxes.get('sb-nobody')).toBeUndefined();
+    expect(await store().sandboxes.countActive()).toEqual({ total: 0, by_provider: {} });
+  });
+}
+
+const key = fc.constantFrom(
+  'a',
+  'b',
+  '__proto__',
+  'toString',
+  "x'y",
+  '$."a"',
+  'é',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '%',
+  '',
+);
+const value = fc.constantFrom('', '1', 'a', '\u0000', 'a\u0000b', '"', '\\', '\ud800', 'null', '[1]');
+const metadata = fc.dictionary(key, value, { maxKeys: 3 });
+const owner = fc.constantFrom('alice', 'bob', "o'; --");
+const facts = fc.record({
+  state: fc.constantFrom('creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error'),
+  provider: fc.constantFrom('userspace', 'other'),
+  worker_id: fc.constantFrom('local', 'far'),
+  created_at: fc.integer({ min: 0, max: 3 }).map(stamp),
+  owner: fc.option(owner, { nil: undefined }),
+  metadata,
+});
+const filters = fc.record(
+  {
+    state: fc.constantFrom('creating', 'running', 'destroyed'),
+    provider: fc.constantFrom('userspace', 'none'),
+    worker_id: fc.constantFrom('local', 'far'),
+    owner_id: owner,
+    include_ended: fc.boolean(),
+    metadata,
+  },
+  { requiredKeys: [] },
+);
+
+export function listing({ store, put }: Given): void {
+  it('filters and pages like a plain filter over all rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(facts, { maxLength: 15 }),
+        filters,
+        fc.integer({ min: 1, max: 4 }),
+        async (all, filter, limit) => {
+          const tag = sandboxRecord().id;
+          const rows = [];
+          for (const { owner: owner_id, ...fact } of all)
+            rows.push(
+              await put({
+                ...fact,
+                ...(owner_id && { owner_id }),
+                metadata: { ...fact.metadata, tag },
+              } as Partial<SandboxRecord>),
+            );
+          const wanted = { ...filter, metadata: { ...filter.metadata, tag } };
+          const paged: SandboxRecord[] = [];
+          for (;;) {
+            const after = paged.at(-1);
+            const page = await store().sandboxes.list({ ...wanted, limit, ...(after && { after }) } as never);
+            paged.push(...page);
+            if (page.length < limit) break;
+          }
+          expect(paged.map(({ id }) => id)).toEqual(naively(rows, wanted as never).map(({ id }) => id));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+}
+
+function naively(
+  rows: SandboxRecord[],
+  filter: Partial<SandboxRecord> & { include_ended?: boolean },
+): SandboxRecord[] {
+  const ended = ['destroyed', 'error'];
+  return rows
+    .filter((row) =>
+      filter.state ? row.state === filter.state : filter.include_ended || !ended.includes(row.state),
+    )
+    .filter((row) => filter.owner_id === undefined || filter.owner_id === row.owner_id)
+    .filter((row) => filter.provider === undefined || filter.provider === row.provider)
+    .filter((row) => filter.worker_id === undefined || filter.worker_id === row.worker_id)
+    .filter((row) =>
+      Object.entries(filter.metadata ?? {}).every(([k, v]) =>
+        Object.entries(row.metadata).some(([a, b]) => a === k && b === v),
+      ),
+    )
+    .sort((a, b) => (`${a.created_at} ${a.id}` < `${b.created_at} ${b.id}` ? 1 : -1));
+}
+
+export function eventful({ store, put, change }: Given): void {
+  it('gives rising ids over all ways in, in order', async () => {
+    await store().events.append([eventDraft({ type: 'exec.started' }), eventDraft({ type: 'exec.failed' })]);
+    const row = await put();
+    await change(row, { state: 'running' }, { events: [eventDraft({ type: 'sandbox.running' })] });
+    await store().events.append([eventDraft({ type: 'file.read' })]);
+    const all = await store().events.since(0, 100);
+    expect(all.map(({ type }) => type)).toEqual([
+      'exec.started',
+      'exec.failed',
+      'sandbox.running',
+      'file.read',
+    ]);
+    expect(all.every((event, i) => i === 0 || event.id > all[i - 1]!.id)).toBe(true);
+    expect(await store().events.since(all[1]!.id, 1)).toEqual([all[2]]);
+    expect(await store().events.since(all[3]!.id, 10)).toEqual([]);
+  });
+
+  it('keeps the newest and says how many went', async () => {
+    const all = await store().events.append(Array.from({ length: 2300 }, () => eventDraft()));
+    expect(await store().events.prune(5000)).toBe(0);
+    expect(await store().events.prune(10)).toBe(2290);
+    expect(await store().events.since(0, 100)).toEqual(all.slice(-10));
+    const [next] = await store().events.append([eventDraft()]);
+    expect(next!.id).toBeGreaterThan(all.at(-1)!.id);
+    expect(await store().events.prune(0)).toBe(11);
+    expect(await store().events.append([])).toEqual([]);
+  });
+}
