@@ -43,9 +43,9 @@ export async function findCgroupHost(trial: string): Promise<CgroupHost> {
 /** From the texts of /proc/self/mountinfo and /proc/self/cgroup. cgroups(7) */
 export function parseHierarchies(mounts: string, own: string): Hierarchy[] {
   const paths = new Map(
-    own.split('\n').map((line): [string, string] => {
-      const [, names = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
-      return [names, path];
+    own.split('\n').flatMap((line): [string, string][] => {
+      const [, names, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+      return names === undefined || path === undefined ? [] : [[names, path]];
     }),
   );
   return mounts.split('\n').flatMap((line) => parseMount(line, paths));

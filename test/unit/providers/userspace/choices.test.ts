@@ -1,0 +1,69 @@
+// What a spawn gets for what it asks, and how that is written for the launcher.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { chooseImage, imageNames } from '../../../../src/providers/userspace/image.ts';
+import { encodeSettings } from '../../../../src/providers/userspace/settings.ts';
+import { sizesFor } from '../../../../src/providers/userspace/sizes.ts';
+import { hostView, imageView } from '../../../../src/providers/userspace/view.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const config = { images: { debian: '/images/debian' }, rootfs_path: '' };
+
+it('runs an unknown image on the default root and says so', () => {
+  expect(chooseImage(config, undefined)).toEqual({ name: 'host', rootfs: undefined, warnings: [] });
+  expect(chooseImage(config, 'debian')).toEqual({ name: 'debian', rootfs: '/images/debian', warnings: [] });
+  const { name, warnings } = chooseImage(config, 'alpine:latest');
+  expect(name).toBe('host');
+  expect(warnings).toEqual([
+    'Image alpine:latest is not configured for userspace: the sandbox runs on host.',
+  ]);
+  expect(chooseImage(config, 'constructor').name).toBe('host');
+  expect(imageNames({ ...config, rootfs_path: '/images/base' })).toEqual(['base', 'debian']);
+});
+
+it('shares the memory out among the writable places', () => {
+  expect(sizesFor(512, { max_disk_mb: 1024 })).toEqual({
+    workspace: 256 * MEBIBYTE,
+    tmp: 128 * MEBIBYTE,
+    shm: 128 * MEBIBYTE,
+    root: 128 * MEBIBYTE,
+  });
+  expect(sizesFor(512, { max_disk_mb: 10 }).workspace).toBe(10 * MEBIBYTE);
+  expect(sizesFor(1, { max_disk_mb: 10 }).tmp).toBe(MEBIBYTE);
+});
+
+it('writes records that no value can forge', () => {
+  expect(
+    encodeSettings([
+      ['a', 'x=y\nz'],
+      ['b', ''],
+    ]).toString(),
+  ).toBe('a=x=y\nz\0b=\0');
+  expect(() => encodeSettings([['a', 'x\0uid=0']])).toThrow();
+  expect(() => encodeSettings([['a', 'x'.repeat(70_000)]])).toThrow();
+});
+
+it('shows of the host /usr and no home, no /var, no /root', async () => {
+  const view = await hostView('/run/svc/x/etc', 'none');
+  const shown = [...view.binds.map((bind) => bind.target), ...view.links.map((link) => link.path)];
+  expect(shown).toContain('/usr');
+  for (const path of ['/root', '/home', '/var', '/opt', '/etc/shadow', '/sys', '/run'])
+    expect(shown).not.toContain(path);
+  expect(view.binds.find((bind) => bind.target === '/etc')?.source).toBe('/run/svc/x/etc');
+  expect(shown).not.toContain('/etc/resolv.conf');
+});
+
+it('shows an image but for the places a sandbox has of its own', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'svc-image-'));
+  for (const name of ['usr', 'proc', 'dev', 'tmp', 'workspace', 'etc']) mkdirSync(join(root, name));
+  symlinkSync('usr/bin', join(root, 'bin'));
+  writeFileSync(join(root, 'note'), '');
+  const view = await imageView(root);
+  rmSync(root, { recursive: true });
+  expect(view.binds.map((bind) => bind.target)).toEqual(['/etc', '/note', '/usr']);
+  expect(view.links).toEqual([{ path: '/bin', target: 'usr/bin' }]);
+  expect(view.overlay).toBe(root);
+  await expect(imageView(root)).rejects.toMatchObject({ code: 'provider_error' });
+});

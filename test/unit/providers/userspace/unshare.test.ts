@@ -1,0 +1,42 @@
+// What unshare and init are told. A change here is a change of the isolation: it must be meant.
+import { expect, it } from 'vitest';
+import { rootSettings, unshareArguments } from '../../../../src/providers/userspace/unshare.ts';
+import { blueprint } from './blueprint.ts';
+
+const lines = (settings: [string, string][]) => settings.map(([key, value]) => `${key}=${value}`);
+
+it('asks for every namespace', () => {
+  expect(unshareArguments(blueprint).join(' ')).toBe(
+    '--user --map-root-user --mount --propagation unchanged --pid --fork --ipc --uts --cgroup --net ' +
+      '-- /run/svc/abc/sb-aaaaaaaaaaaa.3/svc-agent init sb-aaaaaaaaaaaa.3',
+  );
+});
+
+it("keeps the host's network only when told", () => {
+  expect(unshareArguments({ ...blueprint, network: 'host' })).not.toContain('--net');
+});
+
+it('describes the root', () => {
+  expect(lines(rootSettings(blueprint))).toEqual([
+    'hostname=sb-aaaaaaaaaaaa',
+    'inside_uid=1000',
+    'shm_bytes=64',
+    'dir=/run',
+    'dir=/var',
+    'link=/var/tmp=../tmp',
+    'link=/bin=usr/bin',
+    'bind=/usr=/usr',
+    'bind=/etc=/run/svc/abc/etc',
+    'tmpfs=128=/tmp',
+    'tmpfs=256=/workspace',
+  ]);
+});
+
+it('shares a workspace on disk and lays an overlay over an image', () => {
+  const view = { ...blueprint.view, overlay: '/images/one' };
+  const settings = lines(rootSettings({ ...blueprint, view, workspace: '/data/ws' }));
+  expect(settings).toEqual(
+    expect.arrayContaining(['share=/workspace=/data/ws', 'overlay=/images/one', 'root_bytes=32']),
+  );
+  expect(settings).not.toContain('tmpfs=256=/workspace');
+});
