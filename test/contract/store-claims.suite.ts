@@ -40,6 +40,10 @@ export function idempotent({ store, change }: Given): void {
     const row = sandboxRecord();
     await reserve(row);
     await change(row, { state: 'error' });
+    const next = sandboxRecord();
+    expect(await reserve(next)).toMatchObject({ kind: 'reserved' });
+    await change(next, { state: 'running' }, { response: '{}' });
+    await change({ ...next, state: 'running' }, { state: 'error' }, { response: '{}' });
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
   });
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SandboxRecord } from '../../src/store/store.ts';
-import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
+import { eventDraft, sandboxRecord, stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
 export function reading({ store, put }: Given): void {
