@@ -1,4 +1,5 @@
 // A session with an honest agent: what is asked, what comes back, and in which order.
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
@@ -161,13 +162,16 @@ test('a body that fails cancels the write and rejects with its error', async () 
   expect(agent.count(TYPE.EOF)).toBe(0);
 });
 
-test('a refused write leaves the body alive', async () => {
+test('a refused write leaves the body alive, also when more of it comes', async () => {
   const { io, agent } = await openScripted();
   const body = new Readable({ read: () => undefined });
   const written = io.files.write('/x', body, {});
   agent.error((await agent.frame(TYPE.OPEN)).stream, 28);
   await expect(written).rejects.toMatchObject({ code: 'resource_limit', status: 507 });
-  expect(body.destroyed).toBe(false);
+  body.push('more');
+  await until('the body to be read', () => body.readableLength === 0);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([body.destroyed, agent.count(TYPE.DATA)]).toEqual([false, 0]);
 });
 
 test('records cut anywhere make a list', async () => {
@@ -234,4 +238,22 @@ test('destroying a connection cancels it', async () => {
   });
   (await io.connect(80)).destroy();
   await agent.frame(TYPE.CANCEL);
+});
+
+test('a connection that ended on both sides is left to hand over its last bytes', async () => {
+  const { io, agent } = await openScripted((frame, agent) => {
+    if (asks(frame) !== 'connect') return;
+    agent.started(frame.stream);
+    agent.send(TYPE.EOF, frame.stream, Buffer.from([0]));
+  });
+  const duplex = await io.connect(80);
+  await once(duplex.resume(), 'end');
+  duplex.end('last');
+  await once(duplex, 'close');
+  const { stream } = await agent.frame(TYPE.EOF);
+  agent.send(TYPE.RESULT, stream);
+  const pong = io.ping();
+  agent.send(TYPE.RESULT, (await agent.frame(TYPE.CALL)).stream, new WireWriter().u64(1n).u32(0));
+  await pong;
+  expect(agent.count(TYPE.CANCEL)).toBe(0);
 });
