@@ -22,7 +22,8 @@ const duration = (fallback: string, description: string) =>
   Type.String({ default: fallback, duration: true, description });
 const choice = <const V extends string[]>(values: V, fallback: V[number], description: string) =>
   Type.Enum(values, { default: fallback, description });
-const secret = (description: string) => Type.Optional(Type.String({ minLength: 1, secret: true, description }));
+const secret = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, secret: true, description }));
 const strings = (description: string, more: object = {}) =>
   Type.Array(Type.String({ minLength: 1, ...more }), { default: [], description });
 
@@ -30,13 +31,25 @@ const MEBIBYTE = 1024 * 1024;
 
 export const UserspaceConfig = section('Sandboxes from namespaces alone: no daemon, no image registry.', {
   enabled: flag(true, 'Offer this provider.'),
-  runner: choice(['auto', 'bwrap', 'unshare'], 'auto', 'What makes the namespaces; auto takes bwrap, then unshare.'),
+  runner: choice(
+    ['auto', 'bwrap', 'unshare'],
+    'auto',
+    'What makes the namespaces; auto takes bwrap, then unshare.',
+  ),
   runner_path: text('', 'Path of the runner program; empty finds it in PATH.'),
-  rootfs_path: text('', 'Folder that is the read-only root; empty is the host view: /usr and a private rest.'),
-  images: Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$' }), Type.String({ minLength: 1 }), {
-    default: {},
-    description: 'Image names and the rootfs folders they stand for.',
-  }),
+  rootfs_path: text(
+    '',
+    'Folder that is the read-only root; empty is the host view: /usr and a private rest.',
+  ),
+  images: Type.Record(
+    Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$' }),
+    Type.String({ minLength: 1 }),
+    {
+      additionalProperties: false,
+      default: {},
+      description: 'Image names and the rootfs folders they stand for.',
+    },
+  ),
   workspace: choice(
     ['memory', 'disk'],
     'memory',
@@ -46,10 +59,21 @@ export const UserspaceConfig = section('Sandboxes from namespaces alone: no daem
     description: 'Folder for workspaces on disk.',
     defaultText: '/var/lib/svc/userspace for root, else ~/.svc/userspace',
   }),
-  network: choice(['none', 'host'], 'none', 'none: its own loopback only. host: shares the network of this machine, no previews.'),
-  languages: strings('Interpreters that health looks for inside, for example python3.', { pattern: '^[A-Za-z0-9._+-]+$' }),
+  network: choice(
+    ['none', 'host'],
+    'none',
+    'none: its own loopback only. host: shares the network of this machine, no previews.',
+  ),
+  languages: strings('Interpreters that health looks for inside, for example python3.', {
+    pattern: '^[A-Za-z0-9._+-]+$',
+  }),
   max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
-  max_memory_mb: whole(512, 16, 1_048_576, 'The most memory a sandbox gets; a larger wish is cut to it and named in warnings.'),
+  max_memory_mb: whole(
+    512,
+    16,
+    1_048_576,
+    'The most memory a sandbox gets; a larger wish is cut to it and named in warnings.',
+  ),
   max_disk_mb: whole(1024, 1, 1_048_576, 'The most that /workspace and /tmp hold.'),
 });
 export type UserspaceConfig = Static<typeof UserspaceConfig>;
@@ -60,9 +84,16 @@ export const Config = section('svc configuration', {
     port: whole(7423, 0, 65535, 'Port to listen on; 0 takes a free one.'),
     allow_insecure: flag(false, 'Allow a non-loopback address without authentication. Never in production.'),
     body_limit: whole(MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body in bytes.'),
-    max_json_file: whole(128 * MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body of a file write in bytes.'),
+    max_json_file: whole(
+      128 * MEBIBYTE,
+      1024,
+      1024 * MEBIBYTE,
+      'Largest JSON body of a file write in bytes.',
+    ),
     max_file_size: whole(1024 * MEBIBYTE, 1024, 1024 * 1024 * MEBIBYTE, 'Largest raw file upload in bytes.'),
-    cors_allowed_origins: strings('Browser origins that may call, for example https://app.example.com; * is any.'),
+    cors_allowed_origins: strings(
+      'Browser origins that may call, for example https://app.example.com; * is any.',
+    ),
     shutdown_timeout: duration('30s', 'How long a stop waits for calls in flight.'),
   }),
   auth: section('Who may call.', {
@@ -80,7 +111,12 @@ export const Config = section('svc configuration', {
     max_ttl: duration('24h', 'Longest life that may be asked for; 0s is no cap.'),
     default_exec_timeout: duration('60s', 'Deadline of an exec.'),
     max_exec_timeout: duration('10m', 'Longest deadline that may be asked for.'),
-    max_exec_output: whole(10 * MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Bytes kept of each output of a plain exec.'),
+    max_exec_output: whole(
+      10 * MEBIBYTE,
+      1024,
+      1024 * MEBIBYTE,
+      'Bytes kept of each output of a plain exec.',
+    ),
     max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes alive at once; 0 is no cap.'),
   }),
   database: section('Where state is kept.', {
@@ -88,7 +124,11 @@ export const Config = section('svc configuration', {
       description: 'The database file.',
       defaultText: '/var/lib/svc/svc.db for root, else ~/.svc/svc.db',
     }),
-    synchronous: choice(['full', 'normal'], 'full', 'full survives a power cut; normal may lose the last commits to one.'),
+    synchronous: choice(
+      ['full', 'normal'],
+      'full',
+      'full survives a power cut; normal may lose the last commits to one.',
+    ),
     ended_retention: duration('24h', 'How long ended sandboxes are remembered.'),
     event_retention: whole(100_000, 100, 100_000_000, 'How many events are kept.'),
   }),
@@ -100,7 +140,11 @@ export const Config = section('svc configuration', {
     }),
   }),
   providers: section('What runs sandboxes.', {
-    default: choice(['auto', 'userspace'], 'auto', 'Provider of a spawn that names none; auto is the first healthy one.'),
+    default: choice(
+      ['auto', 'userspace'],
+      'auto',
+      'Provider of a spawn that names none; auto is the first healthy one.',
+    ),
     userspace: UserspaceConfig,
   }),
 });

@@ -1,0 +1,28 @@
+// The flag layer: what a command's flags say about the configuration, as a partial configuration.
+import type { Config } from '../schema/config.ts';
+import { CONFIG_KEYS } from './keys.ts';
+import type { Layer } from './setting.ts';
+
+/** Any part of `T`; what is undefined was not said. */
+export type Partially<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: Partially<T[K]> | undefined }
+    : T;
+
+/** Settings for the keys that `flags` holds. */
+export function flagLayer(flags: Partially<Config>): Layer {
+  const said = CONFIG_KEYS.map(({ path }) => ({
+    path,
+    value: valueAt(flags, path),
+    source: { layer: 'flag' as const },
+  }));
+  return { settings: said.filter(({ value }) => value !== undefined), problems: [] };
+}
+
+/** What stands at a dotted path, or undefined. */
+export function valueAt(root: object, path: string): unknown {
+  let value: unknown = root;
+  for (const name of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[name];
+  return value;
+}

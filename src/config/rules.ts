@@ -1,0 +1,37 @@
+// Rules between keys: what no key's own schema can say. They run on a configuration whose keys all fit.
+import { parseDuration } from '../domain/duration.ts';
+import { isLoopbackHost } from '../domain/loopback.ts';
+import type { Config } from '../schema/config.ts';
+
+export interface Rule {
+  /** The key to change, which names the place. */
+  key: string;
+  broken(config: Config): boolean;
+  words: string;
+}
+
+const longer = (a: string, b: string) => parseDuration(a, '') > parseDuration(b, '');
+
+export const RULES: readonly Rule[] = [
+  {
+    key: 'auth.enabled',
+    broken: ({ auth }) => auth.enabled && auth.api_key === undefined,
+    words: 'auth.enabled needs auth.api_key or auth.api_key_file',
+  },
+  {
+    key: 'server.host',
+    broken: ({ auth, server }) => !auth.enabled && !server.allow_insecure && !isLoopbackHost(server.host),
+    words:
+      'server.host is reachable from outside while auth.enabled is false; enable authentication, or set server.allow_insecure where nobody else can reach it',
+  },
+  {
+    key: 'defaults.default_exec_timeout',
+    broken: ({ defaults }) => longer(defaults.default_exec_timeout, defaults.max_exec_timeout),
+    words: 'defaults.default_exec_timeout must be at most defaults.max_exec_timeout',
+  },
+  {
+    key: 'defaults.ttl',
+    broken: ({ defaults }) => longer(defaults.max_ttl, '0s') && longer(defaults.ttl, defaults.max_ttl),
+    words: 'defaults.ttl must be at most defaults.max_ttl',
+  },
+];

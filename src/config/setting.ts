@@ -1,0 +1,70 @@
+// What a layer of the configuration says: values with where they stand, and what is wrong with them. Every layer is
+// read to its end, so that all problems are told at once. A problem never quotes a value: it may be a secret.
+import { ServiceError } from '../domain/errors.ts';
+import { printable } from '../domain/printable.ts';
+
+export interface Source {
+  layer: 'default' | 'file' | 'environment' | 'flag';
+  /** The file as it was named, or the variable. */
+  name?: string;
+  /** From 1. */
+  line?: number;
+  column?: number;
+}
+
+export interface Setting {
+  /** A key's path, or that of its `_file` twin. */
+  path: string;
+  value: unknown;
+  source: Source;
+}
+
+export interface Problem {
+  /** Complete: says where and what. */
+  message: string;
+  key?: string;
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+export interface Layer {
+  settings: Setting[];
+  problems: Problem[];
+}
+
+/** `svc.yaml:3:7`, `SVC_SERVER_PORT`, `flag`, `default`. */
+export function sourceText({ layer, name, line, column }: Source): string {
+  return [name ?? layer, line, column].filter((part) => part !== undefined).join(':');
+}
+
+/** `words` says what is wrong, beginning with the key or what stands there. */
+export function problemAt(source: Source, words: string, key?: string): Problem {
+  const { layer, name, line, column } = source;
+  const end = words.endsWith('?') ? '' : '.';
+  const place =
+    layer === 'file' ? `${sourceText(source)}: ${words}${end}` : `${words} (${sourceText(source)}).`;
+  return {
+    message: printable(place),
+    ...(key !== undefined && { key }),
+    ...(layer === 'file' && name !== undefined && { file: name }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}
+
+/** How a name of a stranger is quoted in a problem. */
+export function quoted(name: string): string {
+  return `"${name.length > 64 ? `${name.slice(0, 64)}…` : name}"`;
+}
+
+const MOST_SHOWN = 50;
+
+/** One error for all problems, in `details.problems`. */
+export function configFailure(problems: readonly Problem[]): ServiceError {
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+  return new ServiceError('bad_request', `The configuration has ${count}.`, {
+    details: { problems: problems.slice(0, MOST_SHOWN) },
+    remedy: 'Run `svc config explain KEY` to see what a key takes.',
+  });
+}

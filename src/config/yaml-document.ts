@@ -1,0 +1,82 @@
+// YAML text to a document that is safe to walk: known tags, few aliases, faults in our own words with their place.
+import { type Alias, isAlias, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import { type Problem, problemAt, type Source } from './setting.ts';
+
+const MAX_ALIASES = 100;
+const MOST_FAULTS = 10;
+
+export interface YamlDocument {
+  contents: Node | null;
+  problems: Problem[];
+  at(node: unknown): Source;
+  /** The node that an alias stands for; an alias to nothing and any other node as it is. */
+  deref(node: unknown): unknown;
+}
+
+/** `contents` is null when the text is empty or has `problems`. Linear in the text. Never throws. */
+export function readYaml(text: string, name: string): YamlDocument {
+  const lines = new LineCounter();
+  const place = (offset: number): Source => {
+    const { line, col } = lines.linePos(offset);
+    return { layer: 'file', name, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const document = parseDocument(text, { ...OPTIONS, lineCounter: lines });
+  const at = (node: unknown) => place((node as Node | undefined)?.range?.[0] ?? 0);
+  const faults = [...document.errors, ...document.warnings];
+  const problems = distinct(faults.map(({ pos, code }) => problemAt(place(pos[0]), faultWords(code))));
+  const excess = aliasBeyond(document.contents, MAX_ALIASES);
+  if (excess) problems.push(problemAt(at(excess), 'more aliases than a configuration needs'));
+  return {
+    contents: problems.length > 0 ? null : document.contents,
+    problems,
+    at,
+    deref: (node) => (isAlias(node) ? (node.resolve(document) ?? node) : node),
+  };
+}
+
+// uniqueKeys would compare each key with each other one; the walk does it in linear time. The schema is named so that
+// a %YAML 1.1 directive brings no merge keys in; a silent log level would hide a second document.
+const OPTIONS = {
+  uniqueKeys: false,
+  prettyErrors: false,
+  schema: 'core',
+  merge: false,
+  resolveKnownTags: false,
+  logLevel: 'error',
+} as const;
+
+const FAULTS: Record<string, string> = {
+  RESOURCE_EXHAUSTION: 'nested too deeply',
+  TAG_RESOLVE_FAILED: 'a tag that is not known here',
+  MULTIPLE_DOCS: 'a second document begins',
+  TAB_AS_INDENT: 'a tab cannot indent',
+  BAD_INDENT: 'the indentation does not fit',
+  BAD_ALIAS: 'an alias that cannot be used',
+  MISSING_CHAR: 'a character is missing, such as a closing quote or bracket',
+};
+
+/** Our own words: the reader's may quote the file. */
+function faultWords(code: string): string {
+  return FAULTS[code] ?? `not YAML (${code.toLowerCase().replaceAll('_', ' ')})`;
+}
+
+/** The first of each line; a broken file has thousands of consequences. */
+function distinct(problems: readonly Problem[]): Problem[] {
+  const first = new Map<number | undefined, Problem>();
+  for (const problem of problems) if (!first.has(problem.line)) first.set(problem.line, problem);
+  return [...first.values()].slice(0, MOST_FAULTS);
+}
+
+function aliasBeyond(contents: Node | null, most: number): Alias | undefined {
+  let count = 0;
+  let excess: Alias | undefined;
+  visit(contents, {
+    Alias: (_, alias) => {
+      count += 1;
+      if (count <= most) return undefined;
+      excess = alias;
+      return visit.BREAK;
+    },
+  });
+  return excess;
+}

@@ -1,0 +1,92 @@
+// The file layer: YAML text to settings with their line and column. The walk follows our schema, never the document,
+// so aliases cannot blow it up, and what it finds is a key, a problem, or a value of known shape.
+import { isMap, isScalar, isSeq, type Pair } from 'yaml';
+import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX, SECRET_PATHS } from './keys.ts';
+import { nearestPath } from './nearest.ts';
+import { type Layer, problemAt, quoted, type Setting } from './setting.ts';
+import { readYaml, type YamlDocument } from './yaml-document.ts';
+
+const LEAVES = new Set([
+  ...CONFIG_KEYS.map(({ path }) => path),
+  ...SECRET_PATHS.map((path) => path + SECRET_FILE_SUFFIX),
+]);
+const SECTIONS = new Set(CONFIG_SECTIONS.map(({ path }) => path));
+
+/** A file of nothing but mistakes is not read to its end. */
+const ENOUGH_PROBLEMS = 100;
+
+interface Reading extends YamlDocument {
+  settings: Setting[];
+}
+
+/** Settings of `text`. Never throws: whatever is wrong is in `problems`, with its place. */
+export function yamlLayer(text: string, name: string): Layer {
+  const reading: Reading = { ...readYaml(text, name), settings: [] };
+  readSection(reading.contents, '', reading);
+  return { settings: reading.settings, problems: reading.problems };
+}
+
+function readSection(node: unknown, path: string, reading: Reading): void {
+  const map = reading.deref(node);
+  if (isMap(map)) readMap(map.items as Pair[], path, reading);
+  else if (!isEmpty(map)) {
+    const words = path === '' ? 'the file must be a map of sections' : `${path} must be a section of keys`;
+    reading.problems.push(problemAt(reading.at(node), words, path));
+  }
+}
+
+/** A section whose keys are all commented out is empty, not wrong. */
+function isEmpty(node: unknown): boolean {
+  return node === null || node === undefined || (isScalar(node) && node.value === null);
+}
+
+function readMap(items: readonly Pair[], path: string, reading: Reading): void {
+  for (const [name, { key, value }] of uniqueNames(items, path, reading)) {
+    if (reading.problems.length >= ENOUGH_PROBLEMS) return;
+    const below = path === '' ? name : `${path}.${name}`;
+    if (name.includes('.')) reading.problems.push(problemAt(reading.at(key), unknownKey(below), below));
+    else if (SECTIONS.has(below)) readSection(value, below, reading);
+    else if (LEAVES.has(below))
+      reading.settings.push({ path: below, value: plain(value, below, reading), source: reading.at(key) });
+    else reading.problems.push(problemAt(reading.at(key), unknownKey(below), below));
+  }
+}
+
+/** Name and pair of each entry; what has no name or was there before becomes a problem. */
+function* uniqueNames(items: readonly Pair[], path: string, reading: Reading): Iterable<[string, Pair]> {
+  const place = path === '' ? 'the file' : path;
+  const refuse = (pair: Pair, words: string) =>
+    void reading.problems.push(problemAt(reading.at(pair.key), words));
+  const seen = new Set<string>();
+  for (const pair of items) {
+    const key = reading.deref(pair.key);
+    const name = isScalar(key) ? String(key.value) : undefined;
+    if (name === undefined) refuse(pair, `${place} has a key that is no name`);
+    else if (seen.has(name)) refuse(pair, `${place} has the key ${quoted(name)} twice`);
+    else yield [name, pair];
+    if (name !== undefined) seen.add(name);
+  }
+}
+
+/** Stands for what is nested deeper than any key takes, and fails every type. */
+const NESTED = Symbol('nested');
+
+/** A leaf as plain data, one level deep. */
+function plain(value: unknown, path: string, reading: Reading): unknown {
+  const node = reading.deref(value);
+  if (isSeq(node)) return node.items.map((item) => scalar(item, reading));
+  if (!isMap(node)) return scalar(node, reading);
+  const entries = [...uniqueNames(node.items as Pair[], path, reading)];
+  return Object.fromEntries(entries.map(([name, pair]) => [name, scalar(pair.value, reading)]));
+}
+
+function scalar(value: unknown, reading: Reading): unknown {
+  const node = reading.deref(value);
+  if (isEmpty(node)) return null;
+  return isScalar(node) ? node.value : NESTED;
+}
+
+function unknownKey(path: string): string {
+  const guess = nearestPath(path, [...LEAVES, ...SECTIONS]);
+  return `${quoted(path)} is not a key${guess === undefined ? '' : `; did you mean ${guess}?`}`;
+}
