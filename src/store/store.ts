@@ -90,6 +90,7 @@ export interface SandboxStore {
   /**
    * In one transaction: a live idempotency claim is looked up, admission decided on the present counts
    * (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
+   * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
    */
   reserve(
     sandbox: SandboxRecord,
