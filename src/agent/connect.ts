@@ -34,10 +34,19 @@ function portArguments(port: number): WireWriter {
 /** Errors reach whoever listens; with nobody listening they do not end the process. */
 function tunnel(stream: AgentStream<undefined>): Duplex {
   let isFinished = false;
+  // Only the peer's EOF is an end; a lost session is an error, and `result` brings it.
+  const onEnd = () => {
+    if (stream.incoming.isEof) duplex.push(null);
+    else
+      stream.result.then(
+        () => duplex.push(null),
+        () => undefined,
+      );
+  };
   const duplex: Duplex = new Duplex({
     allowHalfOpen: true,
     readableHighWaterMark: DATA_MAX,
-    read: () => feed(duplex, { stream, onEnd: (readable) => readable.push(null) }),
+    read: () => feed(duplex, { incoming: stream.incoming, onEnd }),
     write: (chunk: Buffer, _encoding, done) => {
       void stream.outgoing.send(0, chunk).then((isSent) => done(isSent ? null : closed()));
     },
@@ -48,7 +57,7 @@ function tunnel(stream: AgentStream<undefined>): Duplex {
     },
     destroy: (error, done) => {
       // With both directions at their end the agent may still be handing over our last bytes: let it.
-      if (error || !isFinished || !stream.isEnded) stream.cancel(error ?? closed());
+      if (error || !isFinished || !stream.incoming.isEnded) stream.cancel(error ?? closed());
       done(error);
     },
   });

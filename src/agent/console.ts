@@ -16,7 +16,7 @@ export async function* consoleLines(
   const decoder = new StringDecoder('utf8');
   let text = '';
   try {
-    for (let piece = await stream.next(); piece; piece = await stream.next()) {
+    for (let piece = await stream.incoming.next(); piece; piece = await stream.incoming.next()) {
       const lines = (text + decoder.write(piece.data)).split('\n');
       text = lines.pop() ?? '';
       yield* lines;

@@ -2,16 +2,16 @@
 // process; a reader that leaves the loop lets it run on and its output is dropped.
 import type { Conversation } from './conversation.ts';
 import { AgentFault } from './fault.ts';
+import type { Incoming } from './incoming.ts';
 import type { OutputChunk } from './io.ts';
-import type { Incoming } from './stream.ts';
 
 const CHANNELS = [undefined, 'stdout', 'stderr'] as const;
 
 /** One consumer. Ends, without an error, with the stream; how it ended is said by `exit`. */
-export function execOutput(talk: Conversation, stream: Incoming): AsyncIterable<OutputChunk> {
+export function execOutput(talk: Conversation, incoming: Incoming): AsyncIterable<OutputChunk> {
   const done = { done: true, value: undefined } as const;
   const next = async (): Promise<IteratorResult<OutputChunk, undefined>> => {
-    const piece = await stream.next();
+    const piece = await incoming.next();
     if (!piece) return done;
     const channel = CHANNELS[piece.channel];
     if (channel) return { done: false, value: { channel, data: piece.data } };
@@ -19,7 +19,7 @@ export function execOutput(talk: Conversation, stream: Incoming): AsyncIterable<
     return done;
   };
   const leave = async () => {
-    stream.discard();
+    incoming.discard();
     return done;
   };
   return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };

@@ -32,7 +32,7 @@ export function startExec(talk: Conversation, spec: ExecSpec, signal?: AbortSign
     exec_id: spec.exec_id,
     started: stream.started,
     stdin: spec.stdin ? openStdin(stream) : noStdin,
-    output: execOutput(talk, stream),
+    output: execOutput(talk, stream.incoming),
     exit,
     kill: () => stream.askToEnd(),
     resize: (rows, cols) => resizeExec(talk, spec.exec_id, { rows, cols }),

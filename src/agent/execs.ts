@@ -49,7 +49,7 @@ export async function attachExec(
     truncated,
     started: Promise.resolve(),
     stdin: noStdin,
-    output: execOutput(talk, stream),
+    output: execOutput(talk, stream.incoming),
     exit: stream.result,
     kill: () => killExec(talk, exec_id),
     resize: (rows, cols) => resizeExec(talk, exec_id, { rows, cols }),
@@ -75,7 +75,7 @@ export function resizeExec(
 /** An attach carries one byte on channel 0 before anything else. */
 async function readTruncated(talk: Conversation, stream: AgentStream<ExecExit>): Promise<boolean> {
   const lift = stream.within(ATTACH_MS, talk.clock, 'attach');
-  const piece = await stream.next();
+  const piece = await stream.incoming.next();
   lift();
   if (!piece) await stream.result;
   if (piece?.channel === 0 && piece.data.length === 1) return piece.data[0] !== 0;

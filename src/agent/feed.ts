@@ -1,9 +1,9 @@
 // Moves what a stream receives into a Node Readable, no faster than it is read.
 import type { Readable } from 'node:stream';
-import type { Incoming } from './stream.ts';
+import type { Incoming } from './incoming.ts';
 
 export interface FeedPlan {
-  stream: Incoming;
+  incoming: Incoming;
   /** Sees each piece first; a throw destroys the readable. */
   check?: (data: Buffer, channel: number) => void;
   /** Everything was handed on; ends or destroys the readable. */
@@ -12,8 +12,8 @@ export interface FeedPlan {
 
 /** The `read` function of `readable`: call it whenever more is wanted. */
 export function feed(readable: Readable, plan: FeedPlan): void {
-  const { stream } = plan;
-  for (let piece = stream.take(); piece; piece = stream.take()) {
+  const { incoming } = plan;
+  for (let piece = incoming.take(); piece; piece = incoming.take()) {
     try {
       plan.check?.(piece.data, piece.channel);
     } catch (error) {
@@ -22,6 +22,6 @@ export function feed(readable: Readable, plan: FeedPlan): void {
     }
     if (!readable.push(piece.data)) return;
   }
-  if (stream.isEnded) plan.onEnd(readable);
-  else stream.whenReadable(() => feed(readable, plan));
+  if (incoming.isEnded) plan.onEnd(readable);
+  else incoming.whenReadable(() => feed(readable, plan));
 }

@@ -40,7 +40,7 @@ export async function readFile(
 async function firstInfo(talk: Conversation, stream: AgentStream<number>): Promise<FileInfo> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < DATA_MAX) {
-    const piece = await stream.next();
+    const piece = await stream.incoming.next();
     if (!piece) await stream.result;
     if (piece?.channel !== 0) break;
     bytes = Buffer.concat([bytes, piece.data]);
@@ -82,7 +82,7 @@ function contentOf(talk: Conversation, stream: AgentStream<number>, wanted: numb
   };
   const content = new Readable({
     highWaterMark: DATA_MAX,
-    read: () => feed(content, { stream, check, onEnd }),
+    read: () => feed(content, { incoming: stream.incoming, check, onEnd }),
     destroy: (error, done) => {
       stream.cancel(error ?? new AgentFault('reader gone'));
       done(error);

@@ -31,7 +31,7 @@ export async function collect<T>(
   const records: T[] = [];
   let left: Buffer = Buffer.alloc(0);
   let bytes = 0;
-  for (let piece = await stream.next(); piece; piece = await stream.next()) {
+  for (let piece = await stream.incoming.next(); piece; piece = await stream.incoming.next()) {
     bytes += piece.data.length;
     if (bytes > plan.bytes) throw tooLong(stream);
     try {

@@ -2,15 +2,14 @@
 // session's end; after a cancel it still listens (and drops) until the agent has answered, so its number stays taken.
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
-import { ReceiveCredit } from './credit.ts';
 import { ERRNO, errnoError } from './errno.ts';
 import { AgentFault, tooLate } from './fault.ts';
-import { Inbox, type Piece } from './inbox.ts';
+import { Incoming } from './incoming.ts';
 import type { Link } from './link.ts';
 import { Outgoing } from './outgoing.ts';
 import type { StreamPlan } from './plan.ts';
 import { TYPE } from './protocol.ts';
-import { WireReader, WireWriter } from './wire.ts';
+import { WireReader } from './wire.ts';
 
 export class AgentStream<T> {
   /** Resolves at STARTED or the result; rejects as `result`. Handled already: it may be ignored. */
@@ -19,12 +18,10 @@ export class AgentStream<T> {
   readonly result: Promise<T>;
   /** Its number on the wire; 0 when it was never sent. */
   readonly id: number;
+  readonly incoming: Incoming;
+  readonly outgoing: Outgoing;
   readonly #plan: StreamPlan<T>;
   readonly #link: Link;
-  readonly #inbox = new Inbox();
-  readonly #credit = new ReceiveCredit();
-  /** The bytes we send. */
-  readonly outgoing: Outgoing;
   readonly #undo: (() => void)[] = [];
   #start!: () => void;
   #resolve!: (value: T) => void;
@@ -33,14 +30,12 @@ export class AgentStream<T> {
   #hasData = false;
   #isCancelled = false;
   #isSettled = false;
-  #isEof = false;
-  #isDiscarding = false;
-  #onReadable: (() => void) | undefined;
 
   constructor(id: number, plan: StreamPlan<T>, link: Link) {
     this.id = id;
     this.#plan = plan;
     this.#link = link;
+    this.incoming = new Incoming(id, link);
     this.outgoing = new Outgoing(id, link);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -72,40 +67,6 @@ export class AgentStream<T> {
     return lift;
   }
 
-  // ---- what the consumer does
-
-  /** The next piece that has arrived, in order; taking it gives its credit back. undefined: nothing now. */
-  take(): Piece | undefined {
-    const piece = this.#inbox.take();
-    if (piece) this.#giveBack(piece.data.length);
-    return piece;
-  }
-
-  /** Nothing is left to take and nothing will come. */
-  get isEnded(): boolean {
-    return (this.#isSettled || this.#isEof) && this.#inbox.isEmpty;
-  }
-
-  /** The next piece, waited for; undefined at the end, however it came (see `result`). One consumer. */
-  async next(): Promise<Piece | undefined> {
-    for (;;) {
-      const piece = this.take();
-      if (piece || this.isEnded) return piece;
-      await new Promise<void>((resolve) => this.whenReadable(resolve));
-    }
-  }
-
-  /** `run` is called, once, when there is something to take or the end. Replaces the one before. */
-  whenReadable(run: () => void): void {
-    this.#onReadable = run;
-  }
-
-  /** Takes and drops everything from now on, so that the process never waits for a reader. */
-  discard(): void {
-    this.#isDiscarding = true;
-    while (this.take());
-  }
-
   /** Asks the agent to end it. The stream goes on until the agent has: ERROR ECANCELED unless it was faster. */
   askToEnd(): void {
     if (this.#isCancelled || this.#isSettled) return;
@@ -122,13 +83,10 @@ export class AgentStream<T> {
   /** Ends it without a word to the agent: it was never sent, or the session is over. */
   fail(reason: unknown): void {
     if (this.#isSettled) return;
-    this.#inbox.clear();
     this.#settle();
     this.#reject(reason);
-    this.#wake();
+    this.incoming.drop();
   }
-
-  // ---- what the agent says
 
   /** Takes a frame; true: it was the last. Throws AgentFault. */
   accept(type: number, payload: Buffer): boolean {
@@ -142,21 +100,14 @@ export class AgentStream<T> {
 
   #onData(payload: Buffer): void {
     const channel = payload[0];
-    if (channel === undefined || !this.#plan.channels?.includes(channel) || this.#isEof)
+    if (channel === undefined || !this.#plan.channels?.includes(channel) || this.incoming.isEof)
       throw new AgentFault('stray DATA');
-    const data = payload.subarray(1);
     this.#hasData = true;
-    this.#credit.receive(data.length);
-    if (data.length === 0 || this.#isSettled) return;
-    if (this.#isDiscarding) this.#giveBack(data.length);
-    else this.#inbox.push(channel, data);
-    this.#wake();
+    this.incoming.receive(channel, payload.subarray(1));
   }
 
   #onEof(channel: number): void {
-    if (!this.#plan.endsAtEof || channel !== 0) return;
-    this.#isEof = true;
-    this.#wake();
+    if (this.#plan.endsAtEof && channel === 0) this.incoming.end();
   }
 
   #onStarted(payload: Buffer): void {
@@ -171,7 +122,7 @@ export class AgentStream<T> {
     if (this.#isSettled) return true;
     this.#settle();
     settle();
-    this.#wake();
+    this.incoming.close();
     return true;
   }
 
@@ -187,29 +138,12 @@ export class AgentStream<T> {
     return () => this.#reject(error);
   }
 
-  // ---- inside
-
-  #giveBack(bytes: number): void {
-    const step = this.#credit.take(bytes);
-    if (step > 0 && !this.#isSettled)
-      this.#link.frame(TYPE.CREDIT, this.id, new WireWriter().u32(step).bytes());
-  }
-
   #settle(): void {
     this.#isSettled = true;
     for (const undo of this.#undo) undo();
     this.outgoing.stop();
   }
-
-  #wake(): void {
-    const run = this.#onReadable;
-    this.#onReadable = undefined;
-    run?.();
-  }
 }
-
-/** The receiving half, whatever the result is. */
-export type Incoming = Pick<AgentStream<never>, 'take' | 'next' | 'isEnded' | 'whenReadable' | 'discard'>;
 
 /** The agent's answer to a CANCEL that the caller did not make by a signal. */
 export class Cancelled extends ServiceError {

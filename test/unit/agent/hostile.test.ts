@@ -213,6 +213,18 @@ test('the end of the session fails the content of a file', async () => {
   await expect(buffer(content)).rejects.toMatchObject(lost);
 });
 
+test('the end of the session is an error of a connection, not its end', async () => {
+  const { io, agent } = await answering('connect', (agent, { stream }) => agent.started(stream));
+  const duplex = await io.connect(80);
+  const seen: string[] = [];
+  duplex.on('end', () => seen.push('end')).on('error', () => seen.push('error'));
+  duplex.resume();
+  agent.wire.end();
+  await io.closed;
+  await new Promise((resolve) => duplex.once('close', resolve));
+  expect(seen).toEqual(['error']);
+});
+
 test('an attach without its first byte ends the session', async () => {
   const { io } = await answering('attach', (agent, { stream }) => agent.data(stream, 1, 'x'));
   await expect(io.execs.attach('ex-1', true)).rejects.toMatchObject(lost);
