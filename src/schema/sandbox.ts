@@ -15,12 +15,15 @@ export const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
-export const Metadata = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 1024 }), {
+// The key's bound is a pattern: a record's key schema keeps nothing else, and what no pattern takes would pass unchecked.
+export const Metadata = Type.Record(Type.String({ pattern: '^[\\s\\S]{0,64}$' }), Type.String({ maxLength: 1024 }), {
+  additionalProperties: false,
   maxProperties: 64,
   description: 'Labels stored with the sandbox: at most 64, keys to 64 characters, values to 1024.',
 });
 
-export const Env = Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 256 }), Type.String({ maxLength: 131000 }), {
+export const Env = Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }), Type.String({ maxLength: 131000 }), {
+  additionalProperties: false,
   maxProperties: 256,
   description: 'Environment variables.',
 });
@@ -54,7 +57,7 @@ export const Sandbox = Type.Object(
     vcpus: Type.Integer(),
     created_at: Type.String({ format: 'date-time' }),
     expires_at: Type.String({ format: 'date-time' }),
-    metadata: Type.Record(Type.String(), Type.String()),
+    metadata: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String()),
     worker_id: Type.String({ description: 'local, or the worker that runs it.' }),
     owner_id: Type.Optional(Type.String()),
     runtime_id: Type.Optional(Type.String({ description: "The provider's name for it; admin keys only." })),
@@ -78,7 +81,13 @@ export const SandboxListQuery = Type.Object(
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
     cursor: Type.Optional(Type.String({ maxLength: 512 })),
   },
-  { additionalProperties: Type.String({ maxLength: 1024 }), description: 'Also metadata.<key>=<value>.' },
+  {
+    additionalProperties: Type.String({ maxLength: 1024 }),
+    propertyNames: {
+      pattern: '^(state|owner_id|provider|worker_id|include_ended|limit|cursor|metadata\\.[\\s\\S]{0,64})$',
+    },
+    description: 'Also metadata.<key>=<value>.',
+  },
 );
 export type SandboxListQuery = Static<typeof SandboxListQuery>;
 

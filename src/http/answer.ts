@@ -1,0 +1,44 @@
+// What a handler gives back when a plain body with the route's own status is not all there is to say.
+import type { Readable } from 'node:stream';
+
+export interface AnswerParts {
+  status?: number;
+  headers?: Record<string, string>;
+}
+
+/** A body with another status or with headers of its own. */
+export class Answer<T> {
+  readonly body: T;
+  readonly status: number | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(body: T, parts: AnswerParts = {}) {
+    this.body = body;
+    this.status = parts.status;
+    this.headers = parts.headers ?? {};
+  }
+}
+
+/** A body that is sent as it comes; `headers` name its type. */
+export class StreamAnswer {
+  readonly stream: Readable;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(stream: Readable, headers: Record<string, string>, status = 200) {
+    this.stream = stream;
+    this.headers = headers;
+    this.status = status;
+  }
+}
+
+/** Text of another type than JSON, or JSON that is rendered already. */
+export class TextAnswer {
+  readonly text: string;
+  readonly type: string;
+
+  constructor(text: string, type: string) {
+    this.text = text;
+    this.type = type;
+  }
+}

@@ -1,0 +1,46 @@
+// One request as a handler sees it: the validated parts, who asks, and the signal that ends with the connection.
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Caller } from '../control/control-plane.ts';
+import { clientGone } from './client-gone.ts';
+import type { ServerFacts } from './server-facts.ts';
+
+interface CallParts<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+  headers: IncomingHttpHeaders;
+  caller: Caller;
+  /** A key was proved, or none is asked for. */
+  full: boolean;
+  response: ServerResponse;
+  server: ServerFacts;
+}
+
+export class Call<P, Q, B> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  readonly headers: IncomingHttpHeaders;
+  readonly caller: Caller;
+  readonly full: boolean;
+  readonly server: ServerFacts;
+  readonly #response: ServerResponse;
+  #signal: AbortSignal | undefined;
+
+  constructor(parts: CallParts<P, Q, B>) {
+    this.params = parts.params;
+    this.query = parts.query;
+    this.body = parts.body;
+    this.headers = parts.headers;
+    this.caller = parts.caller;
+    this.full = parts.full;
+    this.server = parts.server;
+    this.#response = parts.response;
+  }
+
+  /** Aborts when the client has gone. */
+  get signal(): AbortSignal {
+    this.#signal ??= clientGone(this.#response);
+    return this.#signal;
+  }
+}

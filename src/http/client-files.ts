@@ -1,0 +1,91 @@
+// The client's file calls. Content goes as raw bytes both ways, never through JSON.
+import type { Readable } from 'node:stream';
+import type { FileInfo, FileWritten } from '../schema/file.ts';
+import { type Connection, send, sendForJson, transportFailure } from './client-call.ts';
+
+export interface ReadFile {
+  /** Fails when the download breaks off. */
+  content: Readable;
+  /** Bytes of `content`. */
+  length: number;
+}
+
+export class FilesClient {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** `range` as the header writes it, for example `bytes=0-99`. The content must be read or destroyed. */
+  async open(
+    id: string,
+    path: string,
+    options: { range?: string; signal?: AbortSignal } = {},
+  ): Promise<ReadFile> {
+    const answer = await send(this.#connection, 'readFile', {
+      params: { id },
+      query: { path },
+      signal: options.signal,
+      ...(options.range !== undefined && { headers: { range: options.range } }),
+    });
+    return { content: answer.body, length: Number(answer.headers['content-length']) };
+  }
+
+  /** The whole file in memory. */
+  async read(id: string, path: string): Promise<Buffer> {
+    const { content } = await this.open(id, path);
+    try {
+      return Buffer.concat((await content.toArray()) as Buffer[]);
+    } catch (error) {
+      throw transportFailure(error);
+    }
+  }
+
+  /** `path` is absolute. Parents are made. */
+  write(
+    id: string,
+    path: string,
+    bytes: Buffer | Readable,
+    options: { mode?: string; signal?: AbortSignal } = {},
+  ): Promise<FileWritten> {
+    return sendForJson(this.#connection, 'putFile', {
+      params: { id, path: path.replace(/^\//, '') },
+      query: { mode: options.mode },
+      bytes,
+      signal: options.signal,
+      timeoutMs: 0,
+    });
+  }
+
+  stat(id: string, path: string): Promise<FileInfo> {
+    return sendForJson(this.#connection, 'statFile', { params: { id }, query: { path } });
+  }
+
+  list(id: string, path = '/', depth = 1): Promise<FileInfo[]> {
+    return sendForJson(this.#connection, 'listFiles', { params: { id }, query: { path, depth } });
+  }
+
+  glob(id: string, pattern: string): Promise<string[]> {
+    return sendForJson(this.#connection, 'globFiles', { params: { id }, query: { pattern } });
+  }
+
+  async move(id: string, old_path: string, new_path: string): Promise<void> {
+    await sendForJson(this.#connection, 'moveFile', { params: { id }, json: { old_path, new_path } });
+  }
+
+  async chmod(id: string, path: string, mode: string): Promise<void> {
+    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json: { path, mode } });
+  }
+
+  async mkdir(id: string, path: string, options: { mode?: string; parents?: boolean } = {}): Promise<void> {
+    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json: { path, ...options } });
+  }
+
+  async remove(id: string, path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    await sendForJson(this.#connection, 'removeFile', {
+      params: { id },
+      query: { path, recursive: options.recursive },
+    });
+  }
+}

@@ -1,0 +1,19 @@
+// One abort signal a request, tied to its connection: it aborts when the connection ends before the answer is out.
+// Made only when somebody asks for it.
+import type { ServerResponse } from 'node:http';
+import { ServiceError } from '../domain/errors.ts';
+
+/** The signal; its reason is a ServiceError that nobody is left to read. */
+export function clientGone(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => {
+    if (!response.writableFinished) controller.abort(gone());
+  };
+  if (response.destroyed || response.closed) abort();
+  else response.once('close', abort);
+  return controller.signal;
+}
+
+function gone(): ServiceError {
+  return new ServiceError('unavailable', 'The client closed the connection.');
+}

@@ -1,0 +1,167 @@
+// The typed client of the API. It shares the paths and shapes of the server and loads none of it. All failures are
+// ServiceErrors with the server's own code.
+import { Agent } from 'undici';
+import { ServiceError } from '../domain/errors.ts';
+import type { ExecLine, ExecRequest, ExecResult } from '../schema/exec.ts';
+import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
+import type { Health, Live, Ready } from '../schema/system.ts';
+import { type CallOptions, type Connection, readJson, send, sendForJson } from './client-call.ts';
+import { FilesClient } from './client-files.ts';
+import { execLines } from './client-lines.ts';
+import type { RouteId } from './paths.ts';
+
+export interface ClientOptions {
+  /** `http://host:port`; a path is refused. */
+  server: string;
+  apiKey?: string;
+  adminKey?: string;
+  /** Sent as X-User-ID. */
+  user?: string;
+  /** How long a plain call may take; 120 s unless given. Execs end by their own deadline. */
+  timeoutMs?: number;
+}
+
+export interface SandboxPage {
+  sandboxes: Sandbox[];
+  next_cursor?: string;
+}
+
+const TIMEOUT_MS = 120_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Streams send a sign of life every 15 s. */
+const SILENCE_MS = 90_000;
+const PAGE = 1000;
+
+export class Client {
+  readonly files: FilesClient;
+  readonly #connection: Connection;
+
+  /** Nothing is sent yet. Throws `bad_request` for an address that is none. */
+  constructor(options: ClientOptions) {
+    const { origin } = addressOf(options.server);
+    const headers: Record<string, string> = {};
+    if (options.apiKey !== undefined) headers['x-api-key'] = options.apiKey;
+    if (options.adminKey !== undefined) headers['x-admin-api-key'] = options.adminKey;
+    if (options.user !== undefined) headers['x-user-id'] = options.user;
+    for (const [name, value] of Object.entries(headers)) refuseControl(name, value);
+    const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
+    this.#connection = { dispatcher, origin, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
+    this.files = new FilesClient(this.#connection);
+  }
+
+  /** The same key gives the same sandbox for 24 h. */
+  spawn(
+    request: SpawnRequest = {},
+    options: { idempotencyKey?: string; signal?: AbortSignal } = {},
+  ): Promise<Sandbox> {
+    const { idempotencyKey: key, signal } = options;
+    return this.#call('spawnSandbox', {
+      json: request,
+      signal,
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+    });
+  }
+
+  get(id: string): Promise<Sandbox> {
+    return this.#call('getSandbox', { params: { id } });
+  }
+
+  /** One page, newest first. */
+  async page(query: SandboxListQuery = {}): Promise<SandboxPage> {
+    const answer = await send(this.#connection, 'listSandboxes', {
+      query: query as CallOptions['query'] & object,
+    });
+    const next = answer.headers['x-next-cursor'];
+    const sandboxes = await readJson<Sandbox[]>(answer);
+    return typeof next === 'string' ? { sandboxes, next_cursor: next } : { sandboxes };
+  }
+
+  /** All of them, page by page as they are asked for. */
+  async *list(query: SandboxListQuery = {}): AsyncGenerator<Sandbox> {
+    let cursor = query.cursor;
+    do {
+      const page = await this.page(cursor === undefined ? query : { ...query, cursor });
+      yield* page.sandboxes;
+      cursor = page.next_cursor;
+    } while (cursor !== undefined);
+  }
+
+  /** The first `most` of them. */
+  async listAll(query: SandboxListQuery = {}, most = PAGE): Promise<Sandbox[]> {
+    const found: Sandbox[] = [];
+    for await (const sandbox of this.list({ ...query, limit: Math.min(most, PAGE) })) {
+      found.push(sandbox);
+      if (found.length >= most) break;
+    }
+    return found;
+  }
+
+  /** Resolves when it is gone, also when it never was. */
+  async destroy(id: string): Promise<void> {
+    await this.#call('destroySandbox', { params: { id } });
+  }
+
+  extend(id: string, ttl: string): Promise<Sandbox> {
+    return this.#call('extendSandbox', { params: { id }, json: { ttl } });
+  }
+
+  prune(): Promise<PruneResult> {
+    return this.#call('pruneSandboxes');
+  }
+
+  /** Runs to the end. A non-zero exit is a result; the deadline is a `timeout` whose details hold the output so far. */
+  exec(id: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecResult> {
+    return this.#call('exec', { params: { id }, json: { ...request, stream: false }, signal, timeoutMs: 0 });
+  }
+
+  /** Lines as they come, to the `exit` or `error` line. Leaving early, or an abort, kills the command. */
+  async *execStream(id: string, request: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecLine> {
+    const options = { params: { id }, json: { ...request, stream: true }, signal, timeoutMs: 0 };
+    yield* execLines(await send(this.#connection, 'exec', options), signal);
+  }
+
+  providers(): Promise<ProviderItem[]> {
+    return this.#call('listProviders');
+  }
+
+  provider(name: string): Promise<ProviderDetail> {
+    return this.#call('getProvider', { params: { name } });
+  }
+
+  live(): Promise<Live> {
+    return this.#call('live');
+  }
+
+  /** Throws `unavailable` while no provider is healthy. */
+  ready(): Promise<Ready> {
+    return this.#call('ready');
+  }
+
+  health(): Promise<Health> {
+    return this.#call('health');
+  }
+
+  /** Waits for calls in flight and closes the connections; a process ends without it too. */
+  close(): Promise<void> {
+    return this.#connection.dispatcher.close();
+  }
+
+  #call<T>(id: RouteId, options: CallOptions = {}): Promise<T> {
+    return sendForJson<T>(this.#connection, id, options);
+  }
+}
+
+function addressOf(server: string): URL {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.username && !url.search)
+    return url;
+  throw new ServiceError('bad_request', 'The server address is not valid.', {
+    remedy: 'Write it like http://127.0.0.1:7423, without a path.',
+  });
+}
+
+function refuseControl(name: string, value: string): void {
+  if (/^[\x20-\x7e\x80-\xff]*$/.test(value)) return;
+  throw new ServiceError('bad_request', `The value for ${name} holds characters that no header can carry.`);
+}

@@ -1,0 +1,53 @@
+// From a failure to an answer: our own as they say, the framework's by their names, all else as a fault that tells
+// nothing. Causes go to the log under the request id.
+import { asServiceError, ServiceError } from '../domain/errors.ts';
+import type { Logger } from '../domain/ports.ts';
+import type { ErrorBody, ErrorCode } from '../schema/error.ts';
+
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: ErrorBody;
+}
+
+/** Fastify's own failures that a request can bring about. */
+const FRAMEWORK: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is over the limit.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'This content type is not taken.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as Content-Length says.'],
+  FST_ERR_BAD_URL: ['bad_request', 'The path holds a malformed percent escape.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the path is too long.'],
+  ECONNRESET: ['bad_request', 'The request broke off.'],
+};
+
+/** `error` as one of ours. */
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const known = FRAMEWORK[String((error as { code?: unknown } | null)?.code)];
+  return known ? new ServiceError(known[0], known[1], { cause: error }) : asServiceError(error);
+}
+
+/** Status, headers and body for the wire. The remedy is the message's last sentence. */
+export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer {
+  const { code, message, remedy, details, retryAfterMs, status } = error;
+  const body: ErrorBody = {
+    code,
+    message: remedy === undefined ? message : `${message} ${remedy}`,
+    request_id: requestId,
+  };
+  if (details) body.details = details;
+  const headers: Record<string, string> = {};
+  if (retryAfterMs !== undefined)
+    headers['Retry-After'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  if (status === 416 && typeof details?.size === 'number')
+    headers['Content-Range'] = `bytes */${details.size}`;
+  if (Array.isArray(details?.allow)) headers.Allow = details.allow.join(', ');
+  return { status, headers, body };
+}
+
+/** Faults of ours at error level with all their causes, what a request brought on itself at debug. */
+export function logFailure(logger: Logger, error: ServiceError, requestId: string): void {
+  const fields = { request_id: requestId, code: error.code, status: error.status, cause: error.cause };
+  if (error.status >= 500) logger.error({ ...fields, err: error }, error.message);
+  else if (error.cause !== undefined) logger.debug(fields, error.message);
+}

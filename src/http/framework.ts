@@ -1,0 +1,101 @@
+// Fastify as this service uses it: its own log off, its parsers replaced, every failure in our one shape.
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Ids, Logger } from '../domain/ports.ts';
+import { BYTES_TYPE, JSON_TYPE, readJson } from './body.ts';
+import { errorAnswer, logFailure, toServiceError } from './errors.ts';
+import { API_PREFIX } from './paths.ts';
+import { splitQuery } from './query.ts';
+import { answerAndClose, parserFailure } from './raw-answer.ts';
+import { requestIdFrom } from './request-id.ts';
+import { lingerOver } from './slow-body.ts';
+
+export interface FrameworkDeps {
+  clock: Clock;
+  ids: Ids;
+  logger: Logger;
+  headersTimeoutMs?: number;
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_TIMEOUT_MS = 15_000;
+
+/** Without routes. */
+export function createFastify(deps: FrameworkDeps): FastifyInstance {
+  const { ids, logger } = deps;
+  const app = Fastify({
+    logger: false,
+    genReqId: requestIdFrom(ids),
+    // Bodies are held to a pace instead (slow-body.ts): an honest upload may take long.
+    requestTimeout: 0,
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    // Ids and file paths are bounded by their schemas, which say so better.
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: splitQuery as never },
+    http: httpOptions(deps),
+    clientErrorHandler: (error, socket) => {
+      const id = ids.uuid();
+      logger.debug({ request_id: id, code: error.code }, 'not a valid HTTP request');
+      answerAndClose(socket, parserFailure(error), id);
+    },
+    frameworkErrors: (error, request, reply) =>
+      void answerFailure(error, request as FastifyRequest, reply as FastifyReply, deps),
+  }) as unknown as FastifyInstance;
+  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
+  app.setNotFoundHandler(() => {
+    throw new ServiceError('not_found', 'There is nothing at this path.', {
+      remedy: `The API lies below ${API_PREFIX}.`,
+    });
+  });
+  takeBodies(app);
+  return app;
+}
+
+function httpOptions({ headersTimeoutMs = HEADERS_TIMEOUT_MS }: FrameworkDeps) {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs),
+    insecureHTTPParser: false,
+  };
+}
+
+function answerFailure(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { clock, logger }: FrameworkDeps,
+): FastifyReply {
+  const failure = toServiceError(error);
+  logFailure(logger, failure, request.id);
+  lingerOver(request.raw, clock);
+  // Fastify closes after a body that it refused; lingering instead lets the client read why.
+  reply.removeHeader('Connection');
+  const { status, headers, body } = errorAnswer(failure, request.id);
+  return reply
+    .code(status)
+    .headers(headers)
+    .header('X-Request-ID', request.id)
+    .type('application/json; charset=utf-8')
+    .serializer((text: string) => text)
+    .send(JSON.stringify(body));
+}
+
+function takeBodies(app: FastifyInstance): void {
+  const strict = app.getDefaultJsonParser('error', 'error');
+  const read = (text: string) => {
+    let result: unknown;
+    // Calls back before it returns.
+    strict(undefined as never, text, (error, value) => {
+      if (error) throw error;
+      result = value;
+    });
+    return result;
+  };
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    readJson(body, read),
+  );
+  app.addContentTypeParser(BYTES_TYPE, (_request, payload, done) => done(null, payload));
+}

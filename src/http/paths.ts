@@ -1,0 +1,44 @@
+// Where each operation lies: the one table that the server's routes and the client share, so that they cannot differ
+// and the client loads no server. `{name}` is one segment, `{path}` the rest of the path.
+
+/** All paths lie below this. */
+export const API_PREFIX = '/api/v1';
+
+export const PATHS = {
+  spawnSandbox: 'POST /sandboxes',
+  listSandboxes: 'GET /sandboxes',
+  pruneSandboxes: 'POST /sandboxes/prune',
+  deleteExpiredSandboxes: 'DELETE /sandboxes',
+  getSandbox: 'GET /sandboxes/{id}',
+  destroySandbox: 'DELETE /sandboxes/{id}',
+  extendSandbox: 'POST /sandboxes/{id}/extend',
+  exec: 'POST /sandboxes/{id}/exec',
+  writeFile: 'POST /sandboxes/{id}/files',
+  putFile: 'PUT /sandboxes/{id}/files/{path}',
+  readFile: 'GET /sandboxes/{id}/files',
+  removeFile: 'DELETE /sandboxes/{id}/files',
+  listFiles: 'GET /sandboxes/{id}/files/list',
+  statFile: 'GET /sandboxes/{id}/files/stat',
+  globFiles: 'GET /sandboxes/{id}/files/glob',
+  moveFile: 'POST /sandboxes/{id}/files/move',
+  chmodFile: 'POST /sandboxes/{id}/files/chmod',
+  makeDirectory: 'POST /sandboxes/{id}/files/mkdir',
+  listProviders: 'GET /providers',
+  getProvider: 'GET /providers/{name}',
+  live: 'GET /live',
+  ready: 'GET /ready',
+  health: 'GET /health',
+  openapiJson: 'GET /openapi.json',
+  openapiYaml: 'GET /openapi.yaml',
+} as const;
+
+export type RouteId = keyof typeof PATHS;
+
+export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** The method and the path of an operation, `{…}` not filled in. */
+export function placeOf(id: RouteId): { method: Method; path: string } {
+  const [method, path] = PATHS[id].split(' ') as [Method, string];
+  return { method, path };
+}

@@ -1,0 +1,115 @@
+// What every request passes before its handler, in this order: request id and access log, headers that mean two
+// things, Host, cross-origin rules, the caller, the kind of body. The order is part of the contract: a preflight
+// needs no key, and a refused caller's body is never read.
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { type AccessRules, accessRules } from '../domain/access.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+import type { Config } from '../schema/config.ts';
+import { logAccess } from './access-log.ts';
+import { type Authenticate, authenticator } from './authenticate.ts';
+import { BYTES_TYPE, checkBody, hasBody, mediaType } from './body.ts';
+import { type Admitted, admit } from './caller.ts';
+import { type Cors, cors, isPreflight } from './cors.ts';
+import { hostCheck } from './host-header.ts';
+import type { Route } from './route.ts';
+import { refuseRepeated } from './single-headers.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the route's part of the pipeline, before any handler. */
+    admitted: Admitted | undefined;
+    /** The route's own, once it is known. */
+    route: Route | undefined;
+  }
+}
+
+export interface PipelineDeps {
+  config: Pick<Config, 'server' | 'auth'>;
+  clock: Clock;
+  logger: Logger;
+  /** Whether the server is stopping. */
+  closing(): boolean;
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+
+export interface Pipeline {
+  /** For every request, also of unknown routes. */
+  always: Hook;
+  /** For requests of `route`. */
+  of(route: Route): Hook;
+}
+
+export function pipeline(deps: PipelineDeps): Pipeline {
+  const { server, auth } = deps.config;
+  const rules = accessRules(auth);
+  const access = { rules, authenticate: authenticator(rules) };
+  return {
+    always: alwaysHook(deps, cors(server.cors_allowed_origins), hostCheck(deps.config)),
+    of: (route) => routeHook(route, access, limitsOf(route, server)),
+  };
+}
+
+function alwaysHook(deps: PipelineDeps, origins: Cors, checkHost: (host: string | undefined) => void): Hook {
+  return (request, reply, done) => {
+    const { raw } = request;
+    reply.header('X-Request-ID', request.id);
+    logAccess(reply.raw, () => accessFacts(request), deps);
+    try {
+      if (deps.closing()) throw stopping(reply);
+      refuseRepeated(raw);
+      checkHost(raw.headers.host);
+      if (isPreflight(raw.method, raw.headers))
+        return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
+      const headers = origins.answerHeaders(raw.headers);
+      if (headers) reply.headers(headers);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+}
+
+function routeHook(
+  route: Route,
+  access: { rules: AccessRules; authenticate: Authenticate },
+  limit: (type: string) => number,
+): Hook {
+  return (request, _reply, done) => {
+    const { headers, socket } = request.raw;
+    request.route = route;
+    try {
+      request.admitted = admit(route, { headers, connection: socket, requestId: request.id }, access);
+      checkBody(route, headers, limit(mediaType(headers)));
+      // Without a body its type means nothing, and the framework would look for a parser.
+      if (!hasBody(headers)) delete headers['content-type'];
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+}
+
+/** Bytes of a body of `type` at most. */
+export function limitsOf({ bodyKind }: Route, server: Config['server']): (type: string) => number {
+  const json = bodyKind === 'json_file' || bodyKind === 'raw_file' ? server.max_json_file : server.body_limit;
+  return (type) => (type === BYTES_TYPE ? server.max_file_size : json);
+}
+
+function accessFacts(request: FastifyRequest) {
+  const { raw, route } = request;
+  return {
+    requestId: request.id,
+    method: raw.method ?? '',
+    route: route?.path ?? 'none',
+    sandboxId: route?.owned ? (request.params as { id?: string }).id : undefined,
+    remoteAddress: raw.socket.remoteAddress,
+    quiet: route?.quiet === true,
+  };
+}
+
+function stopping(reply: FastifyReply): ServiceError {
+  reply.raw.setHeader('Connection', 'close');
+  return new ServiceError('unavailable', 'The server is stopping.', { retryAfterMs: 5_000 });
+}

@@ -1,0 +1,52 @@
+// Query strings: split and decoded exactly once, each name at most once, and text turned into the numbers and
+// booleans that the route's schema asks for. Text that is no plain number stays text and fails the schema.
+import type { TSchema } from 'typebox';
+import { ServiceError } from '../domain/errors.ts';
+
+/** Names and values as they came, still encoded. */
+export type QueryPairs = readonly (readonly [string, string])[];
+
+const MAX_PAIRS = 256;
+
+/** Splits only, so it cannot fail: Fastify calls it while it makes the request object. */
+export function splitQuery(text: string): QueryPairs {
+  if (text === '') return [];
+  const parts = text.split('&', MAX_PAIRS + 1).filter((part) => part !== '');
+  return parts.map((part) => {
+    const split = part.indexOf('=');
+    return split < 0 ? ([part, ''] as const) : ([part.slice(0, split), part.slice(split + 1)] as const);
+  });
+}
+
+/** Throws `bad_request` for a malformed escape, a name given twice and too many names. */
+export function readQuery(pairs: QueryPairs, schema: TSchema): Record<string, unknown> {
+  if (pairs.length > MAX_PAIRS) throw new ServiceError('bad_request', 'The query has too many parameters.');
+  const query: Record<string, unknown> = Object.create(null);
+  const types = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
+  for (const [rawName, rawValue] of pairs) {
+    const name = decode(rawName);
+    if (Object.hasOwn(query, name)) {
+      throw new ServiceError(
+        'bad_request',
+        `The query parameter ${JSON.stringify(name.slice(0, 64))} is given twice.`,
+      );
+    }
+    const type = Object.hasOwn(types, name) ? types[name]?.type : undefined;
+    query[name] = convert(decode(rawValue), type);
+  }
+  return query;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new ServiceError('bad_request', 'The query holds a malformed percent escape.');
+  }
+}
+
+function convert(text: string, type: string | undefined): unknown {
+  if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

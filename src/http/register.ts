@@ -1,0 +1,126 @@
+// Turns the list of routes into Fastify's: schemas, hooks, handlers, and a 405 for every method that a path has not.
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { ControlPlane } from '../control/control-plane.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+import type { Config } from '../schema/config.ts';
+import { Answer, StreamAnswer, TextAnswer } from './answer.ts';
+import { JSON_TYPE } from './body.ts';
+import { type BodyGate, LARGE_BODY } from './body-gate.ts';
+import { Call } from './call.ts';
+import { clientGone } from './client-gone.ts';
+import { methodsAt, routerPath } from './methods.ts';
+import { limitsOf, type Pipeline } from './pipeline.ts';
+import { answerAndClose } from './raw-answer.ts';
+import type { Route } from './route.ts';
+import type { ServerFacts } from './server-facts.ts';
+import { watchPace } from './slow-body.ts';
+import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './validation.ts';
+
+export interface RegisterDeps {
+  control: ControlPlane;
+  config: Pick<Config, 'server'>;
+  clock: Clock;
+  logger: Logger;
+  pipeline: Pipeline;
+  gate: BodyGate;
+  facts: ServerFacts;
+}
+
+export function registerRoute(app: FastifyInstance, route: Route, deps: RegisterDeps): void {
+  const response: Record<number, TSchema> = {};
+  if (route.success.schema) response[route.success.status] = route.success.schema;
+  if (route.alternative) response[route.alternative.status] = route.alternative.schema;
+  app.route({
+    method: route.method,
+    url: routerPath(route.path),
+    bodyLimit: limitsOf(route, deps.config.server)(JSON_TYPE),
+    // A stream would be made for nobody.
+    exposeHeadRoute: route.method === 'GET' && route.success.other === undefined,
+    schema: {
+      querystring: route.query ?? NO_QUERY,
+      ...(route.params && { params: route.params }),
+      ...(route.body && { body: route.body }),
+      response,
+    },
+    validatorCompiler: ({ schema, httpPart }) => validatorOf(route, schema as TSchema, httpPart),
+    onRequest: deps.pipeline.of(route),
+    ...(route.body && { preParsing: bodyHook(route, deps) }),
+    handler: handlerOf(route, deps),
+  });
+}
+
+function validatorOf(route: Route, schema: TSchema, part: string | undefined) {
+  if (part === 'body') return bodyValidator(schema, route.bodyOptional === true);
+  return part === 'querystring' ? queryValidator(schema) : paramsValidator(schema);
+}
+
+/** Large JSON waits for its place; then the body is read, at a pace. */
+function bodyHook(route: Route, { gate, clock }: RegisterDeps) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { raw } = request;
+    if (route.bodyKind !== undefined && isLargeJson(request)) {
+      reply.raw.once('close', await gate.enter(clientGone(reply.raw)));
+    }
+    const late = () =>
+      answerAndClose(raw.socket, new ServiceError('timeout', 'The body came too slowly.'), request.id);
+    watchPace(raw, clock, late);
+  };
+}
+
+/** A chunked body may become large, so it counts as such. */
+function isLargeJson({ headers }: FastifyRequest): boolean {
+  const length = headers['content-length'];
+  return (
+    headers['content-type']?.includes('json') === true &&
+    (length === undefined || Number(length) > LARGE_BODY)
+  );
+}
+
+function handlerOf(route: Route, { control, facts, logger }: RegisterDeps) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { params, query, body, headers, admitted } = request;
+    if (!admitted) throw new Error('a handler was reached without the pipeline');
+    const parts = { params, query, body, headers, ...admitted, response: reply.raw, server: facts };
+    const result = await route.handler(
+      new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]),
+      control,
+    );
+    return send(reply, route, result, logger);
+  };
+}
+
+function send(reply: FastifyReply, route: Route, result: unknown, logger: Logger): FastifyReply {
+  if (result instanceof StreamAnswer) {
+    result.stream.once('error', (err) =>
+      logger.warn({ request_id: reply.request.id, err }, 'an answer broke off'),
+    );
+    return reply.code(result.status).headers(result.headers).send(result.stream);
+  }
+  if (result instanceof TextAnswer)
+    return reply.code(route.success.status).type(result.type).send(result.text);
+  if (result instanceof Answer)
+    return reply
+      .code(result.status ?? route.success.status)
+      .headers(result.headers)
+      .send(result.body);
+  return reply.code(route.success.status).send(result);
+}
+
+/** Wrong methods get a 405 that names the right ones. */
+export function registerRefusals(app: FastifyInstance, routes: readonly Route[]): void {
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const { allowed, refused } = methodsAt(path, routes);
+    if (refused.length === 0) continue;
+    app.route({
+      method: refused as HTTPMethods[],
+      url: routerPath(path),
+      handler: () => {
+        throw new ServiceError('method_not_allowed', 'This path does not take this method.', {
+          details: { allow: allowed },
+        });
+      },
+    });
+  }
+}

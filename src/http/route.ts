@@ -1,0 +1,86 @@
+// A route is data: what it takes, what it answers, which errors it has, and one line that calls the control plane.
+// Validation, serialisation, the API description and the refusal of wrong methods are all derived from it.
+import type { Static, TSchema } from 'typebox';
+import type { ControlPlane } from '../control/control-plane.ts';
+import type { ErrorCode } from '../schema/error.ts';
+import type { Answer, StreamAnswer, TextAnswer } from './answer.ts';
+import type { Call } from './call.ts';
+import { type Method, placeOf, type RouteId } from './paths.ts';
+
+/** `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. */
+export type RouteAuth = 'none' | 'optional' | 'api';
+
+/** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes. */
+export type BodyKind = 'json' | 'json_file' | 'raw_file';
+
+type Shape = TSchema | undefined;
+type Value<S extends Shape> = S extends TSchema ? Static<S> : undefined;
+
+export interface RouteSuccess<R extends Shape = Shape> {
+  status: 200 | 201;
+  description: string;
+  /** The JSON body; absent where the body is a stream or text. */
+  schema?: R;
+  /** Media types beside (or instead of) JSON, each with what it carries. */
+  other?: Record<string, { description: string; schema?: TSchema }>;
+  /** Names of headers that matter, with their meaning. */
+  headers?: Record<string, string>;
+}
+
+interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
+  id: RouteId;
+  tag: 'sandboxes' | 'files' | 'providers' | 'system';
+  auth: RouteAuth;
+  summary: string;
+  description?: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  bodyKind?: BodyKind;
+  /** Without a body the request means `{}`. */
+  bodyOptional?: boolean;
+  /** Request headers that the operation reads, with their meaning. */
+  headers?: Record<string, string>;
+  success: RouteSuccess<R>;
+  /** Beside the ones that every route can have. */
+  errors: readonly ErrorCode[];
+  /** Another status with a body of its own, such as readiness. */
+  alternative?: { status: number; description: string; schema: TSchema };
+  /** An example of the request body. */
+  example?: unknown;
+  /** Access-log lines at debug level: probes that come every second. */
+  quiet?: boolean;
+}
+
+export type Handled<R extends Shape> = Value<R> | Answer<unknown> | StreamAnswer | TextAnswer;
+
+export interface RouteDefinition<P extends Shape, Q extends Shape, B extends Shape, R extends Shape>
+  extends RouteFacts<P, Q, B, R> {
+  handler(call: Call<Value<P>, Value<Q>, Value<B>>, control: ControlPlane): Handled<R> | Promise<Handled<R>>;
+}
+
+/** A route with its types forgotten: what lists of routes hold. */
+export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
+  method: Method;
+  /** With `{name}` places, below the prefix. */
+  path: string;
+  /** Names a sandbox or the caller's own ones: under owner enforcement the caller must say who they are. */
+  owned: boolean;
+  handler(call: Call<never, never, never>, control: ControlPlane): unknown;
+}
+
+/** Checks the handler against the route's own schemas, adds method and path. */
+export function defineRoute<
+  P extends Shape = undefined,
+  Q extends Shape = undefined,
+  B extends Shape = undefined,
+  R extends Shape = undefined,
+>(route: RouteDefinition<P, Q, B, R>): Route {
+  const place = placeOf(route.id);
+  return {
+    ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
+    handler: route.handler,
+    ...place,
+    owned: place.path.startsWith('/sandboxes'),
+  };
+}

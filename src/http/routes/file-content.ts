@@ -1,0 +1,120 @@
+// Reading and writing files (api.md part 4): JSON bodies in memory, raw ones as streams.
+import { Readable } from 'node:stream';
+import type { FileContentRead } from '../../control/control-plane.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import {
+  FileContent,
+  FilePathQuery,
+  FileWriteQuery,
+  FileWriteRequest,
+  FileWritten,
+} from '../../schema/file.ts';
+import { StreamAnswer } from '../answer.ts';
+import { strictBase64 } from '../base64.ts';
+import { BYTES_TYPE } from '../body.ts';
+import { parseRange } from '../range.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { exactly } from '../stream.ts';
+import { limitedUpload, orUploadFailure } from '../upload.ts';
+import { FileParams, SandboxParams } from './params.ts';
+
+const tag = 'files';
+const auth = 'api';
+const written = { status: 200 as const, description: 'It is written.', schema: FileWritten };
+const errors = [
+  'forbidden',
+  'not_found',
+  'conflict',
+  'resource_limit',
+  'provider_error',
+  'unavailable',
+] as const;
+
+export const fileContentRoutes: Route[] = [
+  defineRoute({
+    id: 'putFile',
+    tag,
+    auth,
+    summary: 'Write a file at a path',
+    description:
+      'JSON, or the bytes themselves as application/octet-stream with ?mode=. Parents are made. The path is decoded once.',
+    params: FileParams,
+    query: FileWriteQuery,
+    body: FileContent,
+    bodyKind: 'raw_file',
+    success: written,
+    errors,
+    example: { content: 'hello\n', mode: '644' },
+    handler: async ({ params, query, body, caller, signal, server }, { files }) => {
+      const path = `/${params['*']}`;
+      const sent: unknown = body;
+      if (!(sent instanceof Readable)) {
+        const mode = onlyOneMode(body.mode, query.mode);
+        return files.write(params.id, path, contentOf(body), mode, caller, signal);
+      }
+      const upload = limitedUpload(sent, server.maxFileSize);
+      return orUploadFailure(
+        upload,
+        files.write(params.id, path, upload, modeOf(query.mode), caller, signal),
+      );
+    },
+  }),
+  defineRoute({
+    id: 'writeFile',
+    tag,
+    auth,
+    summary: 'Write a file',
+    params: SandboxParams,
+    body: FileWriteRequest,
+    bodyKind: 'json_file',
+    success: written,
+    errors,
+    example: { path: '/workspace/a.txt', content: 'aGVsbG8K', encoding: 'base64' },
+    handler: ({ params, body, caller, signal }, { files }) =>
+      files.write(params.id, body.path, contentOf(body), modeOf(body.mode), caller, signal),
+  }),
+  defineRoute({
+    id: 'readFile',
+    tag,
+    auth,
+    summary: 'Read a file',
+    description: 'The bytes as they are. One Range is honoured; several at once give the whole.',
+    params: SandboxParams,
+    query: FilePathQuery,
+    headers: { Range: 'For example bytes=0-99, bytes=100- or bytes=-100.' },
+    success: {
+      status: 200,
+      description: 'The whole file, or 206 with Content-Range.',
+      other: { [BYTES_TYPE]: { description: 'The bytes.' } },
+      headers: { 'Accept-Ranges': 'bytes' },
+    },
+    errors: ['forbidden', 'not_found', 'conflict', 'provider_error', 'unavailable'],
+    handler: async ({ params, query, headers, caller, signal }, { files }) =>
+      download(await files.read(params.id, query.path, parseRange(headers), caller, signal)),
+  }),
+];
+
+function contentOf({ content, encoding }: FileContent): Buffer {
+  return encoding === 'base64' ? strictBase64(content, 'content') : Buffer.from(content, 'utf8');
+}
+
+function modeOf(mode: string | undefined): { mode?: string } {
+  return mode === undefined ? {} : { mode };
+}
+
+function onlyOneMode(inBody: string | undefined, inQuery: string | undefined): { mode?: string } {
+  if (inBody === undefined || inQuery === undefined) return modeOf(inBody ?? inQuery);
+  throw new ServiceError('bad_request', 'mode is given twice, in the body and in the query.');
+}
+
+function download({ info, content, range, length }: FileContentRead): StreamAnswer {
+  const headers: Record<string, string> = {
+    'Content-Type': BYTES_TYPE,
+    'Content-Length': String(length),
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  if (range) headers['Content-Range'] = `bytes ${range.first}-${range.last}/${info.size}`;
+  return new StreamAnswer(exactly(content, length), headers, range ? 206 : 200);
+}

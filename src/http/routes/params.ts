@@ -1,0 +1,14 @@
+// Path parameters that several routes share. Ids are opaque: any text is taken, one that names nothing is not found.
+import { Type } from 'typebox';
+
+const id = Type.String({ minLength: 1, maxLength: 128, description: 'Sandbox id.' });
+
+export const SandboxParams = Type.Object({ id });
+/** `*` is what the router calls the rest of a path. */
+export const FileParams = Type.Object({
+  id,
+  '*': Type.String({ description: 'File path without its leading slash.' }),
+});
+export const ProviderParams = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 64, description: 'Provider kind.' }),
+});

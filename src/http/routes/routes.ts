@@ -1,0 +1,17 @@
+// Every route of the API, in the order of the description. A route that is not here does not exist.
+import type { Route } from '../route.ts';
+import { execRoutes } from './exec.ts';
+import { fileContentRoutes } from './file-content.ts';
+import { fileRoutes } from './files.ts';
+import { providerRoutes } from './providers.ts';
+import { sandboxRoutes } from './sandboxes.ts';
+import { systemRoutes } from './system.ts';
+
+export const ROUTES: readonly Route[] = [
+  ...sandboxRoutes,
+  ...execRoutes,
+  ...fileContentRoutes,
+  ...fileRoutes,
+  ...providerRoutes,
+  ...systemRoutes,
+];

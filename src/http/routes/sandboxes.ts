@@ -1,0 +1,110 @@
+// Sandboxes: spawn, list, get, extend, destroy, prune (api.md part 2).
+import { Type } from 'typebox';
+import {
+  DestroyResult,
+  ExtendRequest,
+  PruneResult,
+  Sandbox,
+  SandboxListQuery,
+  SpawnRequest,
+} from '../../schema/sandbox.ts';
+import { Answer } from '../answer.ts';
+import { idempotencyOf } from '../idempotency-key.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { SandboxParams } from './params.ts';
+
+const tag = 'sandboxes';
+const auth = 'api';
+const IDEMPOTENCY = {
+  'Idempotency-Key':
+    'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
+};
+
+export const sandboxRoutes: Route[] = [
+  defineRoute({
+    id: 'spawnSandbox',
+    tag,
+    auth,
+    summary: 'Spawn a sandbox',
+    description: 'Answers when it runs. All fields are optional. The X-User-ID header wins over owner_id.',
+    body: SpawnRequest,
+    bodyOptional: true,
+    headers: IDEMPOTENCY,
+    success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
+    errors: ['not_found', 'conflict', 'resource_limit', 'provider_error', 'unavailable'],
+    example: { ttl: '30m', memory_mb: 256, metadata: { purpose: 'ci' } },
+    handler: ({ body, caller, headers, signal }, { sandboxes }) =>
+      sandboxes.spawn(body, caller, idempotencyOf(headers), signal),
+  }),
+  defineRoute({
+    id: 'listSandboxes',
+    tag,
+    auth,
+    summary: 'List sandboxes, newest first',
+    description:
+      'Ended ones only with include_ended=true or a state. Labels filter as metadata.<key>=<value>.',
+    query: SandboxListQuery,
+    success: {
+      status: 200,
+      description: 'One page.',
+      schema: Type.Array(Sandbox),
+      headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
+    },
+    errors: [],
+    handler: async ({ query, caller }, { sandboxes }) => {
+      const page = await sandboxes.list(query, caller);
+      return new Answer(
+        page.sandboxes,
+        page.next_cursor === undefined ? {} : { headers: { 'X-Next-Cursor': page.next_cursor } },
+      );
+    },
+  }),
+  defineRoute({
+    id: 'getSandbox',
+    tag,
+    auth,
+    summary: 'Get a sandbox',
+    params: SandboxParams,
+    success: { status: 200, description: 'The sandbox.', schema: Sandbox },
+    errors: ['not_found'],
+    handler: ({ params, caller }, { sandboxes }) => sandboxes.get(params.id, caller),
+  }),
+  defineRoute({
+    id: 'destroySandbox',
+    tag,
+    auth,
+    summary: 'Destroy a sandbox',
+    description: 'Answers when it is gone; also when it was gone or never there.',
+    params: SandboxParams,
+    success: { status: 200, description: 'It is gone.', schema: DestroyResult },
+    errors: ['provider_error', 'unavailable'],
+    handler: async ({ params, caller }, { sandboxes }) => {
+      await sandboxes.destroy(params.id, caller);
+      return { status: 'destroyed' as const };
+    },
+  }),
+  defineRoute({
+    id: 'extendSandbox',
+    tag,
+    auth,
+    summary: 'Let a sandbox live longer',
+    description: 'Its end becomes the later of what it is and now plus ttl.',
+    params: SandboxParams,
+    body: ExtendRequest,
+    success: { status: 200, description: 'The sandbox.', schema: Sandbox },
+    errors: ['not_found', 'conflict', 'resource_limit'],
+    example: { ttl: '1h' },
+    handler: ({ params, body, caller }, { sandboxes }) => sandboxes.extend(params.id, body.ttl, caller),
+  }),
+  ...(['pruneSandboxes', 'deleteExpiredSandboxes'] as const).map((id) =>
+    defineRoute({
+      id,
+      tag,
+      auth,
+      summary: 'Destroy expired sandboxes now',
+      success: { status: 200, description: 'How many.', schema: PruneResult },
+      errors: [],
+      handler: async ({ caller }, { sandboxes }) => ({ pruned: await sandboxes.prune(caller) }),
+    }),
+  ),
+];

@@ -1,0 +1,76 @@
+// Liveness, readiness, health and the API description (api.md part 9). None of them needs a key; without one the first
+// three show status words only.
+import { Health, Live, NotReady, Ready } from '../../schema/system.ts';
+import { Answer, TextAnswer } from '../answer.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const tag = 'system';
+
+export const systemRoutes: Route[] = [
+  defineRoute({
+    id: 'live',
+    tag,
+    auth: 'optional',
+    summary: 'Is the process alive',
+    success: { status: 200, description: 'It is.', schema: Live },
+    errors: [],
+    quiet: true,
+    handler: ({ full }, { health }) => health.live(full),
+  }),
+  defineRoute({
+    id: 'ready',
+    tag,
+    auth: 'optional',
+    summary: 'Can sandboxes be spawned',
+    success: { status: 200, description: 'A provider is healthy.', schema: Ready },
+    errors: [],
+    alternative: { status: 503, description: 'No provider is healthy.', schema: NotReady },
+    quiet: true,
+    handler: async ({ full, caller }, { health }) => {
+      const ready = await health.ready(full);
+      if (ready.status === 'ready') return ready;
+      const refusal = {
+        code: 'unavailable',
+        message: 'No provider is healthy.',
+        request_id: caller.request_id,
+      };
+      return new Answer({ ...ready, ...refusal }, { status: 503 });
+    },
+  }),
+  defineRoute({
+    id: 'health',
+    tag,
+    auth: 'optional',
+    summary: 'How are the parts',
+    success: { status: 200, description: 'A summary.', schema: Health },
+    errors: [],
+    quiet: true,
+    handler: ({ full }, { health }) => health.health(full),
+  }),
+  defineRoute({
+    id: 'openapiJson',
+    tag,
+    auth: 'none',
+    summary: 'This description as JSON',
+    success: {
+      status: 200,
+      description: 'OpenAPI 3.1.',
+      other: { 'application/json': { description: 'The document.' } },
+    },
+    errors: [],
+    handler: ({ server }) => new TextAnswer(server.openapi().json, 'application/json; charset=utf-8'),
+  }),
+  defineRoute({
+    id: 'openapiYaml',
+    tag,
+    auth: 'none',
+    summary: 'This description as YAML',
+    success: {
+      status: 200,
+      description: 'OpenAPI 3.1.',
+      other: { 'application/yaml': { description: 'The document.' } },
+    },
+    errors: [],
+    handler: ({ server }) => new TextAnswer(server.openapi().yaml, 'application/yaml; charset=utf-8'),
+  }),
+];

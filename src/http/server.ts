@@ -1,0 +1,108 @@
+// The HTTP server: it listens, answers, and stops without cutting off what runs.
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { ControlPlane } from '../control/control-plane.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Ids, Logger } from '../domain/ports.ts';
+import type { Config } from '../schema/config.ts';
+import { bodyGate } from './body-gate.ts';
+import { createFastify } from './framework.ts';
+import { isLoopback } from './host-header.ts';
+import { renderOpenapi } from './openapi.ts';
+import { API_PREFIX } from './paths.ts';
+import { pipeline } from './pipeline.ts';
+import { registerRefusals, registerRoute } from './register.ts';
+import { ROUTES } from './routes/routes.ts';
+import type { ServerFacts } from './server-facts.ts';
+
+export interface HttpServerDeps {
+  control: ControlPlane;
+  config: Pick<Config, 'server' | 'auth'>;
+  clock: Clock;
+  ids: Ids;
+  logger: Logger;
+  version: string;
+  /** How long the headers of a request may take; 15 s unless given. */
+  headersTimeoutMs?: number;
+}
+
+export interface HttpServer {
+  /** Begins to listen; its address, for example `http://127.0.0.1:7423`. Throws `unavailable` when it cannot. */
+  listen(): Promise<string>;
+  /** Takes no more, waits for calls in flight at most `graceMs`, then ends the rest. Idempotent. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Built, not listening. Throws `bad_request` for a configuration that would open the service to everybody. */
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  guardStart(deps.config);
+  const app = createFastify(deps);
+  let closed: Promise<void> | undefined;
+  registerAll(app, deps, () => closed !== undefined);
+  return {
+    listen: () => listen(app, deps.config.server),
+    close: (graceMs) => {
+      closed ??= stop(app, graceMs, deps.clock);
+      return closed;
+    },
+  };
+}
+
+/** The start-up guard (api.md part 11), whatever the configuration's own rules let through. */
+function guardStart({ server, auth }: HttpServerDeps['config']): void {
+  if (auth.enabled && auth.api_key === undefined) {
+    throw new ServiceError('bad_request', 'auth.enabled is true and there is no key.', {
+      remedy: 'Set auth.api_key.',
+    });
+  }
+  if (auth.enabled || server.allow_insecure || isLoopback(server.host)) return;
+  throw new ServiceError('bad_request', 'Without authentication the server listens on loopback only.', {
+    remedy: 'Set auth.enabled and auth.api_key, or server.host to 127.0.0.1.',
+  });
+}
+
+function registerAll(app: FastifyInstance, deps: HttpServerDeps, closing: () => boolean): void {
+  const steps = pipeline({ ...deps, closing });
+  const shared = { ...deps, pipeline: steps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
+  app.decorateRequest('admitted', undefined);
+  app.decorateRequest('route', undefined);
+  app.addHook('onRequest', steps.always);
+  app.register(
+    async (api) => {
+      for (const route of ROUTES) registerRoute(api, route, shared);
+      registerRefusals(api, ROUTES);
+    },
+    { prefix: API_PREFIX },
+  );
+}
+
+function factsOf({ version, config }: HttpServerDeps): ServerFacts {
+  let rendered: { json: string; yaml: string } | undefined;
+  const openapi = () => {
+    rendered ??= renderOpenapi(version);
+    return rendered;
+  };
+  return { version, maxFileSize: config.server.max_file_size, openapi };
+}
+
+async function listen(app: FastifyInstance, { host, port }: Config['server']): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const taken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const message = taken ? `Port ${port} is in use.` : `The server cannot listen on ${host}, port ${port}.`;
+    const remedy = taken ? 'Stop what uses it, or set server.port.' : 'Check server.host and server.port.';
+    throw new ServiceError('unavailable', message, { cause, remedy });
+  }
+  const { address, port: bound, family } = app.server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+}
+
+async function stop(app: FastifyInstance, graceMs: number, clock: Clock): Promise<void> {
+  const timer = clock.after(graceMs, () => app.server.closeAllConnections());
+  try {
+    await app.close();
+  } finally {
+    timer.cancel();
+  }
+}

@@ -1,0 +1,248 @@
+// A control plane that works in memory, for tests of its edges: it keeps what it was asked, holds files in a map,
+// answers execs from the command's words, and fails when told to.
+import { Readable } from 'node:stream';
+import type { ByteRange, Caller, ControlPlane } from '../../src/control/control-plane.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import type { ExecLine, ExecRequest, ExecResult } from '../../src/schema/exec.ts';
+import type { FileInfo } from '../../src/schema/file.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { FAKE_START } from './fakes.ts';
+
+export interface Asked {
+  method: string;
+  args: unknown[];
+  caller?: Caller;
+}
+
+export interface FakeControlPlane extends ControlPlane {
+  /** Every call, oldest first. */
+  readonly asked: Asked[];
+  readonly sandboxMap: Map<string, Sandbox>;
+  readonly fileMap: Map<string, Buffer>;
+  /** Makes the next calls of `method` (`files.read`, …) throw this. */
+  failing: Map<string, unknown>;
+  healthy: boolean;
+  /** Signals of execs and file calls, in order. */
+  readonly signals: AbortSignal[];
+}
+
+const STAMP = new Date(FAKE_START).toISOString();
+
+export function fakeControlPlane(): FakeControlPlane {
+  const asked: Asked[] = [];
+  const sandboxMap = new Map<string, Sandbox>();
+  const fileMap = new Map<string, Buffer>();
+  const failing = new Map<string, unknown>();
+  const signals: AbortSignal[] = [];
+  const note = (method: string, caller: Caller | undefined, ...args: unknown[]) => {
+    asked.push({ method, args, ...(caller && { caller }) });
+    if (failing.has(method)) throw failing.get(method);
+  };
+  const must = (id: string): Sandbox => {
+    const sandbox = sandboxMap.get(id);
+    if (!sandbox) throw new ServiceError('not_found', 'There is no such sandbox.');
+    return sandbox;
+  };
+  const control: FakeControlPlane = {
+    asked,
+    sandboxMap,
+    fileMap,
+    failing,
+    signals,
+    healthy: true,
+    sandboxes: {
+      async spawn(request, caller, options) {
+        note('sandboxes.spawn', caller, request, options);
+        const sandbox = fakeSandbox(`sb-${String(sandboxMap.size + 1).padStart(12, 'a')}`, request);
+        if (caller.owner) sandbox.owner_id = caller.owner;
+        sandboxMap.set(sandbox.id, sandbox);
+        return sandbox;
+      },
+      async get(id, caller) {
+        note('sandboxes.get', caller, id);
+        return must(id);
+      },
+      async list(query, caller) {
+        note('sandboxes.list', caller, query);
+        const all = [...sandboxMap.values()].reverse();
+        const from = query.cursor === undefined ? 0 : Number(query.cursor);
+        const to = from + (query.limit ?? 1000);
+        return { sandboxes: all.slice(from, to), ...(to < all.length && { next_cursor: String(to) }) };
+      },
+      async destroy(id, caller) {
+        note('sandboxes.destroy', caller, id);
+        sandboxMap.delete(id);
+      },
+      async extend(id, ttl, caller) {
+        note('sandboxes.extend', caller, id, ttl);
+        return must(id);
+      },
+      async prune(caller) {
+        note('sandboxes.prune', caller);
+        return 3;
+      },
+    },
+    exec: {
+      async run(id, request, caller, signal) {
+        note('exec.run', caller, id, request);
+        signals.push(signal);
+        if (request.command === 'wait') await aborted(signal);
+        return execResult(request);
+      },
+      async stream(id, request, caller, signal) {
+        note('exec.stream', caller, id, request);
+        signals.push(signal);
+        return execLines(request, signal);
+      },
+    },
+    files: {
+      async read(id, path, range, caller, signal) {
+        note('files.read', caller, id, path, range);
+        signals.push(signal);
+        const bytes = content(fileMap, path);
+        const held = held_(bytes.length, range);
+        const piece = held ? bytes.subarray(held.first, held.last + 1) : bytes;
+        return {
+          info: info(path, bytes.length),
+          content: Readable.from(chunks(piece)),
+          length: piece.length,
+          ...(held && { range: held }),
+        };
+      },
+      async write(id, path, body, options, caller, signal) {
+        note('files.write', caller, id, path, options);
+        signals.push(signal);
+        const bytes = Buffer.isBuffer(body) ? body : Buffer.concat(await body.toArray());
+        fileMap.set(path, bytes);
+        return { status: 'written', path, size: bytes.length, atomic: true };
+      },
+      async stat(id, path, caller) {
+        note('files.stat', caller, id, path);
+        return info(path, content(fileMap, path).length);
+      },
+      async list(id, path, depth, caller) {
+        note('files.list', caller, id, path, depth);
+        return [...fileMap].map(([name, bytes]) => info(name, bytes.length));
+      },
+      async glob(id, pattern, caller) {
+        note('files.glob', caller, id, pattern);
+        return [...fileMap.keys()];
+      },
+      move: async (id, from, to, caller) => note('files.move', caller, id, from, to),
+      chmod: async (id, path, mode, caller) => note('files.chmod', caller, id, path, mode),
+      mkdir: async (id, path, options, caller) => note('files.mkdir', caller, id, path, options),
+      remove: async (id, path, recursive, caller) => note('files.remove', caller, id, path, recursive),
+    },
+    providers: {
+      list: async () => [providerItem],
+      async get(name) {
+        if (name !== 'userspace') throw new ServiceError('not_found', 'There is no such provider.');
+        return {
+          ...providerItem,
+          sandbox_count: 0,
+          isolation: { network: 'namespace' },
+          images: [],
+          config: {},
+        };
+      },
+    },
+    health: {
+      live: (full) => ({ status: 'alive', ...(full && { version: '9.9.9', uptime: '1s' }) }),
+      ready: async (full) => ({
+        status: control.healthy ? 'ready' : 'not_ready',
+        ...(full && {
+          providers: [{ name: 'userspace', healthy: control.healthy }],
+          ready_providers: control.healthy ? 1 : 0,
+          total_providers: 1,
+        }),
+      }),
+      health: async (full) => ({
+        status: 'ok',
+        checks: { database: { status: 'ok' }, providers: { status: 'ok' } },
+        ...(full && { version: '9.9.9', uptime: '1s', uptime_seconds: 1 }),
+      }),
+    },
+    start: async () => {},
+    stop: async () => {},
+  };
+  return control;
+}
+
+const providerItem = {
+  name: 'userspace',
+  kind: 'userspace',
+  default: true,
+  healthy: true,
+  latency_ms: 1,
+  last_checked: STAMP,
+  capabilities: ['exec' as const, 'files' as const],
+};
+
+export function fakeSandbox(id: string, facts: Partial<Sandbox> | object = {}): Sandbox {
+  const { metadata = {} } = facts as Partial<Sandbox>;
+  return {
+    id,
+    state: 'running',
+    provider: 'userspace',
+    image: 'host',
+    memory_mb: 256,
+    vcpus: 1,
+    created_at: STAMP,
+    expires_at: STAMP,
+    metadata,
+    worker_id: 'local',
+  };
+}
+
+function info(path: string, size: number): FileInfo {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return { path, name, size, mode: '644', is_dir: false, type: 'file', mod_time: STAMP };
+}
+
+function content(files: Map<string, Buffer>, path: string): Buffer {
+  const bytes = files.get(path);
+  if (!bytes) throw new ServiceError('not_found', 'There is no such file.');
+  return bytes;
+}
+
+function* chunks(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+function held_(size: number, range: ByteRange | undefined): { first: number; last: number } | undefined {
+  if (!range) return undefined;
+  const first = 'suffix' in range ? Math.max(0, size - range.suffix) : range.first;
+  const last = 'suffix' in range ? size - 1 : Math.min(size - 1, range.last ?? size - 1);
+  if (first <= last) return { first, last };
+  throw new ServiceError('bad_request', 'The file is shorter.', { status: 416, details: { size } });
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function execResult({ command }: ExecRequest): ExecResult {
+  return {
+    exec_id: 'ex-aaaaaaaaaaaa',
+    exit_code: 0,
+    stdout: command,
+    stderr: '',
+    duration: '1ms',
+    duration_ms: 1,
+    stdout_truncated: false,
+    stderr_truncated: false,
+  };
+}
+
+/** `flood N`: N lines of 64 KiB. `wait`: nothing after the first line until the client goes. Else the command itself. */
+async function* execLines({ command }: ExecRequest, signal: AbortSignal): AsyncGenerator<ExecLine> {
+  yield { stream: 'start', data: '', exec_id: 'ex-aaaaaaaaaaaa' };
+  if (command === 'wait') await aborted(signal);
+  const flood = /^flood (\d+)$/.exec(command);
+  if (!flood) yield { stream: 'stdout', data: command };
+  for (let i = 0; i < Number(flood?.[1] ?? 0); i += 1) yield { stream: 'stdout', data: 'x'.repeat(65_536) };
+  yield { stream: 'exit', data: '', exit_code: 0, duration_ms: 1 };
+}
