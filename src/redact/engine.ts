@@ -15,7 +15,7 @@ export interface RedactorOptions {
 }
 
 export interface Redactor {
-  /** `text` without secrets. Linear in its length. Applying it twice changes nothing more. */
+  /** `text` without secrets. Linear in its length. */
   text(text: string): string;
   /** A plain, bounded, acyclic copy of `value` without secrets, fit for JSON. Never throws. */
   value(value: unknown): unknown;

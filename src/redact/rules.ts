@@ -46,7 +46,7 @@ export interface TextRule {
 }
 
 const QUOTED_OR_WORD = String.raw`(?:\\"(?:[^"\\\n]|\\[^"])*|"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|[^\s"'\\,;&)}\]]+)`;
-const ASSIGNED = String.raw`(\\?["']?\s{0,4}[=:]\s{0,4})(?!\\?["']?\[redacted)`;
+const ASSIGNED = String.raw`(\\?["']?\s{0,4}[=:](?!\s{0,4}\\?["']?\[redacted)\s{0,4})`;
 const SECRET_NAMES =
   'api[_-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|(?:private|secret|access|signing|encryption)[_-]?key';
 
@@ -79,7 +79,7 @@ export const TEXT_RULES: readonly TextRule[] = [
   {
     id: 'basic',
     needs: ['basic '],
-    pattern: /(\bbasic {1,4})(?=[a-z+/]{0,64}[A-Z0-9=])[A-Za-z0-9+/]{6,}={0,2}/g,
+    pattern: /(\b[Bb]asic {1,4})(?=[a-z+/]{0,64}[A-Z0-9=])[A-Za-z0-9+/]{6,}={0,2}/g,
     replacement: `$1${MASK}`,
   },
   {
@@ -96,6 +96,7 @@ export const TEXT_RULES: readonly TextRule[] = [
       'pk_',
       'rk_',
       'gh',
+      'github_pat_',
       'glpat-',
       'xox',
       'akia',

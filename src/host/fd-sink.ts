@@ -1,0 +1,28 @@
+// Writes to a descriptor without ever blocking the event loop. Node's own process.stderr writes pipes synchronously:
+// a log reader that stops would stop the service.
+import { write } from 'node:fs';
+import type { Clock } from '../domain/ports.ts';
+
+const RETRY_MS = 20;
+
+/** Resolves when all of `text` is written; rejects when the other end is gone. One call at a time. */
+export function fdSink(descriptor: number, clock: Pick<Clock, 'sleep'>): (text: string) => Promise<void> {
+  return async (text) => {
+    let rest = Buffer.from(text);
+    while (rest.length > 0) {
+      const written = await writeSome(descriptor, rest);
+      // A pipe that somebody else made non-blocking, and that is full.
+      if (written === 0) await clock.sleep(RETRY_MS);
+      rest = rest.subarray(written);
+    }
+  };
+}
+
+function writeSome(descriptor: number, bytes: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(descriptor, bytes, (error, written) => {
+      if (error && error.code !== 'EAGAIN') reject(error);
+      else resolve(error ? 0 : written);
+    });
+  });
+}

@@ -1,0 +1,115 @@
+// The log: JSON (one line, one object) or lines for people, everything through the redactor, never blocking.
+import { pino } from 'pino';
+import type { Clock, Logger } from '../domain/ports.ts';
+import type { Redactor } from './engine.ts';
+import { type LineSink, lineQueue } from './line-queue.ts';
+import { prettyLine } from './pretty.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LogOptions {
+  level: LogLevel;
+  format: 'json' | 'pretty';
+  redactor: Redactor;
+  clock: Clock;
+  sink: LineSink;
+  /** Colours in pretty lines. */
+  coloured?: boolean;
+  /** Characters that may wait for a slow reader; 1 Mi unless given. */
+  maxWaiting?: number;
+}
+
+export interface Log {
+  logger: Logger;
+  /** Counts for every child too, from the next line on. */
+  setLevel(level: LogLevel): void;
+  /** For keys that changed while serving. */
+  setRedactor(redactor: Redactor): void;
+  /** Resolves when what was logged is written, or after `waitMs` when the reader does not take it. */
+  close(waitMs?: number): Promise<void>;
+}
+
+interface Settings {
+  level: LogLevel;
+  redactor: Redactor;
+}
+
+const SEVERITY: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, error: 50 };
+const CLOSE_WAIT_MS = 1000;
+/** JSON escapes what lies below 0x20; these would move a terminal's cursor or turn its lines around just as well. */
+const UNESCAPED = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Opens the log. Logging never throws and never waits. */
+export function openLog({
+  level,
+  format,
+  redactor,
+  clock,
+  sink,
+  coloured = false,
+  maxWaiting,
+}: LogOptions): Log {
+  const settings: Settings = { level, redactor };
+  const dress = (line: string) => (format === 'pretty' ? prettyLine(line, coloured) : escapeRest(line));
+  const queue = lineQueue({
+    sink,
+    announce: (count) => dress(droppedLine(clock, count)),
+    ...(maxWaiting !== undefined && { maxWaiting }),
+  });
+  const output = { write: (line: string) => queue.push(dress(line)) };
+  const writer = pino(
+    {
+      level: 'debug',
+      base: null,
+      messageKey: 'message',
+      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    output,
+  );
+  return {
+    logger: loggerOver(writer, settings, {}),
+    setLevel: (next) => void Object.assign(settings, { level: next }),
+    setRedactor: (next) => void Object.assign(settings, { redactor: next }),
+    close: (waitMs = CLOSE_WAIT_MS) => Promise.race([queue.drained(), elapsed(clock, waitMs)]),
+  };
+}
+
+/** Fields of a child are redacted with each line: what counts as secret can change in between. */
+function loggerOver(writer: pino.Logger, settings: Settings, bound: object): Logger {
+  const at = (level: LogLevel) => (fields: object, message: string) => {
+    if (SEVERITY[level] < SEVERITY[settings.level]) return;
+    const { redactor } = settings;
+    const copy = redactor.value({ ...bound, ...fields }) as Record<string, unknown>;
+    writer[level](withoutOwnNames(copy), redactor.text(message));
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => loggerOver(writer, settings, { ...bound, ...fields }),
+  };
+}
+
+/** A field named like one of the line's own would make the key appear twice. */
+function withoutOwnNames(fields: Record<string, unknown>): Record<string, unknown> {
+  const own = ['time', 'level', 'message'].filter((name) => name in fields);
+  if (own.length === 0) return fields;
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [own.includes(key) ? `field_${key}` : key, value]),
+  );
+}
+
+function droppedLine(clock: Clock, count: number): string {
+  const time = new Date(clock.now()).toISOString();
+  return `${JSON.stringify({ level: 'warn', time, dropped: count, message: 'Log lines were dropped: the reader is too slow.' })}\n`;
+}
+
+function escapeRest(line: string): string {
+  return line.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function elapsed(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}
