@@ -17,7 +17,12 @@ export interface Caller {
 
 export interface Sandboxes {
   /** The whole of a spawn (api.md part 2). `signal` aborts when the client has gone; a spawn already `creating` is finished. */
-  spawn(request: SpawnRequest, caller: Caller, options: { idempotencyKey?: string }, signal: AbortSignal): Promise<Sandbox>;
+  spawn(
+    request: SpawnRequest,
+    caller: Caller,
+    options: { idempotencyKey?: string },
+    signal: AbortSignal,
+  ): Promise<Sandbox>;
   get(id: string, caller: Caller): Promise<Sandbox>;
   list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
   /** Resolves when it is gone, was gone, or was never there; throws while it cannot be confirmed gone. */
@@ -30,12 +35,23 @@ export interface Sandboxes {
 export interface Execs {
   run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecResult>;
   /** Rejects for everything that goes wrong before the first byte; then lines to the `exit` or `error` line. */
-  stream(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<AsyncIterable<ExecLine>>;
+  stream(
+    id: string,
+    request: ExecRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<ExecLine>>;
 }
 
 export interface Files {
   /** The half-open byte range wanted, as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */
-  read(id: string, path: string, range: ByteRange | undefined, caller: Caller, signal: AbortSignal): Promise<FileContentRead>;
+  read(
+    id: string,
+    path: string,
+    range: ByteRange | undefined,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<FileContentRead>;
   write(
     id: string,
     path: string,
@@ -49,7 +65,13 @@ export interface Files {
   glob(id: string, pattern: string, caller: Caller, signal: AbortSignal): Promise<string[]>;
   move(id: string, from: string, to: string, caller: Caller, signal: AbortSignal): Promise<void>;
   chmod(id: string, path: string, mode: string, caller: Caller, signal: AbortSignal): Promise<void>;
-  mkdir(id: string, path: string, options: { mode?: string; parents: boolean }, caller: Caller, signal: AbortSignal): Promise<void>;
+  mkdir(
+    id: string,
+    path: string,
+    options: { mode?: string; parents: boolean },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void>;
   remove(id: string, path: string, recursive: boolean, caller: Caller, signal: AbortSignal): Promise<void>;
 }
 

@@ -5,7 +5,28 @@ import type { EventWriter } from '../events/writer.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { Store } from '../store/store.ts';
+import { abandoner } from './abandon.ts';
+import { Background } from './background.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { Destroyer } from './destroy.ts';
+import { execs } from './exec.ts';
+import { files } from './files.ts';
+import { finder } from './find.ts';
+import { healthViews } from './health.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { KeyedLock } from './lock.ts';
+import { Probes } from './probes.ts';
+import { providerViews } from './providers.ts';
+import { Publisher } from './publish.ts';
+import { Reach } from './reach.ts';
+import { Reaper } from './reaper.ts';
+import { Reconciler } from './reconcile.ts';
+import { sandboxes } from './sandboxes.ts';
+import { Sessions } from './sessions.ts';
+import { controlSettings, type Settings } from './settings.ts';
+import { Spawner } from './spawn.ts';
+import { Spawns } from './spawns.ts';
+import { Vitals } from './vitals.ts';
 
 export interface ControlDeps {
   config: Config;
@@ -25,4 +46,53 @@ export interface ControlDeps {
 }
 
 /** Built, not started: `start()` begins background work. */
-export declare function createControlPlane(deps: ControlDeps): ControlPlane;
+export function createControlPlane(deps: ControlDeps): ControlPlane {
+  const settings = controlSettings(deps.config);
+  const parts = workingParts(deps);
+  const background = backgroundWork(deps, settings, parts);
+  const deadlineSet = () => background.reaper.wake();
+  const all = {
+    ...deps,
+    ...parts,
+    ...background,
+    settings,
+    deadlineSet,
+    enforce_owner: settings.enforce_owner,
+  };
+  const spawner = new Spawner({ ...all, defaultProvider: settings.defaultProvider, cpus: deps.host.cpus });
+  const work = new Background(all);
+  return {
+    sandboxes: sandboxes({ ...all, spawner }),
+    exec: execs(all),
+    files: files(all),
+    providers: providerViews({ ...all, config: deps.config.providers }),
+    health: healthViews(all),
+    start: () => work.start(),
+    stop: () => work.stop(),
+  };
+}
+
+/** What the stories are made of. */
+function workingParts(deps: ControlDeps) {
+  const given = { ...deps, sandboxes: deps.store.sandboxes };
+  const publisher = new Publisher(deps);
+  const sessions = new Sessions(deps);
+  const spawns = new Spawns();
+  const lock = new KeyedLock();
+  const destroyer = new Destroyer({ ...given, publisher, sessions, spawns, lock });
+  const vitals = new Vitals({ ...given, sessions, destroyer });
+  const find = finder(given.sandboxes, deps.config.auth);
+  const probes = new Probes({ ...given, publisher });
+  const reach = new Reach({ ...given, find, sessions, vitals });
+  const abandon = abandoner({ ...given, publisher, retry: (id) => destroyer.retry(id) });
+  return {
+    ...{ publisher, sessions, spawns, lock, destroyer, vitals, find, probes, reach, abandon },
+    sandboxes: given.sandboxes,
+  };
+}
+
+/** What happens without being asked. */
+function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
+  const all = { ...deps, ...parts, ...settings };
+  return { reaper: new Reaper(all), reconciler: new Reconciler(all), housekeeping: new Housekeeping(all) };
+}

@@ -1,0 +1,69 @@
+// Everything that happens without being asked: deadlines, comparison with the runtimes, forgetting. Started and stopped
+// together.
+import type { Clock, Logger, Timer } from '../domain/ports.ts';
+import type { Destroyer } from './destroy.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import type { Reaper } from './reaper.ts';
+import type { Reconciler } from './reconcile.ts';
+import type { Sessions } from './sessions.ts';
+import type { Spawns } from './spawns.ts';
+
+const RECONCILE_EVERY_MS = 30_000;
+/** How long a start waits for the first comparison, and a stop for work under way. */
+const PATIENCE_MS = 5000;
+
+export interface BackgroundDeps {
+  reaper: Reaper;
+  reconciler: Reconciler;
+  housekeeping: Housekeeping;
+  destroyer: Destroyer;
+  sessions: Sessions;
+  spawns: Spawns;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Background {
+  readonly #deps: BackgroundDeps;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(deps: BackgroundDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves after the first comparison, or when that takes too long: it then goes on. */
+  async start(): Promise<void> {
+    const { reaper, housekeeping, logger } = this.#deps;
+    reaper.start();
+    housekeeping.start();
+    const inTime = await this.#within(this.#reconcile(true));
+    if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
+  }
+
+  /** What is still under way after 5 s is left to the next start. */
+  async stop(): Promise<void> {
+    const { reaper, housekeeping, destroyer, sessions, spawns } = this.#deps;
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#within(Promise.all([reaper.stop(), housekeeping.stop(), destroyer.stop(), spawns.settled()]));
+    sessions.closeAll();
+  }
+
+  async #reconcile(atStart: boolean): Promise<void> {
+    await this.#deps.reconciler.run({ atStart });
+    if (this.#stopped) return;
+    this.#timer = this.#deps.clock.after(RECONCILE_EVERY_MS, () => void this.#reconcile(false));
+  }
+
+  #within(work: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#deps.clock.after(PATIENCE_MS, () => resolve(false));
+      const done = () => {
+        timer.cancel();
+        resolve(true);
+      };
+      work.then(done, done);
+    });
+  }
+}

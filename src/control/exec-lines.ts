@@ -1,0 +1,85 @@
+// A command as NDJSON lines (api.md part 3): `start`, output as it comes, `keepalive` in silence, then `exit` or `error`.
+import { asServiceError } from '../domain/errors.ts';
+import { encodeOutput, outputDecoder } from '../domain/output.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { ExecLine } from '../schema/exec.ts';
+import type { StartedExec } from './exec-start.ts';
+import { OutputQueue } from './output-queue.ts';
+
+const SILENCE_MS = 15_000;
+const TIMED_OUT = 124;
+
+export interface LinesDeps {
+  clock: Clock;
+  /** The caller's: once it aborts nobody reads any more. */
+  signal: AbortSignal;
+}
+
+/** Ends with the `exit` or `error` line, or without one when the caller has gone. Leaving it early kills the program. */
+export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGenerator<ExecLine> {
+  const { exec } = started;
+  const queue = new OutputQueue(exec.output);
+  try {
+    yield { stream: 'start', data: '', exec_id: exec.exec_id };
+    yield* outputLines(started, queue, deps.clock);
+    const settled = exec.exit.then(
+      () => undefined,
+      () => undefined,
+    );
+    yield* keepalives(settled, deps.clock);
+    yield* lastLines(started, deps.signal);
+  } finally {
+    queue.stop();
+    exec.kill();
+  }
+}
+
+async function* outputLines(
+  { encoding }: StartedExec,
+  queue: OutputQueue,
+  clock: Clock,
+): AsyncGenerator<ExecLine> {
+  const decoders = { stdout: outputDecoder(encoding), stderr: outputDecoder(encoding) };
+  while (!queue.over) {
+    const piece = queue.take();
+    const data = piece && decoders[piece.channel].write(piece.data);
+    if (piece && data) yield { stream: piece.channel, data };
+    if (!piece) yield* keepalives(queue.ready(), clock);
+  }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const data = decoders[stream].end();
+    if (data) yield { stream, data };
+  }
+}
+
+/** One line for every 15 s that `event` is not there. */
+async function* keepalives(event: Promise<void>, clock: Clock): AsyncGenerator<ExecLine> {
+  while (await silent(event, clock)) yield { stream: 'keepalive', data: '' };
+}
+
+function silent(event: Promise<void>, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = clock.after(SILENCE_MS, () => resolve(true));
+    void event.then(() => {
+      timer.cancel();
+      resolve(false);
+    });
+  });
+}
+
+async function* lastLines(
+  { sandbox_id, exec, encoding }: StartedExec,
+  caller: AbortSignal,
+): AsyncGenerator<ExecLine> {
+  try {
+    const { exit_code, signal, timed_out, duration_ms } = await exec.exit;
+    const facts = { duration_ms, ...(signal !== undefined && { signal }) };
+    if (timed_out) yield { stream: 'stderr', data: encodeOutput(`exec timeout: ${sandbox_id}\n`, encoding) };
+    if (timed_out) yield { stream: 'exit', data: '', exit_code: TIMED_OUT, timed_out: true, ...facts };
+    else yield { stream: 'exit', data: '', exit_code, ...facts };
+  } catch (error) {
+    if (caller.aborted) return;
+    const { code, message } = asServiceError(error);
+    yield { stream: 'error', data: '', code, message };
+  }
+}

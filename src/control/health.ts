@@ -1,0 +1,80 @@
+// Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
+import { displayDuration } from '../domain/duration.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { ProviderSet } from '../providers/provider.ts';
+import type { Health } from '../schema/system.ts';
+import type { Store } from '../store/store.ts';
+import type { HealthViews } from './control-plane.ts';
+import type { Probes } from './probes.ts';
+
+/** A probe that takes longer counts as unhealthy. */
+const PROBE_MS = 2000;
+
+type Check = Health['checks']['database'];
+
+export interface HealthDeps {
+  store: Pick<Store, 'ping'>;
+  providers: ProviderSet;
+  probes: Probes;
+  clock: Clock;
+  version: string;
+}
+
+export function healthViews(deps: HealthDeps): HealthViews {
+  const began = deps.clock.monotonic();
+  const uptimeMs = () => deps.clock.monotonic() - began;
+  const about = () => ({ version: deps.version, uptime: displayDuration(uptimeMs()) });
+  return {
+    live: (full) => ({ status: 'alive', ...(full && about()) }),
+    ready: async (full) => {
+      const providers = await healthOfEach(deps);
+      const ready_providers = providers.filter(({ healthy }) => healthy).length;
+      const status = ready_providers > 0 ? 'ready' : 'not_ready';
+      return full ? { status, providers, ready_providers, total_providers: providers.length } : { status };
+    },
+    health: async (full) => {
+      const [database, providers] = await Promise.all([databaseCheck(deps), providerCheck(deps)]);
+      const status = database.status === 'ok' && providers.status === 'ok' ? 'ok' : 'degraded';
+      if (!full) return { status, checks: { database: word(database), providers: word(providers) } };
+      return {
+        status,
+        ...about(),
+        uptime_seconds: Math.floor(uptimeMs() / 1000),
+        checks: { database, providers },
+      };
+    },
+  };
+}
+
+const word = ({ status }: Check): Check => ({ status });
+
+function healthOfEach({ providers, probes }: HealthDeps): Promise<{ name: string; healthy: boolean }[]> {
+  return Promise.all(
+    providers.all.map(async (provider) => {
+      const { report } = await probes.readWithin(provider, PROBE_MS);
+      return { name: provider.kind, healthy: report.healthy };
+    }),
+  );
+}
+
+async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
+  const began = clock.monotonic();
+  const ok = await store.ping().then(
+    () => true,
+    () => false,
+  );
+  const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
+  return ok
+    ? { status: 'ok', latency_ms }
+    : { status: 'failed', latency_ms, message: 'The database does not answer.' };
+}
+
+async function providerCheck(deps: HealthDeps): Promise<Check> {
+  const began = deps.clock.monotonic();
+  const all = await healthOfEach(deps);
+  const latency_ms = Math.round((deps.clock.monotonic() - began) * 10) / 10;
+  const ill = all.filter(({ healthy }) => !healthy).map(({ name }) => name);
+  if (all.length > 0 && ill.length === 0) return { status: 'ok', latency_ms };
+  const message = all.length === 0 ? 'No provider is enabled.' : `Not healthy: ${ill.join(', ')}.`;
+  return { status: ill.length < all.length ? 'degraded' : 'failed', latency_ms, message };
+}

@@ -1,0 +1,61 @@
+// Idempotency-Key on spawns: requests with the same key share one spawn while it runs; afterwards the store answers
+// with the first one's response for 24 h (api.md part 1).
+import { ServiceError } from '../domain/errors.ts';
+import { fingerprint } from '../domain/fingerprint.ts';
+import type { Sandbox, SpawnRequest } from '../schema/sandbox.ts';
+import type { IdempotencyClaim, Reservation } from '../store/store.ts';
+import type { Caller } from './control-plane.ts';
+import { unlessGone } from './unless-gone.ts';
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** Throws `bad_request` for a key that is not 1 to 255 visible ASCII characters. The scope is the owner, else the credential. */
+export function spawnClaim(key: string, request: SpawnRequest, caller: Caller): IdempotencyClaim {
+  if (!KEY.test(key))
+    throw new ServiceError('bad_request', 'Idempotency-Key is not valid.', {
+      remedy: 'Use 1 to 255 visible ASCII characters.',
+    });
+  const scope = caller.owner === undefined ? `credential:${caller.credential}` : `owner:${caller.owner}`;
+  return { scope, key, fingerprint: fingerprint('/sandboxes', request) };
+}
+
+/** The stored response. Throws `conflict` for another body, `unavailable` while the first spawn has not come to an end. */
+export function replayed(
+  claim: IdempotencyClaim | undefined,
+  stored: Extract<Reservation, { kind: 'replay' }>,
+): Sandbox {
+  if (stored.fingerprint !== claim?.fingerprint) throw otherBody();
+  if (stored.response !== undefined) return JSON.parse(stored.response) as Sandbox;
+  // Only after a crash of the server: its reconciliation ends that spawn and frees the key.
+  throw new ServiceError(
+    'unavailable',
+    'The first request with this Idempotency-Key is still being settled.',
+    {
+      remedy: 'Try again in a moment.',
+      retryAfterMs: 1000,
+    },
+  );
+}
+
+export class SharedSpawns {
+  readonly #running = new Map<string, { fingerprint: string; result: Promise<Sandbox> }>();
+
+  /** Joins the spawn that runs under this claim, or runs `spawn` as the one to join. A waiter may leave, the spawn goes on. */
+  async run(claim: IdempotencyClaim, signal: AbortSignal, spawn: () => Promise<Sandbox>): Promise<Sandbox> {
+    const key = JSON.stringify([claim.scope, claim.key]);
+    const first = this.#running.get(key);
+    if (first) {
+      if (first.fingerprint !== claim.fingerprint) throw otherBody();
+      return unlessGone(first.result, signal);
+    }
+    const result = spawn().finally(() => this.#running.delete(key));
+    this.#running.set(key, { fingerprint: claim.fingerprint, result });
+    return result;
+  }
+}
+
+function otherBody(): ServiceError {
+  return new ServiceError('conflict', 'This Idempotency-Key was used with another request.', {
+    remedy: 'Use a new key for a new request.',
+  });
+}

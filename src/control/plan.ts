@@ -1,0 +1,94 @@
+// From a spawn request to the row that will stand for it: defaults, bounds, owner. Nothing has happened yet when it throws.
+import { requireOwner } from '../domain/access.ts';
+import { formatDuration, parseDuration } from '../domain/duration.ts';
+import { ServiceError } from '../domain/errors.ts';
+import { checkEnv } from '../domain/exec-request.ts';
+import { parseImage } from '../domain/image.ts';
+import { parseOwner } from '../domain/owner.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { SpawnRequest } from '../schema/sandbox.ts';
+import type { SandboxRecord } from '../store/store.ts';
+import type { Caller } from './control-plane.ts';
+import type { Settings } from './settings.ts';
+
+export interface SpawnPlan {
+  row: SandboxRecord;
+  /** For the provider; undefined: its own default. */
+  image: string | undefined;
+  warnings: string[];
+}
+
+export interface PlanFacts {
+  settings: Settings;
+  /** Processors of the provider's host. */
+  cpus: number;
+  provider: Provider;
+  id: string;
+  /** Wall clock, ms. */
+  now: number;
+}
+
+/** Throws `bad_request`, and `resource_limit` for a ttl over the maximum. */
+export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFacts): SpawnPlan {
+  const { settings, provider, now } = facts;
+  const owner_id = spawnOwner(request, caller, settings);
+  const env = request.env ?? {};
+  checkEnv(env);
+  checkNetwork(request, provider);
+  const vcpus = Math.min(request.vcpus ?? settings.vcpus, facts.cpus);
+  const image = chooseImage(request, settings, provider);
+  const row: SandboxRecord = {
+    id: facts.id,
+    epoch: 1,
+    state: 'creating',
+    provider: provider.kind,
+    image: image ?? settings.image,
+    memory_mb: request.memory_mb ?? settings.memory_mb,
+    vcpus,
+    network: request.network ?? 'default',
+    created_at: new Date(now).toISOString(),
+    expires_at: new Date(now + effectiveTtlMs(request.ttl, settings)).toISOString(),
+    metadata: request.metadata ?? {},
+    env,
+    worker_id: 'local',
+    ...(owner_id !== undefined && { owner_id }),
+  };
+  return { row, image, warnings: vcpuWarning(request.vcpus, vcpus) };
+}
+
+/** The life asked for in ms, or the default. At least 1s, at most the maximum (`resource_limit`). */
+export function effectiveTtlMs(ttl: string | undefined, { ttlMs, maxTtlMs }: Settings): number {
+  if (ttl === undefined) return ttlMs;
+  const ms = parseDuration(ttl, 'ttl');
+  if (ms < 1000)
+    throw new ServiceError('bad_request', 'ttl is too short.', { remedy: 'Ask for at least 1s.' });
+  if (maxTtlMs > 0 && ms > maxTtlMs)
+    throw new ServiceError('resource_limit', 'ttl is over the maximum.', {
+      remedy: `Ask for at most ${formatDuration(maxTtlMs)}.`,
+      details: { reason: 'max_ttl', max_ttl: formatDuration(maxTtlMs) },
+    });
+  return ms;
+}
+
+/** X-User-ID wins over `owner_id`. */
+function spawnOwner(request: SpawnRequest, caller: Caller, settings: Settings): string | undefined {
+  requireOwner(settings, caller);
+  const asked = request.owner_id === undefined ? undefined : parseOwner(request.owner_id, 'owner_id');
+  return caller.owner ?? asked;
+}
+
+/** The configured default image counts only where the provider has it: a default must not cause a warning. */
+function chooseImage(request: SpawnRequest, settings: Settings, provider: Provider): string | undefined {
+  if (request.image !== undefined) return parseImage(request.image, 'image');
+  return provider.describe().images.includes(settings.image) ? settings.image : undefined;
+}
+
+function checkNetwork({ network }: SpawnRequest, { kind, capabilities }: Provider): void {
+  if (network !== 'none' || capabilities.includes('network_none')) return;
+  throw new ServiceError('not_implemented', `Provider ${kind} cannot cut a sandbox off the network here.`);
+}
+
+function vcpuWarning(asked: number | undefined, given: number): string[] {
+  if (asked === undefined || asked <= given) return [];
+  return [`vcpus: ${asked} were asked for; the host has ${given}, so ${given} are in force.`];
+}

@@ -1,0 +1,65 @@
+// What runs sandboxes here, as the API shows it (api.md part 7).
+import type { Provider, ProviderSet } from '../providers/provider.ts';
+import type { Config } from '../schema/config.ts';
+import type { ProviderItem } from '../schema/provider.ts';
+import type { SandboxStore } from '../store/store.ts';
+import type { ProviderViews } from './control-plane.ts';
+import type { Probed, Probes } from './probes.ts';
+
+export interface ProviderViewDeps {
+  providers: ProviderSet;
+  probes: Probes;
+  sandboxes: Pick<SandboxStore, 'countActive'>;
+  config: Config['providers'];
+  redact(value: unknown): unknown;
+}
+
+export function providerViews(deps: ProviderViewDeps): ProviderViews {
+  const { providers, probes, sandboxes, config } = deps;
+  const items = async () => {
+    const probed = await Promise.all(providers.all.map((provider) => probes.read(provider)));
+    const chosen = config.default === 'auto' ? firstHealthy(probed) : undefined;
+    return providers.all.map((provider, index) =>
+      item(
+        provider,
+        probed[index] as Probed,
+        chosen === undefined ? provider.kind === config.default : index === chosen,
+      ),
+    );
+  };
+  return {
+    list: items,
+    get: async (name) => {
+      const provider = providers.get(name);
+      const [all, { by_provider }] = await Promise.all([items(), sandboxes.countActive()]);
+      return {
+        ...(all.find(({ kind }) => kind === provider.kind) as ProviderItem),
+        sandbox_count: by_provider[provider.kind] ?? 0,
+        ...provider.describe(),
+        config: deps.redact(config[provider.kind]) as Record<string, unknown>,
+      };
+    },
+  };
+}
+
+/** What `auto` takes now; the first when none is healthy. */
+function firstHealthy(probed: readonly Probed[]): number {
+  return Math.max(
+    0,
+    probed.findIndex(({ report }) => report.healthy),
+  );
+}
+
+function item({ kind, capabilities }: Provider, probed: Probed, isDefault: boolean): ProviderItem {
+  const { report, latency_ms, last_checked } = probed;
+  return {
+    name: kind,
+    kind,
+    default: isDefault,
+    healthy: report.healthy,
+    latency_ms,
+    ...(last_checked !== undefined && { last_checked }),
+    ...(!report.healthy && { error: report.message ?? 'The provider is not healthy.' }),
+    capabilities: [...capabilities],
+  };
+}

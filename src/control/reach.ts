@@ -1,0 +1,73 @@
+// Into a sandbox: from id and caller to an open session, and what follows when it does not answer. Every exec and file
+// call goes this way.
+import type { SandboxIo } from '../agent/io.ts';
+import { asServiceError } from '../domain/errors.ts';
+import type { SandboxRecord, SandboxStore } from '../store/store.ts';
+import type { Caller } from './control-plane.ts';
+import type { Finder } from './find.ts';
+import type { Lease, Sessions } from './sessions.ts';
+import { endedSandbox, unknownSandbox } from './views.ts';
+import type { Vitals } from './vitals.ts';
+
+/** A sandbox held open for one call. */
+export interface Held {
+  io: SandboxIo;
+  /** To be called once at the call's end, with its error when it failed: one that did not answer is examined. */
+  release(error?: unknown): void;
+}
+
+export interface ReachDeps {
+  sandboxes: Pick<SandboxStore, 'get'>;
+  find: Finder;
+  sessions: Sessions;
+  vitals: Vitals;
+}
+
+export class Reach {
+  readonly #deps: ReachDeps;
+
+  constructor(deps: ReachDeps) {
+    this.#deps = deps;
+  }
+
+  /** The row. `not_found` when unknown or ended, `conflict` while it is being created or destroyed. */
+  find(id: string, caller: Caller): Promise<SandboxRecord> {
+    return this.#deps.find.usable(id, caller);
+  }
+
+  /** Its session. `unavailable` when it does not answer, `not_found` when that is because it is gone. */
+  async open(row: SandboxRecord, signal: AbortSignal): Promise<Held> {
+    const { io, release } = await this.#acquire(row, signal);
+    return {
+      io,
+      release: (error) => {
+        release();
+        this.#learn(row, error, signal);
+      },
+    };
+  }
+
+  async #acquire(row: SandboxRecord, signal: AbortSignal): Promise<Lease> {
+    const { sessions, vitals } = this.#deps;
+    try {
+      return await sessions.acquire(row, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const finding = await vitals.examine(row.id);
+      if (finding === 'answers') return sessions.acquire(row, signal);
+      throw finding === 'lost' ? await this.#ended(row.id) : error;
+    }
+  }
+
+  /** What is known of it by now: the end may still be under way. */
+  async #ended(id: string) {
+    const row = await this.#deps.sandboxes.get(id);
+    return row ? endedSandbox(row) : unknownSandbox();
+  }
+
+  #learn(row: SandboxRecord, error: unknown, signal: AbortSignal): void {
+    const { vitals } = this.#deps;
+    if (error === undefined) void vitals.answered(row).catch(() => undefined);
+    else if (!signal.aborted && asServiceError(error).code === 'unavailable') void vitals.examine(row.id);
+  }
+}

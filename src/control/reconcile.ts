@@ -1,0 +1,124 @@
+// Holds the rows against the runtimes that are really there, at start and every 30 s. A provider that does not answer is
+// skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
+import type { Clock, Logger } from '../domain/ports.ts';
+import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
+import type { Provider, ProviderSet, RuntimeListing } from '../providers/provider.ts';
+import type { SandboxRecord, SandboxStore } from '../store/store.ts';
+import type { Abandon } from './abandon.ts';
+import type { Destroyer } from './destroy.ts';
+import { Pool } from './pool.ts';
+import type { Publisher } from './publish.ts';
+import type { Spawns } from './spawns.ts';
+import type { Vitals } from './vitals.ts';
+
+const AT_ONCE = 16;
+const ALL = 1_000_000;
+/** A runtime younger than this may belong to a row that is just being written. */
+const YOUNG_MS = 60_000;
+
+export interface ReconcileDeps {
+  sandboxes: SandboxStore;
+  providers: ProviderSet;
+  publisher: Publisher;
+  spawns: Spawns;
+  destroyer: Destroyer;
+  vitals: Vitals;
+  abandon: Abandon;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Reconciler {
+  readonly #deps: ReconcileDeps;
+  readonly #pool = new Pool(AT_ONCE);
+
+  constructor(deps: ReconcileDeps) {
+    this.#deps = deps;
+  }
+
+  /** One comparison of everything; `atStart` spares no young runtimes: none can be of this process. Never rejects. */
+  async run({ atStart }: { atStart: boolean }): Promise<void> {
+    await Promise.all(
+      this.#deps.providers.all.map((provider) =>
+        this.#provider(provider, atStart).catch((error: unknown) =>
+          this.#deps.logger.warn(
+            { provider: provider.kind, err: error },
+            'A provider could not be reconciled.',
+          ),
+        ),
+      ),
+    );
+  }
+
+  async #provider(provider: Provider, atStart: boolean): Promise<void> {
+    // Runtimes first: a row is always older than its runtime, so none of these can lack its row by being new.
+    const runtimes = await provider.list(new AbortController().signal);
+    const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
+    const ours = rows.filter((row) => row.provider === provider.kind);
+    const known = new Map(ours.map((row) => [row.id, row]));
+    const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
+    const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch);
+    await Promise.all([
+      ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(row))))),
+      ...orphans
+        .filter((runtime) => atStart || !this.#isYoung(runtime))
+        .map((runtime) => this.#pool.run(() => this.#orphan(provider, runtime))),
+    ]);
+  }
+
+  #isYoung({ created_at }: RuntimeListing): boolean {
+    return this.#deps.clock.now() - Date.parse(created_at) < YOUNG_MS;
+  }
+
+  async #row(row: SandboxRecord, alive: boolean): Promise<void> {
+    const { destroyer, vitals } = this.#deps;
+    if (row.state === 'creating') {
+      await this.#unfinished(row);
+    } else if (row.state === 'destroying') {
+      destroyer.finishLater(row);
+    } else if (!alive || row.state === 'unhealthy') {
+      const finding = await vitals.examine(row.id);
+      if (finding === 'lost')
+        this.#deps.logger.warn({ sandbox_id: row.id }, 'The runtime of a sandbox is lost.');
+    }
+  }
+
+  /** In this order: a spawn is in flight from before its row exists until the row is no longer `creating`. */
+  async #unfinished({ id }: SandboxRecord): Promise<void> {
+    const { spawns, sandboxes, abandon } = this.#deps;
+    if (spawns.has(id)) return;
+    const row = await sandboxes.get(id);
+    if (row?.state !== 'creating') return;
+    this.#tell('end_unfinished_spawn', row, 'whoever was creating it has ended');
+    await abandon(row);
+  }
+
+  async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {
+    const { sandboxes, logger } = this.#deps;
+    const row = await sandboxes.get(id);
+    if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
+    try {
+      await provider.destroy({ runtime_id, id, epoch }, new AbortController().signal);
+      // Without the sandbox's id: it may have ended, and nothing is told of it after that.
+      this.#tell(
+        'destroy_orphan',
+        { provider: provider.kind },
+        row ? 'its sandbox has ended' : 'no sandbox has this runtime',
+      );
+    } catch (error) {
+      logger.warn(
+        { runtime_id, err: error },
+        'A runtime without a sandbox could not be destroyed; it is tried again.',
+      );
+    }
+  }
+
+  #tell(action: string, subject: Partial<SandboxRecord>, reason: string): void {
+    const { publisher, logger } = this.#deps;
+    const { provider } = subject;
+    logger.info({ action, provider, sandbox_id: subject.id, reason }, 'reconcile');
+    publisher.note('reconcile.action', subject, { action, provider, reason });
+  }
+}
+
+const identity = ({ id, epoch }: { id: string; epoch: number }) => `${id} ${epoch}`;

@@ -1,0 +1,37 @@
+// Sandboxes as the edges see them: each method is one line of a story that has its own file.
+
+import type { SandboxStore } from '../store/store.ts';
+import type { Sandboxes } from './control-plane.ts';
+import type { Destroyer } from './destroy.ts';
+import { type ExtendDeps, extendSandbox } from './extend.ts';
+import { listSandboxes } from './listing.ts';
+import { type PruneDeps, pruneSandboxes } from './prune.ts';
+import type { Spawner } from './spawn.ts';
+import { sandboxView, shownTo } from './views.ts';
+
+export interface SandboxesDeps extends ExtendDeps, PruneDeps {
+  sandboxes: SandboxStore;
+  spawner: Spawner;
+  destroyer: Destroyer;
+  /** A deadline was written that may be the nearest. */
+  deadlineSet(): void;
+}
+
+export function sandboxes(deps: SandboxesDeps): Sandboxes {
+  const { find, spawner, destroyer } = deps;
+  return {
+    spawn: (request, caller, { idempotencyKey }, signal) =>
+      spawner.spawn(request, caller, idempotencyKey, signal),
+    get: async (id, caller) => shownTo(caller, sandboxView(await find.active(id, caller))),
+    list: (query, caller) => listSandboxes(deps, query, caller),
+    destroy: async (id, caller) => {
+      if (await find.any(id, caller)) await destroyer.destroy(id, 'destroyed');
+    },
+    extend: async (id, ttl, caller) => {
+      const sandbox = await extendSandbox(deps, id, ttl, caller);
+      deps.deadlineSet();
+      return sandbox;
+    },
+    prune: (caller) => pruneSandboxes(deps, caller),
+  };
+}

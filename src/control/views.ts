@@ -1,0 +1,53 @@
+// Records as the API shows them. `env` never leaves; `runtime_id` is for admin keys.
+import { ServiceError } from '../domain/errors.ts';
+import type { Sandbox } from '../schema/sandbox.ts';
+import type { SandboxRecord } from '../store/store.ts';
+import type { Caller } from './control-plane.ts';
+
+/** Everything there is to show. */
+export function sandboxView(row: SandboxRecord, warnings: readonly string[] = []): Sandbox {
+  const { id, state, provider, image, memory_mb, vcpus, created_at, expires_at, metadata, worker_id } = row;
+  const { owner_id, runtime_id, ended_at, end_reason } = row;
+  return {
+    id,
+    state,
+    provider,
+    image,
+    memory_mb,
+    vcpus,
+    created_at,
+    expires_at,
+    metadata,
+    worker_id,
+    ...(owner_id !== undefined && { owner_id }),
+    ...(runtime_id !== undefined && { runtime_id }),
+    ...(ended_at !== undefined && { ended_at }),
+    ...(end_reason !== undefined && { end_reason }),
+    ...(warnings.length > 0 && { warnings: [...warnings] }),
+  };
+}
+
+/** What of it `caller` may see. */
+export function shownTo(caller: Caller, sandbox: Sandbox): Sandbox {
+  if (caller.role === 'admin') return sandbox;
+  const { runtime_id: _, ...rest } = sandbox;
+  return rest;
+}
+
+/** For ids that were never there, that are forgotten, and that belong to somebody else: all the same to the caller. */
+export function unknownSandbox(): ServiceError {
+  return new ServiceError('not_found', 'There is no such sandbox.', {
+    remedy: 'It may have expired; list those there are.',
+  });
+}
+
+/** For one that is still remembered. */
+export function endedSandbox({
+  end_reason,
+  ended_at,
+}: Pick<SandboxRecord, 'end_reason' | 'ended_at'>): ServiceError {
+  return new ServiceError('not_found', 'The sandbox has ended.', {
+    remedy: 'Spawn a new one.',
+    details: { ...(end_reason !== undefined && { end_reason }), ...(ended_at !== undefined && { ended_at }) },
+  });
+}
