@@ -2,19 +2,17 @@
 // Otherwise a web page whose name is pointed at 127.0.0.1 (DNS rebinding) could use the service from a browser.
 import { isIP } from 'node:net';
 import { ServiceError } from '../domain/errors.ts';
+import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Config } from '../schema/config.ts';
 
 const SHAPE = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}))(?::\d{1,5})?$/;
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
-
-export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
 
 /** Throws `bad_request` for a malformed Host, `forbidden` for a name that is not served; HTTP/1.0 may have none. */
 export function hostCheck({
   server,
   auth,
 }: Pick<Config, 'server' | 'auth'>): (host: string | undefined) => void {
-  const anyName = auth.enabled || !isLoopback(server.host);
+  const anyName = auth.enabled || !isLoopbackHost(server.host);
   const known = new Set(['localhost', server.host, ...server.cors_allowed_origins.map(nameOfOrigin)]);
   return (host) => {
     if (host === undefined) return;

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { bodyGate } from './body-gate.ts';
 import { createFastify } from './framework.ts';
-import { isLoopback } from './host-header.ts';
 import { renderOpenapi } from './openapi.ts';
 import { API_PREFIX } from './paths.ts';
 import { pipeline } from './pipeline.ts';
@@ -55,7 +55,7 @@ function guardStart({ server, auth }: HttpServerDeps['config']): void {
       remedy: 'Set auth.api_key.',
     });
   }
-  if (auth.enabled || server.allow_insecure || isLoopback(server.host)) return;
+  if (auth.enabled || server.allow_insecure || isLoopbackHost(server.host)) return;
   throw new ServiceError('bad_request', 'Without authentication the server listens on loopback only.', {
     remedy: 'Set auth.enabled and auth.api_key, or server.host to 127.0.0.1.',
   });

@@ -15,19 +15,3 @@ export function ndjson(lines: AsyncIterable<object>): StreamAnswer {
     'X-Accel-Buffering': 'no',
   });
 }
-
-/** `content` held to `length` bytes, as the answer's Content-Length promised: fails when there are fewer or more. */
-export function exactly(content: Readable, length: number): Readable {
-  const pieces = async function* () {
-    let left = length;
-    for await (const piece of content as AsyncIterable<Buffer>) {
-      left -= piece.length;
-      if (left < 0) break;
-      yield piece;
-    }
-    if (left !== 0) throw new Error(`a download promised ${length} bytes and was ${-left} off`);
-  };
-  const stream = Readable.from(pieces(), { highWaterMark: 1 });
-  // A generator that waits for a piece cannot be told to stop; its source can.
-  return stream.once('close', () => content.destroy());
-}

@@ -20,7 +20,7 @@ const whole = (fallback: number, minimum: number, maximum: number, description: 
   Type.Integer({ default: fallback, minimum, maximum, description });
 const duration = (fallback: string, description: string) =>
   Type.String({ default: fallback, duration: true, description });
-const choice = <const V extends string[]>(values: V, fallback: V[number], description: string) =>
+const choice = <V extends string[]>(values: readonly [...V], fallback: V[number], description: string) =>
   Type.Enum(values, { default: fallback, description });
 const secret = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, secret: true, description }));

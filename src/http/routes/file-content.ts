@@ -14,7 +14,6 @@ import { strictBase64 } from '../base64.ts';
 import { BYTES_TYPE } from '../body.ts';
 import { parseRange } from '../range.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { exactly } from '../stream.ts';
 import { limitedUpload, orUploadFailure } from '../upload.ts';
 import { FileParams, SandboxParams } from './params.ts';
 
@@ -116,5 +115,5 @@ function download({ info, content, range, length }: FileContentRead): StreamAnsw
     'X-Content-Type-Options': 'nosniff',
   };
   if (range) headers['Content-Range'] = `bytes ${range.first}-${range.last}/${info.size}`;
-  return new StreamAnswer(exactly(content, length), headers, range ? 206 : 200);
+  return new StreamAnswer(content, headers, range ? 206 : 200);
 }

@@ -1,0 +1,64 @@
+// Wiring of the control plane: the one place that picks the store and the providers. Parts are closed in the reverse
+// order of their making, also when making stops half-way.
+
+import type { ControlPlane } from '../control/control-plane.ts';
+import { createControlPlane } from '../control/create.ts';
+import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
+import { eventBus } from '../events/bus.ts';
+import { eventWriter } from '../events/writer.ts';
+import type { Host } from '../host/host.ts';
+import { providerRegistry } from '../providers/registry.ts';
+import type { Redactor } from '../redact/engine.ts';
+import type { Config } from '../schema/config.ts';
+import { openSqliteStore } from '../store/sqlite/open.ts';
+import { closeStack } from './close-stack.ts';
+
+export interface ControlPlaneDeps {
+  config: Config;
+  host: Host;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  logger: Logger;
+  redactor: Redactor;
+  /** Of the package. */
+  version: string;
+  packageRoot: string;
+  /** XDG_RUNTIME_DIR */
+  runtimeDir?: string | undefined;
+}
+
+export interface OpenControlPlane {
+  control: ControlPlane;
+  /** Puts the server's address into the message that a second server on the same database gets. */
+  announce(address: string): void;
+  /** Stops background work, writes what waits, closes the database. Sandboxes live on. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Opens the database and builds everything over it; nothing runs before `control.start()`. */
+export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenControlPlane> {
+  const { config, clock, logger } = deps;
+  const opened = closeStack();
+  try {
+    const store = await openSqliteStore({ ...deps, ...config.database });
+    opened.push(() => store.close());
+    const providers = await providerRegistry({ ...deps, config: config.providers, instance: store.instance });
+    opened.push(() => providers.close());
+    const bus = eventBus({ logger });
+    const writer = eventWriter({
+      append: (drafts) => store.events.append(drafts),
+      deliver: (events) => bus.publish(events),
+      clock,
+      logger,
+    });
+    opened.push(() => writer.close());
+    const redact = (value: unknown) => deps.redactor.value(value);
+    const control = createControlPlane({ ...deps, store, providers, bus, writer, redact });
+    opened.push(() => control.stop());
+    return { control, announce: (address) => store.announce(address), close: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}

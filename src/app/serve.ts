@@ -1,0 +1,34 @@
+// The server as one object: control plane and HTTP over it. Signals, logs and exit codes are the command's job.
+import { parseDuration } from '../domain/duration.ts';
+import { createHttpServer } from '../http/server.ts';
+import { closeStack } from './close-stack.ts';
+import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
+
+export interface RunningServer {
+  /** For example `http://127.0.0.1:7423`. */
+  address: string;
+  /** Waits for calls in flight at most `server.shutdown_timeout`, then ends them and everything else. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Resolves when it listens. Throws with everything closed again: `bad_request` for a configuration that would open the
+ * service to everybody, `conflict` for a database in use, `unavailable` for an address that cannot be had.
+ */
+export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
+  const opened = closeStack();
+  try {
+    const plane = await openControlPlane(deps);
+    opened.push(() => plane.close());
+    const http = createHttpServer({ ...deps, control: plane.control });
+    await plane.control.start();
+    const graceMs = parseDuration(deps.config.server.shutdown_timeout, 'server.shutdown_timeout');
+    opened.push(() => http.close(graceMs));
+    const address = await http.listen();
+    plane.announce(address);
+    return { address, close: () => opened.close() };
+  } catch (error) {
+    await opened.close().catch(() => undefined);
+    throw error;
+  }
+}
