@@ -1,9 +1,9 @@
 // The environment layer: SVC_ variables to settings. A variable that no key has is an error with the nearest name,
 // since a mistyped SVC_AUTH_ENABLED must not leave a server open.
 import { printable } from '../domain/printable.ts';
-import { CONFIG_KEYS, SECRET_FILE_SUFFIX } from './keys.ts';
+import { CONFIG_KEYS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import { type ConfigKey, ENV_PREFIX } from '../schema/config-walk.ts';
 import { nearest } from './nearest.ts';
-import { type ConfigKey, ENV_PREFIX } from './schema-walk.ts';
 import { type Layer, quoted, type Source } from './setting.ts';
 
 /** Variables of the command line and of tests: never keys. */

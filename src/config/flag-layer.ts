@@ -1,6 +1,6 @@
 // The flag layer: what a command's flags say about the configuration, as a partial configuration.
 import type { Config } from '../schema/config.ts';
-import { CONFIG_KEYS } from './keys.ts';
+import { CONFIG_KEYS } from '../schema/config-keys.ts';
 import type { Layer } from './setting.ts';
 
 /** Any part of `T`; what is undefined was not said. */

@@ -1,10 +1,10 @@
 // Defaults, then one file, then SVC_ variables, then flags, to one configuration that knows where each value came from.
 import type { Config } from '../schema/config.ts';
+import { CONFIG_KEYS, SECRET_PATHS } from '../schema/config-keys.ts';
 import { type FoundFile, findConfigFile } from './config-file.ts';
 import { environmentLayer } from './environment-layer.ts';
 import { flagLayer, type Partially, valueAt } from './flag-layer.ts';
 import { type HostFacts, hostDefaults } from './host-defaults.ts';
-import { CONFIG_KEYS, SECRET_PATHS } from './keys.ts';
 import { RULES } from './rules.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { configFailure, type Layer, type Problem, problemAt, type Setting, type Source } from './setting.ts';

@@ -1,8 +1,8 @@
 // Secrets kept in files of their own: `<key>_file` is read into its key. A file that anybody may read keeps no secret,
 // and is refused rather than warned of.
 import { dirname, resolve } from 'node:path';
+import { SECRET_FILE_SUFFIX, SECRET_PATHS } from '../schema/config-keys.ts';
 import { type FoundFile, readRegularFile } from './config-file.ts';
-import { SECRET_FILE_SUFFIX, SECRET_PATHS } from './keys.ts';
 import { type Problem, problemAt, type Setting } from './setting.ts';
 
 const MAX_BYTES = 64 * 1024;

@@ -2,8 +2,8 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { parseDuration } from '../domain/duration.ts';
 import { Config } from '../schema/config.ts';
-import { CONFIG_KEYS } from './keys.ts';
-import type { ConfigKey } from './schema-walk.ts';
+import { CONFIG_KEYS } from '../schema/config-keys.ts';
+import type { ConfigKey } from '../schema/config-walk.ts';
 
 export interface Mismatch {
   path: string;

@@ -1,7 +1,7 @@
 // The file layer: YAML text to settings with their line and column. The walk follows our schema, never the document,
 // so aliases cannot blow it up, and what it finds is a key, a problem, or a value of known shape.
 import { isMap, isScalar, isSeq, type Pair } from 'yaml';
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX, SECRET_PATHS } from './keys.ts';
+import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX, SECRET_PATHS } from '../schema/config-keys.ts';
 import { nearestPath } from './nearest.ts';
 import { type Layer, problemAt, quoted, type Setting } from './setting.ts';
 import { readYaml, type YamlDocument } from './yaml-document.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { environmentLayer, RESERVED_VARIABLES } from '../../../src/config/environment-layer.ts';
 import { hostDefaults } from '../../../src/config/host-defaults.ts';
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_PATHS } from '../../../src/config/keys.ts';
+import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_PATHS } from '../../../src/schema/config-keys.ts';
 import { nearest, nearestPath } from '../../../src/config/nearest.ts';
 
 it('holds every key with its facts', () => {

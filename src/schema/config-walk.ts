@@ -1,4 +1,4 @@
-// Reads keys and sections off the schema of the configuration. keys.ts holds the result.
+// Reads keys and sections off the schema of the configuration. config-keys.ts holds the result.
 
 export type KeyKind = 'text' | 'number' | 'flag' | 'duration' | 'choice' | 'list' | 'map';
 

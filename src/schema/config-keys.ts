@@ -1,7 +1,7 @@
 // Every key of the configuration as a flat list: the loader, `config explain`, the documents and redaction all work from
 // it, so that a key is written down once, in schema/config.ts.
-import { Config } from '../schema/config.ts';
-import { type ConfigKey, type ConfigSection, walkSchema } from './schema-walk.ts';
+import { Config } from './config.ts';
+import { type ConfigKey, type ConfigSection, walkSchema } from './config-walk.ts';
 
 export const SECRET_FILE_SUFFIX = '_file';
 

@@ -1,0 +1,25 @@
+// svc config explain
+import { Args } from '@oclif/core';
+import { type ExplainedKey, explainedText, explainKey } from '../../src/cli/config-view.ts';
+import { configFlag } from '../../src/cli/flags.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { loadConfigHere } from '../../src/config/load-here.ts';
+
+export default class ConfigExplain extends SvcCommand<ExplainedKey> {
+  static override summary = 'Explain one configuration key.';
+  static override description =
+    'What it means and takes, its default and variable, its present value and where that comes from.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> server.port',
+    '<%= config.bin %> <%= command.id %> SVC_DEFAULTS_TTL',
+  ];
+  static override args = { key: Args.string({ description: 'Key path or variable.', required: true }) };
+  static override flags = { config: configFlag };
+
+  async run(): Promise<ExplainedKey> {
+    const { args, flags } = await this.parse(ConfigExplain);
+    const explained = explainKey(args.key, () => loadConfigHere({ file: flags.config }));
+    this.log(explainedText(explained));
+    return explained;
+  }
+}

@@ -1,0 +1,23 @@
+// svc config show
+import { configTable, type ShownConfig, shownConfig } from '../../src/cli/config-view.ts';
+import { configFlag } from '../../src/cli/flags.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { loadConfigHere } from '../../src/config/load-here.ts';
+
+export default class ConfigShow extends SvcCommand<ShownConfig> {
+  static override summary = 'Show the effective configuration and where each value comes from.';
+  static override description =
+    'Defaults, then one file, then SVC_ variables. Secrets are masked. Everything that is wrong is told at once.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --json',
+  ];
+  static override flags = { config: configFlag };
+
+  async run(): Promise<ShownConfig> {
+    const { flags } = await this.parse(ConfigShow);
+    const shown = shownConfig(loadConfigHere({ file: flags.config }));
+    this.log(configTable(shown));
+    return shown;
+  }
+}

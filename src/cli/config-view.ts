@@ -1,0 +1,124 @@
+// The configuration as `svc config` shows it: values with where they come from, secrets never.
+import { valueAt } from '../config/flag-layer.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { nearestPath } from '../config/nearest.ts';
+import { sourceText } from '../config/setting.ts';
+import { ServiceError } from '../domain/errors.ts';
+import { MASK } from '../redact/rules.ts';
+import { CONFIG_KEYS } from '../schema/config-keys.ts';
+import type { ConfigKey } from '../schema/config-walk.ts';
+import { facts, table } from './render.ts';
+
+export interface ShownSetting {
+  key: string;
+  /** Absent when unset; `[redacted]` for a secret that is set. */
+  value?: unknown;
+  /** `default`, `flag`, a variable, or file, line and column. */
+  source: string;
+}
+
+export interface ShownConfig {
+  /** The file that was used. */
+  file?: string;
+  settings: ShownSetting[];
+}
+
+/** Every key with its effective value. */
+export function shownConfig(loaded: LoadedConfig): ShownConfig {
+  const settings = CONFIG_KEYS.map((key) => shownSetting(key, loaded));
+  return { ...(loaded.file !== undefined && { file: loaded.file }), settings };
+}
+
+function shownSetting(key: ConfigKey, { config, sources }: LoadedConfig): ShownSetting {
+  const value = valueAt(config, key.path);
+  const source = sourceText(sources.get(key.path) ?? { layer: 'default' });
+  return { key: key.path, ...(value !== undefined && { value: key.secret ? MASK : value }), source };
+}
+
+/** `shownConfig` as a table under the name of the file. */
+export function configTable({ file, settings }: ShownConfig): string {
+  const rows = table(settings, [
+    { title: 'key', value: ({ key }) => key },
+    { title: 'value', value: ({ value }) => valueText(value) },
+    { title: 'source', value: ({ source }) => source },
+  ]);
+  return `File: ${file ?? 'none'}\n\n${rows}`;
+}
+
+/** Text as it is, anything else as JSON; `unset` and `""` are told apart. */
+function valueText(value: unknown): string {
+  if (value === undefined) return 'unset';
+  return typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
+}
+
+export interface ExplainedKey extends Partial<Omit<ShownSetting, 'key'>> {
+  key: string;
+  description: string;
+  /** What it must be, in words. */
+  takes: string;
+  default?: unknown;
+  env: string;
+  /** Key of its file form; secrets only. */
+  file_key?: string;
+  /** Why there is no present value. */
+  unknown?: string;
+}
+
+/**
+ * All about one key, named by its path or its variable. `load` is called for the present value; a configuration with
+ * problems leaves it out, since this is how to find out what is right. Throws `not_found` with the nearest key.
+ */
+export function explainKey(name: string, load: () => LoadedConfig): ExplainedKey {
+  const key = CONFIG_KEYS.find(({ path, env }) => path === name || env === name);
+  if (!key) throw unknownKey(name);
+  return {
+    key: key.path,
+    description: key.description,
+    takes: key.takes,
+    ...defaultOf(key),
+    env: key.env,
+    ...(key.secret && { file_key: `${key.path}_file` }),
+    ...present(key, load),
+  };
+}
+
+function defaultOf(key: ConfigKey): { default?: unknown } {
+  const value = key.default ?? key.defaultText;
+  return value === undefined ? {} : { default: value };
+}
+
+function present(key: ConfigKey, load: () => LoadedConfig): Partial<ExplainedKey> {
+  try {
+    const { value, source } = shownSetting(key, load());
+    return { ...(value !== undefined && { value }), source };
+  } catch (error) {
+    if (error instanceof ServiceError) return { unknown: `${error.message} See svc config show.` };
+    throw error;
+  }
+}
+
+function unknownKey(name: string): ServiceError {
+  const guess = nearestPath(
+    name,
+    CONFIG_KEYS.map(({ path }) => path),
+  );
+  const remedy = guess === undefined ? 'Run `svc config show` for all keys.' : `Did you mean ${guess}?`;
+  return new ServiceError('not_found', 'There is no such key.', {
+    remedy,
+    details: { key: name.slice(0, 128) },
+  });
+}
+
+/** `explainKey` as a block of facts. */
+export function explainedText(key: ExplainedKey): string {
+  return facts([
+    ['key', key.key],
+    ['meaning', key.description],
+    ['must be', key.takes],
+    ['default', key.default === undefined ? 'none' : valueText(key.default)],
+    ['variable', key.env],
+    ['file form', key.file_key],
+    ['value now', key.unknown ?? valueText(key.value)],
+    ['from', key.source],
+  ]);
+}

@@ -1,0 +1,18 @@
+// Writes a file that a command makes, never over an existing one by accident.
+import { writeFileSync } from 'node:fs';
+import { ServiceError } from '../domain/errors.ts';
+
+/** Only this user may read it: keys get written into it later. Throws `conflict` when it exists and not `force`. */
+export function writeNew(path: string, text: string, force: boolean): void {
+  try {
+    writeFileSync(path, text, { flag: force ? 'w' : 'wx', mode: 0o600 });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new ServiceError('conflict', 'The file exists.', {
+        remedy: 'Use --force to overwrite it, or --output.',
+        details: { file: path },
+        cause,
+      });
+    throw new ServiceError('bad_request', 'The file cannot be written.', { details: { file: path }, cause });
+  }
+}

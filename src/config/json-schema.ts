@@ -1,0 +1,45 @@
+// The schema of a configuration file as standard JSON Schema, for editors and other tools: no key must be there,
+// secrets have their `_file` twins, durations are patterns, and our own keywords are gone.
+
+import { Config } from '../schema/config.ts';
+import { SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+
+export type JsonSchema = Record<string, unknown>;
+
+const DURATION = '^(?=.)(?:[0-9]{1,9}h)?(?:[0-9]{1,9}m)?(?:[0-9]{1,9}s)?$';
+
+/** JSON Schema 2020-12 with descriptions and defaults. */
+export function configJsonSchema(): JsonSchema {
+  const plain = JSON.parse(JSON.stringify(Config)) as JsonSchema;
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'svc.yaml', ...fileForm(plain) };
+}
+
+function fileForm({
+  required: _,
+  duration,
+  secret,
+  defaultText,
+  properties,
+  ...rest
+}: JsonSchema): JsonSchema {
+  return {
+    ...rest,
+    ...(duration === true && { pattern: DURATION }),
+    ...(secret === true && { writeOnly: true }),
+    ...(typeof defaultText === 'string' && { description: `${rest.description} Default: ${defaultText}.` }),
+    ...(properties !== undefined && { properties: withTwins(properties as Record<string, JsonSchema>) }),
+  };
+}
+
+function withTwins(properties: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const entries = Object.entries(properties).flatMap(([name, node]) => {
+    const twin = {
+      type: 'string',
+      minLength: 1,
+      description: `File that holds ${name}, not readable by others.`,
+    };
+    const own: [string, JsonSchema] = [name, fileForm(node)];
+    return node.secret === true ? [own, [name + SECRET_FILE_SUFFIX, twin] as [string, JsonSchema]] : [own];
+  });
+  return Object.fromEntries(entries);
+}

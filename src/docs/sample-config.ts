@@ -1,0 +1,62 @@
+// svc.yaml with every key at its default and explained. It reads as exactly the defaults: what has none, or one that
+// depends on the host, is commented out.
+import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import type { ConfigKey } from '../schema/config-walk.ts';
+
+const WIDTH = 110;
+const HEAD = `# Configuration of svc. Every key stands here with its default; delete what you do not change.
+# The first of --config FILE, SVC_CONFIG, ./svc.yaml and ~/.svc/config.yaml is read; the variable named in brackets
+# goes before it, a flag before both. \`svc config explain KEY\` tells more, \`svc config show\` tells what counts.
+`;
+
+/** The text of the file, ending in a line break. */
+export function sampleConfig(): string {
+  const sections = CONFIG_SECTIONS.map(({ path, description }) => {
+    const indent = indentOf(path);
+    const keys = CONFIG_KEYS.filter((key) => parentOf(key.path) === path).map(keyText);
+    const blank = indent === '' ? '\n' : '';
+    return `${blank}${comment(description, indent)}${indent}${nameOf(path)}:\n${keys.join('')}`;
+  });
+  return HEAD + sections.join('');
+}
+
+function keyText(key: ConfigKey): string {
+  const indent = indentOf(key.path);
+  const notes = `${key.description} ${capital(key.takes)}. [${key.env}]`;
+  return (
+    comment(notes, indent) +
+    lines(key)
+      .map((line) => `${indent}${line}\n`)
+      .join('')
+  );
+}
+
+function lines(key: ConfigKey): string[] {
+  const name = nameOf(key.path);
+  if (key.secret) return [`# ${name}: ""`, `# ${name}${SECRET_FILE_SUFFIX}: /etc/svc/${name}`];
+  if (key.default === undefined) return [`# ${name}: ${key.defaultText}`];
+  return [`${name}: ${yamlOf(key)}`];
+}
+
+/** JSON is YAML; durations and choices need no quotes. */
+function yamlOf({ kind, default: value }: ConfigKey): string {
+  return kind === 'duration' || kind === 'choice' ? String(value) : JSON.stringify(value);
+}
+
+function comment(text: string, indent: string): string {
+  const rows: string[] = [];
+  let row = '';
+  for (const word of text.split(' ')) {
+    if (row !== '' && indent.length + row.length + word.length + 3 > WIDTH) {
+      rows.push(row);
+      row = '';
+    }
+    row += row === '' ? word : ` ${word}`;
+  }
+  return [...rows, row].map((line) => `${indent}# ${line}\n`).join('');
+}
+
+const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('.')));
+const nameOf = (path: string) => path.slice(path.lastIndexOf('.') + 1);
+const indentOf = (path: string) => '  '.repeat(path.split('.').length - 1);
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
