@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import {
+  accessRules,
+  identify,
+  mayAdminister,
+  type PresentedKeys,
+  requireOwner,
+  visibleOwner,
+} from '../../../src/domain/access.ts';
+import type { Config } from '../../../src/schema/config.ts';
+
+const rules = (auth: Partial<Config['auth']>) =>
+  accessRules({ enabled: true, admin_fallback_enabled: true, enforce_owner: false, ...auth });
+const BOTH = { api_key: 'K', admin_api_key: 'A' };
+const role = (auth: Partial<Config['auth']>, keys: PresentedKeys) => identify(rules(auth), keys)?.role ?? 401;
+
+describe('who a caller is', () => {
+  it.each<[string, Partial<Config['auth']>, PresentedKeys, string | number]>([
+    ['no key', BOTH, {}, 401],
+    ['empty key', BOTH, { api: '' }, 401],
+    ['wrong key', BOTH, { api: 'k' }, 401],
+    ['API key', BOTH, { api: 'K' }, 'api'],
+    ['admin key in its header', BOTH, { admin: 'A' }, 'admin'],
+    ['admin key in the other header', BOTH, { api: 'A' }, 'admin'],
+    ['API key in the admin header', BOTH, { admin: 'K' }, 401],
+    ['API key and a wrong admin key', BOTH, { api: 'K', admin: 'x' }, 'api'],
+    ['wrong API key and the admin key', BOTH, { api: 'x', admin: 'A' }, 'admin'],
+    ['fallback', { api_key: 'K' }, { api: 'K' }, 'admin'],
+    ['fallback in the admin header', { api_key: 'K' }, { admin: 'K' }, 'admin'],
+    ['fallback while owners are enforced', { api_key: 'K', enforce_owner: true }, { api: 'K' }, 'api'],
+    ['no fallback', { api_key: 'K', admin_fallback_enabled: false }, { api: 'K' }, 'api'],
+    ['off, no key', { enabled: false }, {}, 'anonymous'],
+    ['off, any key', { enabled: false }, { api: 'whatever' }, 'anonymous'],
+    ['off, admin key configured and given', { enabled: false, ...BOTH }, { api: 'A' }, 'admin'],
+  ])('%s', (_name, auth, keys, expected) => expect(role(auth, keys)).toBe(expected));
+
+  it('a credential tells keys apart and tells none of them', () => {
+    const names = [{ api: 'K' }, { admin: 'A' }].map((keys) => identify(rules(BOTH), keys)?.credential ?? '');
+    expect(new Set(names).size).toBe(2);
+    expect(names.join()).not.toMatch(/[KA]/);
+  });
+});
+
+describe('admin routes', () => {
+  it.each([
+    ['admin key', BOTH, 'admin', true],
+    ['API key beside an admin key', BOTH, 'api', false],
+    ['API key in its place', { api_key: 'K', enforce_owner: true }, 'api', true],
+    ['neither, no fallback', { api_key: 'K', admin_fallback_enabled: false }, 'api', false],
+    ['authentication off', { enabled: false }, 'anonymous', true],
+    ['authentication off beside an admin key', { enabled: false, ...BOTH }, 'anonymous', false],
+  ] as const)('%s', (_name, auth, who, open) => expect(mayAdminister(rules(auth), who)).toBe(open));
+});
+
+describe('owners', () => {
+  const on = { enforce_owner: true };
+  it('must be named by everybody but admins, when enforced', () => {
+    expect(() => requireOwner(on, { role: 'api' })).toThrow(expect.objectContaining({ code: 'bad_request' }));
+    expect(() => requireOwner(on, { role: 'anonymous' })).toThrow(
+      expect.objectContaining({ code: 'bad_request' }),
+    );
+    requireOwner(on, { role: 'admin' });
+    requireOwner({ enforce_owner: false }, { role: 'api' });
+  });
+
+  it('see their own, admins all', () => {
+    expect(visibleOwner(on, { role: 'api', owner: 'ann' })).toBe('ann');
+    expect(visibleOwner(on, { role: 'admin', owner: 'ann' })).toBeUndefined();
+    expect(visibleOwner({ enforce_owner: false }, { role: 'api', owner: 'ann' })).toBeUndefined();
+  });
+});

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseOwner } from '../../../src/domain/owner.ts';
+
+const parse = (text: string) => parseOwner(text, 'X-User-ID');
+
+describe('parseOwner', () => {
+  it.each(['a', 'team-7', 'ann@example.org', '日本', 'x'.repeat(128), '😀'.repeat(128)])(
+    'takes %j',
+    (text) => {
+      expect(parse(text)).toBe(text);
+    },
+  );
+
+  it('trims what surrounds it', () => expect(parse(' \t ann\n')).toBe('ann'));
+
+  it.each([
+    '',
+    '  ',
+    'a b',
+    'a\u00a0b',
+    'a\tb',
+    'a\u0000b',
+    'a\u0085b',
+    'a/b',
+    'a\\b',
+    '\ud800',
+    'x'.repeat(129),
+    '😀'.repeat(129),
+  ])('refuses %j', (text) =>
+    expect(() => parse(text)).toThrow(
+      expect.objectContaining({ code: 'bad_request', message: expect.stringMatching(/^X-User-ID /) }),
+    ),
+  );
+
+  it('refuses or gives back something that it takes again unchanged', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        let owner: string;
+        try {
+          owner = parse(text);
+        } catch (error) {
+          expect(error).toMatchObject({ name: 'ServiceError', code: 'bad_request' });
+          return;
+        }
+        expect(parse(owner)).toBe(owner);
+        expect([...owner].length).toBeLessThanOrEqual(128);
+        expect(owner).not.toMatch(/[\s/\\]/);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
