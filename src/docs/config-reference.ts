@@ -1,0 +1,39 @@
+// docs/configuration.md: every key in tables, by section.
+import { CONFIG_SECTIONS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import type { ConfigKey } from '../schema/config-walk.ts';
+import { defaultWords, keysOf } from './man-svc.ts';
+
+const HEAD = `# Configuration
+
+<!-- Generated from src/schema/config.ts by \`npm run generate\`; do not edit. -->
+
+One file is read: the first that exists of the one that \`--config\` or \`SVC_CONFIG\` names, \`./svc.yaml\` and
+\`~/.svc/config.yaml\`. The variable of a key goes before the file, a flag before both. \`svc config init\` writes a file
+with every key explained, \`svc config show\` tells what counts and why, \`svc config explain KEY\` tells about one.
+
+- The variable of a key is its path in capitals, joined by \`_\`, after \`SVC_\`: \`server.port\` is \`SVC_SERVER_PORT\`. Lists
+  are separated by commas, maps are JSON.
+- Durations are whole numbers with the units \`h\`, \`m\` and \`s\`: \`90s\`, \`30m\`, \`1h30m\`.
+- A secret \`x\` may lie in a file of its own, named by \`x${SECRET_FILE_SUFFIX}\`; others may not read that file, and only one of the two
+  may be set. A relative path counts from the configuration file that names it.
+- Unknown keys, keys that appear twice, wrong types and unknown \`SVC_\` variables are errors. All are told at once, with
+  file, line and column.
+- \`SVC_CONFIG\`, \`SVC_SERVER\`, \`SVC_API_KEY\`, \`SVC_API_KEY_FILE\` and \`SVC_USER\` belong to the command line and are no keys.
+`;
+
+/** The whole document. */
+export function configReference(): string {
+  const sections = CONFIG_SECTIONS.map(({ path, description }) => {
+    const rows = keysOf(path).map(row);
+    return `\n## ${path}\n\n${description}\n\n| Key | Must be | Default | Meaning |\n|---|---|---|---|\n${rows.join('')}`;
+  });
+  return HEAD + sections.join('');
+}
+
+function row(key: ConfigKey): string {
+  const names = key.secret ? `\`${key.path}\`, \`${key.path}${SECRET_FILE_SUFFIX}\`` : `\`${key.path}\``;
+  const fallback = key.default === undefined ? defaultWords(key) : `\`${defaultWords(key)}\``;
+  return `| ${[names, key.takes, fallback, key.description].map(cell).join(' | ')} |\n`;
+}
+
+const cell = (text: string) => text.replaceAll('|', '\\|');

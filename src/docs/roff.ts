@@ -1,0 +1,67 @@
+// The mdoc language of manual pages. Text must never become a request: a line that starts with a dot or a quote, and a
+// backslash anywhere, would be read as one.
+
+/** A fixed day: pages of one source are the same bytes whenever they are made. */
+const DAY = 'January 1, 2026';
+
+/** Text for a line of its own. */
+export function roffText(text: string): string {
+  const escaped = text.replaceAll('\\', '\\e').replace(/[^\x20-\x7e\n]/gu, named);
+  return escaped.replace(/^(?=[.'])/gm, '\\&');
+}
+
+/** An argument of a macro, in quotes, so that it is no macro itself and may hold spaces. */
+export function roffArgument(text: string): string {
+  return `"${roffText(text).replaceAll('"', '\\(dq')}"`;
+}
+
+function named(char: string): string {
+  return `\\[u${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
+}
+
+/** Sentences one a line, as mdoc wants them; no lines for no text. */
+export function paragraph(text: string): string[] {
+  const sentences = text.split(/(?<=[.!?;])\s+(?=[A-Z(`])|\n+/);
+  return sentences.filter((sentence) => sentence !== '').map(roffText);
+}
+
+export interface PageHead {
+  title: string;
+  section: number;
+  version: string;
+  /** One line, no full stop. */
+  purpose: string;
+}
+
+/** Header and NAME of a page. */
+export function pageHead({ title, section, version, purpose }: PageHead): string[] {
+  return [
+    `.\\" Generated from the source by npm run generate; do not edit.`,
+    `.Dd ${DAY}`,
+    `.Dt ${title.toUpperCase()} ${section}`,
+    `.Os svc ${version}`,
+    '.Sh NAME',
+    `.Nm ${title}`,
+    `.Nd ${roffText(purpose)}`,
+  ];
+}
+
+/** A tagged list: each entry a tag macro line and its text lines. */
+export function taggedList(entries: readonly (readonly [tag: string, lines: readonly string[]])[]): string[] {
+  return ['.Bl -tag -width Ds', ...entries.flatMap(([tag, lines]) => [`.It ${tag}`, ...lines]), '.El'];
+}
+
+/** Lines as they are typed. */
+export function display(lines: readonly string[]): string[] {
+  return ['.Bd -literal -offset indent', ...lines.map(roffText), '.Ed'];
+}
+
+/** Section with its heading; nothing when it would be empty. */
+export function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`.Sh ${title}`, ...lines];
+}
+
+/** Lines as the text of a page. */
+export function page(...parts: readonly (readonly string[])[]): string {
+  return `${parts.flat().join('\n')}\n`;
+}
