@@ -38,11 +38,12 @@ interface Call<T> {
 export function guard(provider: Provider, deps: GuardDeps): Provider {
   const make = caller(provider, deps);
   const starts = limiter(deps.clock, STARTS);
-  const never = new AbortController().signal;
   const clearAway = (ref: RuntimeRef) =>
-    make({ operation: 'destroy', signal: never, run: (signal) => provider.destroy(ref, signal) }).catch(
-      () => undefined,
-    );
+    make({
+      operation: 'destroy',
+      signal: new AbortController().signal,
+      run: (signal) => provider.destroy(ref, signal),
+    }).catch(() => undefined);
   return {
     kind: provider.kind,
     capabilities: provider.capabilities,

@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/domain/errors.ts';
+import { guard } from '../../../src/providers/guard.ts';
+import type { Provider, RuntimeSpec } from '../../../src/providers/provider.ts';
+import { fakeProvider } from '../../support/fake-provider.ts';
+import { fakeDeps } from '../../support/fakes.ts';
+import { type Operation, scriptedProvider } from '../../support/scripted-provider.ts';
+
+const REF = { id: 'sb-1', epoch: 1 };
+const SPEC: RuntimeSpec = {
+  ...REF,
+  ...{
+    image: undefined,
+    memory_mb: 64,
+    vcpus: 1,
+    network: 'default',
+    expires_at: '2026-01-02T04:00:00.000Z',
+  },
+};
+const CALLS: Record<Operation, (provider: Provider, signal: AbortSignal) => Promise<unknown>> = {
+  create: (provider, signal) => provider.create(SPEC, signal),
+  destroy: (provider, signal) => provider.destroy(REF, signal),
+  inspect: (provider, signal) => provider.inspect(REF, signal),
+  list: (provider, signal) => provider.list(signal),
+  attach: (provider, signal) => provider.attach(REF, signal),
+  probe: (provider, signal) => provider.probe(signal),
+};
+const DEADLINE_S = { create: 60, destroy: 60, inspect: 10, list: 10, attach: 10, probe: 3 };
+const OPERATIONS = Object.keys(CALLS) as Operation[];
+const REJECTING = OPERATIONS.filter((operation) => operation !== 'probe');
+
+function setUp() {
+  const deps = fakeDeps();
+  const fake = fakeProvider(deps);
+  const scripted = scriptedProvider(fake);
+  return { ...deps, fake, scripted, provider: guard(scripted, deps) };
+}
+
+/** Says what became of it without making the test wait. */
+function watch(promise: Promise<unknown>) {
+  const seen: { outcome?: 'ok' | 'failed'; value?: unknown } = {};
+  promise.then(
+    (value) => Object.assign(seen, { outcome: 'ok', value }),
+    (value) => Object.assign(seen, { outcome: 'failed', value }),
+  );
+  return seen;
+}
+
+describe('a provider that fails', () => {
+  it.each(REJECTING)('%s: one public error that hides the cause', async (operation) => {
+    const { provider, scripted } = setUp();
+    scripted.decide = () => 'fail';
+    const error = await CALLS[operation](provider, new AbortController().signal).catch((e: unknown) => e);
+    expect(error).toMatchObject({ name: 'ServiceError', code: 'provider_error', cause: expect.any(Error) });
+    expect((error as Error).message).toContain('userspace');
+    expect((error as Error).message).toContain(operation);
+    expect(JSON.stringify([(error as Error).message, (error as ServiceError).remedy])).not.toContain(
+      'secret',
+    );
+  });
+
+  it('an error of ours passes as it is', async () => {
+    const { fake } = setUp();
+    const mine = new ServiceError('not_found', 'No such image.');
+    const provider = guard({ ...fake, create: () => Promise.reject(mine) }, fakeDeps());
+    await expect(provider.create(SPEC, new AbortController().signal)).rejects.toBe(mine);
+  });
+
+  it('a throw that is no promise is an error like any other', async () => {
+    const { fake } = setUp();
+    const list = () => {
+      throw new Error('at once');
+    };
+    const provider = guard({ ...fake, list }, fakeDeps());
+    await expect(provider.list(new AbortController().signal)).rejects.toMatchObject({
+      code: 'provider_error',
+    });
+  });
+
+  it('probe reports and never rejects', async () => {
+    const { provider, scripted } = setUp();
+    scripted.decide = () => 'fail';
+    await expect(provider.probe(new AbortController().signal)).resolves.toMatchObject({ healthy: false });
+  });
+});
+
+describe('a provider that hangs', () => {
+  it.each(OPERATIONS)('%s: is over a second after its deadline', async (operation) => {
+    const { provider, scripted, clock } = setUp();
+    scripted.decide = () => 'hang';
+    const seen = watch(CALLS[operation](provider, new AbortController().signal));
+    await clock.advance(DEADLINE_S[operation] * 1000 - 1);
+    expect(seen.outcome).toBeUndefined();
+    await clock.advance(1001);
+    if (operation === 'probe') expect(seen).toMatchObject({ outcome: 'ok', value: { healthy: false } });
+    else expect(seen).toMatchObject({ outcome: 'failed', value: { code: 'unavailable' } });
+  });
+
+  it.each(REJECTING)(
+    '%s: is over a second after the caller aborted, with the caller’s reason',
+    async (operation) => {
+      const { provider, scripted, clock } = setUp();
+      scripted.decide = () => 'hang';
+      const abort = new AbortController();
+      const seen = watch(CALLS[operation](provider, abort.signal));
+      await clock.advance(100);
+      abort.abort(new Error('mine'));
+      await clock.advance(1000);
+      expect(seen).toMatchObject({ outcome: 'failed', value: { message: 'mine' } });
+    },
+  );
+
+  it('leaves no timer behind', async () => {
+    const { provider, scripted, clock } = setUp();
+    await provider.list(new AbortController().signal);
+    scripted.decide = () => 'fail';
+    await provider.list(new AbortController().signal).catch(() => undefined);
+    scripted.decide = () => 'hang';
+    void provider.list(new AbortController().signal).catch(() => undefined);
+    await clock.advance(20_000);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it('a call with an aborted signal is not made', async () => {
+    const { provider, scripted } = setUp();
+    await expect(provider.list(AbortSignal.abort(new Error('mine')))).rejects.toThrow('mine');
+    expect(scripted.calls.list).toBe(0);
+  });
+});
+
+describe('what arrives too late', () => {
+  it('a runtime is destroyed again', async () => {
+    const { provider, scripted, clock, fake } = setUp();
+    scripted.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    void provider.create(SPEC, new AbortController().signal).catch(() => undefined);
+    await clock.advance(61_000);
+    scripted.release();
+    await clock.advance(0);
+    expect(fake.made).toHaveLength(1);
+    expect(fake.runtimes.size).toBe(0);
+  });
+
+  it('a session is closed again', async () => {
+    const { provider, scripted, clock, fake } = setUp();
+    const runtime = fake.plant('sb-1');
+    scripted.decide = () => 'late';
+    void provider.attach(REF, new AbortController().signal).catch(() => undefined);
+    await clock.advance(11_000);
+    scripted.release();
+    await clock.advance(0);
+    expect(scripted.calls.attach).toBe(1);
+    expect(runtime.sessions.size).toBe(0);
+  });
+
+  it('in its last second it counts: a runtime that was made is given back', async () => {
+    const { provider, scripted, clock } = setUp();
+    scripted.decide = () => 'late';
+    const abort = new AbortController();
+    const seen = watch(provider.create(SPEC, abort.signal));
+    await clock.advance(0);
+    abort.abort(new Error('mine'));
+    await clock.advance(500);
+    scripted.release();
+    await clock.advance(0);
+    expect(seen).toMatchObject({ outcome: 'ok', value: { runtime_id: 'rt-1' } });
+  });
+});
+
+describe('starts', () => {
+  const start = (provider: Provider, n: number) =>
+    Array.from({ length: n }, (_, i) =>
+      watch(provider.create({ ...SPEC, id: `sb-${i}` }, new AbortController().signal)),
+    );
+
+  it('32 at once, the others in order, none lost', async () => {
+    const { provider, scripted, clock, fake } = setUp();
+    scripted.decide = (_, call) => (call <= 32 ? 'late' : undefined);
+    const seen = start(provider, 100);
+    await clock.advance(0);
+    expect(scripted.calls.create).toBe(32);
+    scripted.release();
+    await clock.advance(0);
+    expect(seen.every(({ outcome }) => outcome === 'ok')).toBe(true);
+    expect(new Set(fake.made).size).toBe(100);
+    const waited = fake.made.map((name) => Number(name.split(/[- ]/)[1])).filter((n) => n >= 32);
+    expect(waited).toEqual(Array.from({ length: 68 }, (_, i) => i + 32));
+  });
+
+  it('waiting is bounded in number and in time, and a hung provider gets its places back', async () => {
+    const { provider, scripted, clock } = setUp();
+    scripted.decide = () => 'hang';
+    const seen = start(provider, 2033);
+    await clock.advance(0);
+    expect(seen[2032]).toMatchObject({
+      outcome: 'failed',
+      value: { code: 'unavailable', retryAfterMs: 1000 },
+    });
+    await clock.advance(62_000);
+    expect(seen.every(({ outcome }) => outcome === 'failed')).toBe(true);
+    scripted.decide = () => undefined;
+    await expect(provider.create(SPEC, new AbortController().signal)).resolves.toMatchObject({
+      image: 'host',
+    });
+  });
+
+  it('one who leaves the queue frees its place', async () => {
+    const { provider, scripted, clock } = setUp();
+    scripted.decide = () => 'late';
+    start(provider, 32);
+    const abort = new AbortController();
+    const waiting = watch(provider.create(SPEC, abort.signal));
+    await clock.advance(0);
+    abort.abort(new Error('mine'));
+    await clock.advance(0);
+    expect(waiting).toMatchObject({ outcome: 'failed', value: { message: 'mine' } });
+    scripted.release();
+    await clock.advance(0);
+    expect(scripted.calls.create).toBe(32);
+  });
+});
