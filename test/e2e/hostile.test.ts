@@ -88,7 +88,7 @@ describeWith(['unshare', 'root'], 'hostile input', () => {
   });
 
   const rows = async () => (await client.call<unknown[]>('GET', '/sandboxes?include_ended=true')).body.length;
-  const send = (path: string, body: BodyInit, headers: Record<string, string> = {}) =>
+  const send = (path: string, body: string, headers: Record<string, string> = {}) =>
     client.raw(path, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
 
   it.each(BODIES)('refuses the spawn body %.60s', async (body) => {

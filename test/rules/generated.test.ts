@@ -11,7 +11,7 @@ const files = generatedFiles(
   JSON.parse(read('package.json')).version,
 );
 
-it.each(files.map(({ path, text }) => [path, text]))('%s is current (npm run generate)', (path, text) => {
+it.each(files.map(({ path, text }) => [path, text] as const))('%s is current (npm run generate)', (path, text) => {
   expect(existsSync(join(packageRoot, path))).toBe(true);
   expect(read(path)).toBe(text);
 });
