@@ -4,66 +4,71 @@
 /** Writes text; resolves when it is taken, rejects when the reader is gone for good. */
 export type LineSink = (text: string) => Promise<void>;
 
-export interface LineQueue {
-  push(line: string): void;
-  /** Resolves when everything is written or the sink failed. */
-  drained(): Promise<void>;
+interface Options {
+  sink: LineSink;
+  /** The line that tells of `count` dropped ones. */
+  announce(count: number): string;
+  /** Characters that may wait; 1 Mi unless given. */
+  maxWaiting?: number | undefined;
 }
 
 const MAX_WAITING = 1024 * 1024;
 const MAX_WRITE = 64 * 1024;
 
-interface Options {
-  sink: LineSink;
-  /** The line that tells of `count` dropped ones. */
-  announce(count: number): string;
-  /** Characters that may wait. */
-  maxWaiting?: number;
-}
+export class LineQueue {
+  readonly #options: Options;
+  #waiting: string[] = [];
+  #size = 0;
+  #dropped = 0;
+  #gone = false;
+  #writing: Promise<void> | undefined;
 
-export function lineQueue({ sink, announce, maxWaiting = MAX_WAITING }: Options): LineQueue {
-  let waiting: string[] = [];
-  let size = 0;
-  let dropped = 0;
-  let writing: Promise<void> | undefined;
-  let gone = false;
+  constructor(options: Options) {
+    this.#options = options;
+  }
 
-  const take = (): string => {
-    let count = 0;
-    for (let length = 0; count < waiting.length && length < MAX_WRITE; count++)
-      length += waiting[count]?.length ?? 0;
-    const text = waiting.slice(0, count).join('');
-    waiting = waiting.slice(count);
-    size -= text.length;
-    return text;
-  };
-  const writeAll = async () => {
-    while (waiting.length > 0 && !gone) {
-      await sink(take()).catch(() => {
-        gone = true;
+  /** Takes a line, or drops it when too much waits. Nothing more is taken once the sink failed. */
+  push(line: string): void {
+    if (this.#gone) return;
+    if (this.#size + line.length > (this.#options.maxWaiting ?? MAX_WAITING)) this.#dropped += 1;
+    else this.#add(line);
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** Resolves when everything is written or the sink failed. */
+  async drained(): Promise<void> {
+    while (this.#writing) await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#gone) {
+      await this.#options.sink(this.#take()).catch(() => {
+        this.#gone = true;
       });
-      if (dropped > 0 && waiting.length === 0) add(announce(flush()));
+      if (this.#waiting.length === 0) this.#tellDropped();
     }
-    writing = undefined;
-  };
-  const flush = () => {
-    const count = dropped;
-    dropped = 0;
-    return count;
-  };
-  const add = (line: string) => {
-    waiting.push(line);
-    size += line.length;
-  };
-  return {
-    push: (line) => {
-      if (gone) return;
-      if (size + line.length > maxWaiting) dropped += 1;
-      else add(line);
-      writing ??= writeAll();
-    },
-    drained: async () => {
-      while (writing) await writing;
-    },
-  };
+    this.#writing = undefined;
+  }
+
+  #tellDropped(): void {
+    if (this.#dropped === 0) return;
+    this.#add(this.#options.announce(this.#dropped));
+    this.#dropped = 0;
+  }
+
+  #add(line: string): void {
+    this.#waiting.push(line);
+    this.#size += line.length;
+  }
+
+  /** The oldest lines, at least one, as one text. */
+  #take(): string {
+    let count = 0;
+    for (let length = 0; count < this.#waiting.length && length < MAX_WRITE; count++) {
+      length += this.#waiting[count]?.length ?? 0;
+    }
+    const text = this.#waiting.splice(0, count).join('');
+    this.#size -= text.length;
+    return text;
+  }
 }

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Redactor } from './engine.ts';
-import { type LineSink, lineQueue } from './line-queue.ts';
+import { LineQueue, type LineSink } from './line-queue.ts';
 import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -51,11 +51,7 @@ export function openLog({
 }: LogOptions): Log {
   const settings: Settings = { level, redactor };
   const dress = (line: string) => (format === 'pretty' ? prettyLine(line, coloured) : escapeRest(line));
-  const queue = lineQueue({
-    sink,
-    announce: (count) => dress(droppedLine(clock, count)),
-    ...(maxWaiting !== undefined && { maxWaiting }),
-  });
+  const queue = new LineQueue({ sink, maxWaiting, announce: (count) => dress(droppedLine(clock, count)) });
   const output = { write: (line: string) => queue.push(dress(line)) };
   const writer = pino(
     {

@@ -1,0 +1,218 @@
+// Who may import whom (src/README.md). Types count too: a shape from a folder below is a dependency on it.
+import { existsSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join, posix } from 'node:path';
+import ts from 'typescript';
+import { expect, it } from 'vitest';
+import { packageRoot } from '../../src/host/package-root.ts';
+import { eachNode, parsed, placeOf, type SourceFile, sourceFiles } from '../support/source-files.ts';
+
+interface Allowance {
+  /** Folders of src/, or single files of them. */
+  folders: readonly string[];
+  packages: readonly string[];
+  /** Folders of which only types may come. */
+  types?: readonly string[];
+}
+
+const ABOVE_APP = [
+  'schema',
+  'domain',
+  'config',
+  'redact',
+  'host',
+  'events',
+  'store',
+  'agent',
+  'providers',
+  'control',
+  'http',
+  'docs',
+];
+const TABLE: Record<string, Allowance> = {
+  schema: { folders: [], packages: ['typebox', 'ajv'] },
+  domain: { folders: ['schema'], packages: [] },
+  config: { folders: ['schema', 'domain'], packages: ['yaml', 'ajv'] },
+  redact: { folders: ['schema', 'domain'], packages: ['pino'] },
+  host: { folders: ['domain'], packages: ['execa'] },
+  events: { folders: ['schema', 'domain'], packages: [] },
+  store: { folders: ['schema', 'domain'], packages: [] },
+  'store/sqlite': { folders: ['schema', 'domain', 'store'], packages: ['better-sqlite3'] },
+  agent: { folders: ['schema', 'domain'], packages: [] },
+  providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
+  control: {
+    folders: ['schema', 'domain', 'redact', 'events', 'store/store.ts', 'providers/provider.ts'],
+    packages: [],
+    types: ['agent', 'providers/registry.ts'],
+  },
+  http: {
+    folders: ['schema', 'domain', 'redact', 'events', 'control'],
+    packages: ['fastify', '@fastify/cors', 'ajv', 'typebox'],
+  },
+  'http/client': { folders: ['schema', 'domain', 'http'], packages: ['undici'] },
+  docs: { folders: ['schema', 'http'], packages: [] },
+  app: { folders: ABOVE_APP, packages: [] },
+  bench: {
+    folders: ['app', 'ops', 'host', 'schema', 'domain', 'http/client.ts'],
+    packages: ['better-sqlite3', 'undici'],
+  },
+  cli: {
+    folders: ['schema', 'domain', 'config', 'redact', 'http/client.ts'],
+    packages: ['@oclif/core', 'chalk', 'listr2'],
+  },
+  commands: {
+    folders: ['cli', 'app', 'ops', 'bench', 'config', 'docs', 'schema', 'domain'],
+    packages: ['@oclif/core'],
+  },
+};
+
+interface Import {
+  from: SourceFile;
+  /** A path relative to the package, or a package name. */
+  to: string;
+  isPackage: boolean;
+  isType: boolean;
+  place: string;
+}
+
+function importsOf(file: SourceFile): Import[] {
+  const found: Import[] = [];
+  eachNode(file.tree, (node) => {
+    const specifier = specifierOf(node);
+    if (specifier === undefined) return;
+    const isPackage = !specifier.startsWith('.');
+    const to = isPackage ? packageName(specifier) : posix.join(dirname(file.path), specifier);
+    found.push({ from: file, to, isPackage, isType: isTypeOnly(node), place: placeOf(file, node) });
+  });
+  return found;
+}
+
+/** Of import and export declarations, dynamic imports and import types. */
+function specifierOf(node: ts.Node): string | undefined {
+  const text = (part: ts.Node | undefined) => (part && ts.isStringLiteralLike(part) ? part.text : undefined);
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return text(node.moduleSpecifier);
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    return text(node.arguments[0]);
+  return ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)
+    ? text(node.argument.literal)
+    : undefined;
+}
+
+function isTypeOnly(node: ts.Node): boolean {
+  if (ts.isImportTypeNode(node)) return true;
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly;
+  return ts.isImportDeclaration(node) && node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+}
+
+const packageName = (specifier: string) =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+
+/** The row of the table that a file belongs to. */
+function rowOf(path: string): string {
+  if (path.startsWith('commands/')) return 'commands';
+  if (path.startsWith('src/store/sqlite/')) return 'store/sqlite';
+  if (/^src\/http\/client[^/]*\.ts$/.test(path)) return 'http/client';
+  return path.split('/')[1] ?? '';
+}
+
+const isWithin = (path: string, places: readonly string[] = []) =>
+  places.some((place) => path === `src/${place}` || path.startsWith(`src/${place}/`));
+
+/** Why the table forbids an import, or undefined. */
+function reasonAgainst({ from, to, isPackage, isType }: Import): string | undefined {
+  const row = rowOf(from.path);
+  const allowance = TABLE[row];
+  if (!allowance) return `src/${row} is no folder of the table`;
+  if (isPackage) {
+    if (isBuiltin(to) || allowance.packages.includes(to)) return undefined;
+    return `${row} may use the packages ${allowance.packages.join(', ') || 'none'}`;
+  }
+  if (!existsSync(join(packageRoot(), to))) return 'there is no such file';
+  if (!to.startsWith('src/'))
+    return row === 'commands' ? 'a command may import nothing of commands/' : 'only src/ may be imported';
+  const isOwn = row !== 'commands' && rowOf(to).split('/')[0] === row.split('/')[0] && row !== 'http/client';
+  if (isOwn || isWithin(to, allowance.folders) || (isType && isWithin(to, allowance.types))) return undefined;
+  return `${row} may import ${allowance.folders.join(', ') || 'nothing'}`;
+}
+
+const faultsOf = (file: SourceFile) =>
+  importsOf(file).flatMap((each) => {
+    const reason = reasonAgainst(each);
+    return reason === undefined ? [] : [`${each.place} imports ${each.to}: ${reason}`];
+  });
+
+const files = sourceFiles('src', 'commands');
+
+it('every import is allowed by the table', () => {
+  expect(files.flatMap(faultsOf)).toEqual([]);
+});
+
+it('no file hands on what another one makes', () => {
+  const handedOn = files.flatMap((file) => {
+    const nodes: ts.Node[] = [];
+    eachNode(file.tree, (node) => {
+      if (ts.isExportDeclaration(node) && node.moduleSpecifier) nodes.push(node);
+    });
+    return nodes.map((node) => placeOf(file, node));
+  });
+  expect(handedOn).toEqual([]);
+});
+
+it('relative imports carry their extension', () => {
+  const bare = files.flatMap((file) =>
+    importsOf(file).filter(({ to, isPackage }) => !isPackage && !to.endsWith('.ts')),
+  );
+  expect(bare.map(({ place }) => place)).toEqual([]);
+});
+
+/** Files that lead back to themselves by imports that exist when the program runs, each with its way. */
+function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const walk = (path: string, way: readonly string[]) => {
+    if (way.includes(path)) return void found.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    if (done.has(path)) return;
+    for (const next of graph.get(path) ?? []) walk(next, [...way, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) walk(path, []);
+  return found;
+}
+
+it('no file needs itself', () => {
+  const runtime = (file: SourceFile) =>
+    importsOf(file).filter(({ isType, isPackage }) => !isType && !isPackage);
+  const graph = new Map(files.map((file) => [file.path, runtime(file).map(({ to }) => to)]));
+  expect(cycles(graph)).toEqual([]);
+});
+
+it.each([
+  ['src/schema/x.ts', "import { ServiceError } from '../domain/errors.ts';"],
+  ['src/domain/x.ts', "import type { Host } from '../host/host.ts';"],
+  ['src/control/x.ts', "import fastify from 'fastify';"],
+  ['src/control/x.ts', "import { memoryStore } from '../store/memory.ts';"],
+  ['src/http/x.ts', "const { request } = await import('undici');"],
+  ['src/cli/x.ts', "type X = import('../http/server.ts').X;"],
+  ['src/store/x.ts', "import Database from 'better-sqlite3';"],
+  ['commands/x.ts', "import Serve from './serve.ts';"],
+  ['src/helpers/x.ts', "import { join } from 'node:path';"],
+  ['src/domain/x.ts', "import { x } from './no-such-file.ts';"],
+])('the table refuses in %s: %s', (path, text) => {
+  expect(faultsOf(parsed(path, text))).toHaveLength(1);
+});
+
+it('finds cycles', () => {
+  expect(
+    cycles(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['a', 'd']],
+        ['d', []],
+      ]),
+    ),
+  ).toEqual(['a → b → c → a']);
+});
