@@ -39,11 +39,15 @@ static int above(struct removal *r)
 	return r->depth > 1 ? dirfd(r->levels[r->depth - 2].folder) : r->dir;
 }
 
+/* Keeps errno. */
 static int is_folder(int dir, const char *name)
 {
+	int error = errno, status;
 	struct stat facts;
 
-	return fstatat(dir, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(facts.st_mode);
+	status = fstatat(dir, name, &facts, AT_SYMLINK_NOFOLLOW);
+	errno = error;
+	return status == 0 && S_ISDIR(facts.st_mode);
 }
 
 static int enter(struct removal *r, int dir, const char *name)
@@ -99,7 +103,17 @@ static int reopen_above(struct removal *r)
 	return level->folder ? 0 : -1;
 }
 
-/* The innermost folder has been read to its end. */
+static int pop(struct removal *r)
+{
+	struct level *level = &r->levels[--r->depth];
+
+	closedir(level->folder);
+	free(level->name);
+	return 0;
+}
+
+/* The innermost folder has been read to its end. When another thing has its name by now, that one is met by the next
+ * reading of the level above. */
 static int leave(struct removal *r)
 {
 	struct level *level = &r->levels[r->depth - 1];
@@ -107,27 +121,28 @@ static int leave(struct removal *r)
 	if (reopen_above(r))
 		return -1;
 	if (unlinkat(above(r), level->name, AT_REMOVEDIR) && errno != ENOENT) {
+		if (errno == ENOTDIR && r->depth > 1)
+			return pop(r);
 		if ((errno != ENOTEMPTY && errno != EEXIST) || ++level->tries == TRIES)
 			return -1;
 		rewinddir(level->folder);
 		return 0;
 	}
-	closedir(level->folder);
-	free(level->name);
-	r->depth--;
-	return 0;
+	return pop(r);
 }
 
+/* What a name stands for may change at any moment: whatever took its place is met by the next reading. */
 static int remove_one(struct removal *r, int dir, const struct dirent *found)
 {
-	if (found->d_type != DT_DIR && unlinkat(dir, found->d_name, 0) == 0)
-		return 0;
-	if (found->d_type != DT_DIR && (errno == ENOENT || !is_folder(dir, found->d_name)))
-		return errno == ENOENT ? 0 : -1;
-	if (enter(r, dir, found->d_name) == 0 || errno == ENOENT)
-		return 0;
-	/* It was a folder when the name was read; a link or file that took its place is met by the next reading. */
-	return errno == ENOTDIR || (errno == ELOOP && r->depth < DEPTH_MAX) ? 0 : -1;
+	if (found->d_type != DT_DIR) {
+		if (unlinkat(dir, found->d_name, 0) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EISDIR && errno != EPERM)
+			return -1;
+		if (!is_folder(dir, found->d_name))
+			return errno == EISDIR ? 0 : -1;
+	}
+	return enter(r, dir, found->d_name) == 0 || errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 }
 
 static int remove_content(struct removal *r)
