@@ -1,0 +1,145 @@
+// A sandbox of a server of root tries to get out, by real execs in real sandboxes, under both runners.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { SandboxIo } from '../../src/agent/io.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { remains } from '../support/auditor.ts';
+import { describeWith } from '../support/requires.ts';
+import {
+  freshId,
+  runInside,
+  runtimeSpec,
+  soon,
+  type UserspaceHome,
+  userspaceHome,
+} from '../support/userspace.ts';
+
+const CANARY = `svc-canary-${process.pid}`;
+const SCRIPT = readFileSync(new URL('../support/escapes.py', import.meta.url));
+/** What an attempt may end with: refused, not there, not reachable, or killed for trying. */
+const STOPPED = [
+  'EPERM',
+  'EACCES',
+  'EROFS',
+  'ENOENT',
+  'ENOSYS',
+  'ESRCH',
+  'ECONNREFUSED',
+  'ENETUNREACH',
+  'SIGSYS',
+];
+
+for (const runner of ['unshare', 'bwrap'] as const) {
+  describeWith(['root', runner, 'python3'], `a sandbox of ${runner}`, () => {
+    const id = freshId();
+    let place: UserspaceHome;
+    let provider: Provider;
+    let io: SandboxIo;
+    let host: HostSide;
+
+    beforeAll(async () => {
+      host = await hostSide();
+      place = userspaceHome();
+      provider = place.provider({ runner });
+      await provider.create(runtimeSpec(id), soon());
+      io = await provider.attach({ id, epoch: 1 }, soon());
+      await io.files.write('/workspace/escapes.py', SCRIPT, {});
+    });
+    afterAll(async () => {
+      io?.close();
+      await provider.destroy({ id, epoch: 1 }, soon());
+      expect(remains(place.home, [id])).toEqual(NOTHING);
+      place.remove();
+      await host.close();
+    });
+
+    it('is stopped each way it tries', async () => {
+      const { stdout, stderr } = await runInside(io, [
+        '/usr/bin/python3',
+        '/workspace/escapes.py',
+        JSON.stringify(host.facts),
+      ]);
+      expect(stderr).toBe('');
+      const results = JSON.parse(stdout) as Record<string, string>;
+      expect(Object.keys(results).length).toBeGreaterThan(50);
+      expect(Object.entries(results).filter(([, outcome]) => !STOPPED.includes(outcome))).toEqual([]);
+    });
+
+    it('holds no privilege', async () => {
+      const { stdout } = await runInside(io, ['/bin/cat', '/proc/self/status', '/proc/1/status']);
+      const sets = stdout.match(/^Cap\w+:\s+(\w+)$/gm) ?? [];
+      expect(sets).toHaveLength(10);
+      expect(sets.every((line) => /\s0+$/.test(line))).toBe(true);
+      expect(stdout.match(/^NoNewPrivs:\s+1$/gm)).toHaveLength(2);
+      expect(stdout.match(/^Seccomp:\s+2$/gm)).toHaveLength(2);
+      expect(stdout.match(/^Uid:\s+1000\s+1000\s+1000\s+1000$/gm)).toHaveLength(2);
+    });
+
+    it('lets debuggers of its own work: ptrace of a child is allowed', async () => {
+      const script = 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))';
+      expect((await runInside(io, ['/usr/bin/python3', '-c', script])).stdout).toBe('0\n');
+    });
+
+    it('is held by its limits: a fork bomb, a memory hog and a full disk end by themselves', async () => {
+      const bomb =
+        'import os\nn = 0\ntry:\n  while os.fork(): n += 1\n  __import__("time").sleep(60)\nexcept OSError: print(n, flush=True)';
+      const bombed = await runInside(io, ['/usr/bin/python3', '-c', bomb]);
+      expect(Number(bombed.stdout)).toBeGreaterThan(50);
+      expect(Number(bombed.stdout)).toBeLessThan(512);
+      await io.ping();
+      const hog = await runInside(io, ['/usr/bin/python3', '-c', 'x = b"x" * (1 << 30); print("alive")']);
+      expect(hog).toMatchObject({ stdout: '', exit_code: 137 });
+      await io.ping();
+      const filled = await runInside(io, [
+        '/bin/sh',
+        '-c',
+        'cat /dev/zero > /workspace/full; rm /workspace/full',
+      ]);
+      expect(filled.stderr).toMatch(/No space left/);
+      await io.ping();
+    });
+  });
+}
+
+const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
+
+interface HostSide {
+  facts: { canary: string; host_pid: number; host_port: number; host_files: string[] };
+  close(): Promise<void>;
+}
+
+/** What a sandbox must not reach: a process, files, the environment of this one, a listener on loopback. */
+async function hostSide(): Promise<HostSide> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-host-'));
+  const files = [join(folder, 'svc.db'), join(homedir(), CANARY)];
+  for (const file of files) writeFileSync(file, CANARY, { mode: 0o644 });
+  process.env.SVC_TEST_CANARY = CANARY;
+  const child: ChildProcess = spawn('/bin/sh', ['-c', `sleep 600; : ${CANARY}`], {
+    detached: true,
+    stdio: 'ignore',
+  });
+  const server: Server = await new Promise((resolve) => {
+    const listening = createServer((socket) => socket.end()).listen(0, '127.0.0.1', () => resolve(listening));
+  });
+  const { port } = server.address() as AddressInfo;
+  const host_files = [
+    ...files,
+    '/etc/shadow',
+    '/root/.bashrc',
+    '/home',
+    '/sys/kernel/uevent_helper',
+    '/run/svc/uids',
+  ];
+  return {
+    facts: { canary: CANARY, host_pid: child.pid ?? 0, host_port: port, host_files },
+    close: async () => {
+      if (child.pid) process.kill(-child.pid, 'SIGKILL');
+      for (const file of [folder, ...files]) rmSync(file, { recursive: true, force: true });
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
