@@ -1,4 +1,5 @@
 /* Cgroup folders as the settings name them: version 1, hybrid and 2 differ only in the names the provider gives. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* One reason is enough: launch and init give up at the first failure. */
+#define _GNU_SOURCE
 #include "failure.h"
 
 #include <errno.h>

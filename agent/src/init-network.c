@@ -1,4 +1,5 @@
 /* A new network namespace has a loopback interface that is down. */
+#define _GNU_SOURCE
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,5 @@
 /* runtime.json: how a later server finds this runtime again. Start times make a number that was reused harmless. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

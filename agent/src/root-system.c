@@ -1,4 +1,5 @@
 /* /proc and /dev of a sandbox: fresh file systems that show its own namespaces, and six harmless device nodes. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 /* Reading settings. Every value is checked where it is used; here only the framing is. */
+#define _GNU_SOURCE
 #include "settings.h"
 
 #include <errno.h>
