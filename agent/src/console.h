@@ -1,0 +1,28 @@
+/* The console of the sandbox: lines `<time> <source> <text>`, the last MiB of them. */
+#ifndef SVC_CONSOLE_H
+#define SVC_CONSOLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stream.h"
+
+#define CONSOLE_LINE 1024 /* text of one line; a longer one comes in several */
+
+/* Adds one line, without its line end. */
+void console_add(const char *source, const char *text, size_t size);
+
+/* Cuts one output into lines. */
+struct console_lines {
+	size_t size;
+	char text[CONSOLE_LINE];
+};
+
+void console_feed(struct console_lines *lines, const char *source, const uint8_t *bytes, size_t size);
+/* The rest of an output that did not end with a line end. */
+void console_flush(struct console_lines *lines, const char *source);
+
+extern const struct stream_kind console_kind;
+
+#endif

@@ -1,0 +1,98 @@
+/* From fork to exec: the child takes its descriptors, lets go of everything that is the agent's, and becomes the
+ * program. Nothing here returns to the agent. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "exec.h"
+
+#define STATUS_FD 3
+#define NOT_FOUND 127
+#define NOT_EXECUTABLE 126
+
+static _Noreturn void refuse(int error)
+{
+	uint8_t report[4];
+
+	store_u32(report, (uint32_t)error);
+	if (write(STATUS_FD, report, sizeof(report)) < 0)
+		_exit(NOT_EXECUTABLE);
+	_exit(NOT_FOUND);
+}
+
+static void take_descriptors(const struct exec_ends *ends)
+{
+	/* All of them are above 2, so none is lost before it was taken. */
+	if (!ends->terminal && (dup2(ends->in, 0) < 0 || dup2(ends->out, 1) < 0 || dup2(ends->err, 2) < 0))
+		_exit(NOT_EXECUTABLE);
+	if (ends->status != STATUS_FD && dup3(ends->status, STATUS_FD, O_CLOEXEC) < 0)
+		_exit(NOT_EXECUTABLE);
+	descriptors_close_from(STATUS_FD + 1);
+	if (ends->terminal && pty_take(ends->terminal))
+		refuse(errno);
+	/* The terminal's own descriptor. */
+	descriptors_close_from(STATUS_FD + 1);
+}
+
+static void restore_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The kernel is to take this process and not the agent. The file belongs to root while a process is not dumpable;
+ * what of the agent's memory was secret is gone already (secret.c), and so are its descriptors. */
+static void offer_to_oom(void)
+{
+	int fd;
+
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* A parent with more than that passes it on: then nothing needs to be done. */
+	if (write(fd, "500", 3) < 0)
+		errno = 0;
+	close(fd);
+}
+
+static void enter_workdir(const char *given, const char *standard)
+{
+	if (given[0]) {
+		if (chdir(given))
+			refuse(errno);
+		return;
+	}
+	if (chdir(standard) == 0)
+		return;
+	if (errno != ENOENT || mkdir(standard, 0755) || chdir(standard))
+		refuse(errno);
+}
+
+_Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *ends)
+{
+	int error;
+
+	setsid();
+	take_descriptors(ends);
+	restore_signals();
+	offer_to_oom();
+	enter_workdir(plan->workdir, ends->default_workdir);
+	/* So that the program is looked for in the exec's own PATH. */
+	environ = plan->env;
+	execvp(plan->argv[0], plan->argv);
+	error = errno;
+	dprintf(STDERR_FILENO, "svc: %s: %s\n", plan->argv[0], strerror(error));
+	_exit(error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE);
+}

@@ -1,0 +1,381 @@
+/* The life of an exec: started, told to the host, running, ended when its process and its outputs are. */
+#define _GNU_SOURCE
+#include "exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "execs.h"
+#include "moment.h"
+#include "say.h"
+
+#define GRACE_US 200000
+#define TIMEOUT_US 1000ULL
+
+static const struct serve_options *options;
+
+void exec_init(const struct serve_options *given)
+{
+	options = given;
+}
+
+int exec_exit_code(const struct exec *exec)
+{
+	if (!exec->ended)
+		return -1;
+	if (WIFEXITED(exec->child.status))
+		return WEXITSTATUS(exec->child.status);
+	return 128 + WTERMSIG(exec->child.status);
+}
+
+uint32_t exec_signal(const struct exec *exec)
+{
+	return exec->ended && WIFSIGNALED(exec->child.status) ? (uint32_t)WTERMSIG(exec->child.status) : 0;
+}
+
+void exec_result(const struct exec *exec, uint8_t result[EXEC_RESULT_SIZE])
+{
+	struct writer writer = writer_to(result, EXEC_RESULT_SIZE);
+
+	write_number(&writer, (uint32_t)exec_exit_code(exec), 4);
+	write_number(&writer, exec_signal(exec), 4);
+	write_number(&writer, exec->ended && exec->timed_out, 1);
+	write_number(&writer, exec->ended ? exec->duration_us : 0, 8);
+}
+
+/* The stream's last frame. It is then no longer ours. */
+static void tell(struct exec *exec)
+{
+	struct stream *stream = exec->stream;
+	uint8_t result[EXEC_RESULT_SIZE];
+
+	if (!stream)
+		return;
+	if (exec->cancelled) {
+		stream_fail(stream, ECANCELED);
+		return;
+	}
+	exec_result(exec, result);
+	stream_result(stream, result, sizeof(result));
+}
+
+static void finish(struct exec *exec)
+{
+	inflow_stop(&exec->in);
+	close_end(&exec->in_fd);
+	timer_stop(&exec->deadline);
+	timer_stop(&exec->grace);
+	child_release(&exec->child);
+	if (exec->refused) {
+		execs_forget(exec);
+		return;
+	}
+	execs_end(exec);
+	if (exec->detached)
+		say("exec %s ended with %d", exec->id, exec_exit_code(exec));
+	tell(exec);
+	execs_trim();
+}
+
+void exec_settle(struct exec *exec)
+{
+	if (exec->ended || !exec->child.ended || exec->kill.active || exec->status.fd >= 0 || outputs_are_open(exec))
+		return;
+	finish(exec);
+}
+
+static void on_grace(struct timer *timer)
+{
+	struct exec *exec = container_of(timer, struct exec, grace);
+
+	outputs_bound(exec);
+	exec_settle(exec);
+}
+
+static void on_child_end(struct child *child)
+{
+	struct exec *exec = container_of(child, struct exec, child);
+
+	exec->duration_us = now_us() - exec->started_us;
+	timer_stop(&exec->deadline);
+	if (exec->kill.active)
+		kill_look(&exec->kill);
+	else
+		timer_set(&exec->grace, GRACE_US);
+	exec_settle(exec);
+}
+
+static void on_killed(struct kill *kill)
+{
+	struct exec *exec = container_of(kill, struct exec, kill);
+
+	timer_set(&exec->grace, GRACE_US);
+	exec_settle(exec);
+}
+
+static void on_deadline(struct timer *timer)
+{
+	struct exec *exec = container_of(timer, struct exec, deadline);
+
+	exec->timed_out = true;
+	kill_start(&exec->kill);
+}
+
+/* ---- it runs, or cannot */
+
+static void never_ran(struct exec *exec, int error)
+{
+	struct stream *stream = exec->stream;
+	bool cancelled = exec->cancelled;
+
+	outputs_close(exec);
+	exec->stream = exec->in.stream = NULL;
+	exec->refused = true;
+	if (stream) {
+		stream->work = NULL;
+		stream_fail(stream, cancelled ? ECANCELED : error);
+	}
+}
+
+static void now_runs(struct exec *exec)
+{
+	uint8_t result[EXEC_RESULT_SIZE];
+	struct stream *stream = exec->stream;
+
+	exec->started = true;
+	if (exec->detached)
+		say("exec %s runs as %d", exec->id, (int)exec->child.pid);
+	if (!stream || exec->cancelled)
+		return;
+	stream_started(stream, (uint32_t)exec->child.pid);
+	if (!exec->detached)
+		return;
+	exec_result(exec, result);
+	stream_result(stream, result, sizeof(result));
+}
+
+static short want_status(struct watch *watch)
+{
+	(void)watch;
+	return POLLIN;
+}
+
+static void on_status(struct watch *watch, short events)
+{
+	struct exec *exec = container_of(watch, struct exec, status);
+	uint8_t report[4];
+	ssize_t got = read(watch->fd, report, sizeof(report));
+
+	(void)events;
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	watch_remove(watch);
+	close_end(&watch->fd);
+	if (got == sizeof(report))
+		never_ran(exec, (int)load_u32(report));
+	else
+		now_runs(exec);
+	exec_settle(exec);
+}
+
+/* ---- starting */
+
+struct ends {
+	int status[2], out[2], err[2], in[2]; /* ours, the child's */
+	int master;
+	char terminal[PTY_NAME];
+};
+
+static int open_input(const struct exec_plan *plan, struct ends *ends)
+{
+	if (plan->flags & EXEC_STDIN)
+		return pipe_to_child(ends->in);
+	ends->in[1] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	/* An image without it: a pipe without a writer is as empty. */
+	if (ends->in[1] < 0) {
+		if (pipe_to_child(ends->in))
+			return -1;
+		close_end(&ends->in[0]);
+	}
+	return 0;
+}
+
+static int open_ends(const struct exec_plan *plan, struct ends *ends)
+{
+	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, -1, "" };
+	if (pipe_from_child(ends->status))
+		return -1;
+	if (plan->flags & EXEC_PTY) {
+		ends->master = pty_open(plan->rows, plan->cols, ends->terminal);
+		return ends->master < 0 ? -1 : 0;
+	}
+	return open_input(plan, ends) || pipe_from_child(ends->out) || pipe_from_child(ends->err) ? -1 : 0;
+}
+
+static void close_ends(struct ends *ends, int whose)
+{
+	close_end(&ends->status[whose]);
+	close_end(&ends->out[whose]);
+	close_end(&ends->err[whose]);
+	close_end(&ends->in[whose]);
+	if (whose == 0)
+		close_end(&ends->master);
+}
+
+static void input_done(struct inflow *inflow, int error)
+{
+	(void)error;
+	close_end(&container_of(inflow, struct exec, in)->in_fd);
+}
+
+static struct exec *make(const struct exec_plan *plan)
+{
+	struct exec *exec = calloc(1, sizeof(*exec));
+
+	if (!exec)
+		return NULL;
+	memcpy(exec->id, plan->id, strlen(plan->id));
+	memcpy(exec->label, plan->label, strnlen(plan->label, EXEC_LABEL_MAX));
+	exec->detached = (plan->flags & EXEC_DETACH) != 0;
+	exec->child.held = true;
+	exec->child.on_end = on_child_end;
+	exec->kill.leader = &exec->child;
+	exec->kill.done = on_killed;
+	exec->deadline.fire = on_deadline;
+	exec->grace.fire = on_grace;
+	exec->started_ms = wall_ms();
+	exec->started_us = now_us();
+	return exec;
+}
+
+/* The agent's ends become the exec's. */
+static void adopt(struct exec *exec, struct ends *ends, bool has_stdin)
+{
+	exec->status = (struct watch){ .fd = ends->status[0], .want = want_status, .ready = on_status };
+	watch_add(&exec->status);
+	exec->master = ends->master;
+	exec->in_fd = has_stdin && ends->master < 0 ? ends->in[0] : -1;
+	exec->in.done = input_done;
+	output_open(&exec->outputs[0], ends->master >= 0 ? ends->master : ends->out[0], 1);
+	output_open(&exec->outputs[1], ends->err[0], 2);
+	inflow_open(&exec->in, ends->master >= 0 ? ends->master : exec->in_fd);
+}
+
+static int start(struct exec *exec, const struct exec_plan *plan)
+{
+	struct ends ends;
+	struct exec_ends theirs;
+	pid_t pid = -1;
+	int error = open_ends(plan, &ends) ? errno : 0;
+
+	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1],
+		plan->flags & EXEC_PTY ? ends.terminal : NULL, options->workdir };
+	if (!error)
+		pid = fork();
+	if (pid == 0)
+		exec_child(plan, &theirs);
+	if (!error && pid < 0)
+		error = errno;
+	close_ends(&ends, 1);
+	if (error) {
+		close_ends(&ends, 0);
+		return error;
+	}
+	child_add(&exec->child, pid);
+	adopt(exec, &ends, (plan->flags & EXEC_STDIN) != 0);
+	return 0;
+}
+
+/* ---- its stream */
+
+static int open_planned(struct stream *stream, const struct exec_plan *plan)
+{
+	bool detached = (plan->flags & EXEC_DETACH) != 0;
+	int error = execs_admit(plan->id, detached);
+	struct exec *exec = error ? NULL : make(plan);
+
+	if (!exec)
+		return error ? error : ENOMEM;
+	error = start(exec, plan);
+	if (error) {
+		free(exec);
+		return error;
+	}
+	stream->work = exec;
+	exec->stream = exec->in.stream = stream;
+	execs_add(exec);
+	if (plan->timeout_ms)
+		timer_set(&exec->deadline, plan->timeout_ms * TIMEOUT_US);
+	return 0;
+}
+
+static int open_exec(struct stream *stream, struct reader *arguments)
+{
+	struct exec_plan plan;
+	int error = exec_plan_read(&plan, arguments, options->env);
+
+	if (!error)
+		error = open_planned(stream, &plan);
+	free(plan.room);
+	return error;
+}
+
+static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
+{
+	struct exec *exec = stream->work;
+
+	if (size > 0)
+		exec->line_is_open = bytes[size - 1] != '\n';
+	inflow_data(&exec->in, bytes, size);
+}
+
+/* A terminal has no end of input but the character for it, which in the middle of a line only hands over the line. */
+static void exec_eof(struct stream *stream)
+{
+	struct exec *exec = stream->work;
+	uint8_t ends[2];
+
+	if (exec->master < 0) {
+		inflow_eof(&exec->in);
+		return;
+	}
+	ends[0] = ends[1] = pty_end_character(exec->master);
+	inflow_data(&exec->in, ends, exec->line_is_open ? 2 : 1);
+}
+
+static void exec_cancel(struct stream *stream)
+{
+	struct exec *exec = stream->work;
+
+	exec->cancelled = true;
+	kill_start(&exec->kill);
+}
+
+/* What ended its stream itself has nothing to lose; what has not belonged to a session that is over. */
+static void exec_gone(struct stream *stream)
+{
+	struct exec *exec = stream->work;
+
+	if (!exec)
+		return;
+	exec->stream = exec->in.stream = NULL;
+	if (exec->ended || exec->detached)
+		return;
+	exec->cancelled = true;
+	kill_start(&exec->kill);
+}
+
+const struct stream_kind exec_kind = {
+	.open = open_exec,
+	.data = exec_data,
+	.eof = exec_eof,
+	.cancel = exec_cancel,
+	.gone = exec_gone,
+};

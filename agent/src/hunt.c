@@ -1,0 +1,31 @@
+/* Hunting. The secret holds no zero byte, so a candidate ends at the next zero and nothing is ever looked at twice. */
+#include "hunt.h"
+
+#include "secret.h"
+
+static bool take_one(struct hunt *hunt, uint8_t byte)
+{
+	if (byte == 0) {
+		hunt->zeros = hunt->size ? 1 : hunt->zeros + (hunt->zeros < HUNT_ZEROS);
+		hunt->size = 0;
+		return false;
+	}
+	if (hunt->zeros < HUNT_ZEROS) {
+		hunt->zeros = 0;
+		return false;
+	}
+	hunt->candidate[hunt->size++] = byte;
+	if (hunt->size < SECRET_SIZE)
+		return false;
+	hunt->zeros = hunt->size = 0;
+	return secret_equals(hunt->candidate);
+}
+
+size_t hunt_take(struct hunt *hunt, const uint8_t *bytes, size_t size, bool *found)
+{
+	for (size_t i = 0; i < size; i++)
+		if ((*found = take_one(hunt, bytes[i])))
+			return i + 1;
+	*found = false;
+	return size;
+}

@@ -1,0 +1,139 @@
+/* svc-agent: which of its roles it plays. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "version.h"
+#include "wire.h"
+
+#define DEFAULT_WORKDIR "/workspace"
+#define DEFAULT_RING_BUDGET (8 * 1024 * 1024)
+#define SETTINGS_SIZE (SECRET_SIZE + 8)
+
+static const char help[] =
+	"svc-agent " SVC_BUILD ": the first process of a sandbox\n"
+	"\n"
+	"  svc-agent serve --settings-fd N [--workdir PATH]\n"
+	"      Serves on standard input and output. Descriptor N gives 16 bytes of secret (none of them\n"
+	"      zero) and the bytes for kept output as a 64-bit little-endian number.\n"
+	"  svc-agent serve --listen PATH --secret-hex HEX [--workdir PATH]\n"
+	"      For tests and development: serves a Unix socket; the secret is seen by everybody here.\n"
+	"  svc-agent launch    Starts a sandbox; settings on standard input.\n"
+	"  svc-agent init      First process of a sandbox that launch started.\n"
+	"  svc-agent version\n";
+
+static int usage(const char *why)
+{
+	fprintf(stderr, "svc-agent: %s\n%s", why, help);
+	return 2;
+}
+
+static bool is_secret(const uint8_t secret[SECRET_SIZE])
+{
+	return memchr(secret, 0, SECRET_SIZE) == NULL;
+}
+
+static int read_settings(struct serve_options *options, const char *number)
+{
+	uint8_t bytes[SETTINGS_SIZE];
+	size_t size = 0;
+	ssize_t got = 1;
+	int fd = atoi(number);
+	struct reader reader = reader_of(bytes + SECRET_SIZE, 8);
+
+	while (size < sizeof(bytes) && got > 0) {
+		got = read(fd, bytes + size, sizeof(bytes) - size);
+		size += got > 0 ? (size_t)got : 0;
+	}
+	close(fd);
+	memcpy(options->secret, bytes, SECRET_SIZE);
+	options->ring_budget = read_u64(&reader);
+	explicit_bzero(bytes, sizeof(bytes));
+	return size == sizeof(bytes) ? 0 : -1;
+}
+
+static int read_hex(uint8_t secret[SECRET_SIZE], const char *text)
+{
+	for (int i = 0; i < SECRET_SIZE; i++) {
+		unsigned byte;
+
+		if (strspn(text, "0123456789abcdefABCDEF") < 2 || sscanf(text, "%2x", &byte) != 1)
+			return -1;
+		secret[i] = (uint8_t)byte;
+		text += 2;
+	}
+	return *text ? -1 : 0;
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	mode_t mask = umask(0177);
+	int status = -1;
+
+	if (strlen(path) < sizeof(address.sun_path)) {
+		strcpy(address.sun_path, path);
+		unlink(path);
+		status = bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16) ? -1 : fd;
+	}
+	umask(mask);
+	return status;
+}
+
+/* One option with its value; -1 when it is none. */
+static int take_option(struct serve_options *options, const char *name, const char *value)
+{
+	if (strcmp(name, "--workdir") == 0) {
+		options->workdir = value;
+		return 0;
+	}
+	if (strcmp(name, "--settings-fd") == 0)
+		return read_settings(options, value);
+	if (strcmp(name, "--secret-hex") == 0)
+		return read_hex(options->secret, value);
+	if (strcmp(name, "--listen") == 0)
+		return (options->listen_fd = listen_at(value)) < 0 ? -1 : 0;
+	return -1;
+}
+
+static int serve_main(int argc, char **argv)
+{
+	struct serve_options options = {
+		.listen_fd = -1, .in_fd = STDIN_FILENO, .out_fd = STDOUT_FILENO,
+		.workdir = DEFAULT_WORKDIR, .env = environ, .ring_budget = DEFAULT_RING_BUDGET,
+	};
+
+	for (int i = 0; i < argc; i += 2)
+		if (i + 1 == argc || take_option(&options, argv[i], argv[i + 1]))
+			return usage("serve does not understand its options, or cannot do what they say");
+	if (!is_secret(options.secret))
+		return usage("serve needs a secret without zero bytes");
+	umask(022);
+	return serve(&options);
+}
+
+int main(int argc, char **argv)
+{
+	const char *role = argc > 1 ? argv[1] : "";
+
+	if (strcmp(role, "serve") == 0)
+		return serve_main(argc - 2, argv + 2);
+	if (strcmp(role, "launch") == 0)
+		return launch_main(argc - 1, argv + 1);
+	if (strcmp(role, "init") == 0)
+		return init_main(argc - 1, argv + 1);
+	if (strcmp(role, "version") == 0 || strcmp(role, "--version") == 0)
+		return puts(SVC_BUILD) < 0;
+	if (strcmp(role, "help") == 0 || strcmp(role, "--help") == 0)
+		return fputs(help, stdout) < 0;
+	return usage("what is to be done?");
+}

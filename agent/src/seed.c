@@ -1,0 +1,78 @@
+/* `seed`: after a restore from a snapshot two guests know the same secret, hold the same entropy, and believe in the
+ * same time and name. What the kernel refuses is left out of the answer. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/random.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "secret.h"
+
+#define DONE_SECRET 1
+#define DONE_ENTROPY 2
+#define DONE_CLOCK 4
+#define DONE_NAME 8
+#define ENTROPY_MAX 512
+#define NAME_MAX_SIZE 64
+
+static bool add_entropy(const uint8_t *bytes, size_t size)
+{
+	union {
+		struct rand_pool_info info;
+		uint8_t bytes[sizeof(struct rand_pool_info) + ENTROPY_MAX];
+	} pool;
+	int fd, status;
+
+	if (size == 0 || size > ENTROPY_MAX)
+		return false;
+	fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	pool.info.entropy_count = (int)size * 8;
+	pool.info.buf_size = (int)size;
+	memcpy(pool.bytes + sizeof(pool.info), bytes, size);
+	status = ioctl(fd, RNDADDENTROPY, &pool);
+	/* Without the right to have it counted it can still be mixed in. */
+	if (status && write(fd, bytes, size) < 0)
+		status = -1;
+	explicit_bzero(&pool, sizeof(pool));
+	close(fd);
+	return status == 0;
+}
+
+static bool set_clock(uint64_t ms)
+{
+	struct timespec time = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	return ms > 0 && clock_settime(CLOCK_REALTIME, &time) == 0;
+}
+
+static int seed(struct stream *stream, struct reader *arguments)
+{
+	size_t secret_size, entropy_size, name_size;
+	const uint8_t *secret = read_bytes(arguments, &secret_size);
+	const uint8_t *entropy = read_bytes(arguments, &entropy_size);
+	uint64_t clock_ms = read_u64(arguments);
+	const uint8_t *name = read_bytes(arguments, &name_size);
+	uint8_t answer[4];
+	uint32_t done = 0;
+
+	if (!reader_done(arguments) || (secret_size && secret_size != SECRET_SIZE) || name_size > NAME_MAX_SIZE)
+		return EINVAL;
+	if (secret_size && !secret_replace(secret))
+		return EINVAL;
+	done |= secret_size ? DONE_SECRET : 0;
+	done |= add_entropy(entropy, entropy_size) ? DONE_ENTROPY : 0;
+	done |= set_clock(clock_ms) ? DONE_CLOCK : 0;
+	if (name_size && sethostname((const char *)name, name_size) == 0)
+		done |= DONE_NAME;
+	store_u32(answer, done);
+	stream_result(stream, answer, sizeof(answer));
+	return 0;
+}
+
+const struct stream_kind seed_kind = { .open = seed };

@@ -1,0 +1,109 @@
+/* serve(): the agent at work, until the host or a signal ends it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "calls.h"
+#include "execs.h"
+#include "files.h"
+#include "link.h"
+#include "loop.h"
+#include "reap.h"
+#include "say.h"
+#include "secret.h"
+#include "session.h"
+
+#define FLUSH_MS 1000
+
+static struct watch signals;
+static bool stopped;
+
+static short want_signals(struct watch *watch)
+{
+	(void)watch;
+	return POLLIN;
+}
+
+static void on_signals(struct watch *watch, short events)
+{
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(watch->fd, &info, sizeof(info)) == sizeof(info))
+		stopped |= info.ssi_signo != SIGCHLD;
+	reap();
+}
+
+static int catch_signals(void)
+{
+	sigset_t caught;
+
+	sigemptyset(&caught);
+	sigaddset(&caught, SIGCHLD);
+	sigaddset(&caught, SIGTERM);
+	sigaddset(&caught, SIGINT);
+	sigaddset(&caught, SIGHUP);
+	sigprocmask(SIG_BLOCK, &caught, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	/* A file size limit of the sandbox must not end the agent. */
+	signal(SIGXFSZ, SIG_IGN);
+	signals = (struct watch){ .want = want_signals, .ready = on_signals };
+	signals.fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals.fd < 0)
+		return -1;
+	watch_add(&signals);
+	return 0;
+}
+
+/* Standard descriptors that are not open would be given to pipes, and then taken for the real ones. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd < 3)
+		;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Orphans come to us even when we are not process 1, so that a kill finds them. */
+static int prepare(const struct serve_options *options)
+{
+	fill_standard_descriptors();
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || secret_keep(options->secret) || catch_signals())
+		return -1;
+	mkdir(options->workdir, 0755);
+	session_init();
+	exec_init(options);
+	tails_init(options->ring_budget);
+	return link_open(options);
+}
+
+int serve(const struct serve_options *options)
+{
+	if (prepare(options)) {
+		say("cannot serve: %s", strerror(errno));
+		return 1;
+	}
+	while (!stopped && !shutdown_is_due()) {
+		files_start_waiting();
+		streams_pump();
+		link_sweep();
+		reap_again();
+		loop_turn();
+		link_sweep();
+	}
+	say("shutting down");
+	link_flush(FLUSH_MS);
+	kill_everything();
+	return 0;
+}
