@@ -150,8 +150,6 @@ static void now_runs(struct exec *exec)
 	struct stream *stream = exec->stream;
 
 	exec->started = true;
-	if (exec->detached)
-		say("exec %s runs as %d", exec->id, (int)exec->child.pid);
 	if (!stream || exec->cancelled)
 		return;
 	stream_started(stream, (uint32_t)exec->child.pid);

@@ -73,20 +73,22 @@ static int read_hex(uint8_t secret[SECRET_SIZE], const char *text)
 	return *text ? -1 : 0;
 }
 
+/* The name appears when connections are taken, not before. */
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int size = snprintf(address.sun_path, sizeof(address.sun_path), "%s.new", path);
 	mode_t mask = umask(0177);
-	int status = -1;
+	bool listens = false;
 
-	if (strlen(path) < sizeof(address.sun_path)) {
-		strcpy(address.sun_path, path);
-		unlink(path);
-		status = bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 16) ? -1 : fd;
+	if (size < (int)sizeof(address.sun_path)) {
+		unlink(address.sun_path);
+		listens = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 16) == 0 &&
+			rename(address.sun_path, path) == 0;
 	}
 	umask(mask);
-	return status;
+	return listens ? fd : -1;
 }
 
 /* One option with its value; -1 when it is none. */
