@@ -20,6 +20,18 @@ import {
 
 const CANARY = `svc-canary-${process.pid}`;
 const SCRIPT = readFileSync(new URL('../support/escapes.py', import.meta.url));
+/** Forks until that is refused, says how often, and takes its children with it. */
+const BOMB = `
+import os, signal, time
+count = 0
+try:
+    while os.fork():
+        count += 1
+    time.sleep(60)
+except OSError:
+    print(count, flush=True)
+    os.killpg(0, signal.SIGKILL)
+`;
 /** What an attempt may end with: refused, not there, not reachable, or killed for trying. */
 const STOPPED = [
   'EPERM',
@@ -45,7 +57,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       host = await hostSide();
       place = userspaceHome();
       provider = place.provider({ runner });
-      await provider.create(runtimeSpec(id), soon());
+      await provider.create(runtimeSpec(id, { memory_mb: 256 }), soon());
       io = await provider.attach({ id, epoch: 1 }, soon());
       await io.files.write('/workspace/escapes.py', SCRIPT, {});
     });
@@ -85,9 +97,8 @@ for (const runner of ['unshare', 'bwrap'] as const) {
     });
 
     it('is held by its limits: a fork bomb, a memory hog and a full disk end by themselves', async () => {
-      const bomb =
-        'import os\nn = 0\ntry:\n  while os.fork(): n += 1\n  __import__("time").sleep(60)\nexcept OSError: print(n, flush=True)';
-      const bombed = await runInside(io, ['/usr/bin/python3', '-c', bomb]);
+      const bombed = await runInside(io, ['/usr/bin/python3', '-c', BOMB]);
+      expect(bombed.exit_code).toBe(137);
       expect(Number(bombed.stdout)).toBeGreaterThan(50);
       expect(Number(bombed.stdout)).toBeLessThan(512);
       await io.ping();
