@@ -6,6 +6,8 @@ import { WireWriter } from './wire.ts';
 
 /** MAX_ARG_STRLEN of the kernel, which counts the closing NUL. */
 const ONE_ARGUMENT_MAX = 128 * 1024 - 1;
+/** A label is for people; the command itself may be far longer. */
+const LABEL_MAX = 1024;
 
 /** Throws `bad_request` for an empty or too long argument list, NUL characters, and names that no environment can hold. */
 export function execArguments(spec: ExecSpec): WireWriter {
@@ -18,7 +20,7 @@ export function execArguments(spec: ExecSpec): WireWriter {
     .u32(timeout(spec.timeoutMs))
     .u16(spec.pty?.rows ?? 0)
     .u16(spec.pty?.cols ?? 0)
-    .str(spec.label);
+    .str(spec.label.slice(0, LABEL_MAX));
   writer.u32(spec.argv.length);
   for (const argument of spec.argv) writer.str(checked(argument, 'An argument'));
   const env = Object.entries(spec.env);

@@ -175,7 +175,7 @@ describe.skipIf(!hasAgent)('exec through the real agent', () => {
 
   test('signals by name, and knows which execs there are', async () => {
     const io = await (await startAgent()).open();
-    const spec = shell('trap "echo got; exit 5" USR1; echo up; while :; do sleep 0.05; done');
+    const spec = shell('trap "echo got; exit 5" USR1; echo up; while :; do :; done');
     const exec = io.exec(spec);
     const output = exec.output[Symbol.asyncIterator]();
     await output.next();

@@ -105,7 +105,7 @@ describe.skipIf(!hasAgent)('sessions of the real agent', () => {
     ['random bytes', () => seededRandom(5).bytes(5000)],
     [
       'a wrong tag',
-      (tag) => encodeFrame({ type: TYPE.OPEN, stream: 1, tag: tag ^ 1 }, execArgs('touch bad')),
+      (tag) => encodeFrame({ type: TYPE.OPEN, stream: 1, tag: (tag ^ 1) >>> 0 }, execArgs('touch bad')),
     ],
     ['a length out of range', () => Buffer.from([1, 0, 0, 0])],
     ['an unknown type', (tag) => encodeFrame({ type: 200, stream: 1, tag })],
