@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "filework.h"
@@ -16,6 +17,11 @@ int64_t file_copy_content(int from, int to)
 	for (;;) {
 		ssize_t got = read(from, piece, sizeof(piece));
 
+		if (got < 0 && errno == EAGAIN) {
+			struct pollfd wait = { .fd = from, .events = POLLIN };
+			poll(&wait, 1, -1);
+			continue;
+		}
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
