@@ -1,4 +1,5 @@
 // A whole control plane over the memory store and a fake provider, with time in the test's hand.
+import { setMaxListeners } from 'node:events';
 import { Value } from 'typebox/value';
 import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
 import { createControlPlane } from '../../src/control/create.ts';
@@ -17,7 +18,9 @@ import { type ScriptedProvider, scriptedProvider } from './scripted-provider.ts'
 export const api: Caller = { role: 'api', credential: 'c1', request_id: 'r1' };
 export const admin: Caller = { role: 'admin', credential: 'c0', request_id: 'r0' };
 export const owned = (owner: string): Caller => ({ ...api, owner });
+/** Of a caller who stays: shared by all calls of a test. */
 export const forever = new AbortController().signal;
+setMaxListeners(0, forever);
 
 type Partially<T> = { [K in keyof T]?: T[K] extends object ? Partial<T[K]> : T[K] };
 

@@ -1,4 +1,5 @@
 // The inside of a sandbox in memory: files in a map, programs as functions. Ends when its runtime does.
+import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Exec, ExecExit, ExecSpec, OutputChunk, SandboxFiles, SandboxIo } from '../../src/agent/io.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
@@ -35,6 +36,7 @@ const none = () => Promise.reject(new ServiceError('not_implemented', 'Not in th
 
 export function fakeIo(inside: FakeInside): FakeIo {
   const end = new AbortController();
+  setMaxListeners(0, end.signal);
   const closed = new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve()));
   const live = () => {
     if (end.signal.aborted || !inside.answers) throw lost();
