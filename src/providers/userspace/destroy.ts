@@ -15,12 +15,17 @@ import { removeWorkspace } from './workspace.ts';
 const PATIENCE_MS = 10_000;
 const LONGEST_PAUSE_MS = 50;
 
+interface Remains {
+  name: string;
+  record: RuntimeRecord | undefined;
+}
+
 /** Resolves when nothing of the runtime is left; also when there was nothing. Throws `unavailable` when it would not die. */
 export async function clear(state: UserspaceState, name: string, signal?: AbortSignal): Promise<void> {
   const folder = runFolder(state.places, name);
   const record = await readRecord(folder);
-  await endProcesses(state, name, record, signal);
-  await removeCgroups(state, name, record, signal);
+  await endProcesses(state, { name, record }, signal);
+  await removeCgroups(state, { name, record }, signal);
   await removeWorkspace(state, name, signal);
   if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
   else if (state.host.uid === 0) await releaseSlots(state.places, name);
@@ -40,8 +45,7 @@ export function cgroupName(state: UserspaceState, name: string): string {
 
 async function endProcesses(
   state: UserspaceState,
-  name: string,
-  record: RuntimeRecord | undefined,
+  { name, record }: Remains,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (!record) return endUnrecorded(state, name, signal);
@@ -77,8 +81,7 @@ function isRefused(path: string): Promise<boolean> {
 /** Folders of the record, and where they would be made today: a create may have ended before its record. */
 async function removeCgroups(
   state: UserspaceState,
-  name: string,
-  record: RuntimeRecord | undefined,
+  { name, record }: Remains,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const own = cgroupName(state, name);

@@ -1,6 +1,5 @@
 // Runs `svc-agent launch` for one blueprint. The secret travels on standard input: arguments and environments of a
 // process can be read by others.
-import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Blueprint } from './blueprint.ts';
 import { bwrapArguments } from './bwrap.ts';
@@ -17,13 +16,14 @@ const MEBIBYTE = 1024 * 1024;
 const LAUNCH_MS = 15_000;
 const MAX_RING = 8 * MEBIBYTE;
 
+/** A drawing with its runner and secret. */
 export interface LaunchOrder {
   runner: Runner;
   blueprint: Blueprint;
   record: RecordDraft;
   secret: Buffer;
   memory_mb: number;
-  /** Host paths that become `blueprint.agent` and `blueprint.workspace` in the run folder, for a sandbox's own uid. */
+  /** See Drawing. */
   staged: Record<string, string>;
 }
 
@@ -110,9 +110,4 @@ function environment(): Setting[] {
     ['workdir', '/workspace'],
     ...Object.entries(values).map(([k, v]): Setting => ['env', `${k}=${v}`]),
   ];
-}
-
-/** Where a staged source is for the runner. */
-export function stagedPath(state: UserspaceState, name: string, part: string): string {
-  return join(runFolder(state.places, name), part);
 }

@@ -59,7 +59,7 @@ async function tryRunner(state: UserspaceState, runner: Runner): Promise<string 
   const spec = trialSpec(state);
   const name = runtimeName(spec);
   try {
-    await createRuntime(state, runner, spec, AbortSignal.timeout(TRIAL_MS));
+    await createRuntime(state, { runner, spec }, AbortSignal.timeout(TRIAL_MS));
     await clear(state, name);
     return undefined;
   } catch (error) {

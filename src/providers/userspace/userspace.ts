@@ -21,7 +21,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     capabilities: capabilitiesOf(state),
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     probe: (signal) => probeUserspace(state, runners, signal),
-    create: async (spec, signal) => createRuntime(state, await runners.choose(), spec, signal),
+    create: async (spec, signal) => createRuntime(state, { runner: await runners.choose(), spec }, signal),
     inspect: (ref) => inspectRuntime(state, ref),
     destroy: async (ref, signal) => {
       await state.prepare();

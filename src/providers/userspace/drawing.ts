@@ -1,0 +1,78 @@
+// From what was asked to what is made: the wish is cut to what this host gives, each cut named in a warning.
+import { join } from 'node:path';
+import type { RuntimeSpec } from '../provider.ts';
+import type { Blueprint } from './blueprint.ts';
+import { planCgroups } from './cgroups.ts';
+import { cgroupName } from './destroy.ts';
+import { type ChosenImage, chooseImage } from './image.ts';
+import { runFolder, runtimeName } from './places.ts';
+import type { Runner } from './runner.ts';
+import { sizesFor } from './sizes.ts';
+import type { UserspaceState } from './state.ts';
+
+export interface CreateOrder {
+  runner: Runner;
+  spec: RuntimeSpec;
+}
+
+/** What was claimed on the host for this runtime. */
+export interface Claims {
+  slot: number | undefined;
+  workspace: string | undefined;
+}
+
+export interface Drawing {
+  blueprint: Blueprint;
+  /** Name in the run folder → host path, for a sandbox with a uid of its own: see launch-child.c. */
+  staged: Record<string, string>;
+  slot: number | undefined;
+  image: string;
+  memory_mb: number;
+  warnings: string[];
+}
+
+export async function draw(state: UserspaceState, order: CreateOrder, claims: Claims): Promise<Drawing> {
+  const { spec } = order;
+  const { agent, cgroups } = await state.prepare();
+  const name = runtimeName(spec);
+  const image = chooseImage(state.config, spec.image);
+  const network = networkOf(state, spec);
+  const memory_mb = Math.min(spec.memory_mb, state.config.max_memory_mb);
+  const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
+  const isStaged = claims.slot !== undefined;
+  const reach = (part: string, path: string) => (isStaged ? join(runFolder(state.places, name), part) : path);
+  const blueprint: Blueprint = {
+    name,
+    id: spec.id,
+    view: await state.view(image.rootfs, network),
+    network,
+    agent: reach('svc-agent', agent),
+    ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
+    sizes: sizesFor(memory_mb, state.config),
+    cgroups: planCgroups(cgroups, cgroupName(state, name), { memory_mb, vcpus: spec.vcpus }),
+  };
+  const warnings = warningsOf(order, image, memory_mb);
+  return {
+    blueprint,
+    staged: isStaged ? sources : {},
+    slot: claims.slot,
+    image: image.name,
+    memory_mb,
+    warnings,
+  };
+}
+
+function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
+  return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';
+}
+
+function warningsOf({ spec, runner }: CreateOrder, image: ChosenImage, memory_mb: number): string[] {
+  const warnings = [...image.warnings];
+  if (spec.memory_mb > memory_mb)
+    warnings.push(
+      `memory_mb is ${memory_mb}, the most that userspace sandboxes get here, instead of ${spec.memory_mb}.`,
+    );
+  if (image.rootfs && runner.name === 'bwrap')
+    warnings.push('The image is read-only: bubblewrap makes no overlay.');
+  return warnings;
+}
