@@ -1,38 +1,27 @@
 // One line a request, written when its answer is out or its connection gone.
+
 import type { ServerResponse } from 'node:http';
-import type { Clock, Logger } from '../domain/ports.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from '../domain/ports.ts';
 
-export interface AccessFacts {
-  requestId: string;
-  method: string;
-  /** The route's pattern, never the path: paths hold file names. */
-  route: string;
-  sandboxId?: string | undefined;
-  remoteAddress: string | undefined;
-  /** Debug level: probes. */
-  quiet: boolean;
-}
-
-/** `facts` is asked at the end, when the route is known. */
+/** Probes at debug, the rest at info. Names the route's pattern, never the path: paths hold file names. */
 export function logAccess(
+  logger: Logger,
+  request: FastifyRequest,
   response: ServerResponse,
-  facts: () => AccessFacts,
-  { logger, clock }: { logger: Logger; clock: Clock },
+  ms: number,
 ): void {
-  const begin = clock.monotonic();
-  response.once('close', () => {
-    const { requestId, method, route, sandboxId, remoteAddress, quiet } = facts();
-    const fields = {
-      request_id: requestId,
-      method,
-      route,
-      ...(sandboxId === undefined ? undefined : { sandbox_id: sandboxId }),
-      status: response.statusCode,
-      ms: Math.round((clock.monotonic() - begin) * 1000) / 1000,
-      remote_address: remoteAddress,
-      ...(response.writableFinished ? undefined : { aborted: true }),
-    };
-    if (quiet) logger.debug(fields, 'request');
-    else logger.info(fields, 'request');
-  });
+  const { raw, route } = request;
+  const fields = {
+    request_id: request.id,
+    method: raw.method,
+    route: route?.path ?? 'none',
+    ...(route?.owned && { sandbox_id: (request.params as { id?: string }).id }),
+    status: response.statusCode,
+    ms: Math.round(ms * 1000) / 1000,
+    remote_address: remote,
+    ...(!response.writableFinished && { aborted: true }),
+  };
+  if (route?.quiet) logger.debug(fields, 'request');
+  else logger.info(fields, 'request');
 }

@@ -14,6 +14,13 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined && headers['content-length'] !== '0';
 }
 
+/** Why the end of the body is in doubt, so that nothing after it may be taken for a request. */
+export function framingFailure(headers: IncomingHttpHeaders): ServiceError | undefined {
+  const transfer = headers['transfer-encoding'];
+  if (transfer === undefined || transfer.toLowerCase() === 'chunked') return undefined;
+  return new ServiceError('bad_request', 'This Transfer-Encoding is not taken.');
+}
+
 /** The media type without parameters, in lower case. */
 export function mediaType(headers: IncomingHttpHeaders): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();

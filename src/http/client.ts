@@ -22,6 +22,9 @@ export interface ClientOptions {
   timeoutMs?: number;
 }
 
+/** Filters; labels as `metadata.<key>`. */
+export type ListQuery = SandboxListQuery & { [label: `metadata.${string}`]: string };
+
 export interface SandboxPage {
   sandboxes: Sandbox[];
   next_cursor?: string;
@@ -68,9 +71,9 @@ export class Client {
   }
 
   /** One page, newest first. */
-  async page(query: SandboxListQuery = {}): Promise<SandboxPage> {
+  async page(query: ListQuery = {}): Promise<SandboxPage> {
     const answer = await send(this.#connection, 'listSandboxes', {
-      query: query as CallOptions['query'] & object,
+      query: query,
     });
     const next = answer.headers['x-next-cursor'];
     const sandboxes = await readJson<Sandbox[]>(answer);
@@ -78,7 +81,7 @@ export class Client {
   }
 
   /** All of them, page by page as they are asked for. */
-  async *list(query: SandboxListQuery = {}): AsyncGenerator<Sandbox> {
+  async *list(query: ListQuery = {}): AsyncGenerator<Sandbox> {
     let cursor = query.cursor;
     do {
       const page = await this.page(cursor === undefined ? query : { ...query, cursor });
@@ -88,7 +91,7 @@ export class Client {
   }
 
   /** The first `most` of them. */
-  async listAll(query: SandboxListQuery = {}, most = PAGE): Promise<Sandbox[]> {
+  async listAll(query: ListQuery = {}, most = PAGE): Promise<Sandbox[]> {
     const found: Sandbox[] = [];
     for await (const sandbox of this.list({ ...query, limit: Math.min(most, PAGE) })) {
       found.push(sandbox);

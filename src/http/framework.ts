@@ -1,10 +1,9 @@
 // Fastify as this service uses it: its own log off, its parsers replaced, every failure in our one shape.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import { BYTES_TYPE, JSON_TYPE, readJson } from './body.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
-import { API_PREFIX } from './paths.ts';
+import { refuseOddRequests } from './odd-requests.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
 import { requestIdFrom } from './request-id.ts';
@@ -30,7 +29,6 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     requestTimeout: 0,
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    forceCloseConnections: 'idle',
     // Ids and file paths are bounded by their schemas, which say so better.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: splitQuery as never },
     http: httpOptions(deps),
@@ -43,11 +41,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
       void answerFailure(error, request as FastifyRequest, reply as FastifyReply, deps),
   }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
-  app.setNotFoundHandler(() => {
-    throw new ServiceError('not_found', 'There is nothing at this path.', {
-      remedy: `The API lies below ${API_PREFIX}.`,
-    });
-  });
+  refuseOddRequests(app.server, ids);
   takeBodies(app);
   return app;
 }
@@ -58,6 +52,8 @@ function httpOptions({ headersTimeoutMs = HEADERS_TIMEOUT_MS }: FrameworkDeps) {
     headersTimeout: headersTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs),
     insecureHTTPParser: false,
+    // Its absence gets an answer in our shape.
+    requireHostHeader: false,
   };
 }
 

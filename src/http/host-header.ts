@@ -11,13 +11,14 @@ const SHAPE = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}))(
 export function hostCheck({
   server,
   auth,
-}: Pick<Config, 'server' | 'auth'>): (host: string | undefined) => void {
-  const anyName = auth.enabled || !isLoopbackHost(server.host);
+}: Pick<Config, 'server' | 'auth'>): (host: string | undefined, httpVersion: string) => void {
+  const open = server.cors_allowed_origins.includes('*');
+  const anyName = auth.enabled || open || !isLoopbackHost(server.host);
   const known = new Set(['localhost', server.host, ...server.cors_allowed_origins.map(nameOfOrigin)]);
-  return (host) => {
-    if (host === undefined) return;
-    const match = SHAPE.exec(host);
-    if (!match) throw new ServiceError('bad_request', 'The Host header is malformed.');
+  return (host, httpVersion) => {
+    if (host === undefined && httpVersion !== '1.1') return;
+    const match = SHAPE.exec(host ?? '');
+    if (!match) throw new ServiceError('bad_request', 'The Host header is missing or malformed.');
     if (anyName) return;
     const name = match[1]!.toLowerCase().replace(/^\[(.*)\]$/, '$1');
     if (known.has(name) || name.endsWith('.localhost') || isIP(name) !== 0) return;

@@ -1,27 +1,45 @@
-// Which methods a path takes. A path with a rest (`/files/{path}`) covers fixed ones below it: PUT on `/files/list`
-// writes the file `/list`.
+// Which methods a path takes, for the answer to one that it does not take.
+import { ServiceError } from '../domain/errors.ts';
+import { API_PREFIX } from './paths.ts';
 import type { Route } from './route.ts';
 
-const EVERY_METHOD = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
+const ORDER = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'];
 
 /** `/sandboxes/{id}/files/{path}` as the router writes it. */
 export function routerPath(path: string): string {
   return path.replace('{path}', '*').replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** `allowed` in a fixed order, HEAD with GET where the answer is no stream; `refused`: all others the router knows. */
-export function methodsAt(path: string, routes: readonly Route[]): { allowed: string[]; refused: string[] } {
-  const here = routes.filter((route) => covers(route.path, path));
-  const taken = new Set<string>(here.map(({ method }) => method));
-  if (here.some(({ method, success }) => method === 'GET' && success.other === undefined)) taken.add('HEAD');
-  return {
-    allowed: EVERY_METHOD.filter((method) => taken.has(method)),
-    refused: EVERY_METHOD.filter((method) => !taken.has(method)),
+/** HEAD goes with GET, but where the answer is a stream: it would be made for nobody. */
+export function hasHead({ method, success }: Route): boolean {
+  return method === 'GET' && success.other === undefined;
+}
+
+/** Makes the failure for a request that no route took: 405 with the path's methods, or 404. */
+export function unroutedFailure(routes: readonly Route[]): (url: string) => ServiceError {
+  const patterns = routes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  return (url) => {
+    const [path = ''] = url.split(/[?#]/, 1);
+    const here = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
+    if (here.length > 0) return wrongMethod(here);
+    return new ServiceError('not_found', 'There is nothing at this path.', {
+      remedy: `The API lies below ${API_PREFIX}.`,
+    });
   };
 }
 
-function covers(pattern: string, path: string): boolean {
-  return (
-    pattern === path || (pattern.endsWith('/{path}') && path.startsWith(pattern.slice(0, -'{path}'.length)))
-  );
+function wrongMethod(routes: readonly Route[]): ServiceError {
+  const taken = new Set(routes.flatMap((route) => (hasHead(route) ? ['GET', 'HEAD'] : [route.method])));
+  const allow = ORDER.filter((method) => taken.has(method));
+  return new ServiceError('method_not_allowed', 'This path does not take this method.', {
+    details: { allow },
+  });
+}
+
+function patternOf(path: string): RegExp {
+  const segments = path
+    .replaceAll('.', '\\.')
+    .replace('{path}', '.*')
+    .replaceAll(/\{\w+\}/g, '[^/]+');
+  return new RegExp(`^${API_PREFIX}${segments}$`, 's');
 }

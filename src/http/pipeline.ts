@@ -1,6 +1,7 @@
 // What every request passes before its handler, in this order: request id and access log, headers that mean two
 // things, Host, cross-origin rules, the caller, the kind of body. The order is part of the contract: a preflight
 // needs no key, and a refused caller's body is never read.
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type AccessRules, accessRules } from '../domain/access.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -8,10 +9,12 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { logAccess } from './access-log.ts';
 import { type Authenticate, authenticator } from './authenticate.ts';
-import { BYTES_TYPE, checkBody, hasBody, mediaType } from './body.ts';
+import { BYTES_TYPE, checkBody, framingFailure, hasBody, mediaType } from './body.ts';
 import { type Admitted, admit } from './caller.ts';
 import { type Cors, cors, isPreflight } from './cors.ts';
 import { hostCheck } from './host-header.ts';
+import type { InFlight } from './in-flight.ts';
+import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { refuseRepeated } from './single-headers.ts';
 
@@ -28,6 +31,7 @@ export interface PipelineDeps {
   config: Pick<Config, 'server' | 'auth'>;
   clock: Clock;
   logger: Logger;
+  inFlight: InFlight;
   /** Whether the server is stopping. */
   closing(): boolean;
 }
@@ -51,15 +55,19 @@ export function pipeline(deps: PipelineDeps): Pipeline {
   };
 }
 
-function alwaysHook(deps: PipelineDeps, origins: Cors, checkHost: (host: string | undefined) => void): Hook {
+function alwaysHook(deps: PipelineDeps, origins: Cors, checkHost: ReturnType<typeof hostCheck>): Hook {
   return (request, reply, done) => {
     const { raw } = request;
+    // Pipelined behind a request that ended the connection: whatever it is, it is not served.
+    if (!raw.socket.writable) return void reply.hijack();
     reply.header('X-Request-ID', request.id);
-    logAccess(reply.raw, () => accessFacts(request), deps);
+    follow(request, reply.raw, deps);
+    const doubt = framingFailure(raw.headers);
+    if (doubt) return refuseConnection(request, reply, doubt);
     try {
       if (deps.closing()) throw stopping(reply);
       refuseRepeated(raw);
-      checkHost(raw.headers.host);
+      checkHost(raw.headers.host, raw.httpVersion);
       if (isPreflight(raw.method, raw.headers))
         return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
       const headers = origins.answerHeaders(raw.headers);
@@ -91,22 +99,33 @@ function routeHook(
   };
 }
 
+function refuseConnection(request: FastifyRequest, reply: FastifyReply, failure: ServiceError): void {
+  reply.hijack();
+  reply.raw.statusCode = failure.status;
+  answerAndClose(request.raw.socket, failure, request.id);
+}
+
 /** Bytes of a body of `type` at most. */
 export function limitsOf({ bodyKind }: Route, server: Config['server']): (type: string) => number {
   const json = bodyKind === 'json_file' || bodyKind === 'raw_file' ? server.max_json_file : server.body_limit;
   return (type) => (type === BYTES_TYPE ? server.max_file_size : json);
 }
 
-function accessFacts(request: FastifyRequest) {
-  const { raw, route } = request;
-  return {
-    requestId: request.id,
-    method: raw.method ?? '',
-    route: route?.path ?? 'none',
-    sandboxId: route?.owned ? (request.params as { id?: string }).id : undefined,
-    remoteAddress: raw.socket.remoteAddress,
-    quiet: route?.quiet === true,
-  };
+/** From here to the end of the answer, or of the connection. */
+function follow(
+  request: FastifyRequest,
+  response: ServerResponse,
+  { clock, logger, inFlight }: PipelineDeps,
+): void {
+  const begin = clock.monotonic();
+  const { socket } = request.raw;
+  // A closed socket has forgotten it.
+  const remote = socket.remoteAddress;
+  inFlight.begun(response);
+  response.once('close', () => {
+    inFlight.ended(response, socket);
+    logAccess(logger, request, response, { remote, ms: clock.monotonic() - begin });
+  });
 }
 
 function stopping(reply: FastifyReply): ServiceError {

@@ -1,5 +1,5 @@
-// Turns the list of routes into Fastify's: schemas, hooks, handlers, and a 405 for every method that a path has not.
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+// Turns a route into Fastify's: schemas, hooks, handler.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -10,7 +10,7 @@ import { JSON_TYPE } from './body.ts';
 import { type BodyGate, LARGE_BODY } from './body-gate.ts';
 import { Call } from './call.ts';
 import { clientGone } from './client-gone.ts';
-import { methodsAt, routerPath } from './methods.ts';
+import { hasHead, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
@@ -36,8 +36,7 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
     method: route.method,
     url: routerPath(route.path),
     bodyLimit: limitsOf(route, deps.config.server)(JSON_TYPE),
-    // A stream would be made for nobody.
-    exposeHeadRoute: route.method === 'GET' && route.success.other === undefined,
+    exposeHeadRoute: hasHead(route),
     schema: {
       querystring: route.query ?? NO_QUERY,
       ...(route.params && { params: route.params }),
@@ -106,21 +105,4 @@ function send(reply: FastifyReply, route: Route, result: unknown, logger: Logger
       .headers(result.headers)
       .send(result.body);
   return reply.code(route.success.status).send(result);
-}
-
-/** Wrong methods get a 405 that names the right ones. */
-export function registerRefusals(app: FastifyInstance, routes: readonly Route[]): void {
-  for (const path of new Set(routes.map((route) => route.path))) {
-    const { allowed, refused } = methodsAt(path, routes);
-    if (refused.length === 0) continue;
-    app.route({
-      method: refused as HTTPMethods[],
-      url: routerPath(path),
-      handler: () => {
-        throw new ServiceError('method_not_allowed', 'This path does not take this method.', {
-          details: { allow: allowed },
-        });
-      },
-    });
-  }
 }

@@ -4,14 +4,16 @@ import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
-import type { Clock, Ids, Logger } from '../domain/ports.ts';
+import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { bodyGate } from './body-gate.ts';
 import { createFastify } from './framework.ts';
+import { type InFlight, inFlight } from './in-flight.ts';
+import { unroutedFailure } from './methods.ts';
 import { renderOpenapi } from './openapi.ts';
 import { API_PREFIX } from './paths.ts';
-import { pipeline } from './pipeline.ts';
-import { registerRefusals, registerRoute } from './register.ts';
+import { type PipelineDeps, pipeline } from './pipeline.ts';
+import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { ServerFacts } from './server-facts.ts';
 
@@ -37,12 +39,14 @@ export interface HttpServer {
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   guardStart(deps.config);
   const app = createFastify(deps);
+  const running = inFlight();
+  app.server.on('connection', running.connected);
   let closed: Promise<void> | undefined;
-  registerAll(app, deps, () => closed !== undefined);
+  registerAll(app, { ...deps, inFlight: running, closing: () => closed !== undefined });
   return {
     listen: () => listen(app, deps.config.server),
     close: (graceMs) => {
-      closed ??= stop(app, graceMs, deps.clock);
+      closed ??= stop(app, running, deps.clock.after(graceMs, running.endAll));
       return closed;
     },
   };
@@ -61,16 +65,19 @@ function guardStart({ server, auth }: HttpServerDeps['config']): void {
   });
 }
 
-function registerAll(app: FastifyInstance, deps: HttpServerDeps, closing: () => boolean): void {
-  const steps = pipeline({ ...deps, closing });
+function registerAll(app: FastifyInstance, deps: HttpServerDeps & PipelineDeps): void {
+  const steps = pipeline(deps);
   const shared = { ...deps, pipeline: steps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
   app.decorateRequest('admitted', undefined);
   app.decorateRequest('route', undefined);
   app.addHook('onRequest', steps.always);
+  const unrouted = unroutedFailure(ROUTES);
+  app.setNotFoundHandler((request) => {
+    throw unrouted(request.raw.url ?? '');
+  });
   app.register(
     async (api) => {
       for (const route of ROUTES) registerRoute(api, route, shared);
-      registerRefusals(api, ROUTES);
     },
     { prefix: API_PREFIX },
   );
@@ -98,11 +105,9 @@ async function listen(app: FastifyInstance, { host, port }: Config['server']): P
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
 }
 
-async function stop(app: FastifyInstance, graceMs: number, clock: Clock): Promise<void> {
-  const timer = clock.after(graceMs, () => app.server.closeAllConnections());
-  try {
-    await app.close();
-  } finally {
-    timer.cancel();
-  }
+async function stop(app: FastifyInstance, running: InFlight, deadline: Timer): Promise<void> {
+  const closed = app.close();
+  running.drain();
+  await closed;
+  deadline.cancel();
 }

@@ -1,0 +1,41 @@
+// Which requests are being answered on which connections, so that a stop ends all others at once and these as soon as
+// they are done. Node's own notion of an idle connection leaves out one that never sent a byte.
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface InFlight {
+  /** For the server's `connection` event. */
+  connected(socket: Socket): void;
+  begun(response: ServerResponse): void;
+  ended(response: ServerResponse, socket: Socket): void;
+  /** Ends connections without a request now, the others after their answer. */
+  drain(): void;
+  /** Ends all. */
+  endAll(): void;
+}
+
+export function inFlight(): InFlight {
+  const sockets = new Set<Socket>();
+  const responses = new Set<ServerResponse>();
+  let draining = false;
+  return {
+    connected: (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    },
+    begun: (response) => void responses.add(response),
+    ended: (response, socket) => {
+      responses.delete(response);
+      if (draining) socket.destroySoon();
+    },
+    drain: () => {
+      draining = true;
+      const busy = new Set([...responses].map((response) => response.socket));
+      for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
+      for (const response of responses) if (!response.headersSent) response.setHeader('Connection', 'close');
+    },
+    endAll: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,383 @@
+// Every route once as it should be and once as it fails, over a fake control plane; every answer is held to the API
+// description.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { undescribed } from '../support/openapi-check.ts';
+
+let http: TestHttp;
+const ID = 'sb-known0000000';
+
+beforeAll(async () => {
+  http = await startHttp();
+});
+afterAll(() => http.server.close(0));
+beforeEach(async () => {
+  http.control.failing.clear();
+  http.control.sandboxMap.clear();
+  http.control.fileMap.clear();
+  http.control.asked.length = 0;
+});
+
+async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const url = http.base + path;
+  const raw = Buffer.isBuffer(body);
+  const type =
+    body === undefined ? {} : { 'content-type': raw ? 'application/octet-stream' : 'application/json' };
+  const sent = body === undefined ? {} : { body: raw ? new Uint8Array(body) : JSON.stringify(body) };
+  const answer = await fetch(url, { method, headers: { ...type, ...headers }, ...sent });
+  const text = await answer.text();
+  const found = { status: answer.status, type: answer.headers.get('content-type'), body: text };
+  expect(undescribed({ method, url }, found)).toBeUndefined();
+  expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]+$/);
+  const json = found.type?.startsWith('application/json') ? (JSON.parse(text) as unknown) : undefined;
+  return { status: answer.status, headers: answer.headers, text, json };
+}
+const spawn = async () => ((await call('POST', '/sandboxes', {})).json as { id: string }).id;
+const lastArgs = () => http.control.asked.at(-1)?.args;
+
+describe('sandboxes', () => {
+  it('spawns with and without a body', async () => {
+    const made = await call(
+      'POST',
+      '/sandboxes',
+      { ttl: '1h', env: { A: 'b' } },
+      { 'x-user-id': ' ann ', 'idempotency-key': '!k~' },
+    );
+    expect(made).toMatchObject({ status: 201, json: { state: 'running', owner_id: 'ann' } });
+    expect(lastArgs()).toEqual([{ ttl: '1h', env: { A: 'b' } }, { idempotencyKey: '!k~' }]);
+    expect((await call('POST', '/sandboxes')).status).toBe(201);
+    expect(lastArgs()).toEqual([{}, {}]);
+  });
+
+  it('takes no body that cannot be kept apart from another', async () => {
+    for (const body of [
+      null,
+      [],
+      'x',
+      1,
+      { id: 'sb-mine' },
+      { state: 'running' },
+      { worker_id: 'w' },
+      { expires_at: '' },
+    ]) {
+      expect((await call('POST', '/sandboxes', body)).status).toBe(400);
+    }
+    expect(http.control.asked).toEqual([]);
+  });
+
+  it('names every unknown field', async () => {
+    const { json } = await call('POST', '/sandboxes', { ttl: '1h', tll: '1h', meta: {} });
+    expect((json as { message: string }).message).toBe('The body has unknown fields: "tll", "meta".');
+  });
+
+  it.each(['', 'a b', 'ä', 'x'.repeat(256), '\t'])('refuses the idempotency key %j', async (key) => {
+    const answer = await call('POST', '/sandboxes', {}, { 'idempotency-key': key });
+    expect(answer.status).toBe(400);
+  });
+
+  it('lists in pages', async () => {
+    for (let i = 0; i < 3; i += 1) await spawn();
+    const first = await call('GET', '/sandboxes?limit=2');
+    expect(first.json).toHaveLength(2);
+    expect(first.headers.get('x-next-cursor')).toBe('2');
+    const rest = await call('GET', '/sandboxes?limit=2&cursor=2&metadata.purpose=ci');
+    expect(rest.json).toHaveLength(1);
+    expect(rest.headers.get('x-next-cursor')).toBeNull();
+    expect(lastArgs()).toEqual([{ limit: 2, cursor: '2', 'metadata.purpose': 'ci' }]);
+  });
+
+  it('gets, extends, destroys, prunes', async () => {
+    const id = await spawn();
+    expect(await call('GET', `/sandboxes/${id}`)).toMatchObject({ status: 200, json: { id } });
+    expect((await call('POST', `/sandboxes/${id}/extend`, { ttl: '2h' })).status).toBe(200);
+    expect((await call('DELETE', `/sandboxes/${id}`)).json).toEqual({ status: 'destroyed' });
+    expect((await call('GET', `/sandboxes/${id}`)).status).toBe(404);
+    expect((await call('POST', '/sandboxes/prune')).json).toEqual({ pruned: 3 });
+    expect((await call('DELETE', '/sandboxes')).json).toEqual({ pruned: 3 });
+  });
+
+  it('keeps labels of any text, and shows them', async () => {
+    const metadata = { 'a\nb': 'c\u2028d', constructor: 'x', '': '', ['ü'.repeat(64)]: '\ud83d\ude00' };
+    const { json } = await call('POST', '/sandboxes', { metadata });
+    expect((json as { metadata: object }).metadata).toEqual(metadata);
+    for (const bad of [{ ['k'.repeat(65)]: 'v' }, { k: 'v'.repeat(1025) }, { k: 1 }, { 'a\nb': 1 }]) {
+      expect((await call('POST', '/sandboxes', { metadata: bad })).status).toBe(400);
+    }
+    const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`k${i}`, 'v']));
+    expect((await call('POST', '/sandboxes', { metadata: many })).status).toBe(400);
+    expect((await call('POST', '/sandboxes', { env: { 'A-B': 'x' } })).status).toBe(400);
+  });
+});
+
+describe('exec', () => {
+  it('runs plain and streamed', async () => {
+    expect(await call('POST', `/sandboxes/${ID}/exec`, { command: 'hi' })).toMatchObject({
+      status: 200,
+      json: { stdout: 'hi' },
+    });
+    const streamed = await call('POST', `/sandboxes/${ID}/exec`, { command: 'hi', stream: true });
+    expect(streamed.headers.get('content-type')).toBe('application/x-ndjson');
+    expect(streamed.headers.get('cache-control')).toBe('no-store');
+    expect(streamed.headers.get('x-accel-buffering')).toBe('no');
+    expect(
+      streamed.text
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { stream: string }).stream),
+    ).toEqual(['start', 'stdout', 'exit']);
+  });
+
+  it.each(['not_found', 'conflict', 'resource_limit', 'unavailable', 'timeout'] as const)(
+    'answers %s plainly, streamed or not',
+    async (code) => {
+      for (const [method, stream] of [
+        ['exec.run', false],
+        ['exec.stream', true],
+      ] as const) {
+        http.control.failing.set(method, new ServiceError(code, 'No.', { retryAfterMs: 1 }));
+        const answer = await call('POST', `/sandboxes/${ID}/exec`, { command: 'hi', stream });
+        expect(answer.json).toMatchObject({ code, message: 'No.' });
+        expect(answer.headers.get('retry-after')).toBe('1');
+      }
+    },
+  );
+
+  it('refuses what the request schema refuses', async () => {
+    for (const body of [
+      {},
+      { command: '' },
+      { command: 'x', mode: 'tty' },
+      { command: 'x', detach: true },
+      { command: 'x', args: [1] },
+      undefined,
+    ]) {
+      expect((await call('POST', `/sandboxes/${ID}/exec`, body)).status).toBe(400);
+    }
+  });
+});
+
+describe('files', () => {
+  const files = `/sandboxes/${ID}/files`;
+
+  it('writes by every way', async () => {
+    const bytes = Buffer.from([0, 255, 10, 13]);
+    const written = (path: string, size: number) => ({
+      status: 200,
+      json: { status: 'written', path, size, atomic: true },
+    });
+    expect(await call('PUT', `${files}/raw.bin?mode=600`, bytes)).toMatchObject(written('/raw.bin', 4));
+    expect(lastArgs()?.[2]).toEqual({ mode: '600' });
+    expect(await call('PUT', `${files}/a/b.txt`, { content: 'ü', mode: '4755' })).toMatchObject(
+      written('/a/b.txt', 2),
+    );
+    expect(
+      await call('POST', files, { path: '/c', content: bytes.toString('base64'), encoding: 'base64' }),
+    ).toMatchObject(written('/c', 4));
+    expect(http.control.fileMap.get('/c')).toEqual(bytes);
+    expect(await call('POST', files, { path: '/lone', content: '\ud800' })).toMatchObject(
+      written('/lone', 3),
+    );
+  });
+
+  it.each([
+    ['PUT', '/f', { content: 'x', mode: '9' }],
+    ['PUT', '/f', { content: 'x', encoding: 'hex' }],
+    ['PUT', '/f', { content: '*', encoding: 'base64' }],
+    ['PUT', '/f', { path: '/f', content: 'x' }],
+    ['PUT', '/f?mode=abc', { content: 'x' }],
+    ['PUT', '/f?mode=600', { content: 'x', mode: '600' }],
+    ['PUT', '/f?moed=600', { content: 'x' }],
+    ['POST', '', { content: 'x' }],
+    ['POST', '', { path: '', content: 'x' }],
+    ['POST', '', undefined],
+  ])('refuses %s %s %o', async (method, path, body) => {
+    expect((await call(method, files + path, body)).status).toBe(400);
+    expect(http.control.asked).toEqual([]);
+  });
+
+  it('reads whole and in ranges', async () => {
+    http.control.fileMap.set('/f', Buffer.from('0123456789'));
+    const whole = await call('GET', `${files}?path=/f`);
+    expect([
+      whole.status,
+      whole.text,
+      whole.headers.get('content-length'),
+      whole.headers.get('accept-ranges'),
+    ]).toEqual([200, '0123456789', '10', 'bytes']);
+    const range = async (value: string) => {
+      const { status, text, headers } = await call('GET', `${files}?path=/f`, undefined, { range: value });
+      return [status, status < 400 ? text : '', headers.get('content-range')];
+    };
+    expect(await range('bytes=2-4')).toEqual([206, '234', 'bytes 2-4/10']);
+    expect(await range('bytes=8-99')).toEqual([206, '89', 'bytes 8-9/10']);
+    expect(await range('bytes=-3')).toEqual([206, '789', 'bytes 7-9/10']);
+    expect(await range('bytes=10-')).toEqual([416, '', 'bytes */10']);
+    expect(await range('bytes=0-1,3-4')).toEqual([200, '0123456789', null]);
+    expect((await call('GET', `${files}?path=/none`)).status).toBe(404);
+    expect((await call('GET', files)).status).toBe(400);
+  });
+
+  it('does the rest', async () => {
+    http.control.fileMap.set('/f', Buffer.from('x'));
+    expect((await call('GET', `${files}/list`)).json).toHaveLength(1);
+    expect(lastArgs()).toEqual([ID, '/', 1]);
+    await call('GET', `${files}/list?path=/a%2Bb+c&depth=3`);
+    expect(lastArgs()).toEqual([ID, '/a+b c', 3]);
+    expect((await call('GET', `${files}/stat?path=/f`)).json).toMatchObject({ name: 'f', size: 1 });
+    expect((await call('GET', `${files}/glob?pattern=${encodeURIComponent('/**/*.{c,h}')}`)).json).toEqual([
+      '/f',
+    ]);
+    expect(lastArgs()).toEqual([ID, '/**/*.{c,h}']);
+    expect((await call('POST', `${files}/move`, { old_path: '/f', new_path: '/g' })).json).toEqual({
+      status: 'moved',
+    });
+    expect((await call('POST', `${files}/chmod`, { path: '/f', mode: '755' })).json).toEqual({
+      status: 'chmod applied',
+    });
+    expect((await call('POST', `${files}/mkdir`, { path: '/d' })).json).toEqual({ status: 'created' });
+    expect(lastArgs()).toEqual([ID, '/d', { parents: true }]);
+    expect((await call('DELETE', `${files}?path=/f`)).json).toEqual({ status: 'deleted' });
+    expect(lastArgs()).toEqual([ID, '/f', false]);
+  });
+
+  it('writes files that are named like operations', async () => {
+    for (const name of ['list', 'stat', 'glob', 'move', 'chmod', 'mkdir']) {
+      expect((await call('PUT', `${files}/${name}`, { content: '' })).json).toMatchObject({
+        path: `/${name}`,
+      });
+    }
+  });
+
+  it('says when the disk is full', async () => {
+    http.control.failing.set(
+      'files.write',
+      new ServiceError('resource_limit', 'The disk is full.', { status: 507 }),
+    );
+    expect(await call('PUT', `${files}/f`, { content: '' })).toMatchObject({
+      status: 507,
+      json: { code: 'resource_limit' },
+    });
+  });
+});
+
+describe('providers and the system', () => {
+  it('shows providers', async () => {
+    expect((await call('GET', '/providers')).json).toHaveLength(1);
+    expect((await call('GET', '/providers/userspace')).json).toMatchObject({ kind: 'userspace' });
+    expect((await call('GET', '/providers/none')).status).toBe(404);
+  });
+
+  it('is alive, ready and healthy, or says so', async () => {
+    expect((await call('GET', '/live')).json).toMatchObject({ status: 'alive', version: '9.9.9' });
+    expect((await call('GET', '/ready')).json).toMatchObject({ status: 'ready', total_providers: 1 });
+    expect((await call('GET', '/health')).json).toMatchObject({ status: 'ok', uptime_seconds: 1 });
+    http.control.healthy = false;
+    expect(await call('GET', '/ready')).toMatchObject({
+      status: 503,
+      json: { code: 'unavailable', status: 'not_ready', ready_providers: 0 },
+    });
+    http.control.healthy = true;
+  });
+
+  it('describes itself', async () => {
+    expect((await call('GET', '/openapi.json')).json).toMatchObject({
+      openapi: '3.1.0',
+      info: { version: '9.9.9' },
+    });
+    expect((await call('GET', '/openapi.yaml')).text).toContain('openapi: "3.1.0"');
+  });
+
+  it('answers HEAD as GET without the body', async () => {
+    const answer = await fetch(`${http.base}/live`, { method: 'HEAD' });
+    expect([answer.status, await answer.text()]).toEqual([200, '']);
+    expect((await fetch(`${http.base}/sandboxes/x/files?path=/f`, { method: 'HEAD' })).status).toBe(405);
+  });
+});
+
+describe('failures', () => {
+  const error = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(http.base + path, init);
+    return {
+      status: answer.status,
+      allow: answer.headers.get('allow'),
+      body: (await answer.json()) as Record<string, unknown>,
+      id: answer.headers.get('x-request-id'),
+    };
+  };
+
+  it.each([
+    ['PATCH', '/sandboxes', 'GET, HEAD, POST, DELETE'],
+    ['PUT', '/sandboxes/x', 'GET, HEAD, DELETE'],
+    ['GET', '/sandboxes/x/exec', 'POST'],
+    ['OPTIONS', '/sandboxes/x/files', 'GET, POST, DELETE'],
+    ['DELETE', '/sandboxes/x/files/list', 'GET, HEAD, PUT'],
+    ['GET', '/sandboxes/x/files/any/where', 'PUT'],
+    ['DELETE', '/live', 'GET, HEAD'],
+    ['PROPFIND', '/live', 'GET, HEAD'],
+  ])('%s %s is 405 with Allow', async (method, path, allow) => {
+    expect(await error(path, { method })).toMatchObject({
+      status: 405,
+      allow,
+      body: { code: 'method_not_allowed' },
+    });
+  });
+
+  it.each([
+    '/',
+    '/nope',
+    '/sandboxes/x/',
+    '/sandboxes//x',
+    '/sandboxes/x/logs',
+    '/SANDBOXES',
+    '/admin/providers',
+    '/metrics',
+  ])('%s is 404', async (path) => {
+    const { status, body, id } = await error(path);
+    expect([status, body.code, body.request_id]).toEqual([404, 'not_found', id]);
+  });
+
+  it('takes no empty id: a slash too many destroys nothing', async () => {
+    expect(await error('/sandboxes/', { method: 'DELETE' })).toMatchObject({
+      status: 400,
+      body: { code: 'bad_request' },
+    });
+    expect(http.control.asked).toEqual([]);
+  });
+
+  it('echoes a harmless request id and replaces any other', async () => {
+    const ask = async (given: string) =>
+      (await error('/nope', { headers: { 'x-request-id': given } })).body.request_id;
+    expect(await ask('Trace.1_2-3')).toBe('Trace.1_2-3');
+    for (const bad of ['a b', 'x'.repeat(129), 'a/b', '<x>', ''])
+      expect(await ask(bad)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('hides faults of ours and logs their cause under the id', async () => {
+    http.control.failing.set('sandboxes.get', new Error('/secret/path: SQLITE_CORRUPT'));
+    const { status, body } = await error('/sandboxes/x');
+    expect([status, body.code]).toEqual([500, 'internal']);
+    expect(JSON.stringify(body)).not.toMatch(/secret|SQLITE|stack/);
+    const line = http.logger.lines.find(
+      ({ level, fields }) => level === 'error' && fields.request_id === body.request_id,
+    );
+    expect(String(line?.fields.cause)).toContain('SQLITE_CORRUPT');
+  });
+
+  it('writes one access line a request, probes at debug, and no path', async () => {
+    http.logger.lines.length = 0;
+    await error('/sandboxes/sb-secretname');
+    await (await fetch(`${http.base}/live`)).text();
+    const lines = http.logger.lines.filter(({ message }) => message === 'request');
+    expect(lines.map(({ level, fields }) => [level, fields.route, fields.status])).toEqual([
+      ['info', '/sandboxes/{id}', 404],
+      ['debug', '/live', 200],
+    ]);
+    expect(lines[0]?.fields).toMatchObject({
+      method: 'GET',
+      remote_address: '127.0.0.1',
+      sandbox_id: 'sb-secretname',
+      ms: expect.any(Number),
+    });
+  });
+});
