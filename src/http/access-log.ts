@@ -9,7 +9,7 @@ export function logAccess(
   logger: Logger,
   request: FastifyRequest,
   response: ServerResponse,
-  ms: number,
+  { remote, ms }: { remote: string | undefined; ms: number },
 ): void {
   const { raw, route } = request;
   const fields = {
