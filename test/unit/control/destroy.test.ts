@@ -1,3 +1,4 @@
+// Destroying: from every state, at every moment of a creation, by many at once, against providers that do not let go.
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/schema/event.ts';
 import { SANDBOX_STATES } from '../../../src/schema/sandbox.ts';

@@ -1,3 +1,4 @@
+// Commands and the sessions they run in: answers, lines, deadlines, readers that stop, sandboxes that do not answer.
 import { describe, expect, it } from 'vitest';
 import type { ExecLine, ExecRequest } from '../../../src/schema/exec.ts';
 import { api, forever, type World, world } from '../../support/control.ts';

@@ -1,3 +1,4 @@
+// File operations: ranges, lengths that hold whatever the file does, hostile paths and modes.
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// What becomes of sandboxes over time: deadlines, extensions, pruning, forgetting, and who sees them in lists.
 import { describe, expect, it } from 'vitest';
 import { admin, api, forever, owned, type World, world } from '../../support/control.ts';
 import { sandboxRecord, stamp } from '../../support/records.ts';

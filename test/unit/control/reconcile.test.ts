@@ -1,3 +1,4 @@
+// Rows against runtimes: after a crash, after deaths behind our back, and what must be left alone.
 import { describe, expect, it } from 'vitest';
 import { api, forever, type World, world } from '../../support/control.ts';
 import { sandboxRecord } from '../../support/records.ts';
@@ -165,5 +166,25 @@ describe('every 30 s', () => {
       expect(await end(w, id)).toBe('running');
       expect(w.fake.runtimes.size).toBe(1);
     }
+  });
+
+  it('one whose spawn comes through between two looks at it is not abandoned', async () => {
+    const w = world();
+    await w.control.start();
+    w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const spawned = spawn(w);
+    await w.clock.advance(29_000);
+    const { get } = w.store.sandboxes;
+    w.store.sandboxes.get = async (id) => {
+      const row = await get(id);
+      w.provider.release();
+      await spawned;
+      return row;
+    };
+    await w.clock.advance(2000);
+    w.store.sandboxes.get = get;
+    w.provider.release();
+    expect(await end(w, await spawned)).toBe('running');
+    expect(w.fake.runtimes.size).toBe(1);
   });
 });

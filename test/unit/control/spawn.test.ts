@@ -1,3 +1,4 @@
+// Spawning: defaults and refusals, caps, providers that fail in every way, Idempotency-Key.
 import { describe, expect, it } from 'vitest';
 import type { SpawnRequest } from '../../../src/schema/sandbox.ts';
 import { admin, api, forever, owned, world } from '../../support/control.ts';

@@ -1,3 +1,4 @@
+// Providers and health as the API shows them.
 import { describe, expect, it } from 'vitest';
 import { api, forever, world } from '../../support/control.ts';
 

@@ -1,3 +1,4 @@
+// Every combination of configured and presented keys.
 import { describe, expect, it } from 'vitest';
 import {
   accessRules,

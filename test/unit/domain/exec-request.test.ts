@@ -1,3 +1,4 @@
+// From exec requests to argv; the quoting is held against a real shell.
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// Output cut into pieces anywhere.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CappedOutput, outputDecoder } from '../../../src/domain/output.ts';

@@ -1,3 +1,4 @@
+// Owner names, hostile ones above all.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseOwner } from '../../../src/domain/owner.ts';

@@ -1,3 +1,4 @@
+// Paths inside sandboxes, against an independent normaliser.
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

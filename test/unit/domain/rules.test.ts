@@ -1,3 +1,4 @@
+// The small rules: modes, images, fingerprints, cursors, byte ranges, admission.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideAdmission } from '../../../src/domain/admission.ts';

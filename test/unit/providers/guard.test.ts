@@ -1,3 +1,4 @@
+// The guard around providers that fail, hang, ignore aborts and answer late.
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { guard } from '../../../src/providers/guard.ts';
