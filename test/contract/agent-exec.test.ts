@@ -1,7 +1,8 @@
 // Commands through the real agent.
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Exec, ExecSpec, SandboxIo } from '../../src/agent/io.ts';
-import { hasAgent, isSanitized, startAgent } from '../support/real-agent.ts';
+import { isSanitized, startAgent } from '../support/real-agent.ts';
+import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 
 let count = 0;
@@ -30,7 +31,7 @@ async function lengthOf(output: Exec['output']): Promise<number> {
   return length;
 }
 
-describe.skipIf(!hasAgent)('exec through the real agent', () => {
+describeWith(['cc'], 'exec through the real agent', () => {
   test('runs a shell with its own environment and workdir', async () => {
     const agent = await startAgent();
     const io = await agent.open();

@@ -3,9 +3,10 @@ import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { hasAgent, isSanitized, startAgent } from '../support/real-agent.ts';
+import { isSanitized, startAgent } from '../support/real-agent.ts';
+import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;
@@ -27,7 +28,7 @@ async function contentOf(
 const patterned = (size: number) =>
   Buffer.alloc(size, Buffer.from(Array.from({ length: 997 }, (_, index) => index % 256)));
 
-describe.skipIf(!hasAgent)('files through the real agent', () => {
+describeWith(['cc'], 'files through the real agent', () => {
   test('writes with parents and mode, reads back whole and in ranges', async () => {
     const { io, files, at } = await prepare();
     const path = at('a/b/c.txt');

@@ -2,7 +2,7 @@
 // and nobody else anything.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Conversation } from '../../src/agent/conversation.ts';
 import { encodeFrame } from '../../src/agent/frame.ts';
 import type { SandboxIo } from '../../src/agent/io.ts';
@@ -12,7 +12,8 @@ import { WireWriter } from '../../src/agent/wire.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { seededRandom, silentLogger } from '../support/fakes.ts';
-import { hasAgent, type RealAgent, startAgent } from '../support/real-agent.ts';
+import { type RealAgent, startAgent } from '../support/real-agent.ts';
+import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 
 const PATH = process.env.PATH ?? '';
@@ -51,7 +52,7 @@ async function works(io: SandboxIo): Promise<void> {
   expect((await io.exec(spec('ex-works', 'exit 6')).exit).exit_code).toBe(6);
 }
 
-describe.skipIf(!hasAgent)('sessions of the real agent', () => {
+describeWith(['cc'], 'sessions of the real agent', () => {
   test('a new session ends the old one and its commands; detached ones live', async () => {
     const agent = await startAgent();
     const first = await agent.open();

@@ -15,7 +15,6 @@ import { temporaryFolder } from './temporary.ts';
 import { until } from './until.ts';
 
 export const AGENT = process.env.SVC_TEST_AGENT ?? join(packageRoot(), 'agent', 'build', 'svc-agent');
-export const hasAgent = existsSync(AGENT);
 /** Under the sanitizers numbers of memory and speed say nothing. */
 export const isSanitized = AGENT.includes('asan');
 
@@ -36,6 +35,7 @@ export interface RealAgent {
 
 /** Starts one agent for the test that is running; it is ended with it. */
 export async function startAgent(): Promise<RealAgent> {
+  if (!existsSync(AGENT)) throw new Error('The agent is not built: npm run build:agent');
   const folder = temporaryFolder();
   const run = temporaryFolder();
   const socket = join(run, 'agent.sock');
