@@ -124,6 +124,14 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(remains(place.home, [bare, rebooted])).toEqual(NOTHING);
     });
 
+    it('of a trial cut short are cleared by the next server, and listed by none', async () => {
+      const trial = join(folder, 'trial-00aa.0');
+      mkdirSync(trial);
+      expect(await provider.list(soon())).toEqual([]);
+      await place.provider({ runner }).probe(soon());
+      expect(existsSync(trial)).toBe(false);
+    });
+
     it('never kill a process that has a number of theirs by chance', async () => {
       const id = freshId();
       await provider.create(runtimeSpec(id), soon());

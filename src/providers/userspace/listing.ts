@@ -2,7 +2,7 @@
 import { lstat } from 'node:fs/promises';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import { isRunning } from './destroy.ts';
-import { parseRuntimeName, runFolder, runtimeName } from './places.ts';
+import { isTrial, parseRuntimeName, runFolder, runtimeName } from './places.ts';
 import { hasFolder, readRecord } from './record.ts';
 import { runtimeNames, type UserspaceState } from './state.ts';
 
@@ -15,7 +15,7 @@ export async function inspectRuntime(state: UserspaceState, ref: RuntimeRef): Pr
 
 /** A folder without a record is listed as stopped: something has to be cleared. */
 export async function listRuntimes(state: UserspaceState): Promise<RuntimeListing[]> {
-  const names = await runtimeNames(state.places);
+  const names = (await runtimeNames(state.places)).filter((name) => !isTrial(name));
   const listings = await Promise.all(names.map((name) => describe(state, name)));
   return listings.filter((listing) => listing !== undefined);
 }

@@ -8,6 +8,9 @@ import { ServiceError } from '../../domain/errors.ts';
 const LONGEST_SOCKET_PATH = 107;
 const NAME = /^[a-z0-9][a-z0-9-]{1,40}\.\d{1,10}$/;
 
+/** Sandboxes that only try a runner: nobody asked for them, so nobody is shown them. */
+export const TRIAL_PREFIX = 'trial-';
+
 export interface Places {
   /** Shared by all instances of this user on the host. */
   root: string;
@@ -35,6 +38,10 @@ export function parseRuntimeName(name: string): { id: string; epoch: number } | 
   if (!NAME.test(name)) return undefined;
   const dot = name.lastIndexOf('.');
   return { id: name.slice(0, dot), epoch: Number(name.slice(dot + 1)) };
+}
+
+export function isTrial(name: string): boolean {
+  return name.startsWith(TRIAL_PREFIX);
 }
 
 export function runFolder(places: Places, name: string): string {

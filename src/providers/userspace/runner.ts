@@ -4,8 +4,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
-import { runtimeName } from './places.ts';
-import { once, type UserspaceState } from './state.ts';
+import { isTrial, runtimeName, TRIAL_PREFIX } from './places.ts';
+import { once, runtimeNames, type UserspaceState } from './state.ts';
 
 export interface Runner {
   name: 'bwrap' | 'unshare';
@@ -32,6 +32,7 @@ export function runnerChoice(state: UserspaceState): RunnerChoice {
 }
 
 async function firstThatWorks(state: UserspaceState): Promise<Runner> {
+  await clearTrials(state);
   const reasons: string[] = [];
   for (const name of candidates(state)) {
     const path = await find(state, name);
@@ -69,10 +70,16 @@ async function tryRunner(state: UserspaceState, runner: Runner): Promise<string 
   }
 }
 
-/** Named so that no sandbox can have it; a trial cut short is swept like any runtime without a row. */
+/** Of servers that ended in the middle of one. This server has none yet: the choice is made once at a time. */
+async function clearTrials(state: UserspaceState): Promise<void> {
+  await state.prepare();
+  for (const name of (await runtimeNames(state.places)).filter(isTrial)) await clear(state, name);
+}
+
+/** Named so that no sandbox can have it; see isTrial. */
 function trialSpec(state: UserspaceState): RuntimeSpec {
   return {
-    id: `trial-${state.random.bytes(6).toString('hex')}`,
+    id: `${TRIAL_PREFIX}${state.random.bytes(6).toString('hex')}`,
     epoch: 0,
     image: undefined,
     memory_mb: TRIAL_MEMORY_MB,
