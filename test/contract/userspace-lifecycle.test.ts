@@ -30,7 +30,10 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(await provider.probe(soon())).toMatchObject({ healthy: true });
       folder = join('/run/svc', place.instance.id.replaceAll('-', '').slice(0, 12));
     });
-    afterAll(() => {
+    afterAll(async () => {
+      await provider.close();
+      await provider.close();
+      expect(existsSync(folder)).toBe(false);
       expect(remains(place.home, ['trial-']).processes).toEqual([]);
       place.remove();
     });
@@ -62,6 +65,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(await stranger.list(soon())).toEqual([]);
       expect(await stranger.inspect({ id, epoch: 1 }, soon())).toBe('gone');
       await stranger.destroy({ id, epoch: 1 }, soon());
+      await stranger.close();
       await expect(provider.destroy({ id, epoch: 2 }, soon())).resolves.toBeUndefined();
       expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
       await provider.destroy({ id, epoch: 1 }, soon());

@@ -1,5 +1,5 @@
 // What the parts of the provider share: places, cgroups and the view are found once and kept.
-import { readdir } from 'node:fs/promises';
+import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { type CgroupHost, findCgroupHost } from './cgroup-host.ts';
@@ -54,6 +54,13 @@ async function prepareOnce(deps: UserspaceDeps, places: Places): Promise<Prepare
 export async function runtimeNames(places: Places): Promise<string[]> {
   const names = await readdir(places.instance).catch(() => []);
   return names.filter((name) => parseRuntimeName(name));
+}
+
+/** Takes the instance's folder off the host when no runtime is in it. Idempotent; never throws. */
+export async function leavePlaces(places: Places): Promise<void> {
+  if ((await runtimeNames(places)).length > 0) return;
+  await rm(join(places.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
+  await rmdir(places.instance).catch(() => undefined);
 }
 
 /** The result of the first success, shared by all callers; a failure is not kept. */

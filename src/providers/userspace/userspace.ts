@@ -10,7 +10,7 @@ import { inspectRuntime, listRuntimes } from './listing.ts';
 import { runtimeName } from './places.ts';
 import { probeUserspace } from './probe.ts';
 import { runnerChoice } from './runner.ts';
-import { openState } from './state.ts';
+import { leavePlaces, openState } from './state.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
 export function userspaceProvider(deps: UserspaceDeps): Provider {
@@ -29,6 +29,6 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     },
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: () => listRuntimes(state),
-    close: async () => undefined,
+    close: () => leavePlaces(state.places),
   };
 }
