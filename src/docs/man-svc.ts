@@ -2,7 +2,7 @@
 import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 import { EXIT_CODES } from './exit-codes.ts';
-import { pageName, purposeOf } from './man-command.ts';
+import { pageName } from './man-command.ts';
 import { documentedCommands, type Manifest, PROGRAM, typedName } from './manifest.ts';
 import { page, pageHead, paragraph, roffText, section, taggedList } from './roff.ts';
 
@@ -45,7 +45,7 @@ export function programPage(manifest: Manifest): string {
       '.Pp',
       'The commands are:',
       ...taggedList(
-        commands.map((command) => [`Ic ${typedName(command)}`, [roffText(`${purposeOf(command)}.`)]]),
+        commands.map((command) => [`Ic ${typedName(command)}`, paragraph(command.summary ?? '')]),
       ),
     ]),
     section('ENVIRONMENT', taggedList(VARIABLES.map(([name, words]) => [`Ev ${name}`, [roffText(words)]]))),

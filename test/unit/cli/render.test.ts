@@ -51,12 +51,23 @@ it('rows of hostile names keep one line each and one width', () => {
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 2000, examples: [[['\u{11a84}', '']], [['\u0301', '\u200d', '👩']]] },
   );
 });
 
 it('counts columns', () => {
-  const widths = { abc: 3, 日本: 4, é: 1, 'e\u0301': 1, '👩‍👩‍👧': 2, 한글: 4, ｱ: 1, '': 0 };
+  const widths = {
+    abc: 3,
+    日本: 4,
+    é: 1,
+    'e\u0301': 1,
+    '👩‍👩‍👧': 2,
+    '👍🏽': 2,
+    '🇨🇿': 2,
+    한글: 4,
+    ｱ: 1,
+    '': 0,
+  };
   for (const [text, width] of Object.entries(widths)) expect([text, columnsOf(text)]).toEqual([text, width]);
 });
 

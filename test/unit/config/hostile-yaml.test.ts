@@ -42,6 +42,7 @@ const REFUSED: Record<string, string> = {
   'an alias bomb': bomb,
   'a bomb in a leaf': `${bomb}\nproviders: {userspace: {images: *l8}}`,
   'many aliases': `server: &a {}\nauth: [${times(20_000, '*a, ')}]`,
+  'more aliases than needed': `providers: {userspace: {languages: [&a x, ${times(101, '*a, ')}]}}`,
   'many merges': `server: &a {port: 1}\n${lines(12_000, (at) => `k${at}:\n  <<: *a`)}`,
   'a merge key': 'server: &a {port: 1}\nauth:\n  <<: *a',
   'a merge key by directive': '%YAML 1.1\n---\nserver: &a {port: 1}\nauth:\n  <<: *a',

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { environmentLayer, RESERVED_VARIABLES } from '../../../src/config/environment-layer.ts';
 import { hostDefaults } from '../../../src/config/host-defaults.ts';
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_PATHS } from '../../../src/schema/config-keys.ts';
 import { nearest, nearestPath } from '../../../src/config/nearest.ts';
+import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_PATHS } from '../../../src/schema/config-keys.ts';
 
 it('holds every key with its facts', () => {
   expect(CONFIG_KEYS.length).toBeGreaterThan(35);

@@ -1,5 +1,8 @@
 // Programs run to the end, within their deadline and bounds.
-import { expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, vi } from 'vitest';
 import { realHost } from '../../../src/host/real-host.ts';
 
 const host = realHost('/usr/bin:/bin');
@@ -41,6 +44,26 @@ it('ends on the deadline even when a grandchild ignores signals and holds the pi
   );
   expect(performance.now() - started).toBeLessThan(10_000);
 });
+
+it('leaves no grandchild behind on the deadline', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-run-'));
+  const script = `sleep 30 & echo $! > ${folder}/pid; wait`;
+  await expect(sh(script, { timeoutMs: 1000, env: { PATH: '/bin' } })).rejects.toMatchObject({
+    code: 'timeout',
+  });
+  const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+  rmSync(folder, { recursive: true });
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 10_000 });
+});
+
+/** A killed child that nobody reaped is a zombie: it runs no more. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
 
 it('ends with the reason of the signal', async () => {
   const stop = new AbortController();

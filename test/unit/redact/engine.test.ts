@@ -265,17 +265,18 @@ const HOSTILE = [
 ];
 
 it.each(HOSTILE)('takes time in proportion to the length of repeated %j', (part) => {
-  const time = (size: number) => {
+  const cpuMs = (size: number) => {
     const text = part.repeat(Math.ceil(size / part.length));
-    return Math.min(
-      ...Array.from({ length: 3 }, () => {
-        const started = performance.now();
-        known.text(text);
-        return performance.now() - started;
-      }),
-    );
+    const runs = Array.from({ length: 3 }, () => {
+      const before = process.cpuUsage();
+      known.text(text);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
+    });
+    return Math.min(...runs);
   };
-  time(1000);
-  // Eight times the text: quadratic work would take 64 times as long. The added millisecond absorbs noise of tiny times.
-  expect(time(1_000_000)).toBeLessThan(26 * (time(125_000) + 1));
+  cpuMs(1000);
+  // 32 times the text: quadratic work takes 1024 times as long, so a wide margin for noise still tells them apart.
+  // The small sizes come first, so that a slow pattern fails here instead of running for an hour.
+  for (const size of [1_000, 8_000, 31_250]) expect(cpuMs(32 * size)).toBeLessThan(150 * (cpuMs(size) + 1));
 });
