@@ -2,11 +2,10 @@
 import { Args, Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
-import { commandWords, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
+import { execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
 import { execIn } from '../../src/cli/run-once.ts';
 
 export default class SandboxExec extends ExecCommand {
-  static override strict = false;
   static override summary = 'Run a command in a sandbox.';
   static override description =
     "Passes both outputs on as they come. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
@@ -28,8 +27,9 @@ export default class SandboxExec extends ExecCommand {
   };
 
   async run() {
-    const { args, flags, argv } = await this.parse(SandboxExec);
-    const request = await execRequest(commandWords(argv as string[], 1), flags, flags.env);
+    const { own, words } = splitAtDashes(this.argv);
+    const { args, flags } = await this.parse(SandboxExec, own);
+    const request = await execRequest(words, flags, flags.env);
     return this.finish(execIn(connect(flags), args.id, request));
   }
 }

@@ -2,12 +2,11 @@
 import { Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
-import { commandWords, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
+import { execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
 import { runOnce } from '../../src/cli/run-once.ts';
 import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
 
 export default class SandboxRun extends ExecCommand {
-  static override strict = false;
   static override summary = 'Run one command in a sandbox of its own.';
   static override description =
     "Spawns a sandbox, runs the command, passes its output on, destroys the sandbox. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
@@ -27,8 +26,9 @@ export default class SandboxRun extends ExecCommand {
   };
 
   async run() {
-    const { flags, argv } = await this.parse(SandboxRun);
-    const request = await execRequest(commandWords(argv as string[], 0), flags);
+    const { own, words } = splitAtDashes(this.argv);
+    const { flags } = await this.parse(SandboxRun, own);
+    const request = await execRequest(words, flags);
     return this.finish(
       runOnce(connect(flags), { spawn: spawnRequest(flags), exec: request, keep: flags.keep }),
     );

@@ -6,7 +6,8 @@ const AT_ONCE = 8;
 
 /** Ids destroyed, in the order given. Throws the first failure after every id was tried, its message naming the rest. */
 export async function destroyAll(client: Client, ids: readonly string[]): Promise<string[]> {
-  if (ids.length === 0) throw new ServiceError('bad_request', 'No sandbox was named.', { remedy: 'Give at least one id.' });
+  if (ids.length === 0)
+    throw new ServiceError('bad_request', 'No sandbox was named.', { remedy: 'Give at least one id.' });
   const failures: { id: string; error: unknown }[] = [];
   const waiting = [...ids];
   const work = async () => {
@@ -20,9 +21,13 @@ export async function destroyAll(client: Client, ids: readonly string[]): Promis
   if (first && failures.length === ids.length) throw first.error;
   if (first) {
     const code = first.error instanceof ServiceError ? first.error.code : 'internal';
-    throw new ServiceError(code, `${failures.length} of ${ids.length} were not destroyed: ${failures.map(({ id }) => id).join(', ')}.`, {
-      cause: first.error,
-    });
+    throw new ServiceError(
+      code,
+      `${failures.length} of ${ids.length} were not destroyed: ${failures.map(({ id }) => id).join(', ')}.`,
+      {
+        cause: first.error,
+      },
+    );
   }
   return [...ids];
 }

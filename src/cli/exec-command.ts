@@ -1,5 +1,5 @@
 // Base of the two commands that end with the status of what they ran.
-import { type ExecOutcome } from './run-once.ts';
+import type { ExecOutcome } from './run-once.ts';
 import { SvcCommand } from './svc-command.ts';
 
 /** A failure of ours, apart from every status a command can have by itself (as `docker exec` and `env` do). */

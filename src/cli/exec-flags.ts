@@ -6,7 +6,10 @@ import { pairs } from './spawn-flags.ts';
 
 export const execFlags = {
   shell: Flags.boolean({ description: 'Run the words after -- as one shell command line.' }),
-  stdin: Flags.boolean({ description: 'Pass standard input, read to its end (text, at most the server body limit).', char: 'i' }),
+  stdin: Flags.boolean({
+    description: 'Pass standard input, read to its end (text, at most the server body limit).',
+    char: 'i',
+  }),
   timeout: Flags.string({ description: 'Deadline, for example 90s; 0s is the longest the server allows.' }),
   workdir: Flags.string({ description: 'Absolute folder to start in.', char: 'w' }),
 };
@@ -18,15 +21,22 @@ interface ExecFlags {
   workdir?: string | undefined;
 }
 
-/** Splits argv at the first `--`: oclif drops it, so the words before are counted by `before`. */
-export function commandWords(argv: readonly string[], before: number): string[] {
-  const words = argv.slice(before);
-  if (words.length > 0) return words;
-  throw new ServiceError('bad_request', 'No command was given.', { remedy: 'Put it after --, for example: -- python3 -V' });
+/** What stands before the first `--`, for the parser, and the words after it, which no parser may touch. */
+export function splitAtDashes(argv: readonly string[]): { own: string[]; words: string[] } {
+  const at = argv.indexOf('--');
+  if (at >= 0 && at < argv.length - 1) return { own: argv.slice(0, at), words: argv.slice(at + 1) };
+  if (argv.includes('--help')) return { own: [...argv], words: [] };
+  throw new ServiceError('bad_request', 'No command was given.', {
+    remedy: 'Put it after --, for example: -- python3 -V',
+  });
 }
 
 /** The exec request for `words`; output comes as base64, so that it is passed on byte for byte. */
-export async function execRequest(words: readonly string[], flags: ExecFlags, env?: readonly string[]): Promise<ExecRequest> {
+export async function execRequest(
+  words: readonly string[],
+  flags: ExecFlags,
+  env?: readonly string[],
+): Promise<ExecRequest> {
   const [command = '', ...args] = words;
   return {
     ...(flags.shell ? { command: words.join(' ') } : { mode: 'argv' as const, command, args }),
@@ -45,7 +55,10 @@ async function readInput(stream: NodeJS.ReadStream): Promise<string> {
   let size = 0;
   for await (const chunk of stream) {
     size += (chunk as Buffer).length;
-    if (size > MAX_INPUT) throw new ServiceError('payload_too_large', 'Standard input is over 64 MiB.', { remedy: 'Write it to a file in the sandbox.' });
+    if (size > MAX_INPUT)
+      throw new ServiceError('payload_too_large', 'Standard input is over 64 MiB.', {
+        remedy: 'Write it to a file in the sandbox.',
+      });
     chunks.push(chunk as Buffer);
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

@@ -20,7 +20,8 @@ export async function execIn(client: Client, id: string, request: ExecRequest): 
     const lines = client.execStream(id, request, interruption.signal);
     return { sandbox_id: id, ...(await passOn(lines, { stdout: process.stdout, stderr: process.stderr })) };
   } catch (error) {
-    if (interruption.signal.aborted) return { sandbox_id: id, exit_code: 130, duration_ms: 0, timed_out: false };
+    if (interruption.signal.aborted)
+      return { sandbox_id: id, exit_code: 130, duration_ms: 0, timed_out: false };
     throw error;
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);

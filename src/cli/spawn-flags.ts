@@ -10,7 +10,11 @@ export const spawnFlags = {
   vcpus: Flags.integer({ description: 'Virtual processors.', min: 1 }),
   ttl: Flags.string({ description: 'Life of the sandbox, for example 90s, 30m or 1h30m.' }),
   metadata: Flags.string({ description: 'Label, KEY=VALUE; repeat for more.', multiple: true }),
-  env: Flags.string({ description: 'Environment variable of every exec, NAME=VALUE; repeat for more.', char: 'e', multiple: true }),
+  env: Flags.string({
+    description: 'Environment variable of every exec, NAME=VALUE; repeat for more.',
+    char: 'e',
+    multiple: true,
+  }),
   network: Flags.string({ description: 'none cuts the sandbox off.', options: ['default', 'none'] }),
 };
 
@@ -45,7 +49,10 @@ export function pairs(entries: readonly string[], flag: string): Record<string, 
   return Object.fromEntries(
     entries.map((entry) => {
       const split = entry.indexOf('=');
-      if (split < 1) throw new ServiceError('bad_request', `${flag} takes NAME=VALUE.`, { details: { given: entry.slice(0, 64) } });
+      if (split < 1)
+        throw new ServiceError('bad_request', `${flag} takes NAME=VALUE.`, {
+          details: { given: entry.slice(0, 64) },
+        });
       return [entry.slice(0, split), entry.slice(split + 1)];
     }),
   );

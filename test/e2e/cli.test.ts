@@ -131,6 +131,7 @@ describeWith(['unshare', 'root'], 'svc', () => {
     expect((await svc('provider', 'list')).stdout).toMatch(/^NAME .*\nuserspace +yes +healthy/);
     const detail = await json<{ isolation: Record<string, string> }>('provider', 'get', 'userspace');
     expect(Object.keys(detail.isolation).sort()).toEqual([
+      'cpu',
       'disk',
       'filesystem',
       'memory',

@@ -62,7 +62,7 @@ const BODIES = [
   '{"network":"host"}',
   '{"provider":"nope"}',
   '{"provider":"__proto__"}',
-  `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
+  `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
   '{"ttl":"1s"',
   '\ufeff{}',
   '{"memory_mb":1e999}',
