@@ -21,7 +21,7 @@ static const char *list(const char *path, uint32_t depth, uint32_t limit, int tr
 		size_t size = number(o.out.at + at, 4), skip = strlen(home);
 		const char *from = (const char *)o.out.at + at + 4;
 
-		if (strncmp(from, home, skip) != 0)
+		if (size < skip || memcmp(from, home, skip) != 0)
 			skip = 0;
 		if ((size_t)(to - listed) + size + 2 < sizeof(listed))
 			to += sprintf(to, "|%.*s", (int)(size - skip), from + skip);
@@ -274,7 +274,7 @@ static void with_mounts(void (*test)(void))
 
 	if (pid == 0) {
 		failures = 0;
-		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL))
 			_exit(2);
 		mkdir(in_home("/disk"), 0755);
 		if (mount("none", in_home("/disk"), "tmpfs", 0, "size=2m"))

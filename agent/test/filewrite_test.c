@@ -119,7 +119,7 @@ static void with_mounts(void (*test)(void))
 
 	if (pid == 0) {
 		failures = 0;
-		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL))
 			_exit(2);
 		test();
 		_exit(failures ? 1 : 0);
@@ -132,7 +132,7 @@ static void test_mounted_name(void)
 {
 	put(in_home("/source"), "a long old content");
 	put(in_home("/hosts"), "");
-	CHECK(mount(in_home("/source"), in_home("/hosts"), NULL, MS_BIND, NULL) == 0);
+	CHECK(mount(in_home("/source"), in_home("/hosts"), "none", MS_BIND, NULL) == 0);
 	CHECK(written(in_home("/hosts"), "127.0.0.1", 0640, 0) == 0);
 	CHECK(holds(in_home("/source"), "127.0.0.1") && mode_of(in_home("/source")) == 0640);
 	CHECK(litter() == 0);
@@ -142,9 +142,9 @@ static void test_read_only_folder(void)
 {
 	mkdir(in_home("/ro"), 0755);
 	put(in_home("/ro/file"), "");
-	CHECK(mount(in_home("/ro"), in_home("/ro"), NULL, MS_BIND, NULL) == 0);
-	CHECK(mount(in_home("/source"), in_home("/ro/file"), NULL, MS_BIND, NULL) == 0);
-	CHECK(mount(NULL, in_home("/ro"), NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0);
+	CHECK(mount(in_home("/ro"), in_home("/ro"), "none", MS_BIND, NULL) == 0);
+	CHECK(mount(in_home("/source"), in_home("/ro/file"), "none", MS_BIND, NULL) == 0);
+	CHECK(mount("none", in_home("/ro"), "none", MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0);
 	CHECK(written(in_home("/ro/file"), "through", KEEP, 0) == 0 && holds(in_home("/source"), "through"));
 	CHECK(written(in_home("/ro/other"), "x", KEEP, 1) == EROFS);
 }

@@ -25,7 +25,7 @@ static const char *glob(const char *pattern, uint32_t limit)
 		size_t size = number(o.out.at + at, 4), skip = strlen(home);
 		const char *from = (const char *)o.out.at + at + 4;
 
-		if (strncmp(from, home, skip) != 0)
+		if (size < skip || memcmp(from, home, skip) != 0)
 			skip = 0;
 		if ((size_t)(to - found) + size + 2 < sizeof(found))
 			to += sprintf(to, "|%.*s", (int)(size - skip), from + skip);
