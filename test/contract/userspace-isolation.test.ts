@@ -64,7 +64,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
     afterAll(async () => {
       io?.close();
       await provider.destroy({ id, epoch: 1 }, soon());
-      expect(remains(place.home, [id])).toEqual(NOTHING);
+      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
       place.remove();
       await host.close();
     });

@@ -34,7 +34,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       await provider.close();
       await provider.close();
       expect(existsSync(folder)).toBe(false);
-      expect(remains(place.home, ['trial-']).processes).toEqual([]);
+      expect(remains({ home: place.home }, ['trial-']).processes).toEqual([]);
       place.remove();
     });
 
@@ -72,7 +72,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       await io.closed;
       expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('gone');
       await provider.destroy({ id, epoch: 1 }, soon());
-      expect(remains(place.home, [id])).toEqual(NOTHING);
+      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
     });
 
     it('that died are stopped, refuse a session, and can be cleared', async () => {
@@ -88,7 +88,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       );
       await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'unavailable' });
       await provider.destroy({ id, epoch: 1 }, soon());
-      expect(remains(place.home, [id])).toEqual(NOTHING);
+      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
     });
 
     it('are made once: a second create of the same attempt is a conflict and harms nothing', async () => {
@@ -107,7 +107,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
           () => 'aborted',
         );
         if (settled === 'made') await provider.destroy({ id, epoch: 1 }, soon());
-        expect(remains(place.home, [id])).toEqual(NOTHING);
+        expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
       }
       expect(await provider.list(soon())).toEqual([]);
     });
@@ -125,7 +125,7 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(await provider.inspect({ id: rebooted, epoch: 1 }, soon())).toBe('stopped');
       writeFileSync(record, kept);
       await provider.destroy({ id: rebooted, epoch: 1 }, soon());
-      expect(remains(place.home, [bare, rebooted])).toEqual(NOTHING);
+      expect(remains({ home: place.home }, [bare, rebooted])).toEqual(NOTHING);
     });
 
     it('of a trial cut short are cleared by the next server, and listed by none', async () => {

@@ -2,12 +2,10 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
-import { remains } from '../support/auditor.ts';
+import { NOTHING, remains } from '../support/auditor.ts';
 import { eachRuntime } from '../support/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-
-const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
 
 eachRuntime([], 'many at once', ({ env, ordinaryUser }) => {
   let server: TestServer;
@@ -33,7 +31,7 @@ eachRuntime([], 'many at once', ({ env, ordinaryUser }) => {
       expect(result).toMatchObject({ stdout: `in ${n}`, stderr: `err ${n}\n`, exit_code: n });
     });
     await client.destroy(id);
-    expect(remains(server.home, [id])).toEqual(NOTHING);
+    expect(remains(server, [id])).toEqual(NOTHING);
   });
 
   it('spawns 20 at once, apart from each other, and leaves nothing', async () => {
@@ -50,7 +48,7 @@ eachRuntime([], 'many at once', ({ env, ordinaryUser }) => {
       expect(result.stdout).toBe(`${ids[n]}\n${ids[n]}\nmine\n`);
     });
     await Promise.all(ids.map((id) => client.destroy(id)));
-    expect(remains(server.home, ids)).toEqual(NOTHING);
+    expect(remains(server, ids)).toEqual(NOTHING);
     await until('descriptors given back', () => open() <= before + 2);
   });
 });

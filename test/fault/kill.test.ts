@@ -3,13 +3,12 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type Api, api } from '../support/api.ts';
-import { agents, remains } from '../support/auditor.ts';
+import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { eachRuntime } from '../support/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const ROUNDS = 5;
-const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
 
 /** What the client was told, kept on the client's side. */
 interface Journal {
@@ -26,7 +25,6 @@ eachRuntime([], 'kill -9', ({ env, ordinaryUser }) => {
   });
 
   it('loses nothing, leaks nothing and doubles nothing', async () => {
-    const before = agents().length;
     const journal: Journal = { created: new Set(), destroyAsked: new Set(), destroyed: new Set() };
     server = await startServer({ env, ordinaryUser });
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -36,12 +34,11 @@ eachRuntime([], 'kill -9', ({ env, ordinaryUser }) => {
       await load;
       server = await startServer({ env, ordinaryUser, home: server.home });
       await settled(api(server.url));
-      await check(api(server.url), journal, before);
+      await check(server, journal);
     }
     const client = api(server.url);
     await Promise.all((await live(client)).map(({ id }) => client.destroy(id)));
-    expect(remains(server.home, [...journal.created])).toEqual(NOTHING);
-    expect(agents()).toHaveLength(before);
+    expect(remains(server, [...journal.created])).toEqual(NOTHING);
   });
 });
 
@@ -71,7 +68,8 @@ async function settled(client: Api): Promise<void> {
   await until('all rows settled', async () => (await live(client)).every(({ state }) => state === 'running'));
 }
 
-async function check(client: Api, journal: Journal, before: number): Promise<void> {
+async function check(server: TestServer, journal: Journal): Promise<void> {
+  const client = api(server.url);
   const rows = await live(client);
   const ids = new Set(rows.map(({ id }) => id));
   for (const id of journal.destroyed) expect(ids).not.toContain(id);
@@ -85,5 +83,5 @@ async function check(client: Api, journal: Journal, before: number): Promise<voi
     );
     expect([exit_code, ['', `${id}\n`].includes(stdout)]).toEqual([0, true]);
   }
-  expect(agents()).toHaveLength(before + rows.length);
+  expect(agents([server.instance, server.home])).toHaveLength(rows.length);
 }

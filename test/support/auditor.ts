@@ -1,8 +1,8 @@
 // The independent auditor: what of ours exists on this host, read from the kernel and never through our API.
-import { type Dirent, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Everything left of sandboxes that belong to a server whose state is below `home`. */
+/** Everything of one server: what its run folder, its state folder or one of its sandboxes gives a name to. */
 export interface Remains {
   processes: string[];
   mounts: string[];
@@ -11,40 +11,33 @@ export interface Remains {
   folders: string[];
 }
 
-/** `runRoots`: folders that hold run folders, beside what is below `home`. */
-export function remains(home: string, ids: readonly string[] = []): Remains {
+export const NOTHING: Remains = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
+
+/** What is left of sandboxes `ids` of the server with this state folder and instance. */
+export function remains(server: { home: string; instance?: string }, ids: readonly string[]): Remains {
+  const names = [server.home, ...(server.instance === undefined ? [] : [server.instance]), ...ids];
+  const ours = (line: string) => names.some((name) => line.includes(name));
+  const named = (path: string) => ids.some((id) => path.includes(id));
   return {
-    processes: agents(ids),
-    mounts: lines('/proc/self/mountinfo').filter((line) => mentions(line, home, ids)),
-    sockets: lines('/proc/net/unix').filter((line) => mentions(line, home, ids)),
-    cgroups: folders('/sys/fs/cgroup', 6).filter((path) => ids.some((id) => path.includes(id))),
-    folders: [home, '/run/svc']
-      .flatMap((root) => folders(root, 5))
-      .filter((path) => ids.some((id) => path.includes(id))),
+    processes: agents(names),
+    mounts: lines('/proc/self/mountinfo').filter(ours),
+    sockets: lines('/proc/net/unix').filter(ours),
+    cgroups: folders('/sys/fs/cgroup', 6).filter(named),
+    folders: [server.home, '/run/svc'].flatMap((root) => folders(root, 5)).filter(named),
   };
 }
 
-/** Host pids of all agents that run, with their command lines: `ids` narrows to those that name one. */
-export function agents(ids: readonly string[] = []): string[] {
+/** Agents that are process 1 of a sandbox of ours: by their command line, cgroups or mounts, host pid first. */
+export function agents(names: readonly string[]): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => isAgent(pid))
-    .map(
-      (pid) => `${pid} ${text(`/proc/${pid}/cgroup`)} ${text(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`,
-    )
-    .filter((line) => ids.length === 0 || ids.some((id) => line.includes(id)));
-}
-
-function isAgent(pid: string): boolean {
-  try {
-    return readlinkSync(`/proc/${pid}/exe`).includes('svc-agent');
-  } catch {
-    return false;
-  }
-}
-
-function mentions(line: string, home: string, ids: readonly string[]): boolean {
-  return line.includes(home) || ids.some((id) => line.includes(id));
+    .map((pid) => ({ pid, command: text(`/proc/${pid}/cmdline`).replaceAll('\0', ' ') }))
+    .filter(({ command }) => /^\S*svc-agent\S* init /.test(command))
+    .filter(({ pid, command }) => {
+      const marks = command + text(`/proc/${pid}/cgroup`) + text(`/proc/${pid}/mountinfo`);
+      return names.some((name) => marks.includes(name));
+    })
+    .map(({ pid, command }) => `${pid} ${command}`);
 }
 
 function folders(root: string, depth: number): string[] {

@@ -9,6 +9,8 @@ export default class ClosingLine implements Reporter {
     const failed = count('failed') + broken + unhandled.length;
     const skipped = tests.filter((test) => test.result().state === 'skipped');
     for (const test of skipped) console.log(`SKIPPED  ${test.fullName}`);
-    console.log(`\n${count('passed')} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+    console.log(
+      `\n${count('passed')} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`,
+    );
   }
 }

@@ -10,7 +10,9 @@ const present: Record<string, () => boolean> = {
   unshare: () => onPath('unshare'),
   cc: () => onPath('gcc') || onPath('cc'),
   python3: () => executable('/usr/bin/python3'),
-  'python3-testsuite': () => readable('/usr/lib/python3.11/test/test_json/__init__.py') || readable('/usr/lib/python3.13/test/test_json/__init__.py'),
+  'python3-testsuite': () =>
+    readable('/usr/lib/python3.11/test/test_json/__init__.py') ||
+    readable('/usr/lib/python3.13/test/test_json/__init__.py'),
   setpriv: () => onPath('setpriv'),
 };
 export type Need = 'root' | 'bwrap' | 'unshare' | 'cc' | 'python3' | 'python3-testsuite' | 'setpriv';
@@ -20,7 +22,8 @@ export function describeWith(needs: readonly Need[], name: string, body: () => v
   const missing = needs.filter((need) => !present[need]?.());
   if (missing.length === 0) return void describe(name, body);
   const required = (process.env.SVC_TEST_REQUIRE ?? '').split(',');
-  if (required.includes('all') || missing.some((need) => required.includes(need))) return void describe(name, body);
+  if (required.includes('all') || missing.some((need) => required.includes(need)))
+    return void describe(name, body);
   describe.skip(`${name} (this host has no ${missing.join(', ')})`, body);
 }
 

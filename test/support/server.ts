@@ -25,6 +25,8 @@ export interface TestServer {
   home: string;
   env: Record<string, string>;
   child: ChildProcess;
+  /** Names everything that belongs to this server's database on this host: first part of its instance id. */
+  instance: string;
   /** All that the server wrote to standard error. */
   log(): string;
   /** SIGTERM, waits for the end; its exit code. */
@@ -76,10 +78,18 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     home,
     env,
     child,
+    instance: instanceOf(log),
     log: () => log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
   };
+}
+
+/** The instance as run folders carry it; the log names it when the database opens. */
+function instanceOf(log: string): string {
+  const id = /"instance":"([0-9a-f-]{36})"/.exec(log)?.[1];
+  if (id === undefined) throw new Error(`the log names no instance:\n${log}`);
+  return id.replaceAll('-', '').slice(0, 12);
 }
 
 function serverEnv(home: string, extra: Record<string, string> = {}): Record<string, string> {
