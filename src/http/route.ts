@@ -21,8 +21,8 @@ export interface RouteSuccess<R extends Shape = Shape> {
   description: string;
   /** The JSON body; absent where the body is a stream or text. */
   schema?: R;
-  /** Media types beside (or instead of) JSON, each with what it carries. */
-  other?: Record<string, { description: string; schema?: TSchema }>;
+  /** Media types beside (or instead of) JSON, each with the shape of what it carries where it has one. */
+  other?: Record<string, { schema?: TSchema }>;
   /** Names of headers that matter, with their meaning. */
   headers?: Record<string, string>;
 }

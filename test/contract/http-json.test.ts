@@ -21,7 +21,7 @@ const TARGETS: [string, string][] = [
   ['POST', '/sandboxes/sb-x/files/mkdir'],
 ];
 const deep = (open: string, close: string, n: number) => `${open.repeat(n)}${close.repeat(n)}`;
-const POISON = ['{"polluted":1}', '1', 'null', '[]'].flatMap((value) => [
+const POISON = ['{"polluted":1}', '1', 'null', '[]', '"x"'].flatMap((value) => [
   `{"__proto__":${value}}`,
   `{"constructor":{"prototype":${value}}}`,
   `{"\\u005f_proto__":${value}}`,
@@ -160,6 +160,8 @@ it('takes what JSON.parse takes', async () => {
 
 it.each([
   [Uint8Array.of(0x7b, 0xff, 0x7d)],
+  [Buffer.from('{"metadata":{"k":"\xff"}}', 'latin1')],
+  [Buffer.from('{"metadata":{"k":"\xed\xa0\x80"}}', 'latin1')],
   [Uint8Array.of(0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00)],
   [Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)],
   [Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)],

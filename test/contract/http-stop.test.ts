@@ -11,6 +11,13 @@ const exec = (base: string, body: object) =>
     body: JSON.stringify(body),
   });
 
+/** Fails when it takes as long as the calls in flight would be waited for. */
+async function promptly(work: Promise<void>): Promise<void> {
+  const begin = performance.now();
+  await work;
+  expect(performance.now() - begin).toBeLessThan(30_000);
+}
+
 describe('a stop', () => {
   it('waits for a call in flight and refuses new connections', async () => {
     const http = await startHttp();
@@ -50,12 +57,34 @@ describe('a stop', () => {
     await until('the signal aborts', () => http.control.signals[0]?.aborted);
   });
 
+  it('is over when the last stream is, though its client keeps the connection', async () => {
+    const http = await startHttp();
+    let finish: (() => void) | undefined;
+    http.control.exec.stream = async () =>
+      (async function* () {
+        yield { stream: 'start' as const, data: '' };
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        yield { stream: 'exit' as const, data: '', exit_code: 0 };
+      })();
+    const body = '{"command":"x","stream":true}';
+    const socket = connect(http.port, '127.0.0.1').resume();
+    socket.write(
+      `POST /api/v1/sandboxes/sb-x/exec HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await until('it streams', () => finish);
+    const closed = http.server.close(60_000);
+    finish?.();
+    await promptly(closed);
+  });
+
   it('does not wait for idle connections', async () => {
     const http = await startHttp();
     const idle = connect(http.port, '127.0.0.1');
     await until('it is connected', () => !idle.connecting);
     expect((await fetch(`${http.base}/live`)).status).toBe(200);
-    await http.server.close(60_000);
+    await promptly(http.server.close(60_000));
     idle.destroy();
   });
 });

@@ -18,7 +18,7 @@ export const execRoutes: Route[] = [
       status: 200,
       description: 'The command has ended.',
       schema: ExecResult,
-      other: { 'application/x-ndjson': { description: 'One line each, while it runs.', schema: ExecLine } },
+      other: { 'application/x-ndjson': { schema: ExecLine } },
     },
     errors: ['not_found', 'timeout', 'conflict', 'resource_limit', 'provider_error', 'unavailable'],
     example: { command: 'echo hello', timeout: '10s' },

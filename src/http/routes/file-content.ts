@@ -84,7 +84,7 @@ export const fileContentRoutes: Route[] = [
     success: {
       status: 200,
       description: 'The whole file, or 206 with Content-Range.',
-      other: { [BYTES_TYPE]: { description: 'The bytes.' } },
+      other: { [BYTES_TYPE]: {} },
       headers: { 'Accept-Ranges': 'bytes' },
     },
     errors: ['forbidden', 'not_found', 'conflict', 'provider_error', 'unavailable'],

@@ -55,7 +55,7 @@ export const systemRoutes: Route[] = [
     success: {
       status: 200,
       description: 'OpenAPI 3.1.',
-      other: { 'application/json': { description: 'The document.' } },
+      other: { 'application/json': {} },
     },
     errors: [],
     handler: ({ server }) => new TextAnswer(server.openapi().json, 'application/json; charset=utf-8'),
@@ -68,7 +68,7 @@ export const systemRoutes: Route[] = [
     success: {
       status: 200,
       description: 'OpenAPI 3.1.',
-      other: { 'application/yaml': { description: 'The document.' } },
+      other: { 'application/yaml': {} },
     },
     errors: [],
     handler: ({ server }) => new TextAnswer(server.openapi().yaml, 'application/yaml; charset=utf-8'),
