@@ -1,7 +1,7 @@
 // `svc serve`: configuration, log, server, signals. Resolves when the server has stopped.
-import { configLayers, type ServeFlags } from './serve-flags.ts';
-import { loadConfigHere } from '../config/load-here.ts';
+
 import type { LoadedConfig } from '../config/load.ts';
+import { loadConfigHere } from '../config/load-here.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink } from '../host/fd-sink.ts';
@@ -12,6 +12,7 @@ import { realHost } from '../host/real-host.ts';
 import { redactor } from '../redact/engine.ts';
 import { type Log, openLog } from '../redact/logger.ts';
 import { type RunningServer, serve } from './serve.ts';
+import { configLayers, type ServeFlags } from './serve-flags.ts';
 
 const STDERR = 2;
 
@@ -34,7 +35,14 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
 function logFor({ config, secrets }: LoadedConfig, clock: Clock): Log {
   const { level, format } = config.logging;
   const sink = fdSink(STDERR, clock);
-  return openLog({ level, format, redactor: redactor({ secrets }), clock, sink, coloured: process.stderr.isTTY === true });
+  return openLog({
+    level,
+    format,
+    redactor: redactor({ secrets }),
+    clock,
+    sink,
+    coloured: process.stderr.isTTY === true,
+  });
 }
 
 function start(

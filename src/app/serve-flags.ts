@@ -1,6 +1,7 @@
 // Flags of `svc serve` as the last layer of the configuration.
-import type { Config } from '../schema/config.ts';
+
 import type { Partially } from '../config/flag-layer.ts';
+import type { Config } from '../schema/config.ts';
 
 export interface ServeFlags {
   config?: string | undefined;
@@ -9,7 +10,10 @@ export interface ServeFlags {
   provider?: string | undefined;
 }
 
-export function configLayers({ config, host, port, provider }: ServeFlags): { file: string | undefined; flags: Partially<Config> } {
+export function configLayers({ config, host, port, provider }: ServeFlags): {
+  file: string | undefined;
+  flags: Partially<Config>;
+} {
   return {
     file: config,
     flags: {

@@ -26,7 +26,9 @@ export const ErrorBody = Type.Object(
     code: Type.Enum([...ERROR_CODES], { description: 'Failure class.' }),
     message: Type.String({ description: 'What went wrong and what to do, in words.' }),
     request_id: Type.String({ description: 'Find this id in the log.' }),
-    details: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Facts of this failure class.' })),
+    details: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Facts of this failure class.' }),
+    ),
   },
   { $id: 'Error', additionalProperties: false },
 );

@@ -4,15 +4,36 @@ import { Env } from './sandbox.ts';
 
 export const ExecRequest = Type.Object(
   {
-    command: Type.String({ minLength: 1, maxLength: 1048576, description: 'Command line (shell) or program (argv).' }),
-    mode: Type.Optional(Type.Enum(['shell', 'argv'], { description: 'shell (default): sh -c command; argv: command and args as they are.' })),
-    args: Type.Optional(Type.Array(Type.String(), { maxItems: 4096, description: 'Arguments; in shell mode each is quoted and appended.' })),
+    command: Type.String({
+      minLength: 1,
+      maxLength: 1048576,
+      description: 'Command line (shell) or program (argv).',
+    }),
+    mode: Type.Optional(
+      Type.Enum(['shell', 'argv'], {
+        description: 'shell (default): sh -c command; argv: command and args as they are.',
+      }),
+    ),
+    args: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 4096,
+        description: 'Arguments; in shell mode each is quoted and appended.',
+      }),
+    ),
     env: Type.Optional(Env),
     workdir: Type.Optional(Type.String({ maxLength: 4096, description: 'Absolute path.' })),
-    stdin: Type.Optional(Type.String({ description: 'Text for standard input; without it standard input is empty.' })),
-    timeout: Type.Optional(Type.String({ maxLength: 64, description: 'Deadline, a duration; 0s means the maximum.' })),
+    stdin: Type.Optional(
+      Type.String({ description: 'Text for standard input; without it standard input is empty.' }),
+    ),
+    timeout: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Deadline, a duration; 0s means the maximum.' }),
+    ),
     stream: Type.Optional(Type.Boolean({ description: 'true: answer as NDJSON while it runs.' })),
-    encoding: Type.Optional(Type.Enum(['utf8', 'base64'], { description: 'How output is written in JSON; utf8 replaces invalid bytes.' })),
+    encoding: Type.Optional(
+      Type.Enum(['utf8', 'base64'], {
+        description: 'How output is written in JSON; utf8 replaces invalid bytes.',
+      }),
+    ),
   },
   { $id: 'ExecRequest', additionalProperties: false },
 );
@@ -22,7 +43,9 @@ export const ExecResult = Type.Object(
   {
     exec_id: Type.String(),
     exit_code: Type.Integer(),
-    signal: Type.Optional(Type.String({ description: 'Name of the signal that ended it, for example SIGKILL.' })),
+    signal: Type.Optional(
+      Type.String({ description: 'Name of the signal that ended it, for example SIGKILL.' }),
+    ),
     stdout: Type.String(),
     stderr: Type.String(),
     duration: Type.String(),

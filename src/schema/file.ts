@@ -1,8 +1,12 @@
 // File operations and the file-info record (api.md part 4).
 import { type Static, Type } from 'typebox';
 
-const path = (description = 'Absolute path inside the sandbox.') => Type.String({ minLength: 1, maxLength: 4096, description });
-const mode = Type.String({ pattern: '^[0-7]{3,4}$', description: 'Octal permission string of 3 or 4 digits.' });
+const path = (description = 'Absolute path inside the sandbox.') =>
+  Type.String({ minLength: 1, maxLength: 4096, description });
+const mode = Type.String({
+  pattern: '^[0-7]{3,4}$',
+  description: 'Octal permission string of 3 or 4 digits.',
+});
 const encoding = Type.Enum(['utf8', 'base64'], { description: 'How content is encoded in JSON.' });
 
 export const FileInfo = Type.Object(
@@ -63,7 +67,10 @@ export const FileMoveRequest = Type.Object(
   { $id: 'FileMoveRequest', additionalProperties: false },
 );
 export type FileMoveRequest = Static<typeof FileMoveRequest>;
-export const FileChmodRequest = Type.Object({ path: path(), mode }, { $id: 'FileChmodRequest', additionalProperties: false });
+export const FileChmodRequest = Type.Object(
+  { path: path(), mode },
+  { $id: 'FileChmodRequest', additionalProperties: false },
+);
 export type FileChmodRequest = Static<typeof FileChmodRequest>;
 export const FileMkdirRequest = Type.Object(
   { path: path(), mode: Type.Optional(mode), parents: Type.Optional(Type.Boolean()) },

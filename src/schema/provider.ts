@@ -43,7 +43,9 @@ export const ProviderDetail = Type.Object(
     sandbox_count: Type.Integer(),
     isolation: Isolation,
     images: Type.Array(Type.String()),
-    config: Type.Record(Type.String(), Type.Unknown(), { description: 'Configuration in force, secrets masked.' }),
+    config: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Configuration in force, secrets masked.',
+    }),
   },
   { $id: 'ProviderDetail', additionalProperties: false },
 );

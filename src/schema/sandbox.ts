@@ -1,7 +1,14 @@
 // The sandbox object, the spawn request and the list query (specification part 2, api.md part 2).
 import { type Static, Type } from 'typebox';
 
-export const SANDBOX_STATES = ['creating', 'running', 'unhealthy', 'destroying', 'destroyed', 'error'] as const;
+export const SANDBOX_STATES = [
+  'creating',
+  'running',
+  'unhealthy',
+  'destroying',
+  'destroyed',
+  'error',
+] as const;
 export type SandboxState = (typeof SANDBOX_STATES)[number];
 
 export const END_REASONS = [
@@ -16,30 +23,46 @@ export const END_REASONS = [
 export type EndReason = (typeof END_REASONS)[number];
 
 // The key's bound is a pattern: a record's key schema keeps nothing else, and what no pattern takes would pass unchecked.
-export const Metadata = Type.Record(Type.String({ pattern: '^[\\s\\S]{0,64}$' }), Type.String({ maxLength: 1024 }), {
-  additionalProperties: false,
-  maxProperties: 64,
-  description: 'Labels stored with the sandbox: at most 64, keys to 64 characters, values to 1024.',
-});
+export const Metadata = Type.Record(
+  Type.String({ pattern: '^[\\s\\S]{0,64}$' }),
+  Type.String({ maxLength: 1024 }),
+  {
+    additionalProperties: false,
+    maxProperties: 64,
+    description: 'Labels stored with the sandbox: at most 64, keys to 64 characters, values to 1024.',
+  },
+);
 
-export const Env = Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }), Type.String({ maxLength: 131000 }), {
-  additionalProperties: false,
-  maxProperties: 256,
-  description: 'Environment variables.',
-});
+export const Env = Type.Record(
+  Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }),
+  Type.String({ maxLength: 131000 }),
+  {
+    additionalProperties: false,
+    maxProperties: 256,
+    description: 'Environment variables.',
+  },
+);
 
 const duration = (description: string) =>
   Type.String({ maxLength: 64, description: `${description} A duration such as 90s, 30m or 1h30m.` });
 
 export const SpawnRequest = Type.Object(
   {
-    image: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' })),
-    provider: Type.Optional(Type.String({ maxLength: 64, description: 'Provider kind; the server default when omitted.' })),
-    memory_mb: Type.Optional(Type.Integer({ minimum: 16, maximum: 1048576, description: 'Memory limit in megabytes.' })),
+    image: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' }),
+    ),
+    provider: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Provider kind; the server default when omitted.' }),
+    ),
+    memory_mb: Type.Optional(
+      Type.Integer({ minimum: 16, maximum: 1048576, description: 'Memory limit in megabytes.' }),
+    ),
     vcpus: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, description: 'Virtual processors.' })),
     ttl: Type.Optional(duration('Life from now; the sandbox is destroyed when it ends.')),
     metadata: Type.Optional(Metadata),
-    owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Who is charged; the X-User-ID header wins.' })),
+    owner_id: Type.Optional(
+      Type.String({ maxLength: 512, description: 'Who is charged; the X-User-ID header wins.' }),
+    ),
     env: Type.Optional(Env),
     network: Type.Optional(Type.Enum(['default', 'none'], { description: 'none cuts the sandbox off.' })),
   },
@@ -64,7 +87,9 @@ export const Sandbox = Type.Object(
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
     warnings: Type.Optional(
-      Type.Array(Type.String(), { description: 'On spawn: every way in which what runs differs from what was asked.' }),
+      Type.Array(Type.String(), {
+        description: 'On spawn: every way in which what runs differs from what was asked.',
+      }),
     ),
   },
   { $id: 'Sandbox', additionalProperties: false },
@@ -91,10 +116,19 @@ export const SandboxListQuery = Type.Object(
 );
 export type SandboxListQuery = Static<typeof SandboxListQuery>;
 
-export const ExtendRequest = Type.Object({ ttl: duration('New life from now.') }, { $id: 'ExtendRequest', additionalProperties: false });
+export const ExtendRequest = Type.Object(
+  { ttl: duration('New life from now.') },
+  { $id: 'ExtendRequest', additionalProperties: false },
+);
 export type ExtendRequest = Static<typeof ExtendRequest>;
 
-export const PruneResult = Type.Object({ pruned: Type.Integer() }, { $id: 'PruneResult', additionalProperties: false });
+export const PruneResult = Type.Object(
+  { pruned: Type.Integer() },
+  { $id: 'PruneResult', additionalProperties: false },
+);
 export type PruneResult = Static<typeof PruneResult>;
 
-export const DestroyResult = Type.Object({ status: Type.Literal('destroyed') }, { $id: 'DestroyResult', additionalProperties: false });
+export const DestroyResult = Type.Object(
+  { status: Type.Literal('destroyed') },
+  { $id: 'DestroyResult', additionalProperties: false },
+);

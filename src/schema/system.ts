@@ -11,7 +11,10 @@ export const Live = Type.Object(
 );
 export type Live = Static<typeof Live>;
 
-const readyProvider = Type.Object({ name: Type.String(), healthy: Type.Boolean() }, { additionalProperties: false });
+const readyProvider = Type.Object(
+  { name: Type.String(), healthy: Type.Boolean() },
+  { additionalProperties: false },
+);
 
 const readiness = {
   providers: Type.Optional(Type.Array(readyProvider)),
