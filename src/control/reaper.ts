@@ -22,7 +22,8 @@ export class Reaper {
   readonly #deps: ReaperDeps;
   #timer: Timer | undefined;
   #started = false;
-  #reaping: Promise<void> | undefined;
+  #running = false;
+  #reaping: Promise<void> = Promise.resolve();
   /** Something may have come due, or a deadline been set, since the last look. */
   #again = false;
 
@@ -37,11 +38,8 @@ export class Reaper {
 
   /** Looks now. To be called when a deadline was written that may be the nearest. */
   wake(): void {
-    if (!this.#started) return;
     this.#again = true;
-    this.#reaping ??= this.#run().finally(() => {
-      this.#reaping = undefined;
-    });
+    if (this.#started && !this.#running) this.#reaping = this.#run();
   }
 
   async stop(): Promise<void> {
@@ -50,19 +48,28 @@ export class Reaper {
     await this.#reaping;
   }
 
+  /** Nothing may wait between the last look at `#again` and the end: a call to `wake` in between would be lost. */
   async #run(): Promise<void> {
-    this.#timer?.cancel();
-    let sleepMs = AFTER_FAILURE_MS;
-    try {
-      while (this.#again && this.#started) {
-        this.#again = false;
-        await this.#reap();
-        sleepMs = await this.#untilNext();
-      }
-    } catch (error) {
-      this.#deps.logger.error({ err: error }, 'Expired sandboxes could not be ended; it is tried again.');
+    this.#running = true;
+    let sleepMs = 0;
+    while (this.#again && this.#started) {
+      this.#again = false;
+      this.#timer?.cancel();
+      sleepMs = await this.#look();
     }
     if (this.#started) this.#timer = this.#deps.clock.after(sleepMs, () => this.wake());
+    this.#running = false;
+  }
+
+  /** Marks what is due; how long to sleep after it. Never rejects. */
+  async #look(): Promise<number> {
+    try {
+      await this.#reap();
+      return await this.#untilNext();
+    } catch (error) {
+      this.#deps.logger.error({ err: error }, 'Expired sandboxes could not be ended; it is tried again.');
+      return AFTER_FAILURE_MS;
+    }
   }
 
   async #reap(): Promise<void> {

@@ -45,6 +45,21 @@ describe('the reaper', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 
+  it('a deadline set at any moment of a look at the others is not missed', async () => {
+    for (let step = 0; step < 40; step++) {
+      const w = world();
+      await w.control.start();
+      await w.clock.advance(0);
+      const first = spawn(w, { ttl: '1h' });
+      for (let i = 0; i < step; i++) await undefined;
+      const second = await spawn(w, { ttl: '10s' });
+      await first;
+      await w.clock.advance(10_000);
+      await w.clock.advance(0);
+      expect(await w.store.sandboxes.get(second), `${step} steps`).toMatchObject({ state: 'destroyed' });
+    }
+  });
+
   it('1,000 due at once all end, each once', async () => {
     const w = world();
     await w.control.start();
