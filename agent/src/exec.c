@@ -105,6 +105,7 @@ static void on_child_end(struct child *child)
 
 	exec->duration_us = now_us() - exec->started_us;
 	timer_stop(&exec->deadline);
+	close_end(&exec->slave);
 	if (exec->kill.active)
 		kill_look(&exec->kill);
 	else
@@ -187,7 +188,7 @@ static void on_status(struct watch *watch, short events)
 
 struct ends {
 	int status[2], out[2], err[2], in[2]; /* ours, the child's */
-	int master;
+	int master, slave;
 	char terminal[PTY_NAME];
 };
 
@@ -207,12 +208,13 @@ static int open_input(const struct exec_plan *plan, struct ends *ends)
 
 static int open_ends(const struct exec_plan *plan, struct ends *ends)
 {
-	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, -1, "" };
+	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, -1, -1, "" };
 	if (pipe_from_child(ends->status))
 		return -1;
 	if (plan->flags & EXEC_PTY) {
 		ends->master = pty_open(plan->rows, plan->cols, ends->terminal);
-		return ends->master < 0 ? -1 : 0;
+		ends->slave = ends->master < 0 ? -1 : pty_hold(ends->terminal);
+		return ends->slave < 0 ? -1 : 0;
 	}
 	return open_input(plan, ends) || pipe_from_child(ends->out) || pipe_from_child(ends->err) ? -1 : 0;
 }
@@ -223,8 +225,10 @@ static void close_ends(struct ends *ends, int whose)
 	close_end(&ends->out[whose]);
 	close_end(&ends->err[whose]);
 	close_end(&ends->in[whose]);
-	if (whose == 0)
+	if (whose == 0) {
 		close_end(&ends->master);
+		close_end(&ends->slave);
+	}
 }
 
 static void input_done(struct inflow *inflow, int error)
@@ -259,6 +263,7 @@ static void adopt(struct exec *exec, struct ends *ends, bool has_stdin)
 	exec->status = (struct watch){ .fd = ends->status[0], .want = want_status, .ready = on_status };
 	watch_add(&exec->status);
 	exec->master = ends->master;
+	exec->slave = ends->slave;
 	exec->in_fd = has_stdin && ends->master < 0 ? ends->in[0] : -1;
 	exec->in.done = input_done;
 	output_open(&exec->outputs[0], ends->master >= 0 ? ends->master : ends->out[0], 1);

@@ -62,6 +62,7 @@ struct exec {
 	struct inflow in;
 	int in_fd;             /* the pipe to its standard input, -1: none */
 	int master;            /* of its terminal, the same as the first output's; -1: none */
+	int slave;             /* held open while the program runs, see pty.h */
 	bool line_is_open;     /* the terminal's input does not end in a line end */
 	struct timer deadline, grace;
 	bool detached, started, refused, cancelled, timed_out, ended;

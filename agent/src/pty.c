@@ -38,6 +38,11 @@ int pty_open(uint16_t rows, uint16_t cols, char name[PTY_NAME])
 	return master;
 }
 
+int pty_hold(const char *name)
+{
+	return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+}
+
 int pty_take(const char *name)
 {
 	int slave = open(name, O_RDWR);
