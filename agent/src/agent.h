@@ -20,8 +20,8 @@ struct serve_options {
 /* Runs until shutdown; the exit status. Locks nothing down: the caller has done that. (serve.c) */
 int serve(const struct serve_options *options);
 
-/* `svc-agent launch`: host side of the userspace provider; reads its settings from stdin. (launch.c) */
-int launch_main(int argc, char **argv);
+/* `svc-agent launcher`: host side of the userspace provider; starts sandboxes on request. (launcher.c) */
+int launcher_main(int argc, char **argv);
 /* `svc-agent init`: first process inside the namespaces: builds the root, locks down, then serve(). (init.c) */
 int init_main(int argc, char **argv);
 

@@ -96,7 +96,7 @@ int init_main(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (getpid() != 1 || send_packet(PACKET_HELLO, "")) {
-		fputs("svc-agent init is started by svc-agent launch alone\n", stderr);
+		fputs("svc-agent init is started by svc-agent launcher alone\n", stderr);
 		return 2;
 	}
 	umask(022);

@@ -1,5 +1,5 @@
-/* `svc-agent launch`: starts one sandbox and ends. Its standard output is "ok <pid>" and one line a warning; on failure
- * nothing of the runtime is left but the run folder, and standard error holds one line with the reason. */
+/* Starts one sandbox: runner, process 1, record. The caller is a process of its own for each (launcher.c), since this
+ * adopts what the runner leaves and waits for it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -47,10 +47,18 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* SIGTERM is how the server gives up; it must interrupt poll(), so no SA_RESTART. */
+/* SIGTERM is how the server gives up. It is let through while ppoll() waits and at no other time, so that none comes
+ * between the look at `stopped` and the wait. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = stop };
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, NULL);
 
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
@@ -137,12 +145,15 @@ static int wait_for_packet(struct launch *l)
 {
 	struct pollfd control = { .fd = l->control[0], .events = POLLIN };
 	long left = l->deadline - now_ms();
+	struct timespec most = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+	sigset_t none;
 
 	if (stopped || left <= 0) {
 		errno = stopped ? EINTR : ETIMEDOUT;
 		return fail("wait for the sandbox");
 	}
-	return poll(&control, 1, (int)left) > 0;
+	sigemptyset(&none);
+	return ppoll(&control, 1, &most, &none) > 0;
 }
 
 /* Until init says that all is in place. */
@@ -210,34 +221,28 @@ static void undo(struct launch *l)
 
 static int prepare(struct launch *l)
 {
-	if (settings_read(STDIN_FILENO, &l->settings))
-		return fail("settings");
-	if (!settings_get(&l->settings, "run_dir") || !settings_get(&l->settings, "runner") ||
-	    !settings_get(&l->settings, "record")) {
+	const struct settings *s = &l->settings;
+
+	if (settings_check(s) || !settings_get(s, "run_dir") || !settings_get(s, "runner") || !settings_get(s, "record")) {
 		errno = EINVAL;
 		return fail("settings");
 	}
-	l->deadline = now_ms() + (long)settings_number(&l->settings, "deadline_ms", DEFAULT_DEADLINE_MS);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	return 0;
+	l->deadline = now_ms() + (long)settings_number(s, "deadline_ms", DEFAULT_DEADLINE_MS);
+	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-int launch_main(int argc, char **argv)
+int launch(const struct settings *settings, char *answer, size_t size)
 {
 	static struct launch l;
 
-	(void)argv;
-	if (argc > 1) {
-		fputs("svc-agent launch takes its settings on standard input\n", stderr);
-		return 2;
-	}
+	l.settings = *settings;
 	catch_signals();
 	if (prepare(&l) || cgroup_make(&l.settings) || open_channels(&l) || start_runner(&l) || await_ready(&l) ||
 	    let_go(&l)) {
-		fprintf(stderr, "%s\n", failure);
+		snprintf(answer, size, "%s", failure);
 		undo(&l);
 		return 1;
 	}
-	printf("ok %d\n%s", (int)l.init, l.warnings);
+	snprintf(answer, size, "%s", l.warnings);
 	return 0;
 }

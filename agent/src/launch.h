@@ -19,6 +19,10 @@
 #define PACKET_MAX 2048
 
 /* Everything the child of launch does before it becomes the runner. */
+/* Starts the sandbox that the settings describe. 0, and `answer` holds a line a warning; or 1, and it holds the reason:
+ * then nothing of the runtime is left but the run folder. SIGTERM makes it give up. (launch.c) */
+int launch(const struct settings *settings, char *answer, size_t size);
+
 struct start {
 	const struct settings *settings;
 	int listen_fd, control_fd, output_fd;

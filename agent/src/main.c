@@ -26,8 +26,8 @@ static const char help[] =
 	"      zero) and the bytes for kept output as a 64-bit little-endian number.\n"
 	"  svc-agent serve --listen PATH --secret-hex HEX [--workdir PATH]\n"
 	"      For tests and development: serves a Unix socket; the secret is seen by everybody here.\n"
-	"  svc-agent launch    Starts a sandbox; settings on standard input.\n"
-	"  svc-agent init      First process of a sandbox that launch started.\n"
+	"  svc-agent launcher  Starts sandboxes for the server; requests on standard input.\n"
+	"  svc-agent init      First process of a sandbox that the launcher started.\n"
 	"  svc-agent version\n";
 
 static int usage(const char *why)
@@ -129,8 +129,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(role, "serve") == 0)
 		return serve_main(argc - 2, argv + 2);
-	if (strcmp(role, "launch") == 0)
-		return launch_main(argc - 1, argv + 1);
+	if (strcmp(role, "launcher") == 0)
+		return launcher_main(argc - 1, argv + 1);
 	if (strcmp(role, "init") == 0)
 		return init_main(argc - 1, argv + 1);
 	if (strcmp(role, "version") == 0 || strcmp(role, "--version") == 0)

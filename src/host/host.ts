@@ -1,5 +1,6 @@
 // THE HOST SEAM: what this machine can do. `real-host.ts` does it; tests hand in their own.
 import type { Stats } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
 
 export interface RunResult {
   /** null when killed. */
@@ -19,6 +20,14 @@ export interface RunOptions {
   signal?: AbortSignal;
 }
 
+/** A program that stays while this process does. */
+export interface Companion {
+  stdin: Writable;
+  stdout: Readable;
+  /** Resolves once it has ended, or could not be started. */
+  ended: Promise<void>;
+}
+
 export interface Host {
   /** uid of this process; 0 is root. */
   readonly uid: number;
@@ -33,4 +42,9 @@ export interface Host {
   which(name: string): Promise<string | undefined>;
   /** Runs to the end; never rejects for a failing command, rejects when it cannot start or on the deadline. */
   run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult>;
+  /**
+   * Starts a program in a session of its own, with an empty environment and standard error thrown away. It is to end
+   * when its standard input does, and does not keep this process alive.
+   */
+  accompany(file: string, args: readonly string[]): Companion;
 }

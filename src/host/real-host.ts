@@ -4,6 +4,7 @@ import { access, stat } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
+import { accompany } from './accompany.ts';
 import type { Host } from './host.ts';
 import { run } from './run.ts';
 
@@ -20,6 +21,7 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     stat: statIfThere,
     which: (name) => which(name, path),
     run,
+    accompany,
   };
 }
 

@@ -25,6 +25,7 @@ export async function createRuntime(
   try {
     return await make(state, order, signal);
   } catch (error) {
+    state.forgetViews();
     await undo(state, name);
     throw error;
   }

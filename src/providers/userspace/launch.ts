@@ -1,4 +1,4 @@
-// Runs `svc-agent launch` for one blueprint. The secret travels on standard input: arguments and environments of a
+// Starts one blueprint by the launcher. The secret travels on its standard input: arguments and environments of a
 // process can be read by others.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Blueprint } from './blueprint.ts';
@@ -13,7 +13,6 @@ import type { UserspaceState } from './state.ts';
 import { rootSettings, unshareArguments } from './unshare.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const LAUNCH_MS = 15_000;
 const MAX_RING = 8 * MEBIBYTE;
 
 /** A drawing with its runner and secret. */
@@ -33,17 +32,10 @@ export async function launch(
   order: LaunchOrder,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const { agent } = await state.prepare();
-  const input = encodeSettings(launchSettings(state, order));
-  const { code, stdout, stderr } = await state.host.run(agent, ['launch'], {
-    timeoutMs: LAUNCH_MS,
-    input,
-    signal,
-  });
-  const [answer, ...warnings] = stdout.trimEnd().split('\n');
-  if (code === 0 && answer?.startsWith('ok ')) return warnings;
+  const { ok, text } = await state.launcher.launch(encodeSettings(launchSettings(state, order)), signal);
+  if (ok) return text.split('\n').filter((line) => line !== '');
   throw new ServiceError('provider_error', 'The sandbox could not be started.', {
-    cause: new Error(stderr.trim() || `the launcher ended with ${code}`),
+    cause: new Error(text),
     remedy: 'svc provider get userspace says what this host lacks.',
   });
 }

@@ -5,6 +5,7 @@ import { findAgent } from '../../agent/binary.ts';
 import { type CgroupHost, findCgroupHost } from './cgroup-host.ts';
 import type { UserspaceDeps } from './deps.ts';
 import { makeEtc } from './etc.ts';
+import { type Launcher, openLauncher } from './launcher.ts';
 import { makePlaces, type Places, parseRuntimeName, placesFor } from './places.ts';
 import { sweepSlots } from './uid-slots.ts';
 import { hostView, imageView, type View } from './view.ts';
@@ -17,12 +18,14 @@ export interface Prepared {
 
 export interface UserspaceState extends UserspaceDeps {
   places: Places;
+  launcher: Launcher;
   /** Folders, stale claims, agent, cgroups. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<Prepared>;
   /** What prepare found, for answers that cannot wait. */
   prepared(): Prepared | undefined;
-  /** Of `rootfs`, or the host view. Looked at again for each sandbox: folders change, and it takes half a millisecond. */
+  /** Of `rootfs`, or the host view. Looked at again after a few seconds, and after `forgetViews`: folders change. */
   view(rootfs: string | undefined, network: 'none' | 'host'): Promise<View>;
+  forgetViews(): void;
 }
 
 export function openState(deps: UserspaceDeps): UserspaceState {
@@ -32,12 +35,38 @@ export function openState(deps: UserspaceDeps): UserspaceState {
     found = await prepareOnce(deps, places);
     return found;
   });
+  const views = keptViews(deps, (rootfs, network) =>
+    rootfs ? imageView(rootfs) : hostView(join(places.instance, 'etc'), network),
+  );
   return {
     ...deps,
     places,
+    launcher: openLauncher(deps.host, deps.clock, async () => (await prepare()).agent),
     prepare,
     prepared: () => found,
-    view: (rootfs, network) => (rootfs ? imageView(rootfs) : hostView(join(places.instance, 'etc'), network)),
+    ...views,
+  };
+}
+
+const VIEW_MS = 5000;
+
+/** Two dozen looks at the file system a sandbox would be a third of its start. A failure is not kept. */
+function keptViews(
+  { clock }: UserspaceDeps,
+  look: UserspaceState['view'],
+): Pick<UserspaceState, 'view' | 'forgetViews'> {
+  const kept = new Map<string, { view: Promise<View>; until: number }>();
+  return {
+    view(rootfs, network) {
+      const key = JSON.stringify([rootfs, network]);
+      const known = kept.get(key);
+      if (known && known.until > clock.monotonic()) return known.view;
+      const view = look(rootfs, network);
+      kept.set(key, { view, until: clock.monotonic() + VIEW_MS });
+      view.catch(() => kept.delete(key));
+      return view;
+    },
+    forgetViews: () => kept.clear(),
   };
 }
 

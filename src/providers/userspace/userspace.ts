@@ -24,11 +24,15 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     create: async (spec, signal) => createRuntime(state, { runner: await runners.choose(), spec }, signal),
     inspect: (ref) => inspectRuntime(state, ref),
     destroy: async (ref, signal) => {
-      await state.prepare();
+      // What a host lacks to start a sandbox must not keep one from ending.
+      await state.prepare().catch(() => undefined);
       await clear(state, runtimeName(ref), signal);
     },
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: () => listRuntimes(state),
-    close: () => leavePlaces(state.places),
+    close: async () => {
+      state.launcher.close();
+      await leavePlaces(state.places);
+    },
   };
 }

@@ -1,0 +1,20 @@
+// A program that stays beside this process and speaks with it over its standard input and output.
+import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import type { Companion } from './host.ts';
+
+/** The seam's `accompany`. */
+export function accompany(file: string, args: readonly string[]): Companion {
+  const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  child.unref();
+  for (const stream of [child.stdin, child.stdout]) {
+    (stream as unknown as Socket).unref();
+    // Both ends report the same death; `ended` tells of it.
+    stream.on('error', () => undefined);
+  }
+  return { stdin: child.stdin, stdout: child.stdout, ended };
+}

@@ -1,0 +1,102 @@
+// The client of the launcher, against one whose answers the test writes.
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { openLauncher } from '../../../../src/providers/userspace/launcher.ts';
+import { fakeClock } from '../../../support/fakes.ts';
+
+const never = new AbortController().signal;
+
+function scripted() {
+  const ends = new EventEmitter();
+  const starts: { stdin: PassThrough; stdout: PassThrough }[] = [];
+  const clock = fakeClock();
+  const host = {
+    accompany: () => {
+      const companion = { stdin: new PassThrough(), stdout: new PassThrough() };
+      starts.push(companion);
+      return { ...companion, ended: new Promise<void>((resolve) => ends.once('end', resolve)) };
+    },
+  };
+  const launcher = openLauncher(host, clock, async () => '/agent');
+  /** The next request: its number and settings. */
+  const asked = async () => {
+    const { stdin } = starts.at(-1)!;
+    if (stdin.readableLength === 0) await new Promise((resolve) => stdin.once('readable', resolve));
+    const bytes = stdin.read() as Buffer;
+    return {
+      number: bytes.readUInt32LE(4),
+      settings: bytes.subarray(8, 4 + bytes.readUInt32LE(0)).toString(),
+    };
+  };
+  return { launcher, clock, starts, asked, die: () => ends.emit('end'), stdout: () => starts.at(-1)!.stdout };
+}
+
+function answer(number: number, code: number, text: string): Buffer {
+  const bytes = Buffer.alloc(9 + text.length);
+  bytes.writeUInt32LE(5 + text.length, 0);
+  bytes.writeUInt32LE(number, 4);
+  bytes.writeUInt8(code, 8);
+  bytes.write(text, 9);
+  return bytes;
+}
+
+it('matches answers to launches, whatever their order and however they are cut', async () => {
+  const { launcher, asked, stdout, starts } = scripted();
+  const one = launcher.launch(Buffer.from('one'), never);
+  await new Promise(setImmediate);
+  const first = await asked();
+  const two = launcher.launch(Buffer.from('two'), never);
+  await new Promise(setImmediate);
+  const second = await asked();
+  expect([first.settings, second.settings]).toEqual(['one', 'two']);
+  const bytes = Buffer.concat([answer(second.number, 1, 'no room'), answer(first.number, 0, 'a warning')]);
+  for (const byte of bytes) stdout().write(Buffer.of(byte));
+  expect(await two).toEqual({ ok: false, text: 'no room' });
+  expect(await one).toEqual({ ok: true, text: 'a warning' });
+  expect(starts).toHaveLength(1);
+});
+
+it('asks the launcher to give up on an abort and waits until it has', async () => {
+  const { launcher, asked, stdout } = scripted();
+  const abort = new AbortController();
+  const launch = launcher.launch(Buffer.from('x'), abort.signal);
+  await new Promise(setImmediate);
+  const { number } = await asked();
+  abort.abort(new Error('enough'));
+  expect(await asked()).toEqual({ number, settings: '' });
+  stdout().write(answer(number, 1, 'gave up'));
+  await expect(launch).rejects.toThrow('enough');
+});
+
+it('fails what waits when the launcher dies, and starts a new one', async () => {
+  const { launcher, asked, die, starts, stdout } = scripted();
+  const launch = launcher.launch(Buffer.from('x'), never);
+  await new Promise(setImmediate);
+  await asked();
+  die();
+  expect(await launch).toEqual({ ok: false, text: 'the launcher ended' });
+  const next = launcher.launch(Buffer.from('y'), never);
+  await new Promise(setImmediate);
+  stdout().write(answer((await asked()).number, 0, ''));
+  expect((await next).ok).toBe(true);
+  expect(starts).toHaveLength(2);
+});
+
+it('does not wait for ever', async () => {
+  const { launcher, clock, asked } = scripted();
+  const launch = launcher.launch(Buffer.from('x'), never);
+  await new Promise(setImmediate);
+  await asked();
+  await clock.advance(20_000);
+  expect(await launch).toEqual({ ok: false, text: 'the launcher does not answer' });
+});
+
+it('hangs up on a launcher that talks nonsense', async () => {
+  const { launcher, asked, stdout } = scripted();
+  const launch = launcher.launch(Buffer.from('x'), never);
+  await new Promise(setImmediate);
+  await asked();
+  stdout().write(Buffer.alloc(64, 0xff));
+  expect(await launch).toEqual({ ok: false, text: 'the launcher does not keep to its form' });
+});
