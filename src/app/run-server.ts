@@ -21,10 +21,12 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
   const loaded = loadConfigHere(configLayers(flags));
   const [clock, random] = [realClock(), realRandom()];
   const log = logFor(loaded, clock);
+  // Heard from here on: a stop while it starts must close what is open by then, as every other does.
+  const stop = stopSignal();
   try {
     const server = await start(loaded, { log, clock, random, version });
     announce(server.address, loaded, log);
-    await stopSignal();
+    await stop;
     log.logger.info({}, 'Stopping; calls in flight are finished first.');
     await server.close();
   } finally {

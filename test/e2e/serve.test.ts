@@ -1,4 +1,6 @@
 // Starting, stopping and refusing to start.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -6,7 +8,7 @@ import { afterEach, expect, it } from 'vitest';
 import { api } from '../support/api.ts';
 import { describeWith } from '../support/requires.ts';
 import { runCli } from '../support/run-cli.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { cli, makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 describeWith(['unshare', 'root'], 'svc serve', () => {
@@ -43,9 +45,26 @@ describeWith(['unshare', 'root'], 'svc serve', () => {
       body: { code: 'unavailable', status: 'not_ready', ready_providers: 0 },
     });
     expect(await client.call('GET', '/health')).toMatchObject({ status: 200, body: { status: 'degraded' } });
-    const spawn = await client.call('POST', '/sandboxes', {});
-    expect([500, 503]).toContain(spawn.status);
+    const { status } = await client.call('POST', '/sandboxes', {});
+    expect([500, 503]).toContain(status);
     expect((await client.call<unknown[]>('GET', '/sandboxes')).body).toEqual([]);
+  });
+
+  it('a stop while it starts is orderly too', async () => {
+    const home = fresh();
+    const env = { ...process.env, SVC_SERVER_PORT: '0', SVC_DATABASE_PATH: join(home, 'svc.db') };
+    const child = spawn(process.execPath, [cli, 'serve'], {
+      cwd: home,
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+    await until('the database is open', () => log.includes('"instance":'));
+    child.kill('SIGTERM');
+    expect([await once(child, 'exit'), log]).toMatchObject([[0, null], expect.stringContaining('Stopping')]);
   });
 
   it('finds its sandboxes again after a restart', async () => {
