@@ -14,6 +14,11 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined && headers['content-length'] !== '0';
 }
 
+/** Whether it is a raw upload of no bytes, which says so: without Content-Length there is no body at all. */
+export function isEmptyFile({ bodyKind }: Pick<Route, 'bodyKind'>, headers: IncomingHttpHeaders): boolean {
+  return bodyKind === 'raw_file' && headers['content-length'] === '0' && mediaType(headers) === BYTES_TYPE;
+}
+
 /** Why the end of the body is in doubt, so that nothing after it may be taken for a request. */
 export function framingFailure(headers: IncomingHttpHeaders): ServiceError | undefined {
   const transfer = headers['transfer-encoding'];

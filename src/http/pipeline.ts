@@ -9,7 +9,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { logAccess } from './access-log.ts';
 import { type Authenticate, authenticator } from './authenticate.ts';
-import { BYTES_TYPE, checkBody, framingFailure, hasBody, mediaType } from './body.ts';
+import { BYTES_TYPE, checkBody, framingFailure, hasBody, isEmptyFile, mediaType } from './body.ts';
 import { type Admitted, admit } from './caller.ts';
 import { type Cors, cors, isPreflight } from './cors.ts';
 import { hostCheck } from './host-header.ts';
@@ -90,8 +90,8 @@ function routeHook(
     try {
       request.admitted = admit(route, { headers, connection: socket, requestId: request.id }, access);
       checkBody(route, headers, limit(mediaType(headers)));
-      // Without a body its type means nothing, and the framework would look for a parser.
-      if (!hasBody(headers)) delete headers['content-type'];
+      // Without a body its type means nothing, and the framework would look for a parser; but no bytes are a file too.
+      if (!hasBody(headers) && !isEmptyFile(route, headers)) delete headers['content-type'];
       done();
     } catch (error) {
       done(error as Error);

@@ -51,6 +51,17 @@ describe('raw uploads', () => {
     }
   });
 
+  it('of no bytes make an empty file, with and without a length', async () => {
+    for (const [path, headers] of [
+      ['/none', { ...bytes, 'content-length': '0' }],
+      ['/chunked', { ...bytes, 'transfer-encoding': 'chunked' }],
+    ] as const) {
+      const response = await answer(open('PUT', `${FILES}${path}`, headers).end());
+      expect([response.statusCode, JSON.parse(await textOf(response))]).toMatchObject([200, { size: 0 }]);
+      expect(http.control.fileMap.get(path)?.length).toBe(0);
+    }
+  });
+
   it('over the limit are refused by their length, before a byte is read', async () => {
     const request = open('PUT', `${FILES}/big`, { ...bytes, 'content-length': String(17 * MEBIBYTE) });
     request.on('error', () => {});
