@@ -14,6 +14,13 @@ export function clientGone(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
+/** Whether `error` only says that nobody waits any more: no fault of anybody's. */
+export function isClientGone(error: unknown): boolean {
+  return error instanceof ClientGone;
+}
+
+class ClientGone extends ServiceError {}
+
 function gone(): ServiceError {
-  return new ServiceError('unavailable', 'The client closed the connection.');
+  return new ClientGone('unavailable', 'The client closed the connection.');
 }

@@ -3,6 +3,7 @@
 import { asServiceError, ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../domain/ports.ts';
 import type { ErrorBody, ErrorCode } from '../schema/error.ts';
+import { isClientGone } from './client-gone.ts';
 
 export interface ErrorAnswer {
   status: number;
@@ -45,9 +46,14 @@ export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer
   return { status, headers, body };
 }
 
-/** Faults of ours at error level with all their causes, what a request brought on itself at debug. */
+/**
+ * Faults of ours at error level with all their causes, what a request brought on itself at debug: a full sandbox is
+ * its own doing. That a client has gone is told by the access log.
+ */
 export function logFailure(logger: Logger, error: ServiceError, requestId: string): void {
+  if (isClientGone(error)) return;
   const fields = { request_id: requestId, code: error.code, status: error.status, cause: error.cause };
-  if (error.status >= 500) logger.error({ ...fields, err: error }, error.message);
+  const ours = error.status >= 500 && error.code !== 'resource_limit';
+  if (ours) logger.error({ ...fields, err: error }, error.message);
   else if (error.cause !== undefined) logger.debug(fields, error.message);
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { startHttp, type TestHttp } from '../support/http-server.ts';
 import { undescribed } from '../support/openapi-check.ts';
+import { until } from '../support/until.ts';
 
 let http: TestHttp;
 const ID = 'sb-known0000000';
@@ -362,6 +363,28 @@ describe('failures', () => {
       ({ level, fields }) => level === 'error' && fields.request_id === body.request_id,
     );
     expect(String(line?.fields.cause)).toContain('SQLITE_CORRUPT');
+  });
+
+  it('raises no alarm for what is no fault of ours', async () => {
+    http.logger.lines.length = 0;
+    const full = new ServiceError('resource_limit', 'The disk of the sandbox is full.', { status: 507 });
+    http.control.failing.set('sandboxes.get', full);
+    expect((await error('/sandboxes/x')).status).toBe(507);
+    const leaving = new AbortController();
+    const asked = http.control.signals.length;
+    const left = fetch(`${http.base}/sandboxes/x/exec`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ command: 'wait' }),
+      signal: leaving.signal,
+    });
+    await until('it runs', () => http.control.signals.length > asked);
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    await until('the request is over', () =>
+      http.logger.lines.find(({ fields }) => fields.route === '/sandboxes/{id}/exec'),
+    );
+    expect(http.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it('writes one access line a request, probes at debug, and no path', async () => {
