@@ -6,6 +6,7 @@ export const ERRNO = {
   EPERM: 1,
   ENOENT: 2,
   ESRCH: 3,
+  ENXIO: 6,
   E2BIG: 7,
   EAGAIN: 11,
   EACCES: 13,
@@ -30,7 +31,7 @@ type Row = [code: ErrorCode, message: string, facts?: ErrorFacts];
 const FULL: Row = [
   'resource_limit',
   'The disk of the sandbox is full.',
-  { status: 507, remedy: 'Remove files inside it or spawn one with more disk.' },
+  { status: 507, remedy: 'Remove files inside it.' },
 ];
 const FORBIDDEN: Row = ['forbidden', 'The sandbox does not permit this.'];
 
@@ -44,6 +45,7 @@ const TABLE: Record<number, Row> = {
   ],
   [ERRNO.ENOENT]: ['not_found', 'There is nothing at this path in the sandbox.'],
   [ERRNO.ESRCH]: ['not_found', 'There is no such process in the sandbox.'],
+  [ERRNO.ENXIO]: ['bad_request', 'The path is a pipe, socket or device that nothing serves.'],
   [ERRNO.E2BIG]: ['bad_request', 'Arguments and environment are too long.'],
   [ERRNO.EAGAIN]: [
     'resource_limit',

@@ -17,6 +17,7 @@ test.each([
   ['EFBIG', 'resource_limit', 507],
   ['ENOTDIR', 'bad_request', 400],
   ['EISDIR', 'bad_request', 400],
+  ['ENXIO', 'bad_request', 400],
   ['EINVAL', 'bad_request', 400],
   ['ENAMETOOLONG', 'bad_request', 400],
   ['ELOOP', 'bad_request', 400],
