@@ -1,7 +1,7 @@
 // From an exec request to what runs in the sandbox (api.md part 3). No shell of ours ever sees the words: in shell mode
 // the sandbox's own `sh -c` gets the line, with quoted arguments appended.
 import type { ExecRequest } from '../schema/exec.ts';
-import { MAX_DURATION_MS, parseDuration } from './duration.ts';
+import { formatDuration, MAX_DURATION_MS, parseDuration } from './duration.ts';
 import { ServiceError } from './errors.ts';
 
 const LABEL_CHARACTERS = 256;
@@ -53,8 +53,8 @@ export function execTimeoutMs(timeout: string | undefined, { defaultMs, maxMs }:
   const ms = parseDuration(timeout, 'timeout');
   if (ms > most)
     throw new ServiceError('resource_limit', 'timeout is over the maximum.', {
-      remedy: `Ask for at most ${most / 1000}s.`,
-      details: { reason: 'max_exec_timeout' },
+      remedy: `Ask for at most ${formatDuration(most)}.`,
+      details: { reason: 'max_exec_timeout', max_exec_timeout: formatDuration(most) },
     });
   return ms === 0 ? most : ms;
 }
