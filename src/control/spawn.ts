@@ -58,6 +58,7 @@ export class Spawner {
     let subject: Subject = caller.owner === undefined ? {} : { owner_id: caller.owner };
     try {
       const provider = await chooseProvider(this.#deps, request.provider);
+      subject = { ...subject, provider: provider.kind };
       const plan = planSpawn(request, caller, {
         settings,
         cpus,

@@ -76,6 +76,20 @@ describe('a spawn', () => {
     expect(types(await w.events())).toEqual('status' in error ? ['resource.limit'] : []);
   });
 
+  it('says of a refusal on which provider and to whom', async () => {
+    const w = world();
+    await expect(
+      w.control.sandboxes.spawn({ ttl: '25h' }, owned('alice'), {}, forever),
+    ).rejects.toMatchObject({ code: 'resource_limit' });
+    expect(await w.events()).toMatchObject([
+      {
+        type: 'resource.limit',
+        owner_id: 'alice',
+        data: { provider: 'userspace', operation: 'sandbox.spawn' },
+      },
+    ]);
+  });
+
   it('X-User-ID wins over owner_id', async () => {
     const w = world();
     const spawn = (caller: typeof api) =>
