@@ -34,4 +34,9 @@ export const RULES: readonly Rule[] = [
     broken: ({ defaults }) => longer(defaults.max_ttl, '0s') && longer(defaults.ttl, defaults.max_ttl),
     words: 'defaults.ttl must be at most defaults.max_ttl',
   },
+  {
+    key: 'providers.userspace.runner_path',
+    broken: ({ providers: { userspace } }) => userspace.runner === 'auto' && userspace.runner_path !== '',
+    words: 'providers.userspace.runner_path needs providers.userspace.runner to say which program it is',
+  },
 ];

@@ -230,7 +230,11 @@ it('holds the rules between keys', () => {
     'at most defaults.max_exec_timeout',
   );
   expect(first({ SVC_DEFAULTS_TTL: '25h' })[0]).toContain('at most defaults.max_ttl');
+  expect(first({ SVC_PROVIDERS_USERSPACE_RUNNER_PATH: '/opt/bwrap' })[0]).toContain(
+    'needs providers.userspace.runner to say which',
+  );
   for (const env of [
+    { SVC_PROVIDERS_USERSPACE_RUNNER_PATH: '/opt/bwrap', SVC_PROVIDERS_USERSPACE_RUNNER: 'bwrap' },
     { SVC_SERVER_HOST: '0.0.0.0', SVC_SERVER_ALLOW_INSECURE: 'true' },
     { SVC_SERVER_HOST: '::', SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: 'k' },
     { SVC_SERVER_HOST: '::1' },
