@@ -8,7 +8,7 @@ export default class Serve extends SvcCommand<void> {
   static override enableJsonFlag = false;
   static override summary = 'Start the API server.';
   static override description =
-    'Serves the HTTP API until SIGTERM or SIGINT; a stop waits for calls in flight. Sandboxes live on: the next start finds them. SIGHUP re-reads the configuration and says what took effect.';
+    'Serves the HTTP API until SIGTERM or SIGINT; a stop waits for calls in flight. Sandboxes live on: the next start finds them.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --port 8080 --provider userspace',

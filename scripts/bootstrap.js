@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -29,11 +29,18 @@ export function bootstrap() {
 function step(title, command, args) {
   const started = process.hrtime.bigint();
   process.stderr.write(`${title} …\n`);
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  const { status, error } = spawnSync(command, args, { cwd: root, env: buildEnv(), stdio: ['ignore', 2, 2] });
   if (error || status !== 0) fail(`${title} failed. The lines above say why.`);
   process.stderr.write(
     `${title}: done in ${Number((process.hrtime.bigint() - started) / 100_000_000n) / 10} s\n`,
   );
+}
+
+/** Native packages are built against the headers that came with this Node, where they are: nothing is fetched for it. */
+function buildEnv() {
+  const nodedir = dirname(dirname(process.execPath));
+  const headers = existsSync(join(nodedir, 'include/node/node_api.h')) ? { npm_config_nodedir: nodedir } : {};
+  return { npm_config_update_notifier: 'false', ...headers, ...process.env };
 }
 
 function fail(message) {

@@ -8,7 +8,7 @@ import { execIn } from '../../src/cli/run-once.ts';
 export default class SandboxExec extends ExecCommand {
   static override summary = 'Run a command in a sandbox.';
   static override description =
-    "Passes both outputs on as they come. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
+    "Passes both outputs on as they come; with --json they are part of the one document. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
   static override usage = 'sandbox exec ID [FLAGS] -- COMMAND [ARGUMENTS]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
@@ -30,6 +30,6 @@ export default class SandboxExec extends ExecCommand {
     const { own, words } = splitAtDashes(this.argv);
     const { args, flags } = await this.parse(SandboxExec, own);
     const request = await execRequest(words, flags, flags.env);
-    return this.finish(execIn(connect(flags), args.id, request));
+    return this.finish(execIn(connect(flags), { id: args.id, output: this.outputMode() }, request));
   }
 }

@@ -30,7 +30,12 @@ export default class SandboxRun extends ExecCommand {
     const { flags } = await this.parse(SandboxRun, own);
     const request = await execRequest(words, flags);
     return this.finish(
-      runOnce(connect(flags), { spawn: spawnRequest(flags), exec: request, keep: flags.keep }),
+      runOnce(connect(flags), {
+        spawn: spawnRequest(flags),
+        exec: request,
+        keep: flags.keep,
+        output: this.outputMode(),
+      }),
     );
   }
 }

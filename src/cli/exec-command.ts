@@ -1,13 +1,21 @@
 // Base of the two commands that end with the status of what they ran.
-import type { ExecOutcome } from './run-once.ts';
+import type { ServiceError } from '../domain/errors.ts';
+import type { ExecOutcome, OutputMode } from './run-once.ts';
 import { SvcCommand } from './svc-command.ts';
 
 /** A failure of ours, apart from every status a command can have by itself (as `docker exec` and `env` do). */
 const OUR_FAILURE = 125;
+/** The command's deadline, as timeout(1) says it. */
+const TIMED_OUT = 124;
 
 export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
-  protected override exitCodeOf(): number {
-    return OUR_FAILURE;
+  protected override exitCodeOf(failure: ServiceError): number {
+    return failure.code === 'timeout' && failure.details?.exec_id !== undefined ? TIMED_OUT : OUR_FAILURE;
+  }
+
+  /** Under --json standard output holds one document, so the command's output goes into it. */
+  protected outputMode(): OutputMode {
+    return this.jsonEnabled() ? 'kept' : 'passed';
   }
 
   /** Waits for the outcome and makes its exit code this process's. */

@@ -8,17 +8,13 @@ import type { ExecLine } from '../schema/exec.ts';
 export async function passOn(
   lines: AsyncIterable<ExecLine>,
   to: { stdout: Writable; stderr: Writable },
-): Promise<{ exit_code: number; duration_ms: number; timed_out: boolean }> {
+): Promise<{ exit_code: number }> {
   for await (const line of lines) {
     if (line.stream === 'stdout' || line.stream === 'stderr') await write(to[line.stream], line);
     if (line.stream === 'error')
       throw new ServiceError('unavailable', line.message ?? 'The sandbox was lost.');
     if (line.stream !== 'exit') continue;
-    return {
-      exit_code: line.exit_code ?? 1,
-      duration_ms: line.duration_ms ?? 0,
-      timed_out: line.timed_out === true,
-    };
+    return { exit_code: line.exit_code ?? 1 };
   }
   throw new ServiceError('unavailable', 'The server ended the stream without an exit status.');
 }

@@ -12,7 +12,8 @@ describeWith(['unshare', 'root'], 'svc', () => {
   let server: TestServer;
   const svc = (...args: string[]): Promise<CliRun> => runCli(args, { SVC_SERVER: server.url });
   const json = async <T>(...args: string[]): Promise<T> => {
-    const run = await svc(...args, '--json');
+    const dashes = args.includes('--') ? args.indexOf('--') : args.length;
+    const run = await svc(...args.slice(0, dashes), '--json', ...args.slice(dashes));
     expect(run).toMatchObject({ code: 0, stderr: '' });
     return JSON.parse(run.stdout) as T;
   };
@@ -109,6 +110,13 @@ describeWith(['unshare', 'root'], 'svc', () => {
       expect(late).toMatchObject({ code: 124, stderr: `exec timeout: ${id}\n` });
       expect((await svc('sandbox', 'exec', 'sb-000000000000', '--', 'true')).code).toBe(125);
       expect((await svc('sandbox', 'exec', id)).code).toBe(125);
+    });
+
+    it('puts everything into one document with --json', async () => {
+      const outcome = await json('sandbox', 'exec', id, '--shell', '--', 'echo out; echo err >&2; exit 0');
+      expect(outcome).toMatchObject({ sandbox_id: id, exit_code: 0, stdout: 'out\n', stderr: 'err\n' });
+      const late = await svc('sandbox', 'exec', id, '--json', '--timeout', '1s', '--', 'sleep', '60');
+      expect([late.code, JSON.parse(late.stdout).error.code]).toEqual([124, 'timeout']);
     });
 
     it('runs once and leaves nothing', async () => {
