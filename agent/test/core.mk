@@ -1,0 +1,25 @@
+# The tests of the agent's core; included from the Makefile, from whose folder the paths are.
+PARTS := descriptors frame hunt moment queue ring secret wire
+INPUT := $(PARTS) console link loop parts say session stream
+ITERATIONS ?= 3000
+SEED ?= 1
+
+$(B)/test/core_test: test/core_test.c $(PARTS:%=$(B)/asan/%.o)
+$(B)/fuzz: test/fuzz.c $(INPUT:%=$(B)/asan/%.o)
+$(B)/test/core_test $(B)/fuzz:
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(SANITIZE) -o $@ $(filter test/%.c,$^) $(filter %.o,$^)
+
+.PHONY: test-core test-serve test-valgrind
+test-core: $(B)/test/core_test $(B)/fuzz
+	$(B)/test/core_test
+	$(B)/fuzz $(ITERATIONS) $(SEED) 2>/dev/null
+
+test-serve: asan all
+	AGENT=$(B)/svc-agent-asan python3 test/serve_test.py
+	AGENT=$(B)/svc-agent python3 test/serve_test.py
+
+fuzz: $(B)/fuzz
+	$(B)/fuzz $(ITERATIONS) $(SEED) 2>/dev/null
+
+test: test-core test-files test-serve

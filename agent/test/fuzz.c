@@ -1,0 +1,241 @@
+/* Hostile bytes into the whole input path, from the transport to the kinds of streams, which here are harmless ones.
+ * `fuzz [iterations] [seed]` needs no engine and always does the same; with -DENGINE the same input is libFuzzer's.
+ * What comes out is judged as strictly as a host does. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../src/console.h"
+#include "../src/descriptors.h"
+#include "../src/hunt.h"
+#include "../src/link.h"
+#include "../src/loop.h"
+#include "../src/secret.h"
+#include "../src/session.h"
+#include "../src/stream.h"
+
+#define TAG 0x5a5a5a5aU
+#define INPUT_MAX (1 << 20)
+
+static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+static int host;
+
+/* ---- kinds: one that gives back what it is sent, one that never ends by itself, one that reads every value */
+
+static void echo_data(struct stream *stream, const uint8_t *bytes, size_t size)
+{
+	stream_took(stream, size);
+	stream_send(stream, 1, bytes, size);
+}
+
+static void echo_eof(struct stream *stream)
+{
+	stream_eof(stream, 0);
+	stream_result(stream, NULL, 0);
+}
+
+static int begin(struct stream *stream, struct reader *arguments)
+{
+	(void)arguments;
+	stream_started(stream, 1);
+	return 0;
+}
+
+static void pump(struct stream *stream)
+{
+	static uint8_t zeros[5000];
+
+	stream_send(stream, 2, zeros, sizeof(zeros));
+}
+
+static int read_values(struct stream *stream, struct reader *arguments)
+{
+	char *first = read_text(arguments), *second = read_text(arguments);
+
+	read_u8(arguments);
+	read_u16(arguments);
+	if (!reader_done(arguments))
+		return EINVAL;
+	stream_result(stream, (const uint8_t *)first, strlen(first) + strlen(second) > 60000 ? 0 : strlen(first));
+	return 0;
+}
+
+static const struct stream_kind echo = { .open = begin, .cancel = echo_eof, .data = echo_data, .eof = echo_eof };
+static const struct stream_kind flood = { .open = begin, .pump = pump };
+static const struct stream_kind values = { .open = read_values };
+
+const struct stream_kind *kind_of_open(uint8_t number)
+{
+	static const struct stream_kind *const kinds[] = { &echo, &flood, &values, &console_kind, NULL };
+
+	return kinds[number % 5];
+}
+
+const struct stream_kind *kind_of_call(uint8_t number)
+{
+	return number % 4 ? &values : NULL;
+}
+
+/* ---- running */
+
+static void prepare(void)
+{
+	int ends[2];
+	struct serve_options options = { .listen_fd = -1 };
+
+	signal(SIGPIPE, SIG_IGN);
+	if (host > 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		return;
+	host = ends[0];
+	options.in_fd = ends[1];
+	options.out_fd = dup(ends[1]);
+	set_nonblocking(host);
+	secret_keep(secret);
+	session_init();
+	if (link_open(&options))
+		abort();
+}
+
+static void judge(const uint8_t *bytes, size_t size)
+{
+	for (size_t at = 0; at + 4 <= size;) {
+		size_t length = load_u32(bytes + at);
+
+		if (length < FRAME_MIN || length > FRAME_MAX)
+			abort();
+		if (at + 4 + length > size)
+			return;
+		if (load_u32(bytes + at + length) != TAG || bytes[at + 4] < 4 || bytes[at + 4] > FRAME_STARTED)
+			abort();
+		at += 4 + length;
+	}
+}
+
+static size_t hear(uint8_t *heard, size_t size)
+{
+	ssize_t got = read(host, heard + size, INPUT_MAX - size);
+
+	return got > 0 ? size + (size_t)got : size;
+}
+
+static void turn(void)
+{
+	streams_pump();
+	link_sweep();
+	loop_again();
+	loop_turn();
+	link_sweep();
+}
+
+/* Opens, says `bytes`, and hears until the agent has nothing more to do. The session stays as it is for the next. */
+static void say_all(const uint8_t *bytes, size_t size)
+{
+	static uint8_t opening[HUNT_ZEROS + FRAME_MAX + SECRET_SIZE + 34], heard[INPUT_MAX];
+	uint8_t *hello = opening + sizeof(opening) - 34;
+	size_t said = 0, total = 0;
+
+	memcpy(hello - SECRET_SIZE, secret, SECRET_SIZE);
+	frame_head(hello, FRAME_HELLO, 0, 21);
+	hello[FRAME_HEAD] = 1;
+	store_u32(hello + 30, TAG);
+	for (said = 0; said < sizeof(opening);) {
+		ssize_t put = write(host, opening + said, sizeof(opening) - said);
+
+		said += put > 0 ? (size_t)put : 0;
+		turn();
+		hear(heard, 0);
+	}
+	turn();
+	hear(heard, 0);
+	if (!session_conn())
+		abort();
+	for (said = 0; said < size;) {
+		ssize_t put = write(host, bytes + said, size - said);
+
+		said += put > 0 ? (size_t)put : 0;
+		turn();
+		total = hear(heard, total);
+	}
+	for (int i = 0; i < 3; i++) {
+		turn();
+		total = hear(heard, total);
+	}
+	judge(heard, total);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	prepare();
+	say_all(bytes, size < INPUT_MAX ? size : INPUT_MAX);
+	return 0;
+}
+
+#ifndef ENGINE
+static uint64_t state;
+
+static uint32_t chance(uint32_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 20) % below;
+}
+
+/* A frame that is mostly right; where it is not, everything after it is hunted through. */
+static size_t make_frame(uint8_t *at)
+{
+	static const uint8_t types[] = { 2, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, 8, 1, 17, 99 };
+	size_t size = chance(8) ? chance(60) : chance(DATA_MAX + 10) % (FRAME_MAX - FRAME_MIN);
+	uint8_t type = types[chance(chance(50) ? 13 : 16)];
+	uint32_t tag = chance(300) ? TAG : chance(UINT32_MAX);
+
+	if (type == FRAME_CREDIT && chance(100))
+		size = 4;
+	if (type == FRAME_CANCEL && chance(100))
+		size = 0;
+	if (type == FRAME_EOF && chance(100))
+		size = 1;
+	if (size == 0 && type != FRAME_CANCEL && chance(100))
+		size = 1;
+	frame_head(at, type, (type == FRAME_OPEN || type == FRAME_CALL ? 1 : chance(2)) + chance(40), size);
+	for (size_t i = 0; i < size; i++)
+		at[FRAME_HEAD + i] = (uint8_t)(chance(3) ? 0 : chance(256));
+	if (size > 0 && chance(100) && (type == FRAME_DATA || type == FRAME_EOF))
+		at[FRAME_HEAD] = 0;
+	/* Credit that is not beyond all bounds. */
+	if (size == 4 && type == FRAME_CREDIT && chance(100))
+		at[FRAME_HEAD + 3] = 0;
+	store_u32(at + FRAME_HEAD + size, tag);
+	if (chance(200) == 0)
+		at[chance((uint32_t)(FRAME_HEAD + size))] ^= (uint8_t)(1 << chance(8));
+	return FRAME_HEAD + size + FRAME_TAIL;
+}
+
+int main(int argc, char **argv)
+{
+	static uint8_t bytes[INPUT_MAX];
+	long iterations = argc > 1 ? atol(argv[1]) : 2000;
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+	if (iterations < 1)
+		return 2;
+	for (long i = 0; i < iterations; i++) {
+		size_t size = 0;
+
+		state = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15ULL + 1;
+		for (uint32_t frames = 1 + chance(60); frames > 0 && size + FRAME_MAX + 4 < INPUT_MAX; frames--)
+			size += make_frame(bytes + size);
+		/* Cut anywhere, as by a host that died. */
+		LLVMFuzzerTestOneInput(bytes, chance(4) ? size : chance((uint32_t)size));
+	}
+	printf("fuzz: %ld inputs from seed %llu\n", iterations, (unsigned long long)seed);
+	return 0;
+}
+#endif

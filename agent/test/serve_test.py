@@ -1,0 +1,636 @@
+"""The real svc-agent, spoken to byte by byte. AGENT names another build; run it through `make test`."""
+
+import errno
+import os
+import random
+import signal
+import socket
+import struct
+import threading
+import time
+import unittest
+
+from host import (
+    ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DETACH, EOF, EXEC, FIRST_CREDIT, OPEN, PART, PING, PTY, READ,
+    RESIZE, SECRET, SEED, SHUTDOWN, SIGNAL, STARTED, STAT, STDIN, WRITE, Agent, Lost, exec_args, frame, opening, text)
+
+
+def alive(marker):
+    """How many processes have this in their arguments."""
+    count = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                count += marker.encode() in file.read().split(b"\0")
+        except OSError:
+            pass
+    return count
+
+
+class Case(unittest.TestCase):
+    stdio = False
+
+    def setUp(self):
+        self.agent = Agent(stdio=self.stdio)
+        self.addCleanup(self.agent.stop)
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+
+    def wait(self, holds, what, patience=10.0):
+        end = time.monotonic() + patience
+        while not holds():
+            self.assertLess(time.monotonic(), end, f"waited too long for {what}")
+            self.session.pump(0.02)
+
+    def marker(self):
+        return f"{random.randrange(10**6, 10**7)}.{random.randrange(10**6)}"
+
+
+class Execs(Case):
+    def test_exit_codes_and_output(self):
+        answer = self.session.sh("echo out; echo err >&2; exit 7")
+        self.assertEqual((answer.data[1], answer.data[2], answer.exit), (b"out\n", b"err\n", (7, 0, 0)))
+        self.assertEqual(self.session.sh("kill -9 $$").exit, (137, 9, 0))
+        self.assertEqual(self.session.run("no-such-program").exit[0], 127)
+        self.assertEqual(self.session.run("/etc").exit[0], 126)
+        missing = self.session.run("true", workdir="/no/such/folder")
+        self.assertEqual((missing.errno, missing.started), (errno.ENOENT, None))
+        self.assertNotIn("x4", {name for name, facts in self.session.execs().items() if facts[0] == 1})
+
+    def test_what_a_child_inherits(self):
+        script = (
+            "ls /proc/self/fd | wc -l; cat /proc/self/oom_score_adj; grep -E '^Sig(Blk|Ign)' /proc/self/status;"
+            "ps -o pid=,pgid=,sid= -p $$ | tr -s ' '; env | sort")
+        lines = self.session.sh(script, env=("PATH=/usr/bin:/bin", "A=1", "HOME=/x")).out.decode().split("\n")
+        # 0, 1, 2 and the folder that ls reads
+        self.assertEqual(lines[0], "4")
+        self.assertGreaterEqual(int(lines[1]), 500)
+        self.assertEqual(lines[2].split()[1], "0" * 16)
+        self.assertEqual(lines[3].split()[1], "0" * 16)
+        self.assertEqual(len(set(lines[4].split())), 1)
+        self.assertIn("A=1", lines)
+        self.assertIn("HOME=/x", lines)
+
+    def test_the_agent_is_closed_to_the_guest(self):
+        pid = self.agent.process.pid
+        drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+        answer = self.session.run(*drop, "sh", "-c", f"cat /proc/{pid}/maps || readlink /proc/{pid}/fd/3")
+        self.assertEqual(answer.out, b"")
+        self.assertNotEqual(answer.exit[0], 0)
+
+    def test_arguments_in_parts(self):
+        many = ["y" * 100000 for _ in range(15)]
+        self.assertEqual(self.session.run("printf", "%s", *many).out, "".join(many).encode())
+
+    def test_malformed_arguments_are_refused(self):
+        good = exec_args("bad", ["true"])
+        for payload in (good[:-1], good + b"x", good[:5], bytes([EXEC]), exec_args("", ["true"]),
+                        exec_args("bad", []), exec_args("bad", ["a\0b"]), exec_args("x" * 129, ["true"])):
+            self.assertEqual(self.session.finish(self.session.begin(payload)).errno, errno.EINVAL, payload)
+        self.assertEqual(self.session.finish(self.session.begin(bytes([200]))).errno, errno.ENOSYS)
+        huge = bytes([EXEC]) + bytes(4) + text("h") + text("") + bytes(8) + text("") + b"\xff\xff\xff\xff"
+        self.assertEqual(self.session.finish(self.session.begin(huge)).errno, errno.EINVAL)
+
+    def test_stdin(self):
+        stream = self.session.begin(exec_args("in", ["cat"], flags=STDIN))
+        body = os.urandom(3 << 20)
+        self.session.data(stream, body)
+        self.session.send(EOF, stream, b"\0")
+        self.assertEqual(self.session.finish(stream).out, body)
+        self.assertEqual(self.session.run("cat").out, b"")
+        closed = self.session.begin(exec_args("closed", ["sh", "-c", "exec <&-; sleep 0.2; echo done"], flags=STDIN))
+        self.session.data(closed, bytes(1 << 20))
+        self.assertEqual(self.session.finish(closed).out, b"done\n")
+
+    def test_fifty_at_once(self):
+        streams = [self.session.begin(exec_args(f"n{i}", ["sh", "-c", f"seq 1 3000; exit {i}"])) for i in range(50)]
+        expected = b"".join(b"%d\n" % n for n in range(1, 3001))
+        for i, stream in enumerate(streams):
+            answer = self.session.finish(stream)
+            self.assertEqual((answer.out, answer.exit[0]), (expected, i))
+
+    def test_output_waits_for_credit(self):
+        stream = self.session.begin(exec_args("flood", ["head", "-c", "5000000", "/dev/zero"]), gives=False)
+        answer = self.session.answers[stream]
+        self.wait(lambda: len(answer.out) == FIRST_CREDIT, "the credit to be used")
+        for _ in range(20):
+            self.session.call(PING)
+        self.assertEqual(len(answer.out), FIRST_CREDIT)
+        self.session.grant(stream, 10)
+        self.wait(lambda: len(answer.out) == FIRST_CREDIT + 10, "ten bytes")
+        self.session.grant(stream, 10_000_000)
+        self.assertEqual(len(self.session.finish(stream).out), 5_000_000)
+
+    def test_what_was_written_before_the_end_is_not_lost(self):
+        stream = self.session.begin(exec_args("late", ["head", "-c", str(FIRST_CREDIT + 60000), "/dev/zero"]), gives=False)
+        answer = self.session.answers[stream]
+        self.wait(lambda: len(answer.out) == FIRST_CREDIT, "the credit to be used")
+        pid = answer.started
+        self.wait(lambda: open(f"/proc/{pid}/stat").read().split(") ")[1][0] == "Z", "its end")
+        time.sleep(0.5)
+        self.session.grant(stream, 1_000_000)
+        self.assertEqual(len(self.session.finish(stream).out), FIRST_CREDIT + 60000)
+
+    def test_background_processes_do_not_hold_an_exec(self):
+        marker, start = self.marker(), time.monotonic()
+        self.assertEqual(self.session.sh(f"sleep {marker} & echo here").out, b"here\n")
+        self.assertLess(time.monotonic() - start, 1.5)
+        self.assertEqual(alive(marker), 1)
+
+    def test_timeout(self):
+        start = time.monotonic()
+        self.assertEqual(self.session.run("sleep", "100", timeout=100).exit, (143, 15, 1))
+        self.assertLess(time.monotonic() - start, 1.5)
+        self.assertEqual(self.session.sh("trap '' TERM; sleep 100", timeout=100).exit, (137, 9, 1))
+
+    def test_kill_takes_all_who_descend(self):
+        marker = self.marker()
+        script = (
+            f"trap '' TERM; setsid sh -c 'sleep {marker} & sleep {marker}' & (setsid sleep {marker} &);"
+            f"sleep {marker} & echo up; wait")
+        stream = self.session.begin(exec_args("tree", ["sh", "-c", script]))
+        self.wait(lambda: alive(marker) >= 4, "all of them")
+        self.session.send(CANCEL, stream)
+        self.assertEqual(self.session.finish(stream).errno, errno.ECANCELED)
+        # The one that was orphaned in a session of its own before the kill is beyond it.
+        self.assertLessEqual(alive(marker), 1)
+
+    def test_kill_finds_sessions_whose_makers_are_gone(self):
+        marker = self.marker()
+        script = f"setsid sh -c \"trap '' TERM; sleep {marker} & echo up; wait\" & wait"
+        stream = self.session.begin(exec_args("session", ["sh", "-c", script]))
+        self.wait(lambda: self.session.answers[stream].out, "its start")
+        self.session.send(CANCEL, stream)
+        self.session.finish(stream)
+        self.assertEqual(alive(marker), 0)
+
+    def test_stopped_processes_are_killed(self):
+        stream = self.session.begin(exec_args("stopped", ["sh", "-c", "echo up; kill -STOP $$"]))
+        self.wait(lambda: self.session.answers[stream].out, "its start")
+        self.session.send(CANCEL, stream)
+        self.assertEqual(self.session.finish(stream, 5).errno, errno.ECANCELED)
+
+    def test_a_new_session_ends_the_old_and_its_execs(self):
+        marker, kept = self.marker(), self.marker()
+        self.session.begin(exec_args("old", ["sleep", marker]))
+        self.session.run("sleep", kept, name="kept", flags=DETACH)
+        self.wait(lambda: alive(marker) == 1, "its start")
+        other = self.agent.session()
+        with self.assertRaises(Lost):
+            while True:
+                self.session.pump(5)
+        self.session = other
+        self.addCleanup(other.close)
+        self.wait(lambda: alive(marker) == 0, "its end")
+        self.assertEqual(alive(kept), 1)
+        self.assertEqual(other.execs()["kept"][0], 1)
+        self.assertEqual(other.execs()["old"][0], 2)
+        other.call(SIGNAL, text("kept") + struct.pack("<I", 9))
+
+    def test_signals(self):
+        stream = self.session.begin(exec_args("s", ["sh", "-c", "trap 'exit 5' USR1; echo up; while :; do sleep 0.02; done"]))
+        self.wait(lambda: self.session.answers[stream].out, "its start")
+        self.assertEqual(self.session.call(SIGNAL, text("s") + struct.pack("<I", 99)).errno, errno.EINVAL)
+        self.assertEqual(self.session.call(SIGNAL, text("none") + struct.pack("<I", 9)).errno, errno.ENOENT)
+        self.session.call(SIGNAL, text("s") + struct.pack("<I", signal.SIGUSR1))
+        self.assertEqual(self.session.finish(stream).exit[0], 5)
+        self.assertEqual(self.session.call(SIGNAL, text("s") + struct.pack("<I", 9)).errno, errno.ESRCH)
+
+    def test_names_are_unique_while_in_use(self):
+        stream = self.session.begin(exec_args("one", ["sleep", "100"]))
+        self.assertEqual(self.session.run("true", name="one").errno, errno.EEXIST)
+        self.session.send(CANCEL, stream)
+        self.session.finish(stream)
+        self.assertEqual(self.session.run("true", name="one").exit[0], 0)
+        self.assertEqual(list(self.session.execs()), ["one"])
+
+    def test_nothing_leaks_in_a_thousand(self):
+        self.session.run("true")
+        before = self.agent.descriptors()
+        for turn in range(100):
+            streams = [self.session.begin(exec_args(f"t{turn}.{i}", ["true"])) for i in range(10)]
+            for stream in streams:
+                self.assertEqual(self.session.finish(stream).exit[0], 0)
+        self.wait(lambda: not self.agent.children(), "the last to be reaped")
+        self.assertEqual(self.agent.descriptors(), before)
+        self.assertEqual(len(self.session.execs()), 256)
+
+    def test_orphans_are_reaped_while_leaders_are_held(self):
+        stream = self.session.begin(exec_args("held", ["sh", "-c", "head -c 400000 /dev/zero"]), gives=False)
+        self.wait(lambda: len(self.session.answers[stream].out) == FIRST_CREDIT, "a leader that is held")
+        for _ in range(20):
+            self.session.sh("(setsid true &)")
+        self.wait(lambda: len(self.agent.children()) <= 2, "orphans to be reaped")
+        self.session.send(CANCEL, stream)
+        self.session.finish(stream)
+
+
+class Terminals(Case):
+    def test_size_and_controlling_terminal(self):
+        answer = self.session.sh("stty size; tty; echo x > /dev/tty; ps -o tty= -p $$", flags=PTY, rows=24, cols=80)
+        lines = answer.out.decode().split("\r\n")
+        self.assertEqual(lines[0], "24 80")
+        self.assertEqual(lines[2], "x")
+        self.assertTrue(lines[1].startswith("/dev/pts/"))
+        self.assertEqual("/dev/" + lines[3].strip(), lines[1])
+        self.assertEqual(answer.exit[0], 0)
+
+    def test_resize(self):
+        stream = self.session.begin(exec_args("r", ["sh", "-c", "trap 'stty size; exit' WINCH; echo up; while :; do sleep 0.02; done"],
+                                              flags=PTY, rows=24, cols=80))
+        self.wait(lambda: self.session.answers[stream].out, "its start")
+        self.session.call(RESIZE, text("r") + struct.pack("<HH", 50, 132))
+        self.assertIn(b"50 132", self.session.finish(stream).out)
+        self.session.begin(exec_args("plain", ["sleep", "1"]))
+        self.assertEqual(self.session.call(RESIZE, text("plain") + bytes(4)).errno, errno.EINVAL)
+
+    def test_end_of_input(self):
+        for typed in (b"line\n", b"half a line", b""):
+            stream = self.session.begin(exec_args(f"eof{len(typed)}", ["cat"], flags=PTY | STDIN))
+            self.session.data(stream, typed)
+            self.session.send(EOF, stream, b"\0")
+            answer = self.session.finish(stream, 5)
+            self.assertEqual((answer.exit[0], typed.strip() in answer.out), (0, True))
+
+    def test_a_lost_session_takes_it_away(self):
+        marker = self.marker()
+        self.session.begin(exec_args("t", ["sh", "-c", f"sleep {marker} & wait"], flags=PTY))
+        self.wait(lambda: alive(marker) == 1, "its start")
+        self.session.close()
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+        self.wait(lambda: alive(marker) == 0, "its end")
+
+
+class Detached(Case):
+    def attach(self, name, follow):
+        return self.session.begin(bytes([ATTACH]) + text(name) + bytes([follow]))
+
+    def test_attach_replays_and_follows(self):
+        path = os.path.join(self.agent.folder.name, "go")
+        answer = self.session.sh(f"echo one; while [ ! -e {path} ]; do sleep 0.02; done; echo two >&2; exit 3", name="d", flags=DETACH)
+        self.assertEqual((answer.exit[0], answer.started > 0), (-1, True))
+        stream = self.attach("d", 1)
+        self.wait(lambda: self.session.answers[stream].out == b"one\n", "its tail")
+        self.assertEqual(self.session.finish(self.attach("d", 0)).exit[0], -1)
+        open(path, "w").close()
+        answer = self.session.finish(stream)
+        self.assertEqual((answer.data[0], answer.data[2], answer.exit[0]), (b"\0", b"two\n", 3))
+        self.assertEqual(self.session.finish(self.attach("none", 0)).errno, errno.ENOENT)
+
+    def test_the_tail_is_bounded(self):
+        self.session.sh("head -c 3000000 /dev/zero | tr '\\0' x; echo end", name="long", flags=DETACH)
+        self.wait(lambda: self.session.execs()["long"][0] == 2, "its end")
+        answer = self.session.finish(self.attach("long", 0))
+        self.assertEqual(answer.data[0], b"\1")
+        self.assertTrue(answer.out.endswith(b"xend\n"))
+        self.assertGreater(len(answer.out), 900_000)
+        self.assertLessEqual(len(answer.out), 1 << 20)
+
+    def test_the_oldest_tails_go_first(self):
+        for i in range(12):
+            self.session.sh("head -c 1100000 /dev/zero", name=f"b{i}", flags=DETACH)
+            self.wait(lambda i=i: self.session.execs()[f"b{i}"][0] == 2, "its end")
+        kept = [len(self.session.finish(self.attach(f"b{i}", 0)).out) for i in range(12)]
+        self.assertEqual([size > 0 for size in kept], [False] * 4 + [True] * 8)
+
+    def test_a_slow_view_holds_nothing_up(self):
+        self.session.sh("head -c 3000000 /dev/zero", name="fast", flags=DETACH)
+        stream = self.session.begin(bytes([ATTACH]) + text("fast") + b"\1", gives=False)
+        self.wait(lambda: self.session.execs()["fast"][0] == 2, "its end")
+        self.session.answers[stream].gives = True
+        self.session.grant(stream, 1 << 24)
+        self.assertEqual(self.session.finish(stream).exit[0], 0)
+
+    def test_at_most_256_run(self):
+        for i in range(256):
+            self.session.run("sleep", "1000", name=f"s{i}", flags=DETACH)
+        self.assertEqual(self.session.run("true", name="more", flags=DETACH).errno, errno.EAGAIN)
+
+    def test_console(self):
+        self.session.sh("printf 'eins\\nzwei'; echo drei >&2", name="c", flags=DETACH)
+        self.wait(lambda: self.session.execs()["c"][0] == 2, "its end")
+        show = bytes([CONSOLE]) + struct.pack("<IB", 100, 0)
+        lines = self.session.finish(self.session.begin(show)).out.decode().splitlines()
+        for said in ("eins", "zwei", "drei"):
+            [line] = [line for line in lines if line.endswith(f" c {said}")]
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ")
+        last = self.session.finish(self.session.begin(bytes([CONSOLE]) + struct.pack("<IB", 1, 0)))
+        self.assertEqual(last.out.decode().splitlines(), lines[-1:])
+
+
+class Files(Case):
+    def test_write_and_read(self):
+        path, body = os.path.join(self.agent.folder.name, "f"), os.urandom(1 << 20)
+        stream = self.session.begin(bytes([WRITE]) + text(path) + struct.pack("<IB", 0o600, 1))
+        self.session.data(stream, body)
+        self.session.send(EOF, stream, b"\0")
+        self.assertEqual(self.session.finish(stream).last[1], struct.pack("<QB", len(body), 1))
+        answer = self.session.finish(self.session.begin(bytes([READ]) + text(path) + struct.pack("<QQ", 5, 2**64 - 1)))
+        self.assertEqual(answer.out, body[5:])
+        self.assertTrue(answer.data[0].startswith(text(path)))
+
+    def test_cut_writes_change_nothing(self):
+        path = os.path.join(self.agent.folder.name, "cut")
+        for how in range(6):
+            stream = self.session.begin(bytes([WRITE]) + text(path) + struct.pack("<IB", 2**32 - 1, 1))
+            self.session.data(stream, bytes(200_000))
+            if how % 2:
+                self.session.send(CANCEL, stream)
+                self.session.send(EOF, stream, b"\0")
+                self.assertEqual(self.session.finish(stream).errno, errno.ECANCELED)
+                continue
+            self.session.close()
+            self.session = self.agent.session()
+            self.addCleanup(self.session.close)
+        self.wait(lambda: not self.agent.children(), "their ends")
+        self.assertEqual([name for name in os.listdir(self.agent.folder.name) if name not in ("sock", "work")], [])
+
+    def test_a_thousand_calls(self):
+        before = self.agent.descriptors()
+        streams = [self.session.begin(bytes([STAT]) + text("/" + "x" * (i % 50)), CALL) for i in range(1000)]
+        answers = [self.session.finish(stream) for stream in streams]
+        self.assertEqual(sum(answer.last[0] == 17 for answer in answers), 20)
+        self.wait(lambda: not self.agent.children(), "the last to be reaped")
+        self.assertEqual(self.agent.descriptors(), before)
+
+    def test_cancelled_calls(self):
+        streams = [self.session.begin(bytes([STAT]) + text("/etc"), CALL) for _ in range(300)]
+        for stream in streams[::2]:
+            self.session.send(CANCEL, stream)
+        for stream in streams:
+            self.session.finish(stream)
+        self.session.call(PING)
+
+
+class Connections(Case):
+    def listen(self, serve, family=socket.AF_INET, host="127.0.0.1"):
+        server = socket.socket(family)
+        server.bind((host, 0))
+        server.listen()
+        self.addCleanup(server.close)
+
+        def once():
+            with server.accept()[0] as peer:
+                serve(peer)
+        thread = threading.Thread(target=once, daemon=True)
+        thread.start()
+        return server.getsockname()[1]
+
+    def test_half_close_both_ways(self):
+        def late(peer):
+            heard = b""
+            while piece := peer.recv(65536):
+                heard += piece
+            peer.sendall(b"heard %d" % len(heard))
+        for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            stream = self.session.begin(bytes([CONNECT]) + struct.pack("<H", self.listen(late, family, host)))
+            self.wait(lambda: self.session.answers[stream].started is not None, "the connection")
+            self.session.data(stream, bytes(1 << 20))
+            self.session.send(EOF, stream, b"\0")
+            answer = self.session.finish(stream)
+            self.assertEqual((answer.data[0], answer.eofs), (b"heard 1048576", [0]))
+
+    def test_refused(self):
+        self.assertEqual(self.session.finish(self.session.begin(bytes([CONNECT]) + struct.pack("<H", 1))).errno, errno.ECONNREFUSED)
+        self.assertEqual(self.session.finish(self.session.begin(bytes([CONNECT]) + struct.pack("<H", 0))).errno, errno.EINVAL)
+
+    def test_cancel_closes(self):
+        gone = threading.Event()
+        port = self.listen(lambda peer: peer.recv(1) or gone.set())
+        stream = self.session.begin(bytes([CONNECT]) + struct.pack("<H", port))
+        self.wait(lambda: self.session.answers[stream].started is not None, "the connection")
+        self.session.send(CANCEL, stream)
+        self.assertEqual(self.session.finish(stream).errno, errno.ECANCELED)
+        self.assertTrue(gone.wait(5))
+
+    def test_a_slow_peer_slows_the_host(self):
+        stop = threading.Event()
+        self.addCleanup(stop.set)
+        stream = self.session.begin(bytes([CONNECT]) + struct.pack("<H", self.listen(lambda peer: stop.wait(20))))
+        self.wait(lambda: self.session.answers[stream].started is not None, "the connection")
+        answer, sent = self.session.answers[stream], 0
+        while FIRST_CREDIT + answer.granted > sent:
+            size = min(65536, FIRST_CREDIT + answer.granted - sent)
+            self.session.send(DATA, stream, bytes(1 + size))
+            sent += size
+            self.session.pump(0.05)
+        self.session.call(PING)
+        self.assertLess(sent, 16 << 20)
+
+
+class Rules(Case):
+    def assert_session_ends(self, said):
+        marker = os.path.join(self.agent.folder.name, "bad")
+        self.session.write(said)
+        self.session.write(frame(OPEN, 77, exec_args("after", ["touch", marker])))
+        self.session.open(tag=0x01020304)
+        self.assertEqual(self.session.run("true").exit[0], 0)
+        self.assertFalse(os.path.exists(marker))
+        self.session.close()
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+
+    def test_what_breaks_the_rules_ends_the_session(self):
+        sleeping = frame(OPEN, 1, exec_args("s", ["sleep", "1000"], flags=STDIN))
+        for said in (
+            frame(OPEN, 1, exec_args("t", ["true"]), 0x5A5A5A5B), struct.pack("<I", 8), struct.pack("<I", 65553),
+            frame(200, 1), frame(17, 1), frame(1, 1), frame(16, 1), frame(0, 1),
+            frame(OPEN, 0, bytes([7])), frame(OPEN, 1), frame(CALL, 1), sleeping + sleeping,
+            sleeping + frame(CALL, 1, bytes([PING])), sleeping + frame(PART, 1, b"x"),
+            sleeping + frame(DATA, 1, bytes(65537)) * 4 + frame(DATA, 1, bytes(2)),
+            frame(DATA, 9, b""), frame(DATA, 9, b"\1x"), frame(EOF, 9, b"\1"), frame(EOF, 9), frame(CREDIT, 9, b"xx"),
+            sleeping + frame(CREDIT, 1, b"\xff\xff\xff\xff"), frame(CANCEL, 9, b"x"),
+            b"".join(frame(PART, i, b"x") for i in range(1, 18)), frame(PART, 1, bytes(65500)) * 33,
+        ):
+            with self.subTest(said=said[:40]):
+                self.assert_session_ends(said)
+
+    def test_what_ended_streams_are_sent_is_dropped(self):
+        for kind, payload in ((DATA, b"\0late"), (EOF, b"\0"), (CREDIT, bytes(4)), (CANCEL, b"")):
+            self.session.send(kind, 12345, payload)
+        self.assertEqual(self.session.run("true").exit[0], 0)
+
+    def test_limits_of_streams_and_parts(self):
+        streams = [self.session.begin(bytes([CONSOLE]) + struct.pack("<IB", 0, 1)) for _ in range(256)]
+        self.assertEqual(self.session.finish(self.session.begin(bytes([7]))).errno, errno.EAGAIN)
+        self.session.call(PING)
+        for stream in streams:
+            self.session.send(CANCEL, stream)
+            self.assertEqual(self.session.finish(stream).errno, errno.ECANCELED)
+        for i in range(1, 17):
+            self.session.send(PART, 100000 + i, b"x" * 60000)
+        self.session.send(CANCEL, 100001)
+        self.session.send(PART, 200000, b"x")
+        self.session.call(PING)
+
+    def test_only_the_secret_opens(self):
+        for bad in (bytes(69632) + b"\x09" * 16, bytes(63) + SECRET, bytes(64) + SECRET[:15] + b"\0", SECRET,
+                    bytes(64) + SECRET + frame(CALL, 0, bytes(21)), bytes(64) + SECRET + frame(1, 0, bytes(20)),
+                    bytes(64) + SECRET + frame(1, 0, bytes(21), 0x5A005A5A)):
+            with self.agent.dial() as dialled:
+                dialled.sendall(bad)
+                dialled.settimeout(0.1)
+                with self.assertRaises(TimeoutError):
+                    dialled.recv(1)
+        self.session.call(PING)
+        with self.agent.dial() as dialled:
+            dialled.sendall(os.urandom(1000).replace(b"\0", b"\1") + opening(b"n" * 16)[-16 - 34 - 64:])
+            dialled.settimeout(5)
+            self.assertIn(b"n" * 16, dialled.recv(1000))
+
+    def test_hunting_is_bounded(self):
+        hunters = [self.agent.dial() for _ in range(6)]
+        start = time.monotonic()
+        for hunter in hunters:
+            self.addCleanup(hunter.close)
+            hunter.settimeout(8)
+        self.assertEqual([hunter.recv(1) for hunter in hunters[:2]], [b"", b""])
+        self.assertLess(time.monotonic() - start, 3)
+        self.session.call(PING)
+        self.assertEqual([hunter.recv(1) for hunter in hunters[2:]], [b""] * 4)
+        self.assertGreater(time.monotonic() - start, 4)
+        self.session.call(PING)
+
+    def test_a_host_that_never_reads_is_bounded(self):
+        with self.agent.dial() as dialled:
+            dialled.sendall(opening(b"n" * 16))
+            dialled.settimeout(5)
+            ping, said = frame(CALL, 1, bytes([PING])), 0
+            try:
+                for _ in range(40000):
+                    dialled.sendall(ping * 50)
+                    said += 50
+            except OSError:
+                pass
+        with open(f"/proc/{self.agent.process.pid}/status", encoding="ascii") as file:
+            resident = int(next(line for line in file if line.startswith("VmHWM")).split()[1])
+        if "asan" not in self.agent.binary:
+            self.assertLess(resident, 40_000)
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+        self.session.call(PING)
+
+    def test_random_frames(self):
+        chance = random.Random(7)
+        for _ in range(150):
+            said = b""
+            for _ in range(30):
+                kind, payload = chance.randrange(0, 12), chance.randbytes(chance.randrange(0, 80))
+                if kind == OPEN:
+                    payload = bytes([chance.randrange(0, 12)]) + payload
+                if kind == CALL:
+                    payload = bytes([chance.randrange(0, 10)]) + payload
+                said += frame(kind, chance.randrange(0, 6), payload)
+            with self.agent.dial() as dialled:
+                dialled.sendall(opening(b"n" * 16) + said)
+                if chance.random() < 0.5:
+                    dialled.settimeout(0.2)
+                    try:
+                        dialled.recv(65536)
+                    except OSError:
+                        pass
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+        self.assertEqual(self.session.run("true").exit[0], 0)
+
+    def test_seed(self):
+        secret = b"\x77" * 16
+        answer = self.session.call(SEED, text(secret) + text(b"e" * 32) + bytes(8) + text(""))
+        self.assertEqual(answer.last[1][0] & 1, 1)
+        self.assertEqual(self.session.call(SEED, text(b"\0" * 16) + text("") + bytes(8) + text("")).errno, errno.EINVAL)
+        with self.agent.dial() as dialled:
+            dialled.sendall(opening(b"n" * 16))
+            dialled.settimeout(0.2)
+            with self.assertRaises(TimeoutError):
+                dialled.recv(1)
+        self.session = self.agent.session(secret=secret)
+        self.addCleanup(self.session.close)
+
+
+class Lasting(Case):
+    """One stream for ever: standard input and output, as in a container."""
+
+    stdio = True
+
+    def test_cut_at_every_byte(self):
+        path = os.path.join(self.agent.folder.name, "bad")
+        recorded = (
+            frame(PART, 2, b"\0\0") + frame(CALL, 1, bytes([PING])) + frame(OPEN, 3, exec_args("in", ["cat"], flags=STDIN))
+            + frame(DATA, 3, b"\0half") + frame(EOF, 3, b"\0") + frame(OPEN, 4, exec_args("cut", ["touch", path])))
+        whole = opening(b"n" * 16)[-(16 + 34 + 70):] + recorded
+        for cut in range(1, len(whole)):
+            self.session.write(whole[:cut])
+            self.session.open()
+            # The exec of the old session may still be ending: its name is its own until then.
+            answer = self.session.run("echo", "works", name=f"new{cut}")
+            self.assertEqual((answer.out, answer.exit[0]), (b"works\n", 0))
+        self.assertFalse(os.path.exists(path))
+        self.wait(lambda: not self.agent.children(), "the last to be reaped")
+
+    def test_output_cut_anywhere(self):
+        for _ in range(20):
+            self.session.begin(exec_args(f"o{self.session.next}{time.monotonic()}", ["head", "-c", "2000000", "/dev/zero"]))
+            self.session.more(1)
+            self.session.buffer = b""
+            self.session.open()
+            self.assertEqual(self.session.run("true").exit[0], 0)
+
+    def test_shutdown(self):
+        marker = self.marker()
+        self.session.begin(exec_args("left", ["sh", "-c", f"trap '' TERM; setsid sleep {marker} & sleep {marker}"]))
+        self.wait(lambda: alive(marker) == 2, "its start")
+        self.assertEqual(self.session.call(SHUTDOWN).last, (17, b""))
+        self.assertEqual(self.agent.process.wait(5), 0)
+        time.sleep(0.05)
+        self.assertEqual(alive(marker), 0)
+
+    def test_an_absent_host_is_waited_for(self):
+        other = Agent(stdio=True)
+        self.addCleanup(other.stop)
+        other.process.stdin.close()
+        time.sleep(0.3)
+        with open(f"/proc/{other.process.pid}/stat", encoding="ascii") as file:
+            ticks = sum(map(int, file.read().split(") ")[1].split()[11:13]))
+        self.assertIsNone(other.process.poll())
+        self.assertLess(ticks, 20)
+
+
+class First(unittest.TestCase):
+    """As process 1 of a namespace."""
+
+    def setUp(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root for a namespace")
+        self.agent = Agent(prefix=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
+        self.addCleanup(self.agent.stop)
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+
+    def test_orphans_are_reaped(self):
+        for _ in range(30):
+            self.session.sh("(setsid true &) ; true")
+        count = "ps -eo stat= | grep -c Z || true"
+        end = time.monotonic() + 5
+        while self.session.sh(count).out != b"0\n":
+            self.assertLess(time.monotonic(), end)
+
+    def test_it_cannot_be_killed_from_inside(self):
+        self.session.sh("kill -9 1; kill -STOP 1")
+        self.session.call(PING)
+
+    def test_term_from_inside_does_shut_down(self):
+        self.session.begin(exec_args("term", ["sh", "-c", "kill -TERM 1; sleep 1000"]))
+        self.agent.process.wait(5)
+
+    def test_shutdown_ends_everything(self):
+        marker = f"{random.randrange(10**6, 10**7)}.5"
+        self.session.sh(f"setsid sleep {marker} & sleep 0.1")
+        self.assertEqual(alive(marker), 1)
+        self.session.call(SHUTDOWN)
+        self.agent.process.wait(5)
+        self.assertEqual(alive(marker), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
