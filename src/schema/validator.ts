@@ -10,6 +10,8 @@ const ajv = new Ajv({
   formats: { 'date-time': true },
   // The first problem is enough, and a hostile value cannot make a long list of them.
   allErrors: false,
+  // Gives the rule beside the problem.
+  verbose: true,
 });
 
 /** What is wrong with `value`, a sentence that names the place; undefined when nothing is. */
@@ -31,10 +33,33 @@ function describe(error: ErrorObject | undefined, what: string): string {
 /** Names come from the sender: they are cut, and quoted as JSON. */
 const quoted = (name: unknown) => JSON.stringify(String(name).slice(0, 64));
 
-function reason({ keyword, params, message }: ErrorObject): string {
-  if (keyword === 'additionalProperties') return `has an unknown field ${quoted(params.additionalProperty)}`;
-  if (keyword === 'propertyNames') return `has an unknown field ${quoted(params.propertyName)}`;
-  if (keyword === 'required') return `lacks ${quoted(params.missingProperty)}`;
-  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
-  return message ?? 'is not valid';
+function reason({ keyword, params, parentSchema, message }: ErrorObject): string {
+  return WORDS[keyword]?.(params, parentSchema ?? {}) ?? message ?? 'is not valid';
 }
+
+/** What a keyword's failure says after the subject; a rule's own description is the best help there is. */
+const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: string]: unknown }) => string> = {
+  additionalProperties: ({ additionalProperty }, { patternProperties }) =>
+    `${patternProperties ? 'does not take the name' : 'has an unknown field'} ${quoted(additionalProperty)}`,
+  propertyNames: ({ propertyName }) => `has an unknown field ${quoted(propertyName)}`,
+  required: ({ missingProperty }) => `lacks ${quoted(missingProperty)}`,
+  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
+  type: ({ type }) => `must be ${TYPES[type as string] ?? `of type ${type}`}`,
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  maxItems: ({ limit }) => `must have at most ${limit} entries`,
+  maxProperties: ({ limit }) => `must have at most ${limit} entries`,
+  pattern: (_params, { description }) =>
+    `is not of the right form${description ? `: ${String(description).replace(/\.$/, '')}` : ''}`,
+};
+
+const TYPES: Record<string, string> = {
+  object: 'an object',
+  array: 'a list',
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
