@@ -12,7 +12,8 @@ export function asFailure(error: unknown): ServiceError {
   const { message, oclif } = error as Error & { oclif?: object };
   if (oclif === undefined)
     return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
-  const [text = ''] = message.split('\nSee more help');
+  // The parser sets its reasons on lines of their own behind a tab.
+  const [text = ''] = message.replaceAll(/ ?\n\t/g, ': ').split('\nSee more help');
   return new ServiceError('bad_request', text, { remedy: 'See --help.', cause: error });
 }
 

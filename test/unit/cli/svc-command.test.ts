@@ -96,7 +96,9 @@ it('prints results as JSON and nothing else', async () => {
 it('usage errors end with 2', async () => {
   expect(await runProbe(['--nope'], async () => ({}))).toBe(2);
   expect(written.err).toBe('Error: Nonexistent flag: --nope\nTry: See --help.\n');
+  Object.assign(written, { err: '' });
   expect(await runProbe(['--n', 'x'], async () => ({}))).toBe(2);
+  expect(written.err).toBe('Error: Parsing --n: Expected an integer but received: x\nTry: See --help.\n');
 });
 
 it('faults keep secrets to themselves', async () => {
