@@ -91,6 +91,16 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
     });
 
+    it('whose processes somebody has stopped are cleared all the same', async () => {
+      const id = freshId();
+      await provider.create(runtimeSpec(id), soon());
+      const record = readFileSync(join(folder, `${id}.1`, 'runtime.json'), 'utf8');
+      const { pid, runner_pid } = JSON.parse(record) as { pid: number; runner_pid: number };
+      for (const each of [pid, runner_pid]) process.kill(each, 'SIGSTOP');
+      await provider.destroy({ id, epoch: 1 }, soon());
+      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
+    });
+
     it('are made once: a second create of the same attempt is a conflict and harms nothing', async () => {
       const id = freshId();
       await provider.create(runtimeSpec(id), soon());

@@ -13,6 +13,8 @@ import { releaseSlot, releaseSlots } from './uid-slots.ts';
 import { removeWorkspace } from './workspace.ts';
 
 const PATIENCE_MS = 10_000;
+/** How long a runner may take over its own end. */
+const RUNNER_PATIENCE_MS = 1000;
 const LONGEST_PAUSE_MS = 50;
 
 interface Remains {
@@ -52,9 +54,16 @@ async function endProcesses(
   if (record.boot_id !== state.host.bootId) return;
   const first = { pid: record.pid, start: record.pid_start };
   const runner = { pid: record.runner_pid, start: record.runner_start };
-  // Process 1 takes its whole namespace with it; the runner ends by itself once it has waited for it.
+  // Process 1 takes its whole namespace with it; the runner ends by itself once it has waited for it, unless somebody
+  // has stopped it.
   await killProcess(first);
-  await until(state, async () => !(await isAlive(first)) && !(await isAlive(runner)), signal);
+  const stopped = state.clock.monotonic() + RUNNER_PATIENCE_MS;
+  const gone = async () => {
+    if (await isAlive(first)) return false;
+    if (state.clock.monotonic() > stopped) await killProcess(runner);
+    return !(await isAlive(runner));
+  };
+  await until(state, gone, signal);
 }
 
 /** Without a record the launcher has not let go: init ends by itself. Its socket is refused once nobody holds it. */
@@ -74,7 +83,7 @@ function isRefused(path: string): Promise<boolean> {
       socket.destroy();
       resolve(false);
     });
-    socket.once('error', () => resolve(true));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EAGAIN'));
   });
 }
 
