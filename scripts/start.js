@@ -1,12 +1,12 @@
 // `npm start`: from a clean clone to a serving control plane on the embedded default, the main job shown once.
 // Settings come from svc.yaml and SVC_ variables as ever; only the provider defaults to the embedded one.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 
 bootstrap();
 const cli = join(root, 'bin/svc.js');
-const env = { SVC_PROVIDERS_DEFAULT: 'userspace', ...process.env };
+const env = { SVC_PROVIDERS_DEFAULT: 'userspace', SVC_LOGGING_LEVEL: 'warn', ...process.env };
 const server = spawn(process.execPath, [cli, 'serve'], {
   cwd: root,
   env,
@@ -14,57 +14,53 @@ const server = spawn(process.execPath, [cli, 'serve'], {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => server.kill(signal));
 server.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
-server.once('message', ({ address }) => show(address));
+server.once('message', ({ address }) => void show(address));
 
-/** Spawns a sandbox, runs a command in it and destroys it, each with its time; then what to try next. */
-function show(address) {
-  const target = { ...env, SVC_SERVER: address };
-  say('\nOne sandbox, from nothing to nothing:\n');
-  const [created, createMs] = svc(['sandbox', 'create', '--json'], target);
-  const { id, provider, image } = JSON.parse(created);
-  say(`  sandbox create   ${createMs} ms   ${id} (${provider}, image ${image})`);
-  const [output, execMs] = svc(
-    [
-      'sandbox',
-      'exec',
-      id,
-      '--shell',
-      '--',
-      'echo "hello from $(hostname), process $$ of few"; id -u; df -h /workspace | tail -1',
-    ],
-    target,
-  );
-  say(
-    `  sandbox exec     ${execMs} ms   ${output
-      .trimEnd()
-      .split('\n')
-      .join(`\n${' '.repeat(28)}`)}`,
-  );
-  const [, destroyMs] = svc(['sandbox', 'destroy', id], target);
-  say(`  sandbox destroy  ${destroyMs} ms   gone`);
-  say('  (each time includes starting this command line, about 0.2 s)\n');
-  say('Serving. In another terminal, try:\n');
-  say(
-    `  ${process.platform === 'win32' ? 'node bin/svc.js' : './bin/svc.js'} sandbox run -- python3 -c 'print(6 * 7)'`,
-  );
+/** Spawns a sandbox, runs a command in it and destroys it, each with its time over HTTP; then what to try next. */
+async function show(address) {
+  const call = caller(`${address}/api/v1`);
+  say(`\nServing on ${address}. One sandbox, from nothing to nothing:\n`);
+  try {
+    const [{ id, provider, image }, createMs] = await call('POST', '/sandboxes', { ttl: '5m' });
+    say(`  POST   /sandboxes             ${createMs} ms   ${id}, provider ${provider}, image ${image}`);
+    const command =
+      'echo "hello from $(hostname), uid $(id -u), $(ls /proc | grep -c ^[0-9]) processes in sight"';
+    const [{ stdout }, execMs] = await call('POST', `/sandboxes/${id}/exec`, { command });
+    say(`  POST   /sandboxes/{id}/exec   ${execMs} ms   ${stdout.trimEnd()}`);
+    const [{ status }, destroyMs] = await call('DELETE', `/sandboxes/${id}`);
+    say(`  DELETE /sandboxes/{id}        ${destroyMs} ms   ${status}\n`);
+  } catch (error) {
+    say(`\nThe sandbox could not be shown: ${error.message}\n`);
+    server.kill('SIGTERM');
+    return;
+  }
+  say('In another terminal, try:\n');
+  say("  ./bin/svc.js sandbox run -- python3 -c 'print(6 * 7)'");
   say('  ./bin/svc.js sandbox create');
   say('  ./bin/svc.js sandbox list');
   say(`  curl -s ${address}/api/v1/sandboxes -H 'content-type: application/json' -d '{"ttl":"5m"}'\n`);
   say('Ctrl-C stops the server; sandboxes live on until their time ends.');
 }
 
-function svc(args, target) {
-  const started = performance.now();
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
-    cwd: root,
-    env: target,
-    encoding: 'utf8',
-  });
-  if (status !== 0) {
-    say(`svc ${args.join(' ')} failed:\n${stderr}`);
-    server.kill('SIGTERM');
-  }
-  return [stdout, Math.round(performance.now() - started)];
+/** Calls that resolve with the body and the whole ms they took, and throw what the server says is wrong. */
+function caller(base) {
+  const headers = {
+    'content-type': 'application/json',
+    ...(env.SVC_AUTH_API_KEY ? { 'x-api-key': env.SVC_AUTH_API_KEY } : {}),
+  };
+  return async (method, path, body) => {
+    const started = performance.now();
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(base + path, {
+      method,
+      headers,
+      signal: AbortSignal.timeout(60_000),
+      ...init,
+    });
+    const json = await answer.json();
+    if (!answer.ok) throw new Error(json.message);
+    return [json, String(Math.round(performance.now() - started)).padStart(5)];
+  };
 }
 
 function say(line) {
