@@ -43,7 +43,7 @@ function logFor({ config, secrets }: LoadedConfig, clock: Clock): Log {
     redactor: redactor({ secrets }),
     clock,
     sink,
-    coloured: process.stderr.isTTY === true,
+    coloured: process.stderr.isTTY === true && !process.env.NO_COLOR,
   });
 }
 
