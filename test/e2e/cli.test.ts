@@ -8,7 +8,7 @@ import { describeWith } from '../support/requires.ts';
 import { type CliRun, runCli } from '../support/run-cli.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
-describeWith(['unshare', 'root'], 'svc', () => {
+describeWith(['unshare'], 'svc', () => {
   let server: TestServer;
   const svc = (...args: string[]): Promise<CliRun> => runCli(args, { SVC_SERVER: server.url });
   const json = async <T>(...args: string[]): Promise<T> => {

@@ -11,7 +11,7 @@ import { runCli } from '../support/run-cli.ts';
 import { cli, makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-describeWith(['unshare', 'root'], 'svc serve', () => {
+describeWith(['unshare'], 'svc serve', () => {
   const homes: string[] = [];
   const servers: TestServer[] = [];
   const start = async (env: Record<string, string> = {}, home = fresh()) => {

@@ -12,7 +12,7 @@ export function eachRuntime(needs: readonly Need[], name: string, body: (runtime
   for (const runner of ['unshare', 'bwrap'] as const) {
     for (const ordinaryUser of [false, true]) {
       const who = ordinaryUser ? 'an ordinary user' : 'root';
-      const all: Need[] = ['root', 'setpriv', runner, ...needs];
+      const all: Need[] = [...(ordinaryUser ? [] : (['root'] as const)), runner, ...needs];
       describeWith(all, `${name} [${runner}, ${who}]`, () =>
         body({ runner, ordinaryUser, env: { SVC_PROVIDERS_USERSPACE_RUNNER: runner } }),
       );

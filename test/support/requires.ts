@@ -13,9 +13,8 @@ const present: Record<string, () => boolean> = {
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||
     readable('/usr/lib/python3.13/test/test_json/__init__.py'),
-  setpriv: () => onPath('setpriv'),
 };
-export type Need = 'root' | 'bwrap' | 'unshare' | 'cc' | 'python3' | 'python3-testsuite' | 'setpriv';
+export type Need = 'root' | 'bwrap' | 'unshare' | 'cc' | 'python3' | 'python3-testsuite';
 
 /** `describe` when every need is met; else skipped loudly, or failing when it is required. */
 export function describeWith(needs: readonly Need[], name: string, body: () => void): void {
