@@ -6,21 +6,18 @@
 #include <signal.h>
 
 #include "execs.h"
-#include "moment.h"
+#include "session.h"
 
 static bool ending;
 
 static int ping(struct stream *stream, struct reader *arguments)
 {
-	static uint64_t first;
 	uint8_t answer[12];
 	struct writer writer = writer_to(answer, sizeof(answer));
 
 	if (!reader_done(arguments))
 		return EINVAL;
-	if (!first)
-		first = now_us();
-	write_number(&writer, (now_us() - first) / 1000, 8);
+	write_number(&writer, uptime_ms(), 8);
 	write_number(&writer, execs_running(), 4);
 	stream_result(stream, answer, sizeof(answer));
 	return 0;

@@ -78,7 +78,7 @@ int execs_admit(const char *id, bool detached)
 
 	if (same && (!same->ended || same->views > 0))
 		return EEXIST;
-	if (detached && detached_running() >= DETACHED_MAX)
+	if (execs_running() >= RUNNING_MAX || (detached && detached_running() >= DETACHED_MAX))
 		return EAGAIN;
 	if (same)
 		take_out(same);

@@ -6,6 +6,8 @@
 
 #define ENDED_MAX 256
 #define DETACHED_MAX 256
+/* All that run, those of lost sessions that are being killed among them: what one loop can watch. */
+#define RUNNING_MAX 768
 
 struct exec *execs_first(void);
 struct exec *execs_find(const char *id);

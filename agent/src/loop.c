@@ -8,7 +8,7 @@
 
 #include "moment.h"
 
-/* Above what 256 streams, 256 detached execs and the calls can hold together. */
+/* Above what the execs (execs.h), file streams, file calls and connections can hold together. */
 #define POLLED_MAX 4096
 
 static struct watch *watches;

@@ -54,7 +54,7 @@ static bool set_clock(uint64_t ms)
 static int seed(struct stream *stream, struct reader *arguments)
 {
 	size_t secret_size, entropy_size, name_size;
-	const uint8_t *secret = read_bytes(arguments, &secret_size);
+	uint8_t *secret = read_bytes(arguments, &secret_size);
 	const uint8_t *entropy = read_bytes(arguments, &entropy_size);
 	uint64_t clock_ms = read_u64(arguments);
 	const uint8_t *name = read_bytes(arguments, &name_size);
@@ -65,6 +65,7 @@ static int seed(struct stream *stream, struct reader *arguments)
 		return EINVAL;
 	if (secret_size && !secret_replace(secret))
 		return EINVAL;
+	explicit_bzero(secret, secret_size);
 	done |= secret_size ? DONE_SECRET : 0;
 	done |= add_entropy(entropy, entropy_size) ? DONE_ENTROPY : 0;
 	done |= set_clock(clock_ms) ? DONE_CLOCK : 0;

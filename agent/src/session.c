@@ -12,6 +12,8 @@
 
 #define HELLO_SIZE (1 + NONCE_SIZE + 4)
 
+static uint64_t started;
+
 static struct {
 	struct conn *conn;
 	uint32_t tag;
@@ -22,11 +24,15 @@ static struct {
 
 void session_init(void)
 {
-	uint64_t moment = now_us();
-
-	memcpy(session.boot, &moment, sizeof(session.boot));
+	started = now_us();
+	memcpy(session.boot, &started, sizeof(session.boot));
 	if (getrandom(session.boot, sizeof(session.boot), GRND_NONBLOCK) < 0)
 		say("no random numbers yet: the boot number is the time");
+}
+
+uint64_t uptime_ms(void)
+{
+	return (now_us() - started) / 1000;
 }
 
 static void welcome(const uint8_t *nonce)

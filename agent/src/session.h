@@ -12,8 +12,10 @@
 /* A connection that a session may be on. */
 struct conn;
 
-/* The bytes that tell one start of the agent from another. */
+/* The agent starts now: the bytes that tell this start from another. */
 void session_init(void);
+/* Milliseconds since then. */
+uint64_t uptime_ms(void);
 /* Begins with a HELLO on `conn`, ending the session before it; -1 when the frame is none. */
 int session_start(struct conn *conn, const struct frame *hello);
 /* A frame after HELLO; -1: it breaks the rules, the session is to be ended. */

@@ -61,7 +61,7 @@ uint64_t read_u64(struct reader *reader)
 	return read_number(reader, 8);
 }
 
-const uint8_t *read_bytes(struct reader *reader, size_t *size)
+uint8_t *read_bytes(struct reader *reader, size_t *size)
 {
 	uint8_t *bytes;
 
@@ -79,14 +79,14 @@ char *read_text(struct reader *reader)
 {
 	static char nothing[1];
 	size_t size;
-	const uint8_t *bytes = read_bytes(reader, &size);
+	uint8_t *bytes = read_bytes(reader, &size);
 
 	if (reader->bad || memchr(bytes, 0, size)) {
 		reader->bad = true;
 		return nothing;
 	}
 	reader->close = reader->at;
-	return (char *)(reader->at - size);
+	return (char *)bytes;
 }
 
 bool reader_done(struct reader *reader)

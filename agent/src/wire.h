@@ -19,7 +19,7 @@ uint16_t read_u16(struct reader *reader);
 uint32_t read_u32(struct reader *reader);
 uint64_t read_u64(struct reader *reader);
 /* Points into the message. */
-const uint8_t *read_bytes(struct reader *reader, size_t *size);
+uint8_t *read_bytes(struct reader *reader, size_t *size);
 /* A text without NUL bytes. It is closed with a NUL in place, over bytes read already, at the next read or at the
  * end: use it after reader_done(). */
 char *read_text(struct reader *reader);
