@@ -1,23 +1,11 @@
 // `npm run generate`: writes svc.yaml, man/, docs/configuration.md and docs/openapi.* from schemas, routes and commands.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
 import { bootstrap, root } from './bootstrap.js';
 
 bootstrap();
-const bundle = join(root, 'dist/generate.js');
-await build({
-  absWorkingDir: root,
-  entryPoints: ['src/app/generated-files.ts'],
-  outfile: bundle,
-  bundle: true,
-  packages: 'external',
-  platform: 'node',
-  format: 'esm',
-  logLevel: 'warning',
-});
-const { generatedFiles } = await import(pathToFileURL(bundle).href);
+const { importBundled } = await import('./bundled.js');
+const { generatedFiles } = await importBundled('src/app/generated-files.ts');
 const files = generatedFiles(readJson('oclif.manifest.json'), readJson('package.json').version);
 removeStalePages(files);
 for (const { path, text } of files) {

@@ -1,0 +1,21 @@
+// Imports a TypeScript file of the package: bundled on the fly, packages left outside.
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { root } from './bootstrap.js';
+
+/** The module at `entry`, a path below the package root. */
+export async function importBundled(entry) {
+  const outfile = join(root, 'dist', basename(entry).replace(/\.ts$/, '.js'));
+  await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'warning',
+  });
+  return import(pathToFileURL(outfile).href);
+}
