@@ -16,7 +16,7 @@ import { configLayers, type ServeFlags } from './serve-flags.ts';
 
 const STDERR = 2;
 
-/** Serves until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting. */
+/** Serves until SIGTERM, SIGINT or SIGHUP; a second one ends at once. Throws what keeps it from starting. */
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
   const loaded = loadConfigHere(configLayers(flags));
   const [clock, random] = [realClock(), realRandom()];
@@ -74,7 +74,7 @@ function announce(address: string, { config, file }: LoadedConfig, log: Log): vo
 
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       process.once(signal, () => {
         process.once(signal, () => process.exit(130));
         resolve();

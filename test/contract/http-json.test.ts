@@ -209,6 +209,7 @@ it('refuses bodies that are too large, compressed, mistyped, or not wanted', asy
     expect(await post('/sandboxes', { 'content-type': type }, null)).toBe(201);
     expect(await post('/sandboxes/prune', { 'content-type': type }, null)).toBe(200);
   }
-  expect(await post('/sandboxes/prune', json, '{}')).toBe(400);
+  expect(await post('/sandboxes/prune', json, '{}')).toBe(200);
+  expect(await post('/sandboxes/prune', json, '{"all":true}')).toBe(400);
   expect(await post('/sandboxes/sb-x', json, '{}', 'DELETE')).toBe(400);
 });

@@ -13,6 +13,8 @@ import { idempotencyOf } from '../idempotency-key.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { SandboxParams } from './params.ts';
 
+const NOTHING_SAID = Type.Object({}, { additionalProperties: false });
+
 const tag = 'sandboxes';
 const auth = 'api';
 const IDEMPOTENCY = {
@@ -102,6 +104,9 @@ export const sandboxRoutes: Route[] = [
       tag,
       auth,
       summary: 'Destroy expired sandboxes now',
+      // Client libraries send {} with a POST that says nothing.
+      body: NOTHING_SAID,
+      bodyOptional: true,
       success: { status: 200, description: 'How many.', schema: PruneResult },
       errors: [],
       handler: async ({ caller }, { sandboxes }) => ({ pruned: await sandboxes.prune(caller) }),
