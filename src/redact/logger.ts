@@ -60,6 +60,8 @@ export function openLog({
       messageKey: 'message',
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
+      // Errors are plain, redacted copies by then.
+      serializers: { err: (copy: unknown) => copy },
     },
     output,
   );
