@@ -17,8 +17,9 @@ struct serve_options {
 	uint64_t ring_budget;       /* bytes for all tails of detached execs: min(8 MiB, memory/16) */
 };
 
-/* Runs until shutdown; the exit status. Locks nothing down: the caller has done that. (serve.c) */
-int serve(const struct serve_options *options);
+/* Runs until shutdown; the exit status. Locks nothing down: the caller has done that. Takes the secret out of its
+ * options. (serve.c) */
+int serve(struct serve_options *options);
 
 /* `svc-agent launcher`: host side of the userspace provider; starts sandboxes on request. (launcher.c) */
 int launcher_main(int argc, char **argv);

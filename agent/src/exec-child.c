@@ -1,12 +1,12 @@
 /* From fork to exec: the child takes its descriptors, lets go of everything that is the agent's, and becomes the
- * program. Nothing here returns to the agent. */
+ * program. Nothing here returns to the agent. It stays not dumpable until it is the program: a guest that could look into
+ * it would see the agent's memory, and could take its word from it (STATUS_FD). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,22 +51,6 @@ static void restore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The kernel is to take this process and not the agent. The file belongs to root while a process is not dumpable;
- * what of the agent's memory was secret is gone already (secret.c), and so are its descriptors. */
-static void offer_to_oom(void)
-{
-	int fd;
-
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	/* A parent with more than that passes it on: then nothing needs to be done. */
-	if (write(fd, "500", 3) < 0)
-		errno = 0;
-	close(fd);
-}
-
 static void enter_workdir(const char *given, const char *standard)
 {
 	if (given[0]) {
@@ -87,7 +71,6 @@ _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *
 	setsid();
 	take_descriptors(ends);
 	restore_signals();
-	offer_to_oom();
 	enter_workdir(plan->workdir, ends->default_workdir);
 	/* So that the program is looked for in the exec's own PATH. */
 	environ = plan->env;

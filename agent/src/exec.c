@@ -13,6 +13,7 @@
 
 #include "descriptors.h"
 #include "execs.h"
+#include "expendable.h"
 #include "moment.h"
 #include "say.h"
 
@@ -281,7 +282,7 @@ static int start(struct exec *exec, const struct exec_plan *plan)
 	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1],
 		plan->flags & EXEC_PTY ? ends.terminal : NULL, options->workdir };
 	if (!error)
-		pid = fork();
+		pid = expendable_fork();
 	if (pid == 0)
 		exec_child(plan, &theirs);
 	if (!error && pid < 0)

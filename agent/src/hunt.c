@@ -5,6 +5,8 @@
 
 static bool take_one(struct hunt *hunt, uint8_t byte)
 {
+	bool found;
+
 	if (byte == 0) {
 		hunt->zeros = hunt->size ? 1 : hunt->zeros + (hunt->zeros < HUNT_ZEROS);
 		hunt->size = 0;
@@ -17,8 +19,9 @@ static bool take_one(struct hunt *hunt, uint8_t byte)
 	hunt->candidate[hunt->size++] = byte;
 	if (hunt->size < SECRET_SIZE)
 		return false;
-	hunt->zeros = hunt->size = 0;
-	return secret_equals(hunt->candidate);
+	found = secret_equals(hunt->candidate);
+	*hunt = (struct hunt){ 0 };
+	return found;
 }
 
 size_t hunt_take(struct hunt *hunt, const uint8_t *bytes, size_t size, bool *found)

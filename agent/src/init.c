@@ -69,7 +69,7 @@ static int await_go(void)
 	return close(CONTROL_FD);
 }
 
-static int serve_settings(const struct settings *s)
+static int serve_settings(struct settings *s)
 {
 	static const char *environment[MAX_ENVIRONMENT + 1];
 	struct serve_options options = { .listen_fd = LISTEN_FD, .in_fd = -1, .out_fd = -1 };

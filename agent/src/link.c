@@ -119,7 +119,10 @@ static bool advance(struct conn *conn)
 	if (size == 0)
 		return false;
 	if (conn->stage == HUNT) {
-		conn->start += hunt_take(&conn->hunt, bytes, size, &found);
+		used = (ssize_t)hunt_take(&conn->hunt, bytes, size, &found);
+		/* The secret may be among them. */
+		explicit_bzero(bytes, (size_t)used);
+		conn->start += (size_t)used;
 		conn->stage = found ? HELLO : HUNT;
 		return true;
 	}

@@ -1,5 +1,5 @@
-/* The secret has a page of its own which the kernel empties in every fork: the children of the agent run what the
- * guest wants, and are readable for the guest from their first moment. */
+/* The secret has a page of its own which the kernel empties in every fork: the children of the agent run what the guest
+ * wants. Whoever hands it in, or compares with it, keeps no copy. */
 #define _GNU_SOURCE
 #include "secret.h"
 
@@ -9,7 +9,7 @@
 
 static uint8_t *page;
 
-int secret_keep(const uint8_t secret[SECRET_SIZE])
+int secret_keep(uint8_t secret[SECRET_SIZE])
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -22,6 +22,7 @@ int secret_keep(const uint8_t secret[SECRET_SIZE])
 	mlock(memory, size);
 	page = memory;
 	memcpy(page, secret, SECRET_SIZE);
+	explicit_bzero(secret, SECRET_SIZE);
 	return 0;
 }
 

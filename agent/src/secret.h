@@ -7,8 +7,8 @@
 
 #include "agent.h"
 
-/* 0, or -1 when there is no memory for it. */
-int secret_keep(const uint8_t secret[SECRET_SIZE]);
+/* 0, and nothing of it is left in `secret`; or -1 when there is no memory for it. */
+int secret_keep(uint8_t secret[SECRET_SIZE]);
 /* False, and nothing changed, when it holds a zero byte. */
 bool secret_replace(const uint8_t secret[SECRET_SIZE]);
 /* In a time that does not depend on where they differ. */

@@ -13,6 +13,7 @@
 #include "agent.h"
 #include "calls.h"
 #include "execs.h"
+#include "expendable.h"
 #include "files.h"
 #include "link.h"
 #include "loop.h"
@@ -75,11 +76,11 @@ static void fill_standard_descriptors(void)
 }
 
 /* Orphans come to us even when we are not process 1, so that a kill finds them. */
-static int prepare(const struct serve_options *options)
+static int prepare(struct serve_options *options)
 {
 	fill_standard_descriptors();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || secret_keep(options->secret) || catch_signals())
+	if (expendable_init() || secret_keep(options->secret) || catch_signals())
 		return -1;
 	mkdir(options->workdir, 0755);
 	session_init();
@@ -88,7 +89,7 @@ static int prepare(const struct serve_options *options)
 	return link_open(options);
 }
 
-int serve(const struct serve_options *options)
+int serve(struct serve_options *options)
 {
 	if (prepare(options)) {
 		say("cannot serve: %s", strerror(errno));

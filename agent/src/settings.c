@@ -95,13 +95,8 @@ static int hex_digit(char c)
 	return -1;
 }
 
-int settings_secret(const struct settings *s, uint8_t secret[SECRET_SIZE])
+static int read_secret(const char *text, uint8_t secret[SECRET_SIZE])
 {
-	const char *text = settings_get(s, "secret");
-
-	errno = EINVAL;
-	if (!text || strlen(text) != 2 * SECRET_SIZE)
-		return -1;
 	for (size_t i = 0; i < SECRET_SIZE; i++) {
 		int high = hex_digit(text[2 * i]);
 		int low = hex_digit(text[2 * i + 1]);
@@ -111,4 +106,18 @@ int settings_secret(const struct settings *s, uint8_t secret[SECRET_SIZE])
 		secret[i] = (uint8_t)(high << 4 | low);
 	}
 	return 0;
+}
+
+int settings_secret(struct settings *s, uint8_t secret[SECRET_SIZE])
+{
+	const char *text = settings_get(s, "secret");
+	int status = -1;
+
+	if (text && strlen(text) == 2 * SECRET_SIZE) {
+		status = read_secret(text, secret);
+		explicit_bzero(s->bytes + (text - s->bytes), 2 * SECRET_SIZE);
+	}
+	if (status)
+		errno = EINVAL;
+	return status;
 }

@@ -33,7 +33,7 @@ const char *settings_each(const struct settings *s, const char *key, size_t *cur
 int settings_pair(const struct settings *s, const char *key, size_t *cursor, struct settings_pair *pair);
 /* Decimal value, or `fallback` when absent or not a number. */
 uint64_t settings_number(const struct settings *s, const char *key, uint64_t fallback);
-/* 32 hexadecimal digits, no zero byte; -1 with errno EINVAL. */
-int settings_secret(const struct settings *s, uint8_t secret[SECRET_SIZE]);
+/* 32 hexadecimal digits, no zero byte, which are then gone from the settings; -1 with errno EINVAL. */
+int settings_secret(struct settings *s, uint8_t secret[SECRET_SIZE]);
 
 #endif

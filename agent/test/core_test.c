@@ -95,9 +95,13 @@ static int finds(const uint8_t *bytes, size_t size, size_t piece)
 static void hunt_test(void)
 {
 	static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+	static const uint8_t nothing[SECRET_SIZE];
 	uint8_t bytes[HUNT_ZEROS + SECRET_SIZE] = { 0 };
+	uint8_t given[SECRET_SIZE];
 
-	CHECK(secret_keep(secret) == 0);
+	memcpy(given, secret, SECRET_SIZE);
+	CHECK(secret_keep(given) == 0);
+	CHECK(memcmp(given, nothing, SECRET_SIZE) == 0);
 	memcpy(bytes + HUNT_ZEROS, secret, SECRET_SIZE);
 	for (size_t piece = 1; piece <= sizeof(bytes); piece++)
 		CHECK(finds(bytes, sizeof(bytes), piece));

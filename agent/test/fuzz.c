@@ -87,6 +87,7 @@ static void prepare(void)
 {
 	int ends[2];
 	struct serve_options options = { .listen_fd = -1 };
+	uint8_t given[SECRET_SIZE];
 
 	signal(SIGPIPE, SIG_IGN);
 	if (host > 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
@@ -95,7 +96,8 @@ static void prepare(void)
 	options.in_fd = ends[1];
 	options.out_fd = dup(ends[1]);
 	set_nonblocking(host);
-	secret_keep(secret);
+	memcpy(given, secret, SECRET_SIZE);
+	secret_keep(given);
 	session_init();
 	if (link_open(&options))
 		abort();
