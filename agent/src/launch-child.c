@@ -33,6 +33,16 @@ static int make_mount_point(const char *source, const char *target)
 	return fd < 0 ? -1 : close(fd);
 }
 
+/* terminals=<path>: for a runner that cannot bound its own. */
+static int stage_terminals(const char *path)
+{
+	if (!path)
+		return 0;
+	if ((mkdir(path, 0711) && errno != EEXIST) || mount("devpts", path, "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS))
+		return fail("stage the terminals");
+	return 0;
+}
+
 /* stage=<name>=<source>: a private mount of the source in the run folder. A sandbox's uid need not be able to walk to
  * where the server keeps its files; only this process and its children see the mount, so nothing is left of it. */
 static int stage(const struct settings *s)
@@ -51,7 +61,7 @@ static int stage(const struct settings *s)
 		if (make_mount_point(source.second, target) || mount(source.second, target, NULL, MS_BIND, NULL))
 			return fail("stage %s", source.first);
 	}
-	return 0;
+	return stage_terminals(settings_get(s, "terminals"));
 }
 
 static int drop(const struct start *start)

@@ -18,6 +18,10 @@
 #define PACKET_GO 'G'
 #define PACKET_MAX 2048
 
+/* Options of a sandbox's devpts. The kernel has a few thousand terminals for all: without a bound one sandbox takes them
+ * from the others. */
+#define TERMINALS "newinstance,ptmxmode=0666,mode=0620,max=256"
+
 /* Everything the child of launch does before it becomes the runner. */
 /* Starts the sandbox that the settings describe. 0, and `answer` holds a line a warning; or 1, and it holds the reason:
  * then nothing of the runtime is left but the run folder. SIGTERM makes it give up. (launch.c) */

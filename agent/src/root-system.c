@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "init.h"
+#include "launch.h"
 
 static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
 static const struct {
@@ -65,7 +66,7 @@ int root_system(const struct settings *s, const char *root, const char *old)
 		return -1;
 	if (bind_nodes(root, old) || make_links(root))
 		return -1;
-	if (mount_at(root, "/dev/pts", "devpts", MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") ||
+	if (mount_at(root, "/dev/pts", "devpts", MS_NOEXEC, TERMINALS) ||
 	    mount_at(root, "/dev/shm", "tmpfs", MS_NODEV, shared))
 		return -1;
 	if (mount(NULL, dev, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL))

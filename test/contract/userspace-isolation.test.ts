@@ -19,6 +19,7 @@ import {
 } from '../support/userspace.ts';
 
 const CANARY = `svc-canary-${process.pid}`;
+const PEEK = readFileSync(new URL('../support/peek.py', import.meta.url));
 const SCRIPT = readFileSync(new URL('../support/escapes.py', import.meta.url));
 /** Forks until that is refused, says how often, and takes its children with it. */
 const BOMB = `
@@ -32,6 +33,17 @@ except OSError:
     print(count, flush=True)
     os.killpg(0, signal.SIGKILL)
 `;
+/** Opens terminals until that is refused. */
+const TERMINALS = `
+import errno, os
+count = 0
+try:
+    while True:
+        os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)
+        count += 1
+except OSError as error:
+    print(count, errno.errorcode[error.errno])
+`;
 /** What an attempt may end with: refused, not there, not reachable, or killed for trying. */
 const STOPPED = [
   'EPERM',
@@ -42,6 +54,7 @@ const STOPPED = [
   'ESRCH',
   'ECONNREFUSED',
   'ENETUNREACH',
+  'EAFNOSUPPORT',
   'SIGSYS',
 ];
 
@@ -89,6 +102,34 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(stdout.match(/^NoNewPrivs:\s+1$/gm)).toHaveLength(2);
       expect(stdout.match(/^Seccomp:\s+2$/gm)).toHaveLength(2);
       expect(stdout.match(/^Uid:\s+1000\s+1000\s+1000\s+1000$/gm)).toHaveLength(2);
+    });
+
+    it('cannot look into an exec that has not become its program yet', async () => {
+      await io.files.write('/workspace/peek.py', PEEK, {});
+      let isOver = false;
+      const peek = runInside(io, ['/usr/bin/python3', '/workspace/peek.py', '5']).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await runInside(io, ['/bin/true']);
+      const { stdout, stderr } = await peek;
+      expect(stderr).toBe('');
+      const [seen, taken] = stdout.trim().split(' ').map(Number);
+      expect(seen).toBeGreaterThan(0);
+      expect(taken).toBe(0);
+    });
+
+    it('is taken by the kernel before its agent', async () => {
+      const { stdout } = await runInside(io, [
+        '/bin/cat',
+        '/proc/self/oom_score_adj',
+        '/proc/1/oom_score_adj',
+      ]);
+      expect(stdout).toBe('500\n0\n');
+    });
+
+    it('gets only its share of the terminals of the kernel', async () => {
+      const { stdout } = await runInside(io, ['/usr/bin/python3', '-c', TERMINALS]);
+      expect(stdout).toBe('256 ENOSPC\n');
     });
 
     it('lets debuggers of its own work: ptrace of a child is allowed', async () => {

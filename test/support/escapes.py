@@ -150,5 +150,6 @@ for path in facts['host_files']:
     attempt('read by process 1 ' + path, lambda: read('/proc/1/root' + path))
 attempt('find the socket', lambda: walk_for('agent.sock'))
 attempt('connect to the host', lambda: socket.create_connection(('127.0.0.1', facts['host_port']), 2).close())
+attempt('reach the host of a virtual machine', lambda: socket.socket(40, socket.SOCK_STREAM).close())
 attempt('reach the network', lambda: socket.create_connection(('192.0.2.1', 80), 2).close())
 print(json.dumps(results))

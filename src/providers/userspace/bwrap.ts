@@ -34,8 +34,18 @@ function root({ view, agent }: Blueprint): string[] {
   ];
 }
 
-function system({ sizes }: Blueprint): string[] {
-  return ['--proc', '/proc', '--dev', '/dev', ...tmpfs('/dev/shm', sizes.shm), '--remount-ro', '/dev'];
+function system({ sizes, terminals }: Blueprint): string[] {
+  const pts = terminals ? ['--dev-bind', terminals, '/dev/pts'] : [];
+  return [
+    '--proc',
+    '/proc',
+    '--dev',
+    '/dev',
+    ...pts,
+    ...tmpfs('/dev/shm', sizes.shm),
+    '--remount-ro',
+    '/dev',
+  ];
 }
 
 function writable({ workspace, sizes }: Blueprint): string[] {

@@ -32,7 +32,7 @@ export interface Drawing {
 }
 
 export async function draw(state: UserspaceState, order: CreateOrder, claims: Claims): Promise<Drawing> {
-  const { spec } = order;
+  const { runner, spec } = order;
   const { agent, cgroups } = await state.prepare();
   const name = runtimeName(spec);
   const image = chooseImage(state.config, spec.image);
@@ -48,6 +48,7 @@ export async function draw(state: UserspaceState, order: CreateOrder, claims: Cl
     network,
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
+    ...(isStaged && runner.name === 'bwrap' ? { terminals: reach('pts', '') } : {}),
     sizes: sizesFor(memory_mb, state.config),
     cgroups: planCgroups(cgroups, cgroupName(state, name), { memory_mb, vcpus: spec.vcpus }),
   };

@@ -51,6 +51,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ['record', JSON.stringify(record)],
     ...identity(record),
     ...Object.entries(order.staged).map(([name, source]): Setting => ['stage', `${name}=${source}`]),
+    ...(blueprint.terminals ? [['terminals', blueprint.terminals] as Setting] : []),
     ...cgroupSettings(blueprint),
     ['runner', runner.path],
     ...args.map((arg): Setting => ['arg', arg]),

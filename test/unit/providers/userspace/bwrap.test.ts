@@ -21,6 +21,11 @@ it('with its own network and a workspace in memory', () => {
   );
 });
 
+it('with terminals that the launcher has bounded', () => {
+  const words = bwrapArguments({ ...blueprint, terminals: '/run/svc/abc/x/pts' }).join(' ');
+  expect(words).toContain('--dev /dev --dev-bind /run/svc/abc/x/pts /dev/pts --perms');
+});
+
 it("with the host's network and a workspace on disk", () => {
   expect(bwrapArguments({ ...blueprint, network: 'host', workspace: '/data/ws' }).join(' ')).toBe(
     `${NAMESPACES} ${IDENTITY} --as-pid-1 --clearenv --cap-drop ALL ${VIEW} --bind /data/ws /workspace ${END}`,
