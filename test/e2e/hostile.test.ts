@@ -1,6 +1,7 @@
 // Hostile input against the real server: nothing answers with a fault of ours, nothing is half done.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
+import { remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
@@ -184,12 +185,18 @@ describeWith(['unshare'], 'hostile input', () => {
       expect(long).toMatchObject({ status: 429, body: { code: 'resource_limit' } });
     });
 
-    it('lives on after a fork bomb', async () => {
-      await client.call('POST', `/sandboxes/${id}/exec`, {
+    it('holds a fork bomb inside its sandbox, and destroys it', async () => {
+      const bombed = await client.spawn();
+      await client.call('POST', `/sandboxes/${bombed.id}/exec`, {
         command: 'bomb() { bomb | bomb & }; bomb; sleep 1',
         timeout: '5s',
       });
+      // Its own place for processes may be full; nobody else's is.
+      const inside = await client.call('POST', `/sandboxes/${bombed.id}/exec`, { command: 'true' });
+      expect([200, 429]).toContain(inside.status);
       await client.sh(id, 'true');
+      await client.destroy(bombed.id);
+      expect(remains(server, [bombed.id]).processes.filter((line) => line.includes(bombed.id))).toEqual([]);
     });
   });
 });
