@@ -3,7 +3,6 @@
 #include "exec.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 
 #include "descriptors.h"
 #include "execs.h"
-#include "expendable.h"
 #include "moment.h"
 #include "say.h"
 
@@ -185,53 +183,6 @@ static void on_status(struct watch *watch, short events)
 	exec_settle(exec);
 }
 
-/* ---- starting */
-
-struct ends {
-	int status[2], out[2], err[2], in[2]; /* ours, the child's */
-	int master, slave;
-	char terminal[PTY_NAME];
-};
-
-static int open_input(const struct exec_plan *plan, struct ends *ends)
-{
-	if (plan->flags & EXEC_STDIN)
-		return pipe_to_child(ends->in);
-	ends->in[1] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	/* An image without it: a pipe without a writer is as empty. */
-	if (ends->in[1] < 0) {
-		if (pipe_to_child(ends->in))
-			return -1;
-		close_end(&ends->in[0]);
-	}
-	return 0;
-}
-
-static int open_ends(const struct exec_plan *plan, struct ends *ends)
-{
-	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, -1, -1, "" };
-	if (pipe_from_child(ends->status))
-		return -1;
-	if (plan->flags & EXEC_PTY) {
-		ends->master = pty_open(plan->rows, plan->cols, ends->terminal);
-		ends->slave = ends->master < 0 ? -1 : pty_hold(ends->terminal);
-		return ends->slave < 0 ? -1 : 0;
-	}
-	return open_input(plan, ends) || pipe_from_child(ends->out) || pipe_from_child(ends->err) ? -1 : 0;
-}
-
-static void close_ends(struct ends *ends, int whose)
-{
-	close_end(&ends->status[whose]);
-	close_end(&ends->out[whose]);
-	close_end(&ends->err[whose]);
-	close_end(&ends->in[whose]);
-	if (whose == 0) {
-		close_end(&ends->master);
-		close_end(&ends->slave);
-	}
-}
-
 static void input_done(struct inflow *inflow, int error)
 {
 	(void)error;
@@ -248,6 +199,9 @@ static struct exec *make(const struct exec_plan *plan)
 	memcpy(exec->label, plan->label, strnlen(plan->label, EXEC_LABEL_MAX));
 	exec->detached = (plan->flags & EXEC_DETACH) != 0;
 	exec->child.held = true;
+	exec->status.want = want_status;
+	exec->status.ready = on_status;
+	exec->in.done = input_done;
 	exec->child.on_end = on_child_end;
 	exec->kill.leader = &exec->child;
 	exec->kill.done = on_killed;
@@ -256,45 +210,6 @@ static struct exec *make(const struct exec_plan *plan)
 	exec->started_ms = wall_ms();
 	exec->started_us = now_us();
 	return exec;
-}
-
-/* The agent's ends become the exec's. */
-static void adopt(struct exec *exec, struct ends *ends, bool has_stdin)
-{
-	exec->status = (struct watch){ .fd = ends->status[0], .want = want_status, .ready = on_status };
-	watch_add(&exec->status);
-	exec->master = ends->master;
-	exec->slave = ends->slave;
-	exec->in_fd = has_stdin && ends->master < 0 ? ends->in[0] : -1;
-	exec->in.done = input_done;
-	output_open(&exec->outputs[0], ends->master >= 0 ? ends->master : ends->out[0], 1);
-	output_open(&exec->outputs[1], ends->err[0], 2);
-	inflow_open(&exec->in, ends->master >= 0 ? ends->master : exec->in_fd);
-}
-
-static int start(struct exec *exec, const struct exec_plan *plan)
-{
-	struct ends ends;
-	struct exec_ends theirs;
-	pid_t pid = -1;
-	int error = open_ends(plan, &ends) ? errno : 0;
-
-	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1],
-		plan->flags & EXEC_PTY ? ends.terminal : NULL, options->workdir };
-	if (!error)
-		pid = expendable_fork();
-	if (pid == 0)
-		exec_child(plan, &theirs);
-	if (!error && pid < 0)
-		error = errno;
-	close_ends(&ends, 1);
-	if (error) {
-		close_ends(&ends, 0);
-		return error;
-	}
-	child_add(&exec->child, pid);
-	adopt(exec, &ends, (plan->flags & EXEC_STDIN) != 0);
-	return 0;
 }
 
 /* ---- its stream */
@@ -307,7 +222,7 @@ static int open_planned(struct stream *stream, const struct exec_plan *plan)
 
 	if (!exec)
 		return error ? error : ENOMEM;
-	error = start(exec, plan);
+	error = exec_start(exec, plan, options->workdir);
 	if (error) {
 		free(exec);
 		return error;

@@ -39,6 +39,10 @@ struct exec_ends {
 
 _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *ends);
 
+struct exec;
+/* Starts the process of an exec whose callbacks are set. 0, or a positive errno and nothing left. (exec-start.c) */
+int exec_start(struct exec *exec, const struct exec_plan *plan, const char *default_workdir);
+
 /* One of the outputs of an exec. (exec-output.c) */
 struct output {
 	struct watch watch; /* fd -1: at its end */

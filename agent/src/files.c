@@ -12,21 +12,10 @@
 
 #include "descriptors.h"
 
-#define CALLS_AT_ONCE 64
-/* Above what file_child() takes, which refuses by itself. */
-#define PATHS_MAX 8192
 /* A tree that is being moved is taken away again first, which may take a while. */
 #define IMPATIENCE_US 10000000
 
-static struct work *waiting;
-static size_t calls_running;
-
-static bool is_call(const struct work *work)
-{
-	return work->op.kind >= FILE_STAT;
-}
-
-static void forget(struct work *work)
+void work_forget(struct work *work)
 {
 	timer_stop(&work->impatience);
 	work->in.stream = NULL;
@@ -68,13 +57,13 @@ static void settle(struct work *work)
 		return;
 	if (wanted && (work->out.fd >= 0 || work->meta.fd >= 0 || work->info_sent < work->info_size))
 		return;
-	calls_running -= is_call(work);
+	work_turn_over(work);
 	if (stream) {
 		work->in.stream = NULL;
 		stream->work = NULL;
 		tell(stream, work);
 	}
-	forget(work);
+	work_forget(work);
 }
 
 static void on_child_end(struct child *child)
@@ -164,15 +153,15 @@ static void input_done(struct inflow *inflow, int error)
 		close_end(&work->in_fd);
 }
 
-static int begin(struct work *work)
+int work_begin(struct work *work)
 {
 	int error;
 
+	work->child.on_end = on_child_end;
 	work->message = malloc(MESSAGE_MAX);
 	error = work->message ? work_fork(work) : ENOMEM;
 	if (error)
 		return error;
-	calls_running += is_call(work);
 	work->out.want = want_out;
 	work->out.ready = out_ready;
 	work->meta.want = want_meta;
@@ -183,42 +172,6 @@ static int begin(struct work *work)
 	work->in.done = input_done;
 	inflow_open(&work->in, work->in_fd);
 	return 0;
-}
-
-static void take_from_waiting(struct work *work)
-{
-	struct work **at = &waiting;
-
-	while (*at && *at != work)
-		at = &(*at)->next;
-	if (*at)
-		*at = work->next;
-}
-
-void files_start_waiting(void)
-{
-	while (waiting && calls_running < CALLS_AT_ONCE) {
-		struct work *work = waiting;
-		struct stream *stream = work->stream;
-		int error;
-
-		waiting = work->next;
-		error = begin(work);
-		if (!error)
-			continue;
-		stream->work = NULL;
-		stream_fail(stream, error);
-		forget(work);
-	}
-}
-
-static void wait_for_turn(struct work *work)
-{
-	struct work **at = &waiting;
-
-	while (*at)
-		at = &(*at)->next;
-	*at = work;
 }
 
 static void on_impatience(struct timer *timer)
@@ -257,8 +210,8 @@ void work_gone(struct stream *stream)
 	stream->work = NULL;
 	work->stream = work->in.stream = NULL;
 	if (!work->runs) {
-		take_from_waiting(work);
-		forget(work);
+		work_leave_queue(work);
+		work_forget(work);
 		return;
 	}
 	work->cancelled = true;
@@ -278,54 +231,4 @@ void work_eof(struct stream *stream)
 	struct work *work = stream->work;
 
 	inflow_eof(&work->in);
-}
-
-static int copy_paths(struct work *work)
-{
-	size_t one = strlen(work->op.path) + 1, two = work->op.path2 ? strlen(work->op.path2) + 1 : 0;
-
-	if (one > PATHS_MAX || two > PATHS_MAX)
-		return ENAMETOOLONG;
-	work->paths = malloc(one + two);
-	if (!work->paths)
-		return ENOMEM;
-	memcpy(work->paths, work->op.path, one);
-	if (two)
-		memcpy(work->paths + one, work->op.path2, two);
-	work->op.path = work->paths;
-	work->op.path2 = two ? work->paths + one : NULL;
-	return 0;
-}
-
-static int launch(struct work *work)
-{
-	int error = copy_paths(work);
-
-	if (error)
-		return error;
-	if (!is_call(work) || calls_running < CALLS_AT_ONCE)
-		return begin(work);
-	wait_for_turn(work);
-	return 0;
-}
-
-int work_open(struct stream *stream, const struct file_op *op)
-{
-	struct work *work = calloc(1, sizeof(*work));
-	int error;
-
-	if (!work)
-		return ENOMEM;
-	work->op = *op;
-	work->in_fd = work->out.fd = work->meta.fd = work->in.watch.fd = -1;
-	work->child.on_end = on_child_end;
-	work->stream = stream;
-	work->in.stream = stream;
-	error = launch(work);
-	if (error) {
-		forget(work);
-		return error;
-	}
-	stream->work = work;
-	return 0;
 }

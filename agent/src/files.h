@@ -28,15 +28,26 @@ struct work {
 	size_t last_size;
 };
 
+/* ---- files-open.c */
 /* Starts calls that waited for others to end, as far as they may. */
 void files_start_waiting(void);
+/* Begins an operation for a stream, or lets it wait for its turn; 0 or a positive errno. */
+int work_open(struct stream *stream, const struct file_op *op);
+/* One that waits will not run. */
+void work_leave_queue(struct work *work);
+/* One that ran has ended. */
+void work_turn_over(const struct work *work);
 
 /* ---- files-kinds.c */
 extern const struct stream_kind file_read_kind, file_write_kind, file_list_kind, file_glob_kind;
 extern const struct stream_kind file_stat_kind, file_mkdir_kind, file_move_kind, file_chmod_kind, file_remove_kind;
 
-/* ---- files.c, for them */
-int work_open(struct stream *stream, const struct file_op *op);
+/* ---- files.c */
+/* Starts the child; 0 or a positive errno. */
+int work_begin(struct work *work);
+/* Closes and frees all that belongs to it; its child has ended, or never was. */
+void work_forget(struct work *work);
+/* What the kinds share. */
 void work_data(struct stream *stream, const uint8_t *bytes, size_t size);
 void work_eof(struct stream *stream);
 void work_cancel(struct stream *stream);
