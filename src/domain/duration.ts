@@ -9,7 +9,10 @@ export const MAX_DURATION_MS = 8760 * 3_600_000;
  */
 export function parseDuration(text: string, field: string): number {
   const match = text.length > 64 || text === '' ? null : SHAPE.exec(text);
-  if (!match) throw new ServiceError('bad_request', `${field} is not a duration.`, { remedy: 'Write it like 90s, 30m or 1h30m.' });
+  if (!match)
+    throw new ServiceError('bad_request', `${field} is not a duration.`, {
+      remedy: 'Write it like 90s, 30m or 1h30m.',
+    });
   const [, h = '0', m = '0', s = '0'] = match;
   const ms = (Number(h) * 3600 + Number(m) * 60 + Number(s)) * 1000;
   if (ms > MAX_DURATION_MS) throw new ServiceError('bad_request', `${field} is over 8760h.`);

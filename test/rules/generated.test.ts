@@ -11,10 +11,13 @@ const files = generatedFiles(
   JSON.parse(read('package.json')).version,
 );
 
-it.each(files.map(({ path, text }) => [path, text] as const))('%s is current (npm run generate)', (path, text) => {
-  expect(existsSync(join(packageRoot, path))).toBe(true);
-  expect(read(path)).toBe(text);
-});
+it.each(files.map(({ path, text }) => [path, text] as const))(
+  '%s is current (npm run generate)',
+  (path, text) => {
+    expect(existsSync(join(packageRoot, path))).toBe(true);
+    expect(read(path)).toBe(text);
+  },
+);
 
 it('holds no page of a command that is gone', () => {
   const wanted = new Set(files.map(({ path }) => path));
