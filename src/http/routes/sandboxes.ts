@@ -105,8 +105,7 @@ export const sandboxRoutes: Route[] = [
       auth,
       summary: 'Destroy expired sandboxes now',
       // Client libraries send {} with a POST that says nothing.
-      body: NOTHING_SAID,
-      bodyOptional: true,
+      ...(id === 'pruneSandboxes' && { body: NOTHING_SAID, bodyOptional: true, example: {} }),
       success: { status: 200, description: 'How many.', schema: PruneResult },
       errors: [],
       handler: async ({ caller }, { sandboxes }) => ({ pruned: await sandboxes.prune(caller) }),
