@@ -159,5 +159,6 @@ describeWith(['unshare'], 'svc serve', () => {
     );
     expect(await server.stop()).toBe(0);
     expect(await running).toMatchObject({ stdout: 'finished\n', exit_code: 0 });
+    await api((await start({}, server.home)).url).destroy(id);
   });
 });

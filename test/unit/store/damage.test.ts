@@ -1,6 +1,7 @@
 // A corpus of damaged files. Each either refuses to open or opens; nothing ever throws what is not a ServiceError, and
 // what was refused as no database is left as it is.
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
@@ -70,10 +71,10 @@ let whole: Buffer;
 let wal: Buffer;
 const outcomes: string[] = [];
 
+const folder = mkdtempSync(join(tmpdir(), 'svc-damage-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 beforeAll(async () => {
-  // onTestFinished is not for hooks that run once: the folder goes with afterAll.
-  const folder = join(process.env.TMPDIR ?? '/tmp', `svc-damage-${process.pid}`);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'svc.db');
   const first = await open(path);
   for (let i = 0; i < 60; i++) await put(first, i);
