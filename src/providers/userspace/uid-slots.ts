@@ -1,6 +1,6 @@
-// Uids of sandboxes under a server of root. A claim is a file, so that no two servers of this host hand out the same
-// uid; it says whose it is, and is given back when nothing of the sandbox is left.
-import { open, readdir, readFile, rm } from 'node:fs/promises';
+// Uids of sandboxes under a server of root. A claim is a link that leads nowhere and says whose it is: it is made with its
+// text in one step, so that no two servers of this host hand out the same uid and none is left without an owner.
+import { readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/ports.ts';
@@ -32,7 +32,7 @@ export async function sweepSlots(places: Places, isStale: (name: string) => bool
   for (const slot of await readdir(places.uids).catch(() => [])) {
     if (!SLOT.test(slot)) continue;
     const path = join(places.uids, slot);
-    const [short, name = ''] = (await readFile(path, 'utf8').catch(() => '')).split(' ');
+    const [short, name = ''] = (await readlink(path).catch(() => '')).split(' ');
     if (short === places.short && isStale(name)) await rm(path, { force: true });
   }
 }
@@ -40,7 +40,7 @@ export async function sweepSlots(places: Places, isStale: (name: string) => bool
 /** One slot, known by number. Idempotent; a slot that somebody else has claimed since is left alone. */
 export async function releaseSlot(places: Places, slot: number, name: string): Promise<void> {
   const path = join(places.uids, `${slot}`);
-  const text = await readFile(path, 'utf8').catch(() => '');
+  const text = await readlink(path).catch(() => '');
   if (text === claimText(places, name)) await rm(path, { force: true });
 }
 
@@ -50,8 +50,7 @@ function claimText(places: Places, name: string): string {
 
 async function claim(path: string, text: string): Promise<boolean> {
   try {
-    const file = await open(path, 'wx', 0o600);
-    await file.writeFile(text).finally(() => file.close());
+    await symlink(text, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
