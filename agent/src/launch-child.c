@@ -12,9 +12,9 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "launch.h"
 
 #define MAX_ARGUMENTS 512
@@ -78,16 +78,6 @@ static int drop(const struct start *start)
 	return 0;
 }
 
-static void close_from(int first)
-{
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
-		return;
-#endif
-	for (long fd = sysconf(_SC_OPEN_MAX); fd >= first; fd--)
-		close((int)fd);
-}
-
 /* Moves the four descriptors to their places; sources are first lifted clear of all of them. */
 static int place_descriptors(const struct start *start)
 {
@@ -104,7 +94,7 @@ static int place_descriptors(const struct start *start)
 		if (dup2(high[i < 4 ? i : 1], place[i]) < 0)
 			return fail("descriptors");
 	}
-	close_from(CONTROL_FD + 1);
+	descriptors_close_from(CONTROL_FD + 1);
 	return 0;
 }
 

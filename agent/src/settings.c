@@ -5,27 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-int settings_read(int fd, struct settings *s)
-{
-	s->size = 0;
-	for (;;) {
-		ssize_t got = read(fd, s->bytes + s->size, SETTINGS_MAX - s->size);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			return settings_check(s);
-		s->size += (size_t)got;
-		if (s->size == SETTINGS_MAX) {
-			errno = EMSGSIZE;
-			return -1;
-		}
-	}
-}
 
 int settings_check(const struct settings *s)
 {

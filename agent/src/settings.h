@@ -21,8 +21,6 @@ struct settings_pair {
 	const char *second;
 };
 
-/* Reads until end of file; -1 with errno (EMSGSIZE when too long, EINVAL when the last record has no end). */
-int settings_read(int fd, struct settings *s);
 /* EINVAL unless non-empty and the last record is ended. */
 int settings_check(const struct settings *s);
 /* Value of the first record of that key, or NULL. */
