@@ -47,7 +47,7 @@ const TABLE: Record<string, Allowance> = {
   },
   http: {
     folders: ['schema', 'domain', 'redact', 'events', 'control'],
-    packages: ['fastify', '@fastify/cors', 'ajv', 'typebox'],
+    packages: ['fastify', 'ajv', 'typebox'],
   },
   'http/client': { folders: ['schema', 'domain', 'http'], packages: ['undici'] },
   docs: { folders: ['schema', 'http'], packages: [] },

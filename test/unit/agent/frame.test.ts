@@ -63,13 +63,12 @@ describe('the frame parser', () => {
           const bytes = encode(frames);
           const at = where % bytes.length;
           bytes[at] = bytes.readUInt8(at) ^ flip;
-          const whole = parse([encode(frames)]).frames;
-          const got = parse(cut(bytes, [7, 1, 64])).frames;
-          expect(got.length).toBeLessThanOrEqual(whole.length);
-          const untouched = got.filter(
-            (each, index) => JSON.stringify(each) === JSON.stringify(whole[index]),
-          );
-          expect(got.length - untouched.length).toBeLessThanOrEqual(1);
+          const sent = parse([encode(frames)]).frames.map((each) => JSON.stringify(each));
+          const got = parse(cut(bytes, [7, 1, 64])).frames.map((each) => JSON.stringify(each));
+          expect(got.length).toBeLessThanOrEqual(sent.length);
+          // A changed length can swallow whole frames, so those behind it come sooner than sent.
+          const strange = got.filter((each) => !sent.includes(each));
+          expect(strange.length).toBeLessThanOrEqual(1);
         },
       ),
       { numRuns: 300 },

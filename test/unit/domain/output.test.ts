@@ -48,8 +48,9 @@ describe('outputDecoder', () => {
 
 describe('CappedOutput', () => {
   it('keeps the beginning, says that it cut, and cuts no character', () => {
+    const valid = chunked.filter(({ text }) => !text.includes('\ufffd'));
     fc.assert(
-      fc.property(chunked, fc.nat(80), ({ bytes, pieces }, cap) => {
+      fc.property(valid, fc.nat(80), ({ bytes, pieces }, cap) => {
         const kept = new CappedOutput(cap);
         for (const piece of pieces) kept.add(piece);
         expect(kept.truncated).toBe(bytes.length > cap);
