@@ -43,6 +43,14 @@ export interface RuntimeListing {
   created_at: string;
 }
 
+/** The provider's own news of one of our runtimes: its first process ended, or somebody removed it. */
+export interface RuntimeEvent {
+  runtime_id: string;
+  id: string;
+  epoch: number;
+  what: 'ended' | 'removed';
+}
+
 export interface ProbeReport {
   healthy: boolean;
   /** Why not, or what is worth knowing; a sentence with the remedy. */
@@ -67,6 +75,12 @@ export interface Provider {
   attach(ref: RuntimeRef, signal: AbortSignal): Promise<SandboxIo>;
   /** All runtimes that carry our instance label, dead ones as `stopped`. */
   list(signal: AbortSignal): Promise<RuntimeListing[]>;
+  /**
+   * Absent where nothing tells. Calls `heard` for each event of a runtime with our instance label, ours or not of our
+   * doing. Resolves when `signal` aborts; rejects when the source is lost (the caller opens it again and reconciles,
+   * since events in between are gone).
+   */
+  watch?(heard: (event: RuntimeEvent) => void, signal: AbortSignal): Promise<void>;
   /** Runtimes live on. Safe to call twice. */
   close(): Promise<void>;
 }
