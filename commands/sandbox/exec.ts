@@ -1,8 +1,9 @@
 // svc sandbox exec
 import { Args, Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { detachIn } from '../../src/cli/detach.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
-import { execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
+import { detachFlag, execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
 import { execIn } from '../../src/cli/run-once.ts';
 
 export default class SandboxExec extends ExecCommand {
@@ -14,11 +15,13 @@ export default class SandboxExec extends ExecCommand {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
     "<%= config.bin %> <%= command.id %> sb-0123456789ab --shell -- 'cd /tmp && echo *'",
     'tar c src | <%= config.bin %> <%= command.id %> sb-0123456789ab -i -- wc -c',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab --detach -- python3 -m http.server 8000',
   ];
   static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
   static override flags = {
     ...clientFlags,
     ...execFlags,
+    detach: detachFlag,
     env: Flags.string({
       description: 'Environment variable, NAME=VALUE; repeat for more.',
       char: 'e',
@@ -30,6 +33,8 @@ export default class SandboxExec extends ExecCommand {
     const { own, words } = splitAtDashes(this.argv);
     const { args, flags } = await this.parse(SandboxExec, own);
     const request = await execRequest(words, flags, flags.env);
-    return this.finish(execIn(connect(flags), { id: args.id, output: this.outputMode() }, request));
+    const client = connect(flags);
+    const target = { id: args.id, output: this.outputMode() };
+    return this.finish(flags.detach ? detachIn(client, target, request) : execIn(client, target, request));
   }
 }

@@ -14,6 +14,14 @@ export const execFlags = {
   workdir: Flags.string({ description: 'Absolute folder to start in.', char: 'w' }),
 };
 
+/** For commands that run on: only `sandbox exec` can leave one behind. */
+export const detachFlag = Flags.boolean({
+  description:
+    'Leave it running and print its id; see svc exec output. Ends with the sandbox, or by --timeout.',
+  char: 'd',
+  exclusive: ['stdin'],
+});
+
 interface ExecFlags {
   shell: boolean;
   stdin: boolean;

@@ -1,6 +1,14 @@
 // What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
 import type { Readable } from 'node:stream';
-import type { ExecLine, ExecRequest, ExecResult } from '../schema/exec.ts';
+import type {
+  ExecDetached,
+  ExecItem,
+  ExecLine,
+  ExecOutputQuery,
+  ExecRequest,
+  ExecResult,
+  LogLine,
+} from '../schema/exec.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
@@ -41,6 +49,33 @@ export interface Execs {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncIterable<ExecLine>>;
+  /** Resolves when it runs; it then lives on without the caller and without this server. */
+  detach(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecDetached>;
+  /** All that run and the newest ended ones, newest first. */
+  list(id: string, caller: Caller, signal: AbortSignal): Promise<ExecItem[]>;
+  get(id: string, exec_id: string, caller: Caller, signal: AbortSignal): Promise<ExecItem>;
+  /** The kept output of a detached one, then what comes when it follows; leaving it leaves the command running. */
+  output(
+    target: { id: string; exec_id: string },
+    query: ExecOutputQuery,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<ExecLine>>;
+  /** Throws `not_found` for one that has ended or never was, `bad_request` for a word that names no signal. */
+  signal(target: { id: string; exec_id: string }, name: string, caller: Caller): Promise<void>;
+}
+
+/** What a sandbox writes outside of an exec that somebody reads: its console. */
+export interface Logs {
+  /** The last `lines`, oldest first. */
+  read(id: string, lines: number, caller: Caller, signal: AbortSignal): Promise<string[]>;
+  /** The same, then each line as it comes, until the caller leaves or the sandbox ends; undefined after 15 s of silence. */
+  follow(
+    id: string,
+    lines: number,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<LogLine | undefined>>;
 }
 
 export interface Files {
@@ -101,6 +136,7 @@ export interface HealthViews {
 export interface ControlPlane {
   sandboxes: Sandboxes;
   exec: Execs;
+  logs: Logs;
   files: Files;
   providers: ProviderViews;
   health: HealthViews;

@@ -15,6 +15,7 @@ import { finder } from './find.ts';
 import { healthViews } from './health.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { KeyedLock } from './lock.ts';
+import { logs } from './logs.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
@@ -64,6 +65,7 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
   return {
     sandboxes: sandboxes({ ...all, spawner }),
     exec: execs(all),
+    logs: logs(all),
     files: files(all),
     providers: providerViews({ ...all, config: deps.config.providers }),
     health: healthViews(all),

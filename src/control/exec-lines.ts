@@ -5,8 +5,8 @@ import type { Clock } from '../domain/ports.ts';
 import type { ExecLine } from '../schema/exec.ts';
 import type { StartedExec } from './exec-start.ts';
 import { OutputQueue } from './output-queue.ts';
+import { silent } from './silence.ts';
 
-const SILENCE_MS = 15_000;
 const TIMED_OUT = 124;
 
 export interface LinesDeps {
@@ -15,12 +15,13 @@ export interface LinesDeps {
   signal: AbortSignal;
 }
 
-/** Ends with the `exit` or `error` line, or without one when the caller has gone. Leaving it early kills the program. */
+/** Ends with the `exit` or `error` line, or without one when the caller has gone. Leaving it early kills a program of the caller's own. */
 export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGenerator<ExecLine> {
-  const { exec } = started;
+  const { exec, attached } = started;
   const queue = new OutputQueue(exec.output);
   try {
-    yield { stream: 'start', data: '', exec_id: exec.exec_id };
+    const truncated = attached?.truncated ? { truncated: true } : {};
+    yield { stream: 'start', data: '', exec_id: exec.exec_id, ...truncated };
     yield* outputLines(started, queue, deps.clock);
     const settled = exec.exit.then(
       () => undefined,
@@ -30,7 +31,7 @@ export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGe
     yield* lastLines(started, deps.signal);
   } finally {
     queue.stop();
-    exec.kill();
+    if (!attached) exec.kill();
   }
 }
 
@@ -57,22 +58,14 @@ async function* keepalives(event: Promise<void>, clock: Clock): AsyncGenerator<E
   while (await silent(event, clock)) yield { stream: 'keepalive', data: '' };
 }
 
-function silent(event: Promise<void>, clock: Clock): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = clock.after(SILENCE_MS, () => resolve(true));
-    void event.then(() => {
-      timer.cancel();
-      resolve(false);
-    });
-  });
-}
-
 async function* lastLines(
   { sandbox_id, exec, encoding }: StartedExec,
   caller: AbortSignal,
 ): AsyncGenerator<ExecLine> {
   try {
     const { exit_code, signal, timed_out, duration_ms } = await exec.exit;
+    // A view that does not follow ends while the command still runs.
+    if (exit_code < 0) return;
     const facts = { duration_ms, ...(signal !== undefined && { signal }) };
     if (timed_out) yield { stream: 'stderr', data: encodeOutput(`exec timeout: ${sandbox_id}\n`, encoding) };
     if (timed_out) yield { stream: 'exit', data: '', exit_code: TIMED_OUT, timed_out: true, ...facts };

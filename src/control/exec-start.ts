@@ -24,6 +24,8 @@ export interface StartedExec {
   sandbox_id: string;
   exec: Exec;
   encoding: OutputEncoding;
+  /** It runs on its own and this is a view of it: leaving the view leaves it running. */
+  attached?: { truncated: boolean };
 }
 
 /** Resolves when the program runs. Aborting `signal` kills it, then and later. */
@@ -63,17 +65,25 @@ function execSpec(request: ExecRequest, row: SandboxRecord, { settings, ids }: E
     argv: execArgv(request),
     label: execLabel(request.command),
     env: execEnv(row.env, request.env),
-    timeoutMs: execTimeoutMs(request.timeout, settings.exec),
+    timeoutMs: timeoutOf(request, settings),
     stdin: request.stdin !== undefined,
+    ...(request.detach && { detach: true }),
     ...(request.workdir !== undefined && { workdir: parsePath(request.workdir, 'workdir') }),
   };
+}
+
+/** A detached command that names no deadline ends with its sandbox: a server that a default kills is no use. */
+function timeoutOf({ detach, timeout }: ExecRequest, { exec }: Settings): number {
+  return detach && timeout === undefined ? 0 : execTimeoutMs(timeout, exec);
 }
 
 /** Its events, and the session's release at its end, whoever is still there to read the answer. */
 function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: Held): void {
   const { exec_id } = exec;
   const ended = ({ exit_code, duration_ms, timed_out }: ExecExit) => {
-    publisher.note(timed_out ? 'exec.timeout' : 'exec.completed', row, { exec_id, exit_code, duration_ms });
+    // A detached one has only begun when its stream is over.
+    if (exit_code >= 0)
+      publisher.note(timed_out ? 'exec.timeout' : 'exec.completed', row, { exec_id, exit_code, duration_ms });
     held.release();
   };
   const failed = (error: unknown) => {

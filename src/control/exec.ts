@@ -1,15 +1,27 @@
-// Commands in sandboxes: one answer, or lines while it runs.
+// Commands in sandboxes: one answer, lines while it runs, or left running on its own.
 import type { Clock } from '../domain/ports.ts';
 import type { Execs } from './control-plane.ts';
+import { detachExec, detachedOutput, findExec, listExecs, signalExec } from './detached.ts';
 import { execLines } from './exec-lines.ts';
 import { execResult } from './exec-run.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
   return {
-    run: async (id, request, caller, signal) =>
-      execResult(await startExec(deps, id, request, { caller, signal }), deps.settings.exec.maxOutputBytes),
+    run: async (id, request, caller, signal) => {
+      const started = await startExec(deps, id, request, { caller, signal });
+      try {
+        return await execResult(started, deps.settings.exec.maxOutputBytes);
+      } catch (error) {
+        throw await deps.reach.why(id, error);
+      }
+    },
     stream: async (id, request, caller, signal) =>
       execLines(await startExec(deps, id, request, { caller, signal }), { clock: deps.clock, signal }),
+    detach: (id, request, caller, signal) => detachExec(deps, id, request, { caller, signal }),
+    list: (id, caller, signal) => listExecs(deps, id, { caller, signal }),
+    get: (id, exec_id, caller, signal) => findExec(deps, { id, exec_id }, { caller, signal }),
+    output: (target, query, caller, signal) => detachedOutput(deps, target, query, { caller, signal }),
+    signal: (target, name, caller) => signalExec(deps, target, name, caller),
   };
 }

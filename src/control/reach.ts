@@ -2,6 +2,7 @@
 // call goes this way.
 import type { SandboxIo } from '../agent/io.ts';
 import { asServiceError } from '../domain/errors.ts';
+import { hasEnded } from '../domain/sandbox-state.ts';
 import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
 import type { Finder } from './find.ts';
@@ -57,6 +58,13 @@ export class Reach {
       if (finding === 'answers') return sessions.acquire(row, signal);
       throw finding === 'lost' ? await this.#ended(row.id) : error;
     }
+  }
+
+  /** What to say of a call that failed in the middle: that the sandbox has ended, when it has meanwhile. */
+  async why(id: string, error: unknown): Promise<unknown> {
+    if (asServiceError(error).code !== 'unavailable') return error;
+    const row = await this.#deps.sandboxes.get(id);
+    return !row || hasEnded(row.state) || row.state === 'destroying' ? this.#ended(id) : error;
   }
 
   /** What is known of it by now: the end may still be under way. */

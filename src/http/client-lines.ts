@@ -1,13 +1,12 @@
 // NDJSON as the client reads it: one object a line, lines bounded, a broken connection told apart from the end.
 import { ServiceError } from '../domain/errors.ts';
-import type { ExecLine } from '../schema/exec.ts';
 import { type ClientAnswer, transportFailure } from './client-call.ts';
 
 /** 64 KiB of output, every byte of it escaped, stays far below. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 
-/** Objects of an exec stream as they come. Leaving early closes the connection. */
-export async function* execLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<ExecLine> {
+/** Objects of a stream as they come; empty lines are signs of life. Leaving early closes the connection. */
+export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
   let rest: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of answer.body) {
@@ -15,7 +14,7 @@ export async function* execLines(answer: ClientAnswer, signal?: AbortSignal): As
       for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
         const line = rest.subarray(0, end);
         rest = rest.subarray(end + 1);
-        if (line.length > 0) yield lineFrom(line);
+        if (line.length > 0) yield lineFrom<T>(line);
       }
       if (rest.length > MAX_LINE_BYTES)
         throw new ServiceError('internal', 'A line of the stream is too long.');
@@ -27,9 +26,9 @@ export async function* execLines(answer: ClientAnswer, signal?: AbortSignal): As
   }
 }
 
-function lineFrom(bytes: Buffer): ExecLine {
+function lineFrom<T>(bytes: Buffer): T {
   try {
-    return JSON.parse(bytes.toString('utf8')) as ExecLine;
+    return JSON.parse(bytes.toString('utf8')) as T;
   } catch (cause) {
     throw new ServiceError('internal', 'A line of the stream is not JSON.', { cause });
   }

@@ -2,13 +2,21 @@
 // ServiceErrors with the server's own code.
 import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
-import type { ExecLine, ExecRequest, ExecResult } from '../schema/exec.ts';
+import type {
+  ExecDetached,
+  ExecItem,
+  ExecLine,
+  ExecOutputQuery,
+  ExecRequest,
+  ExecResult,
+  LogLine,
+} from '../schema/exec.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
 import { type CallOptions, type Connection, readJson, send, sendForJson } from './client-call.ts';
 import { FilesClient } from './client-files.ts';
-import { execLines } from './client-lines.ts';
+import { jsonLines } from './client-lines.ts';
 import type { RouteId } from './paths.ts';
 
 export interface ClientOptions {
@@ -121,7 +129,50 @@ export class Client {
   /** Lines as they come, to the `exit` or `error` line. Leaving early, or an abort, kills the command. */
   async *execStream(id: string, request: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecLine> {
     const options = { params: { id }, json: { ...request, stream: true }, signal, timeoutMs: 0 };
-    yield* execLines(await send(this.#connection, 'exec', options), signal);
+    yield* jsonLines<ExecLine>(await send(this.#connection, 'exec', options), signal);
+  }
+
+  /** Resolves when it runs; it lives on by itself. */
+  async detach(id: string, request: ExecRequest): Promise<string> {
+    const json = { ...request, detach: true };
+    return (await this.#call<ExecDetached>('exec', { params: { id }, json })).exec_id;
+  }
+
+  /** Newest first. */
+  execs(id: string): Promise<ExecItem[]> {
+    return this.#call('listExecs', { params: { id } });
+  }
+
+  getExec(id: string, exec_id: string): Promise<ExecItem> {
+    return this.#call('getExec', { params: { id, exec_id } });
+  }
+
+  /** The kept output of a detached command, then what comes when it follows. Leaving early leaves it running. */
+  async *execOutput(
+    id: string,
+    exec_id: string,
+    query: ExecOutputQuery = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<ExecLine> {
+    const options = { params: { id, exec_id }, query, signal };
+    yield* jsonLines<ExecLine>(await send(this.#connection, 'execOutput', options), signal);
+  }
+
+  /** `name` such as SIGTERM. */
+  async signalExec(id: string, exec_id: string, name: string): Promise<void> {
+    await this.#call('signalExec', { params: { id, exec_id }, json: { signal: name } });
+  }
+
+  /** The last lines of the console, oldest first. */
+  logs(id: string, lines = 100): Promise<string[]> {
+    return this.#call('sandboxLogs', { params: { id }, query: { lines } });
+  }
+
+  /** The same, then each line as it comes, until the sandbox ends. */
+  async *followLogs(id: string, lines = 100, signal?: AbortSignal): AsyncGenerator<string> {
+    const options = { params: { id }, query: { lines, follow: true }, signal };
+    const answer = await send(this.#connection, 'sandboxLogs', options);
+    for await (const { line } of jsonLines<LogLine>(answer, signal)) yield line;
   }
 
   providers(): Promise<ProviderItem[]> {

@@ -44,7 +44,7 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   success: RouteSuccess<R>;
   /** Beside the ones that every route can have. */
   errors: readonly ErrorCode[];
-  /** Another status with a body of its own, such as readiness. */
+  /** Another status with a body of its own, such as not ready, or begun. */
   alternative?: { status: number; description: string; schema: TSchema };
   /** An example of the request body. */
   example?: unknown;

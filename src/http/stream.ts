@@ -3,10 +3,10 @@
 import { Readable } from 'node:stream';
 import { StreamAnswer } from './answer.ts';
 
-/** One JSON object a line, sent as each comes. Leaving early ends `lines`. */
-export function ndjson(lines: AsyncIterable<object>): StreamAnswer {
+/** One JSON object a line, sent as each comes; undefined is an empty line, a sign of life. Leaving early ends `lines`. */
+export function ndjson(lines: AsyncIterable<object | undefined>): StreamAnswer {
   const text = async function* () {
-    for await (const line of lines) yield `${JSON.stringify(line)}\n`;
+    for await (const line of lines) yield line === undefined ? '\n' : `${JSON.stringify(line)}\n`;
   };
   return new StreamAnswer(Readable.from(text(), { highWaterMark: 1 }), {
     'Content-Type': 'application/x-ndjson',

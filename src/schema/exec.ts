@@ -29,6 +29,12 @@ export const ExecRequest = Type.Object(
       Type.String({ maxLength: 64, description: 'Deadline, a duration; 0s means the maximum.' }),
     ),
     stream: Type.Optional(Type.Boolean({ description: 'true: answer as NDJSON while it runs.' })),
+    detach: Type.Optional(
+      Type.Boolean({
+        description:
+          'true: answer once it runs and leave it running. Without timeout it lives as long as the sandbox.',
+      }),
+    ),
     encoding: Type.Optional(
       Type.Enum(['utf8', 'base64'], {
         description: 'How output is written in JSON; utf8 replaces invalid bytes.',
@@ -62,6 +68,7 @@ export const ExecLine = Type.Object(
     stream: Type.Enum(['start', 'stdout', 'stderr', 'keepalive', 'exit', 'error']),
     data: Type.String({ description: 'Output; empty on all but output lines.' }),
     exec_id: Type.Optional(Type.String()),
+    truncated: Type.Optional(Type.Boolean({ description: 'On start: older output is no longer kept.' })),
     exit_code: Type.Optional(Type.Integer()),
     signal: Type.Optional(Type.String()),
     timed_out: Type.Optional(Type.Boolean()),
@@ -72,3 +79,58 @@ export const ExecLine = Type.Object(
   { $id: 'ExecLine', additionalProperties: false },
 );
 export type ExecLine = Static<typeof ExecLine>;
+
+export const ExecDetached = Type.Object(
+  { exec_id: Type.String() },
+  { $id: 'ExecDetached', additionalProperties: false },
+);
+export type ExecDetached = Static<typeof ExecDetached>;
+
+export const ExecItem = Type.Object(
+  {
+    exec_id: Type.String(),
+    command: Type.String({ description: 'The beginning of the command.' }),
+    detached: Type.Boolean({ description: 'Whether its output is kept and can be read by everyone.' }),
+    state: Type.Enum(['running', 'exited']),
+    exit_code: Type.Optional(Type.Integer()),
+    signal: Type.Optional(Type.String()),
+    started_at: Type.String({ format: 'date-time' }),
+    ended_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { $id: 'ExecItem', additionalProperties: false },
+);
+export type ExecItem = Static<typeof ExecItem>;
+
+export const ExecOutputQuery = Type.Object({
+  follow: Type.Optional(
+    Type.Boolean({ description: 'true: stay until the command has ended.', default: false }),
+  ),
+  encoding: Type.Optional(
+    Type.Enum(['utf8', 'base64'], { description: 'How output is written in JSON.', default: 'utf8' }),
+  ),
+});
+export type ExecOutputQuery = Static<typeof ExecOutputQuery>;
+
+export const ExecSignalRequest = Type.Object(
+  { signal: Type.String({ minLength: 1, maxLength: 32, description: 'A name such as SIGTERM.' }) },
+  { $id: 'ExecSignalRequest', additionalProperties: false },
+);
+export type ExecSignalRequest = Static<typeof ExecSignalRequest>;
+
+export const ExecSignalled = Type.Object(
+  { status: Type.Literal('signalled') },
+  { $id: 'ExecSignalled', additionalProperties: false },
+);
+
+export const LogsQuery = Type.Object({
+  lines: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_000, default: 100, description: 'How many of the last lines.' }),
+  ),
+  follow: Type.Optional(
+    Type.Boolean({ default: false, description: 'true: NDJSON that goes on with what is written next.' }),
+  ),
+});
+export type LogsQuery = Static<typeof LogsQuery>;
+
+export const LogLine = Type.Object({ line: Type.String() }, { $id: 'LogLine', additionalProperties: false });
+export type LogLine = Static<typeof LogLine>;

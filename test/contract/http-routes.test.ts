@@ -149,12 +149,63 @@ describe('exec', () => {
       {},
       { command: '' },
       { command: 'x', mode: 'tty' },
-      { command: 'x', detach: true },
+      { command: 'x', detach: 'yes' },
       { command: 'x', args: [1] },
       undefined,
     ]) {
       expect((await call('POST', `/sandboxes/${ID}/exec`, body)).status).toBe(400);
     }
+  });
+});
+
+describe('commands on their own, and the console', () => {
+  const one = `/sandboxes/${ID}/execs/ex-1`;
+
+  it('starts one and lists, gets and signals it', async () => {
+    expect(await call('POST', `/sandboxes/${ID}/exec`, { command: 'x', detach: true })).toMatchObject({
+      status: 202,
+      json: { exec_id: 'ex-aaaaaaaaaaaa' },
+    });
+    expect((await call('GET', `/sandboxes/${ID}/execs`)).json).toMatchObject([{ state: 'running' }]);
+    expect((await call('GET', one)).json).toMatchObject({ exec_id: 'ex-1', command: 'sleep 1' });
+    expect((await call('POST', `${one}/signal`, { signal: 'SIGTERM' })).json).toEqual({
+      status: 'signalled',
+    });
+    expect(lastArgs()).toEqual([{ id: ID, exec_id: 'ex-1' }, 'SIGTERM']);
+  });
+
+  it('gives what is kept of its output', async () => {
+    const { headers, text } = await call('GET', `${one}/output?encoding=base64`);
+    expect(headers.get('content-type')).toBe('application/x-ndjson');
+    expect(text.split('\n')[1]).toBe('{"stream":"stdout","data":"kept"}');
+    expect(lastArgs()?.[1]).toMatchObject({ encoding: 'base64' });
+  });
+
+  it.each([
+    ['GET', '/execs?limit=1', undefined],
+    ['GET', '/execs/ex-1/output?follow=1', undefined],
+    ['GET', '/execs/ex-1/output?encoding=hex', undefined],
+    ['POST', '/execs/ex-1/signal', {}],
+    ['POST', '/execs/ex-1/signal', { signal: '' }],
+    ['GET', '/logs?lines=0', undefined],
+    ['GET', '/logs?lines=10001', undefined],
+    ['GET', '/logs?follow=yes', undefined],
+  ])('refuses %s %s %o', async (method, path, body) => {
+    expect((await call(method, `/sandboxes/${ID}${path}`, body)).status).toBe(400);
+    expect(http.control.asked).toEqual([]);
+  });
+
+  it('gives the last lines, and follows with signs of life', async () => {
+    expect((await call('GET', `/sandboxes/${ID}/logs?lines=2`)).json).toEqual(['one', 'two']);
+    expect(lastArgs()).toEqual([ID, 2]);
+    const stop = new AbortController();
+    const answer = await fetch(`${http.base}/sandboxes/${ID}/logs?follow=true`, { signal: stop.signal });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.endsWith('\n\n')) text += (await reader?.read())?.value ?? '';
+    expect(text).toBe('{"line":"one"}\n\n');
+    stop.abort();
+    await until('the abort to arrive', () => http.control.signals.at(-1)?.aborted === true);
   });
 });
 
@@ -329,7 +380,7 @@ describe('failures', () => {
     '/nope',
     '/sandboxes/x/',
     '/sandboxes//x',
-    '/sandboxes/x/logs',
+    '/sandboxes/x/nothing',
     '/SANDBOXES',
     '/admin/providers',
     '/metrics',

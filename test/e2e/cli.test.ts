@@ -71,6 +71,19 @@ describeWith(['unshare'], 'svc', () => {
     });
     afterAll(async () => void (await svc('sandbox', 'destroy', id)));
 
+    it('leaves a command running, lists, reads and ends it', async () => {
+      const started = await svc('sandbox', 'exec', id, '-d', '--', 'sh', '-c', 'echo up; exec sleep 60');
+      expect(started).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ex-\w+\n$/) });
+      const exec = started.stdout.trim();
+      expect((await svc('exec', 'list', id)).stdout).toMatch(new RegExp(`^ID .*\\n${exec}.* running .* yes `));
+      expect(await svc('exec', 'output', id, exec)).toMatchObject({ code: 0, stdout: 'up\n' });
+      expect((await svc('exec', 'signal', id, exec, 'KILL')).code).toBe(0);
+      expect(await svc('exec', 'output', id, exec, '--follow')).toMatchObject({ code: 137, stdout: 'up\n' });
+      expect((await svc('sandbox', 'logs', id)).stdout).toMatch(/ up\n/);
+      expect((await svc('sandbox', 'logs', id, '--json', '-n', '1')).stdout).toMatch(/^\[\n {2}".*"\n\]\n$/);
+      expect((await svc('exec', 'signal', id, 'ex-none')).code).toBe(4);
+    });
+
     it.each([
       ['its own status', ['sh', '-c', 'exit 7'], 7],
       ['128+n for a signal', ['sh', '-c', 'kill -9 $$'], 137],

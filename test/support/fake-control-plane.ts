@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import type { ByteRange, Caller, ControlPlane } from '../../src/control/control-plane.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import type { ExecLine, ExecRequest, ExecResult } from '../../src/schema/exec.ts';
+import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../../src/schema/exec.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { FAKE_START } from './fakes.ts';
@@ -27,6 +27,11 @@ export interface FakeControlPlane extends ControlPlane {
 }
 
 const STAMP = new Date(FAKE_START).toISOString();
+
+const EXEC_ID = 'ex-aaaaaaaaaaaa';
+const EXEC_ITEM: ExecItem = {
+  ...{ exec_id: EXEC_ID, command: 'sleep 1', detached: true, state: 'running', started_at: STAMP },
+};
 
 export function fakeControlPlane(): FakeControlPlane {
   const asked: Asked[] = [];
@@ -93,6 +98,35 @@ export function fakeControlPlane(): FakeControlPlane {
         note('exec.stream', caller, id, request);
         signals.push(signal);
         return execLines(request, signal);
+      },
+      async detach(id, request, caller) {
+        note('exec.detach', caller, id, request);
+        return { exec_id: EXEC_ID };
+      },
+      async list(id, caller) {
+        note('exec.list', caller, id);
+        return [EXEC_ITEM];
+      },
+      async get(id, exec_id, caller) {
+        note('exec.get', caller, id, exec_id);
+        return { ...EXEC_ITEM, exec_id };
+      },
+      async output(target, query, caller, signal) {
+        note('exec.output', caller, target, query);
+        signals.push(signal);
+        return execLines({ command: query.follow ? 'wait' : 'kept' }, signal);
+      },
+      signal: async (target, name, caller) => note('exec.signal', caller, target, name),
+    },
+    logs: {
+      async read(id, lines, caller) {
+        note('logs.read', caller, id, lines);
+        return ['one', 'two'];
+      },
+      async follow(id, lines, caller, signal) {
+        note('logs.follow', caller, id, lines);
+        signals.push(signal);
+        return logLines(signal);
       },
     },
     files: {
@@ -245,4 +279,11 @@ async function* execLines({ command }: ExecRequest, signal: AbortSignal): AsyncG
   if (!flood) yield { stream: 'stdout', data: command };
   for (let i = 0; i < Number(flood?.[1] ?? 0); i += 1) yield { stream: 'stdout', data: 'x'.repeat(65_536) };
   yield { stream: 'exit', data: '', exit_code: 0, duration_ms: 1 };
+}
+
+/** A line, silence, then nothing until the client goes. */
+async function* logLines(signal: AbortSignal): AsyncGenerator<LogLine | undefined> {
+  yield { line: 'one' };
+  yield undefined;
+  await aborted(signal);
 }

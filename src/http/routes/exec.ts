@@ -1,17 +1,33 @@
-// Commands in a sandbox (api.md part 3).
-import { ExecLine, ExecRequest, ExecResult } from '../../schema/exec.ts';
+// Commands in a sandbox, while somebody waits for them or on their own (api.md part 3), and its console.
+import { Type } from 'typebox';
+import {
+  ExecDetached,
+  ExecItem,
+  ExecLine,
+  ExecOutputQuery,
+  ExecRequest,
+  ExecResult,
+  ExecSignalled,
+  ExecSignalRequest,
+  LogLine,
+  LogsQuery,
+} from '../../schema/exec.ts';
+import { Answer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { ndjson } from '../stream.ts';
-import { SandboxParams } from './params.ts';
+import { ExecParams, SandboxParams } from './params.ts';
+
+const tag = 'sandboxes';
+const auth = 'api';
 
 export const execRoutes: Route[] = [
   defineRoute({
     id: 'exec',
-    tag: 'sandboxes',
-    auth: 'api',
+    tag,
+    auth,
     summary: 'Run a command in a sandbox',
     description:
-      'A non-zero exit is a result, not an error. With stream true the answer is NDJSON and ends with an exit or error line; closing the connection kills the command.',
+      'A non-zero exit is a result, not an error. With stream true the answer is NDJSON and ends with an exit or error line; closing the connection kills the command. With detach true the answer comes once it runs, and it runs on.',
     params: SandboxParams,
     body: ExecRequest,
     success: {
@@ -20,11 +36,88 @@ export const execRoutes: Route[] = [
       schema: ExecResult,
       other: { 'application/x-ndjson': { schema: ExecLine } },
     },
+    alternative: { status: 202, description: 'The detached command runs.', schema: ExecDetached },
     errors: ['not_found', 'timeout', 'conflict', 'resource_limit', 'provider_error', 'unavailable'],
     example: { command: 'echo hello', timeout: '10s' },
-    handler: async ({ params, body, caller, signal }, { exec }) =>
-      body.stream
-        ? ndjson(await exec.stream(params.id, body, caller, signal))
-        : exec.run(params.id, body, caller, signal),
+    handler: async ({ params, body, caller, signal }, { exec }) => {
+      if (body.detach) return new Answer(await exec.detach(params.id, body, caller, signal), { status: 202 });
+      if (body.stream) return ndjson(await exec.stream(params.id, body, caller, signal));
+      return exec.run(params.id, body, caller, signal);
+    },
+  }),
+  defineRoute({
+    id: 'listExecs',
+    tag,
+    auth,
+    summary: 'List the commands of a sandbox',
+    description: 'All that run and the newest 256 that have ended, newest first.',
+    params: SandboxParams,
+    success: { status: 200, description: 'The commands.', schema: Type.Array(ExecItem) },
+    errors: ['not_found', 'conflict', 'unavailable'],
+    handler: ({ params, caller, signal }, { exec }) => exec.list(params.id, caller, signal),
+  }),
+  defineRoute({
+    id: 'getExec',
+    tag,
+    auth,
+    summary: 'Get one command of a sandbox',
+    params: ExecParams,
+    success: { status: 200, description: 'The command.', schema: ExecItem },
+    errors: ['not_found', 'conflict', 'unavailable'],
+    handler: ({ params, caller, signal }, { exec }) => exec.get(params.id, params.exec_id, caller, signal),
+  }),
+  defineRoute({
+    id: 'execOutput',
+    tag,
+    auth,
+    summary: 'Read the output of a detached command',
+    description:
+      'NDJSON: a start line, what is kept of its output (the last 1 MiB), then what comes. The exit line comes when it has ended; without follow the answer ends there even while it runs. Leaving does not kill it.',
+    params: ExecParams,
+    query: ExecOutputQuery,
+    success: {
+      status: 200,
+      description: 'Its output.',
+      other: { 'application/x-ndjson': { schema: ExecLine } },
+    },
+    errors: ['not_found', 'conflict', 'unavailable'],
+    handler: async ({ params, query, caller, signal }, { exec }) =>
+      ndjson(await exec.output(params, query, caller, signal)),
+  }),
+  defineRoute({
+    id: 'signalExec',
+    tag,
+    auth,
+    summary: 'Send a signal to a command',
+    params: ExecParams,
+    body: ExecSignalRequest,
+    success: { status: 200, description: 'It was sent.', schema: ExecSignalled },
+    errors: ['not_found', 'conflict', 'unavailable'],
+    example: { signal: 'SIGTERM' },
+    handler: async ({ params, body, caller }, { exec }) => {
+      await exec.signal(params, body.signal, caller);
+      return { status: 'signalled' as const };
+    },
+  }),
+  defineRoute({
+    id: 'sandboxLogs',
+    tag,
+    auth,
+    summary: 'Read the console of a sandbox',
+    description: 'What is written outside an exec that somebody reads: detached commands, set-up, the agent.',
+    params: SandboxParams,
+    query: LogsQuery,
+    success: {
+      status: 200,
+      description: 'The last lines, oldest first.',
+      schema: Type.Array(Type.String()),
+      other: { 'application/x-ndjson': { schema: LogLine } },
+    },
+    errors: ['not_found', 'conflict', 'unavailable'],
+    handler: async ({ params, query, caller, signal }, { logs }) => {
+      const { lines = 100, follow = false } = query;
+      if (follow) return ndjson(await logs.follow(params.id, lines, caller, signal));
+      return logs.read(params.id, lines, caller, signal);
+    },
   }),
 ];

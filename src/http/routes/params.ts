@@ -4,6 +4,10 @@ import { Type } from 'typebox';
 const id = Type.String({ minLength: 1, maxLength: 128, description: 'Sandbox id.' });
 
 export const SandboxParams = Type.Object({ id });
+export const ExecParams = Type.Object({
+  id,
+  exec_id: Type.String({ minLength: 1, maxLength: 128, description: 'Exec id.' }),
+});
 /** `*` is what the router calls the rest of a path. */
 export const FileParams = Type.Object({
   id,

@@ -189,7 +189,7 @@ describe('calls in flight', () => {
     const run = w.control.exec.run(id, { command: 'forever' }, api, forever).catch((error: unknown) => error);
     await w.clock.advance(0);
     await w.control.sandboxes.destroy(id, api);
-    expect(await run).toMatchObject({ code: 'unavailable' });
+    expect(await run).toMatchObject({ code: 'not_found', details: { end_reason: 'destroyed' } });
     const types = (await w.events()).map(({ type }) => type);
     expect(types.slice(-3)).toEqual(['exec.started', 'exec.failed', 'sandbox.destroyed']);
   });

@@ -1,0 +1,29 @@
+// svc exec output
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ExecCommand } from '../../src/cli/exec-command.ts';
+import { outputOf } from '../../src/cli/exec-tail.ts';
+
+export default class ExecOutput extends ExecCommand {
+  static override summary = 'Print what a detached command has written.';
+  static override description =
+    "The last MiB is kept. Ends with the command's own status when it has ended, with 0 while it runs. Leaving a command that is followed (Ctrl-C) leaves it running.";
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab --follow',
+  ];
+  static override args = {
+    sandbox: Args.string({ description: 'Sandbox id.', required: true }),
+    exec: Args.string({ description: 'Exec id.', required: true }),
+  };
+  static override flags = {
+    ...clientFlags,
+    follow: Flags.boolean({ description: 'Stay until it has ended.', char: 'f' }),
+  };
+
+  async run() {
+    const { args, flags } = await this.parse(ExecOutput);
+    const target = { id: args.sandbox, exec_id: args.exec, output: this.outputMode() };
+    return this.finish(outputOf(connect(flags), target, flags));
+  }
+}

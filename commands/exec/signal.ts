@@ -1,0 +1,28 @@
+// svc exec signal
+import { Args } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+interface Signalled {
+  status: 'signalled';
+}
+
+export default class ExecSignal extends SvcCommand<Signalled> {
+  static override summary = 'Send a signal to a command of a sandbox.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab SIGKILL',
+  ];
+  static override args = {
+    sandbox: Args.string({ description: 'Sandbox id.', required: true }),
+    exec: Args.string({ description: 'Exec id.', required: true }),
+    signal: Args.string({ description: 'Name of the signal.', default: 'SIGTERM' }),
+  };
+  static override flags = { ...clientFlags };
+
+  async run(): Promise<Signalled> {
+    const { args, flags } = await this.parse(ExecSignal);
+    await connect(flags).signalExec(args.sandbox, args.exec, args.signal);
+    return { status: 'signalled' };
+  }
+}

@@ -1,0 +1,52 @@
+// svc sandbox logs
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { followLines } from '../../src/cli/follow-lines.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { printable } from '../../src/domain/printable.ts';
+
+export default class SandboxLogs extends SvcCommand<string[]> {
+  static override summary = 'Print the console of a sandbox.';
+  static override description =
+    'What is written outside an exec that somebody reads: detached commands, set-up, the agent. Each line has its time and source.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab --lines 20',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab --follow',
+  ];
+  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override flags = {
+    ...clientFlags,
+    lines: Flags.integer({
+      description: 'How many of the last lines.',
+      char: 'n',
+      default: 100,
+      min: 1,
+      max: 10_000,
+    }),
+    follow: Flags.boolean({
+      description: 'Go on with what is written next; with --json each line is a JSON text.',
+      char: 'f',
+    }),
+  };
+
+  #isTold = false;
+
+  /** Lines that were followed have been printed one by one, as JSON too. */
+  protected override logJson(json: unknown): void {
+    if (!this.#isTold) super.logJson(json);
+  }
+
+  async run(): Promise<string[]> {
+    const { args, flags } = await this.parse(SandboxLogs);
+    const client = connect(flags);
+    if (flags.follow) {
+      const show = this.jsonEnabled() ? (line: string) => JSON.stringify({ line }) : printable;
+      await followLines((signal) => client.followLogs(args.id, flags.lines, signal), show);
+      this.#isTold = true;
+      return [];
+    }
+    const lines = await client.logs(args.id, flags.lines);
+    for (const line of lines) this.log(printable(line));
+    return lines;
+  }
+}

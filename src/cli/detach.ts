@@ -1,0 +1,15 @@
+// The work of `sandbox exec --detach`: what is left behind is its id.
+import type { Client } from '../http/client.ts';
+import type { ExecRequest } from '../schema/exec.ts';
+import type { ExecOutcome, OutputMode } from './run-once.ts';
+
+/** Prints the id alone, so that a script can keep it. */
+export async function detachIn(
+  client: Client,
+  target: { id: string; output: OutputMode },
+  { encoding: _, ...request }: ExecRequest,
+): Promise<ExecOutcome> {
+  const exec_id = await client.detach(target.id, request);
+  if (target.output === 'passed') process.stdout.write(`${exec_id}\n`);
+  return { sandbox_id: target.id, exec_id, exit_code: 0 };
+}

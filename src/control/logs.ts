@@ -1,0 +1,51 @@
+// The console of a sandbox: what the agent, template set-up and detached commands write, kept bounded inside it.
+import { asServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { LogLine } from '../schema/exec.ts';
+import type { Caller, Logs } from './control-plane.ts';
+import type { Held, Reach } from './reach.ts';
+import { orSilence } from './silence.ts';
+
+export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
+  const open = async (id: string, caller: Caller, signal: AbortSignal) =>
+    reach.open(await reach.find(id, caller), signal);
+  return {
+    async read(id, lines, caller, signal) {
+      const held = await open(id, caller, signal);
+      const kept: string[] = [];
+      for await (const line of released(held, held.io.console({ lines, follow: false }, signal)))
+        kept.push(line);
+      return kept.slice(-lines);
+    },
+    async follow(id, lines, caller, signal) {
+      const held = await open(id, caller, signal);
+      return followed(released(held, held.io.console({ lines, follow: true }, signal)), clock, signal);
+    },
+  };
+}
+
+/** Ends without a word when the sandbox does: that is the end of its console. */
+async function* followed(
+  lines: AsyncGenerator<string>,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<LogLine | undefined> {
+  try {
+    for await (const line of orSilence(lines, clock)) yield line === undefined ? undefined : { line };
+  } catch (error) {
+    if (!signal.aborted && asServiceError(error).code !== 'unavailable') throw error;
+  }
+}
+
+/** The session is let go when the lines are over or nobody wants them any more. */
+async function* released(held: Held, lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let failure: unknown;
+  try {
+    yield* lines;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    held.release(failure);
+  }
+}
