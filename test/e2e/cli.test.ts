@@ -75,7 +75,9 @@ describeWith(['unshare'], 'svc', () => {
       const started = await svc('sandbox', 'exec', id, '-d', '--', 'sh', '-c', 'echo up; exec sleep 60');
       expect(started).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ex-\w+\n$/) });
       const exec = started.stdout.trim();
-      expect((await svc('exec', 'list', id)).stdout).toMatch(new RegExp(`^ID .*\\n${exec}.* running .* yes `));
+      expect((await svc('exec', 'list', id)).stdout).toMatch(
+        new RegExp(`^ID .*\\n${exec}.* running .* yes `),
+      );
       expect(await svc('exec', 'output', id, exec)).toMatchObject({ code: 0, stdout: 'up\n' });
       expect((await svc('exec', 'signal', id, exec, 'KILL')).code).toBe(0);
       expect(await svc('exec', 'output', id, exec, '--follow')).toMatchObject({ code: 137, stdout: 'up\n' });
