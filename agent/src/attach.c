@@ -16,7 +16,7 @@ static int open_view(struct stream *stream, struct reader *arguments)
 {
 	const char *id = read_text(arguments);
 	bool follow = read_u8(arguments) != 0;
-	struct exec *exec = reader_done(arguments) ? execs_find(id) : NULL;
+	struct exec *exec = reader_done(arguments) ? execs_find_for(id, stream->uid) : NULL;
 	struct view *view;
 
 	if (arguments->bad)

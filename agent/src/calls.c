@@ -31,10 +31,10 @@ static int send_signal(struct stream *stream, struct reader *arguments)
 
 	if (!reader_done(arguments) || number >= NSIG)
 		return EINVAL;
-	exec = execs_find(id);
+	exec = execs_find_for(id, stream->uid);
 	if (!exec || exec->ended)
 		return exec ? ESRCH : ENOENT;
-	if (kill_group(exec->child.pid, (int)number))
+	if (kill_group(&exec->child, (int)number))
 		return errno;
 	stream_result(stream, NULL, 0);
 	return 0;
@@ -48,7 +48,7 @@ static int resize(struct stream *stream, struct reader *arguments)
 
 	if (!reader_done(arguments))
 		return EINVAL;
-	exec = execs_find(id);
+	exec = execs_find_for(id, stream->uid);
 	if (!exec || exec->ended)
 		return exec ? ESRCH : ENOENT;
 	if (exec->master < 0)
@@ -76,4 +76,4 @@ bool shutdown_is_due(void)
 const struct stream_kind ping_kind = { .open = ping };
 const struct stream_kind signal_kind = { .open = send_signal };
 const struct stream_kind resize_kind = { .open = resize };
-const struct stream_kind shutdown_kind = { .open = end_all };
+const struct stream_kind shutdown_kind = { .open = end_all, .not_for_users = true };

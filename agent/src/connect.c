@@ -14,6 +14,7 @@
 
 #include "descriptors.h"
 #include "inflow.h"
+#include "listeners.h"
 
 struct tunnel {
 	struct stream *stream;
@@ -74,6 +75,12 @@ static void input_done(struct inflow *inflow, int error)
 	end_when_both_ended(tunnel);
 }
 
+/* To a tenant nothing listens but its own programs. */
+static bool is_theirs(const struct tunnel *tunnel)
+{
+	return tunnel->stream->uid == 0 || listeners_are_of(tunnel->port, tunnel->stream->uid);
+}
+
 static void on_connected(struct tunnel *tunnel)
 {
 	int error = 0, on = 1;
@@ -83,6 +90,11 @@ static void on_connected(struct tunnel *tunnel)
 		error = connect_next(tunnel);
 		if (error)
 			stream_fail(tunnel->stream, error);
+		return;
+	}
+	/* The port may have changed hands since it was looked at. */
+	if (!is_theirs(tunnel)) {
+		stream_fail(tunnel->stream, ECONNREFUSED);
 		return;
 	}
 	setsockopt(tunnel->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -148,7 +160,9 @@ static int open_tunnel(struct stream *stream, struct reader *arguments)
 	tunnel->in.done = input_done;
 	tunnel->in.watch.fd = -1;
 	stream->work = tunnel;
-	if (begin_connect(tunnel))
+	if (!is_theirs(tunnel))
+		error = ECONNREFUSED;
+	else if (begin_connect(tunnel))
 		error = connect_next(tunnel);
 	else
 		watch_add(&tunnel->watch);

@@ -12,19 +12,78 @@
 #define CHANNEL 1
 #define SOURCE_MAX 128
 
-static struct ring ring;
+#define USER_RING_MAX (64 * 1024)
 
-static void make_room(size_t size)
+struct console {
+	struct console *next;
+	uid_t uid;
+	struct ring ring;
+	size_t views;
+	bool forgotten;
+};
+
+static struct console whole;
+
+static struct console *find(uid_t uid)
 {
-	size_t needed = ring_needs(&ring, size), wanted = ring.size ? ring.size : RING_MIN;
+	struct console *console = &whole;
 
-	while (wanted < needed && wanted < RING_MAX)
-		wanted *= 2;
-	if (wanted > ring.size)
-		ring_resize(&ring, wanted);
+	while (console && (console->uid != uid || console->forgotten))
+		console = console->next;
+	return console;
 }
 
-void console_add(const char *source, const char *text, size_t size)
+static struct console *find_or_make(uid_t uid)
+{
+	struct console *console = find(uid);
+
+	if (console)
+		return console;
+	console = calloc(1, sizeof(*console));
+	if (!console)
+		return NULL;
+	console->uid = uid;
+	console->next = whole.next;
+	whole.next = console;
+	return console;
+}
+
+static void let_go(struct console *console)
+{
+	struct console **at = &whole.next;
+
+	if (!console->forgotten || console->views > 0)
+		return;
+	while (*at != console)
+		at = &(*at)->next;
+	*at = console->next;
+	ring_resize(&console->ring, 0);
+	free(console);
+}
+
+void console_forget(uid_t uid)
+{
+	struct console *console = uid ? find(uid) : NULL;
+
+	if (!console)
+		return;
+	console->forgotten = true;
+	let_go(console);
+}
+
+static void make_room(struct console *console, size_t size)
+{
+	struct ring *ring = &console->ring;
+	size_t needed = ring_needs(ring, size), wanted = ring->size ? ring->size : RING_MIN;
+	size_t most = console->uid ? USER_RING_MAX : RING_MAX;
+
+	while (wanted < needed && wanted < most)
+		wanted *= 2;
+	if (wanted > ring->size)
+		ring_resize(ring, wanted);
+}
+
+static void add(struct console *console, const char *source, const char *text, size_t size)
 {
 	char line[ISO_SIZE + SOURCE_MAX + CONSOLE_LINE + 4];
 	char time[ISO_SIZE];
@@ -37,8 +96,22 @@ void console_add(const char *source, const char *text, size_t size)
 	memcpy(line + head, text, size);
 	line[(size_t)head + size] = '\n';
 	size += (size_t)head + 1;
-	make_room(size);
-	ring_put(&ring, CHANNEL, (const uint8_t *)line, size, false);
+	make_room(console, size);
+	ring_put(&console->ring, CHANNEL, (const uint8_t *)line, size, false);
+}
+
+void console_add(const char *source, const char *text, size_t size)
+{
+	add(&whole, source, text, size);
+}
+
+static void add_line(struct console_lines *lines, const char *source)
+{
+	struct console *console = find_or_make(lines->uid);
+
+	if (console)
+		add(console, source, lines->text, lines->size);
+	lines->size = 0;
 }
 
 void console_feed(struct console_lines *lines, const char *source, const uint8_t *bytes, size_t size)
@@ -54,23 +127,21 @@ void console_feed(struct console_lines *lines, const char *source, const uint8_t
 		lines->size += now;
 		bytes += now + ends;
 		size -= now + ends;
-		if (ends || lines->size == CONSOLE_LINE) {
-			console_add(source, lines->text, lines->size);
-			lines->size = 0;
-		}
+		if (ends || lines->size == CONSOLE_LINE)
+			add_line(lines, source);
 	}
 }
 
 void console_flush(struct console_lines *lines, const char *source)
 {
 	if (lines->size > 0)
-		console_add(source, lines->text, lines->size);
-	lines->size = 0;
+		add_line(lines, source);
 }
 
 /* ---- the stream */
 
 struct showing {
+	struct console *console;
 	struct ring_place place;
 	uint64_t until;
 };
@@ -83,12 +154,15 @@ static int open_console(struct stream *stream, struct reader *arguments)
 
 	if (!reader_done(arguments))
 		return EINVAL;
-	showing = calloc(1, sizeof(*showing));
+	stream->work = showing = calloc(1, sizeof(*showing));
 	if (!showing)
 		return ENOMEM;
-	showing->place = ring_last(&ring, lines);
-	showing->until = follow ? UINT64_MAX : ring.end;
-	stream->work = showing;
+	showing->console = find_or_make(stream->uid);
+	if (!showing->console)
+		return ENOMEM;
+	showing->console->views++;
+	showing->place = ring_last(&showing->console->ring, lines);
+	showing->until = follow ? UINT64_MAX : showing->console->ring.end;
 	return 0;
 }
 
@@ -97,7 +171,7 @@ static void pump_console(struct stream *stream)
 	struct showing *showing = stream->work;
 	struct ring_piece piece;
 
-	while ((piece = ring_peek(&ring, &showing->place, showing->until)).size > 0) {
+	while ((piece = ring_peek(&showing->console->ring, &showing->place, showing->until)).size > 0) {
 		size_t sent = stream_send(stream, CHANNEL, piece.bytes, piece.size);
 
 		ring_skip(&showing->place, sent);
@@ -110,7 +184,13 @@ static void pump_console(struct stream *stream)
 
 static void console_gone(struct stream *stream)
 {
-	free(stream->work);
+	struct showing *showing = stream->work;
+
+	if (showing && showing->console) {
+		showing->console->views--;
+		let_go(showing->console);
+	}
+	free(showing);
 }
 
 const struct stream_kind console_kind = {

@@ -13,6 +13,7 @@
 
 #include "descriptors.h"
 #include "exec.h"
+#include "user.h"
 
 #define STATUS_FD 3
 #define NOT_FOUND 127
@@ -36,6 +37,8 @@ static void take_descriptors(const struct exec_ends *ends)
 	if (ends->status != STATUS_FD && dup3(ends->status, STATUS_FD, O_CLOEXEC) < 0)
 		_exit(NOT_EXECUTABLE);
 	descriptors_close_from(STATUS_FD + 1);
+	if (user_take(ends->uid))
+		refuse(errno);
 	if (ends->terminal && pty_take(ends->terminal))
 		refuse(errno);
 	/* The terminal's own descriptor. */

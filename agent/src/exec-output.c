@@ -113,6 +113,8 @@ void output_open(struct output *output, int fd, uint8_t channel)
 	/* Without memory the console goes without this output. */
 	if (exec_of(output)->detached)
 		output->lines = calloc(1, sizeof(*output->lines));
+	if (output->lines)
+		output->lines->uid = exec_of(output)->child.uid;
 	watch_add(&output->watch);
 }
 

@@ -41,6 +41,12 @@ static int open_ends(const struct exec_plan *plan, struct ends *ends)
 	return open_input(plan, ends) || pipe_from_child(ends->out) || pipe_from_child(ends->err) ? -1 : 0;
 }
 
+/* Its user opens it again by name, as programs do; others may not. */
+static int give_terminal(const struct ends *ends, uid_t uid)
+{
+	return ends->slave >= 0 && uid ? fchown(ends->slave, uid, uid) : 0;
+}
+
 static void close_ends(struct ends *ends, int whose)
 {
 	close_end(&ends->status[whose]);
@@ -71,10 +77,10 @@ int exec_start(struct exec *exec, const struct exec_plan *plan, const char *defa
 	struct ends ends;
 	struct exec_ends theirs;
 	pid_t pid = -1;
-	int error = open_ends(plan, &ends) ? errno : 0;
+	int error = open_ends(plan, &ends) || give_terminal(&ends, exec->child.uid) ? errno : 0;
 
 	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1],
-		plan->flags & EXEC_PTY ? ends.terminal : NULL, default_workdir };
+		plan->flags & EXEC_PTY ? ends.terminal : NULL, default_workdir, exec->child.uid };
 	if (!error)
 		pid = expendable_fork();
 	if (pid == 0)

@@ -35,6 +35,7 @@ struct exec_ends {
 	int status;         /* close-on-exec: nothing means the program runs, else a u32 errno */
 	const char *terminal;
 	const char *default_workdir;
+	uid_t uid;          /* to be taken, see user.h */
 };
 
 _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *ends);

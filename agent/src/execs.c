@@ -28,6 +28,13 @@ struct exec *execs_find(const char *id)
 	return exec;
 }
 
+struct exec *execs_find_for(const char *id, uid_t uid)
+{
+	struct exec *exec = execs_find(id);
+
+	return exec && (uid == 0 || exec->child.uid == uid) ? exec : NULL;
+}
+
 static void take_out(struct exec *exec)
 {
 	struct exec **at = &first;
@@ -118,10 +125,22 @@ void execs_trim(void)
 	}
 }
 
+void execs_forget_user(uid_t uid)
+{
+	struct exec *next;
+
+	for (struct exec *exec = first; exec; exec = next) {
+		next = exec->next;
+		if (exec->child.uid == uid && exec->ended && exec->views == 0)
+			take_out(exec);
+	}
+}
+
 /* ---- the stream that lists them: one record at a time, so that a list costs no memory */
 
 struct listing {
 	uint64_t number; /* of the exec told last */
+	uid_t uid;       /* whose are told; 0: all */
 	uint32_t count;
 	size_t sent, size;
 	uint8_t record[RECORD_SIZE];
@@ -129,10 +148,15 @@ struct listing {
 
 static int open_listing(struct stream *stream, struct reader *arguments)
 {
+	struct listing *listing;
+
 	if (!reader_done(arguments))
 		return EINVAL;
-	stream->work = calloc(1, sizeof(struct listing));
-	return stream->work ? 0 : ENOMEM;
+	stream->work = listing = calloc(1, sizeof(*listing));
+	if (!listing)
+		return ENOMEM;
+	listing->uid = stream->uid;
+	return 0;
 }
 
 static void write_record(struct listing *listing, const struct exec *exec)
@@ -157,7 +181,7 @@ static bool next_record(struct listing *listing)
 {
 	struct exec *exec = first;
 
-	while (exec && exec->number <= listing->number)
+	while (exec && (exec->number <= listing->number || (listing->uid && exec->child.uid != listing->uid)))
 		exec = exec->next;
 	if (exec)
 		write_record(listing, exec);

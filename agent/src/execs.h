@@ -11,6 +11,8 @@
 
 struct exec *execs_first(void);
 struct exec *execs_find(const char *id);
+/* The same for a tenant, to whom those of others do not exist; uid 0 finds all. */
+struct exec *execs_find_for(const char *id, uid_t uid);
 /* 0, or a positive errno when one more may not run now under this name. An ended one of the same name is forgotten. */
 int execs_admit(const char *id, bool detached);
 void execs_add(struct exec *exec);
@@ -18,6 +20,8 @@ void execs_add(struct exec *exec);
 void execs_end(struct exec *exec);
 /* Takes out and frees one that never ran. */
 void execs_forget(struct exec *exec);
+/* A tenant has left: those of its execs that have ended are forgotten, unless somebody looks at them. */
+void execs_forget_user(uid_t uid);
 /* One more has ended, or is looked at no more: forgets the oldest beyond the limit. */
 void execs_trim(void);
 uint32_t execs_running(void);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #define KEPT_OPEN 32
 #define TRIES 16
 #define DEPTH_MAX 1000000
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct level {
 	DIR *folder;        /* NULL while a deep child is visited: found again by its `..` */
@@ -24,6 +26,7 @@ struct level {
 
 struct removal {
 	int dir;            /* holds the root of the tree */
+	int by_force;
 	struct level *levels;
 	size_t depth, room;
 };
@@ -50,6 +53,23 @@ static int is_folder(int dir, const char *name)
 	return status == 0 && S_ISDIR(facts.st_mode);
 }
 
+/* Through the descriptor's name in /proc where a folder cannot be opened: chmod by a name would follow a link. */
+static int open_folder(const struct removal *r, int dir, const char *name)
+{
+	char path[64];
+	int at;
+
+	if (!r->by_force)
+		return openat(dir, name, FOLDER);
+	at = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	chmod(path, 0700);
+	close(at);
+	return openat(dir, name, FOLDER);
+}
+
 static int enter(struct removal *r, int dir, const char *name)
 {
 	struct stat facts;
@@ -60,7 +80,7 @@ static int enter(struct removal *r, int dir, const char *name)
 		return fail_with(ELOOP);
 	if (file_is_mount(dir, name))
 		return fail_with(EBUSY);
-	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_folder(r, dir, name);
 	if (fd < 0 || fstat(fd, &facts) || !(folder = fdopendir(fd))) {
 		if (fd >= 0)
 			close(fd);
@@ -166,23 +186,36 @@ static int remove_content(struct removal *r)
 	return 0;
 }
 
+static int remove_tree(struct removal *r, const char *name)
+{
+	int status, error;
+
+	if (!is_folder(r->dir, name))
+		return unlinkat(r->dir, name, 0);
+	status = enter(r, r->dir, name) ? -1 : remove_content(r);
+	error = errno;
+	for (size_t i = 0; i < r->depth; i++) {
+		if (r->levels[i].folder)
+			closedir(r->levels[i].folder);
+		free(r->levels[i].name);
+	}
+	free(r->levels);
+	errno = error;
+	return status;
+}
+
 int file_remove_tree(int dir, const char *name)
 {
 	struct removal r = { .dir = dir };
-	int status, error;
 
-	if (!is_folder(dir, name))
-		return unlinkat(dir, name, 0);
-	status = enter(&r, dir, name) ? -1 : remove_content(&r);
-	error = errno;
-	for (size_t i = 0; i < r.depth; i++) {
-		if (r.levels[i].folder)
-			closedir(r.levels[i].folder);
-		free(r.levels[i].name);
-	}
-	free(r.levels);
-	errno = error;
-	return status;
+	return remove_tree(&r, name);
+}
+
+int file_remove_tree_by_force(int dir, const char *name)
+{
+	struct removal r = { .dir = dir, .by_force = 1 };
+
+	return remove_tree(&r, name);
 }
 
 _Noreturn void file_remove(const struct file_op *op)

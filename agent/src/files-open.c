@@ -106,6 +106,7 @@ int work_open(struct stream *stream, const struct file_op *op)
 		return ENOMEM;
 	work->op = *op;
 	work->in_fd = work->out.fd = work->meta.fd = work->in.watch.fd = -1;
+	work->child.uid = stream->uid;
 	work->stream = stream;
 	work->in.stream = stream;
 	error = launch(work);

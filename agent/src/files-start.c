@@ -7,6 +7,8 @@
 
 #include "descriptors.h"
 #include "files.h"
+#include "filework.h"
+#include "user.h"
 
 #define IN 3
 #define OUT 4
@@ -40,6 +42,10 @@ static _Noreturn void become(const struct work *work, const struct ends *ends)
 	put(out, OUT);
 	put(meta, META);
 	descriptors_close_from(META + 1);
+	if (user_take(work->child.uid)) {
+		file_report_to(META);
+		file_refuse(errno);
+	}
 	file_child(&work->op, in < 0 ? -1 : IN, out < 0 ? -1 : OUT, META);
 }
 

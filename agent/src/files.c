@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "user.h"
 
 /* A tree that is being moved is taken away again first, which may take a while. */
 #define IMPATIENCE_US 10000000
@@ -176,14 +177,16 @@ int work_begin(struct work *work)
 
 static void on_impatience(struct timer *timer)
 {
-	kill(container_of(timer, struct work, impatience)->child.pid, SIGKILL);
+	const struct child *child = &container_of(timer, struct work, impatience)->child;
+
+	user_kill(child->uid, child->pid, SIGKILL);
 }
 
 static void end_child(struct work *work)
 {
 	if (work->child.ended)
 		return;
-	kill(work->child.pid, SIGTERM);
+	user_kill(work->child.uid, work->child.pid, SIGTERM);
 	work->impatience.fire = on_impatience;
 	timer_set(&work->impatience, IMPATIENCE_US);
 }

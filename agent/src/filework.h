@@ -125,6 +125,8 @@ void file_walk_leave(struct file_walk *walk);
 
 /* Removes `name` in `dir` and all below it, never through a link, never into a mount (EBUSY). 0 or -1. */
 int file_remove_tree(int dir, const char *name);
+/* The same, giving the owner of each folder the rights over it first: for a tree that is the caller's own. */
+int file_remove_tree_by_force(int dir, const char *name);
 /* Copies `from` to the new name `to`, with mode, owner (where allowed) and times. 0 or -1; ECANCELED when cancelled. */
 int file_copy_tree(const struct file_place *from, int to_dir, const char *to);
 /* All that `from` still gives, to `to`; the number of bytes or -1. */

@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "moment.h"
 #include "processes.h"
+#include "user.h"
 
 #define TERM_US 2000000
 #define FIRST_LOOK_US 10000
@@ -16,11 +18,11 @@
 #define FREE_LOOKS 3
 #define EVERYTHING_ROUNDS 50
 
-int kill_group(pid_t leader, int number)
+int kill_group(const struct child *leader, int number)
 {
-	if (kill(-leader, number) == 0)
+	if (user_kill(leader->uid, -leader->pid, number) == 0)
 		return 0;
-	return errno == ESRCH ? kill(leader, number) : -1;
+	return errno == ESRCH ? user_kill(leader->uid, leader->pid, number) : -1;
 }
 
 static bool knows_session(const struct kill *kill, pid_t session)
@@ -72,18 +74,20 @@ static size_t signal_all(struct kill *kill_plan, int number)
 {
 	struct processes all = { 0 };
 	size_t alive = 0;
+	pid_t *found;
 
 	if (processes_read(&all))
 		return kill_plan->leader->ended ? 0 : 1;
 	while (mark_more(kill_plan, &all))
 		;
-	for (size_t i = 0; i < all.count; i++) {
-		if (!all.at[i].marked || !all.at[i].alive)
-			continue;
-		alive++;
-		if (number)
-			kill(all.at[i].pid, number);
-	}
+	found = calloc(all.count + 1, sizeof(*found));
+	for (size_t i = 0; found && i < all.count; i++)
+		if (all.at[i].marked && all.at[i].alive)
+			found[alive++] = all.at[i].pid;
+	if (found && number)
+		user_kill_each(kill_plan->leader->uid, found, alive, number);
+	alive = found ? alive : 1;
+	free(found);
 	processes_free(&all);
 	return alive;
 }
@@ -107,7 +111,7 @@ static void force(struct kill *kill)
 	if (!kill->forced)
 		kill->rounds = 0;
 	kill->forced = true;
-	kill_group(kill->leader->pid, SIGKILL);
+	kill_group(kill->leader, SIGKILL);
 	if (signal_all(kill, SIGKILL) == 0 && kill->leader->ended)
 		finish(kill);
 	else
@@ -140,9 +144,9 @@ void kill_start(struct kill *kill)
 	kill->force_at = now_us() + TERM_US;
 	/* Who belongs to it is seen best while all are alive. */
 	signal_all(kill, 0);
-	kill_group(kill->leader->pid, SIGTERM);
+	kill_group(kill->leader, SIGTERM);
 	/* A stopped process takes the signal only when it goes on. */
-	kill_group(kill->leader->pid, SIGCONT);
+	kill_group(kill->leader, SIGCONT);
 	timer_set(&kill->timer, TERM_US);
 	kill_look(kill);
 }

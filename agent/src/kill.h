@@ -28,7 +28,7 @@ void kill_start(struct kill *kill);
 void kill_look(struct kill *kill);
 void kill_stop(struct kill *kill);
 /* A signal to the group of a process just forked, which may not have made its group yet. -1 with errno. */
-int kill_group(pid_t leader, int number);
+int kill_group(const struct child *leader, int number);
 /* KILL to every process that descends from this one, and to all others too as process 1. */
 void kill_everything(void);
 

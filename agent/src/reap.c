@@ -25,12 +25,27 @@ void child_add(struct child *child, pid_t pid)
 	children = child;
 }
 
+bool children_of(uid_t uid)
+{
+	const struct child *child = children;
+
+	while (child && (child->ended || child->uid != uid))
+		child = child->next;
+	return child != NULL;
+}
+
 static void take_out(struct child *child)
 {
 	*child->link = child->next;
 	if (child->next)
 		child->next->link = child->link;
 	child->link = NULL;
+}
+
+void child_forget(struct child *child)
+{
+	if (child->link)
+		take_out(child);
 }
 
 void child_release(struct child *child)

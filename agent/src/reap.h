@@ -7,6 +7,7 @@
 
 struct child {
 	pid_t pid;
+	uid_t uid; /* the tenant's, see user.h; set before child_add() */
 	/* Ended. A held child is a zombie until child_release(): its number, and that of its group, cannot be given away. */
 	bool held, ended;
 	int status; /* as of waitpid(2) */
@@ -16,8 +17,12 @@ struct child {
 
 /* Before the next wait: the process just forked. */
 void child_add(struct child *child, pid_t pid);
+/* It may live on, and is reaped like an orphan. Safe twice. */
+void child_forget(struct child *child);
 /* Lets go of a held child that has ended. Safe twice. */
 void child_release(struct child *child);
+/* Whether one of this uid has been added that has not ended, even if it has yet to take the uid. */
+bool children_of(uid_t uid);
 /* Takes all who have ended; after SIGCHLD. */
 void reap(void);
 /* After releases, when it is due. */

@@ -76,4 +76,4 @@ static int seed(struct stream *stream, struct reader *arguments)
 	return 0;
 }
 
-const struct stream_kind seed_kind = { .open = seed };
+const struct stream_kind seed_kind = { .open = seed, .not_for_users = true };

@@ -151,6 +151,20 @@ static struct stream *begin(uint32_t id, const struct stream_kind *kind, bool is
 	return stream;
 }
 
+/* Behind the number of a kind or method with this bit the arguments begin with the tenant's uid. */
+#define FOR_USER 0x80
+
+/* 0 or a positive errno. */
+static int read_user(struct stream *stream, const struct frame *frame, struct reader *arguments)
+{
+	if (!(frame->payload[0] & FOR_USER))
+		return 0;
+	stream->uid = read_u32(arguments);
+	if (arguments->bad || stream->uid == 0 || stream->uid == (uid_t)-1)
+		return EINVAL;
+	return stream->kind->not_for_users ? EPERM : 0;
+}
+
 static void start(const struct frame *frame, const struct stream_kind *kind, struct reader *arguments)
 {
 	bool is_call = frame->type == FRAME_CALL;
@@ -162,7 +176,9 @@ static void start(const struct frame *frame, const struct stream_kind *kind, str
 		send_error(frame->stream, error);
 		return;
 	}
-	error = kind->open(stream, arguments);
+	error = read_user(stream, frame, arguments);
+	if (!error)
+		error = kind->open(stream, arguments);
 	if (error)
 		stream_fail(stream, error);
 }
@@ -171,10 +187,12 @@ static int take_open(const struct frame *frame)
 {
 	const struct stream_kind *kind;
 	struct parts parts;
+	uint8_t number;
 
 	if (frame->size < 1 || *place(frame->stream))
 		return -1;
-	kind = frame->type == FRAME_CALL ? kind_of_call(frame->payload[0]) : kind_of_open(frame->payload[0]);
+	number = frame->payload[0] & (uint8_t)~FOR_USER;
+	kind = frame->type == FRAME_CALL ? kind_of_call(number) : kind_of_open(number);
 	if (parts_join(&parts, frame))
 		return -1;
 	start(frame, kind, &parts.arguments);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "frame.h"
 #include "wire.h"
@@ -28,6 +29,7 @@ struct stream_kind {
 	void (*pump)(struct stream *stream);
 	/* The session is over, the stream gone after this. Also called, last, when the stream ends by itself. */
 	void (*gone)(struct stream *stream);
+	bool not_for_users; /* concerns the whole sandbox: refused to a tenant of a pool */
 };
 
 struct stream {
@@ -35,6 +37,7 @@ struct stream {
 	uint32_t id;
 	const struct stream_kind *kind;
 	void *work;          /* the kind's */
+	uid_t uid;           /* the tenant it is for (user.h); 0: whoever runs the sandbox */
 	uint32_t credit;     /* bytes that may still be sent */
 	uint32_t host_credit, owed; /* bytes that the host may still send; taken and not yet told */
 	bool is_call, cancelled;

@@ -18,6 +18,8 @@ test-core: $(B)/test/core_test $(B)/fuzz
 test-serve: asan all
 	AGENT=$(B)/svc-agent-asan python3 test/serve_test.py
 	AGENT=$(B)/svc-agent python3 test/serve_test.py
+	AGENT=$(B)/svc-agent-asan python3 test/tenants_test.py
+	AGENT=$(B)/svc-agent python3 test/tenants_test.py
 
 fuzz: $(B)/fuzz
 	$(B)/fuzz $(ITERATIONS) $(SEED) 2>/dev/null

@@ -17,7 +17,8 @@ ZEROS = bytes(69632)
 HELLO, PART, OPEN, DATA, EOF, CREDIT, CANCEL, CALL = range(1, 9)
 WELCOME, RESULT, ERROR, STARTED = 16, 17, 18, 19
 EXEC, ATTACH, READ, WRITE, LIST, GLOB, EXECS, CONNECT, CONSOLE = range(1, 10)
-PING, STAT, MKDIR, MOVE, CHMOD, REMOVE, SIGNAL, RESIZE, SEED, SHUTDOWN = range(1, 11)
+PING, STAT, MKDIR, MOVE, CHMOD, REMOVE, SIGNAL, RESIZE, SEED, SHUTDOWN, ENTER, LEAVE = range(1, 13)
+FOR_USER = 0x80
 PTY, DETACH, STDIN = 1, 2, 4
 FIRST_CREDIT = 262144
 PATIENCE = 20.0
@@ -43,6 +44,11 @@ def exec_args(name, argv, flags=0, workdir="", timeout=0, rows=0, cols=0, env=("
         + struct.pack("<I", len(argv)) + b"".join(map(text, argv))
         + struct.pack("<I", len(env)) + b"".join(map(text, env))
     )
+
+
+def as_user(uid, payload):
+    """The same for a tenant of a pool; 0: for nobody in particular."""
+    return bytes([payload[0] | FOR_USER]) + struct.pack("<I", uid) + payload[1:] if uid else payload
 
 
 class Lost(Exception):
@@ -194,11 +200,11 @@ class Session:
         self.until(lambda: answer.last, f"the end of stream {stream}", patience)
         return answer
 
-    def call(self, method, payload=b""):
-        return self.finish(self.begin(bytes([method]) + payload, CALL))
+    def call(self, method, payload=b"", uid=0):
+        return self.finish(self.begin(as_user(uid, bytes([method]) + payload), CALL))
 
-    def run(self, *argv, name=None, **more):
-        return self.finish(self.begin(exec_args(name or f"x{self.next}", argv, **more)))
+    def run(self, *argv, name=None, uid=0, **more):
+        return self.finish(self.begin(as_user(uid, exec_args(name or f"x{self.next}", argv, **more))))
 
     def sh(self, script, **more):
         return self.run("sh", "-c", script, **more)
@@ -218,9 +224,9 @@ class Session:
             answer.sent = getattr(answer, "sent", 0) + len(piece)
             sent += len(piece)
 
-    def execs(self):
+    def execs(self, uid=0):
         """name → (state, detached, code, signal)"""
-        answer, found = self.finish(self.begin(bytes([EXECS]))), {}
+        answer, found = self.finish(self.begin(as_user(uid, bytes([EXECS])))), {}
         rest = answer.data[0]
         while rest:
             size = struct.unpack("<I", rest[:4])[0]

@@ -1,17 +1,18 @@
 // A TCP connection to the sandbox's loopback as a Node Duplex: half-close both ways, and neither side is read faster
 // than the other takes.
+
 import { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
-import type { Conversation } from './conversation.ts';
 import { feed } from './feed.ts';
 import { DATA_MAX } from './protocol.ts';
 import type { AgentStream } from './stream.ts';
+import type { Talk } from './talk.ts';
 import { WireWriter } from './wire.ts';
 
 const CONNECT_MS = 30_000;
 
 /** Resolves when connected. Aborting `signal`, also later, destroys the connection. */
-export async function connectPort(talk: Conversation, port: number, signal?: AbortSignal): Promise<Duplex> {
+export async function connectPort(talk: Talk, port: number, signal?: AbortSignal): Promise<Duplex> {
   const plan = {
     args: () => portArguments(port),
     channels: [0],

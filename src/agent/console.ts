@@ -1,13 +1,14 @@
 // The console of a sandbox as lines. A line longer than 64 KiB comes in several.
+
 import { StringDecoder } from 'node:string_decoder';
-import type { Conversation } from './conversation.ts';
+import type { Talk } from './talk.ts';
 import { WireWriter } from './wire.ts';
 
 const LINE_MAX = 64 * 1024;
 
 /** Opened by the first read of it; ends when the kept lines are told, or with the stream when it follows. */
 export async function* consoleLines(
-  talk: Conversation,
+  talk: Talk,
   options: { lines: number; follow: boolean },
   signal?: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {

@@ -1,18 +1,12 @@
-// What the parts of a session (exec, files, ...) are written against: asking the agent something. Its end, for
-// whatever reason, is here and nowhere else.
+// One session on the wire: frames in and out of its streams. Its end, for whatever reason, is here and nowhere else.
 import type { Duplex } from 'node:stream';
 import type { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
 import { Link } from './link.ts';
-import type { StreamPlan } from './plan.ts';
-import { KIND, METHOD, TYPE } from './protocol.ts';
-import type { AgentStream } from './stream.ts';
 import { Streams } from './streams.ts';
-import { type WireReader, WireWriter } from './wire.ts';
-
-const CALL_MS = 30_000;
+import { Talk } from './talk.ts';
 
 export interface ConversationDeps {
   stream: Duplex;
@@ -20,15 +14,9 @@ export interface ConversationDeps {
   logger: Logger;
 }
 
-export interface CallOptions {
-  args?: () => WireWriter;
-  deadlineMs?: number;
-  words?: StreamPlan<unknown>['words'];
-  signal?: AbortSignal | undefined;
-}
-
 export class Conversation {
-  readonly clock: Clock;
+  /** With the whole sandbox. */
+  readonly talk: Talk;
   /** Resolves once, when it is over. */
   readonly closed: Promise<void>;
   readonly #stream: Duplex;
@@ -40,11 +28,15 @@ export class Conversation {
 
   constructor(deps: ConversationDeps, tag: number, rest: Buffer) {
     const { stream } = deps;
-    this.clock = deps.clock;
     this.#stream = stream;
     this.#logger = deps.logger;
     this.#link = new Link(stream, tag, () => this.fault(new AgentFault('the agent does not read')));
     this.#streams = new Streams(this.#link);
+    this.talk = new Talk({
+      clock: deps.clock,
+      begin: (plan, signal) => this.#streams.open(plan, signal),
+      fault: (error) => this.fault(error),
+    });
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
@@ -52,27 +44,6 @@ export class Conversation {
       new FrameParser(tag, (type, id, payload) => this.#streams.dispatch(type, id, payload)),
       rest,
     );
-  }
-
-  /** Opens a stream of one kind. Never throws: a stream that cannot be opened has failed. */
-  open<T>(
-    kind: keyof typeof KIND,
-    plan: Omit<StreamPlan<T>, 'type' | 'code'>,
-    signal?: AbortSignal,
-  ): AgentStream<T> {
-    return this.#streams.open({ ...plan, type: TYPE.OPEN, code: KIND[kind] }, signal);
-  }
-
-  /** One request and its answer, within 30 s unless told otherwise. */
-  call<T>(
-    method: keyof typeof METHOD,
-    decode: (reader: WireReader) => T,
-    options: CallOptions = {},
-  ): Promise<T> {
-    const { args = () => new WireWriter(), words = {}, deadlineMs = CALL_MS, signal } = options;
-    const stream = this.#streams.open({ type: TYPE.CALL, code: METHOD[method], args, words, decode }, signal);
-    stream.within(deadlineMs, this.clock, method);
-    return stream.result;
   }
 
   /** The agent broke the protocol: ends the session. The answer is what to tell the caller. */

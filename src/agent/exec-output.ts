@@ -1,14 +1,15 @@
 // The output of an exec as an async iterable. Credit goes back as pieces are taken, so a reader that stops stops the
 // process; a reader that leaves the loop lets it run on and its output is dropped.
-import type { Conversation } from './conversation.ts';
+
 import { AgentFault } from './fault.ts';
 import type { Incoming } from './incoming.ts';
 import type { OutputChunk } from './io.ts';
+import type { Talk } from './talk.ts';
 
 const CHANNELS = [undefined, 'stdout', 'stderr'] as const;
 
 /** One consumer. Ends, without an error, with the stream; how it ended is said by `exit`. */
-export function execOutput(talk: Conversation, incoming: Incoming): AsyncIterable<OutputChunk> {
+export function execOutput(talk: Talk, incoming: Incoming): AsyncIterable<OutputChunk> {
   const done = { done: true, value: undefined } as const;
   const next = async (): Promise<IteratorResult<OutputChunk, undefined>> => {
     const piece = await incoming.next();

@@ -1,5 +1,5 @@
 // A command started by us, as the `Exec` of io.ts. It belongs to its stream: a cancel or the session's end kills it.
-import type { Conversation } from './conversation.ts';
+
 import { ERRNO } from './errno.ts';
 import { execArguments } from './exec-arguments.ts';
 import { readExit } from './exec-exit.ts';
@@ -8,13 +8,14 @@ import { noStdin, openStdin } from './exec-stdin.ts';
 import { resizeExec } from './execs.ts';
 import type { Exec, ExecExit, ExecSpec } from './io.ts';
 import { Cancelled } from './stream.ts';
+import type { Talk } from './talk.ts';
 
 /** The agent keeps an exec's deadline, and needs up to 2 s to kill; after this much more it is not believed. */
 const BACKSTOP_MS = 5000;
 const WORDS = { [ERRNO.ENOENT]: 'The workdir does not exist in the sandbox.' };
 
 /** Starts a program. Never throws: what cannot be started rejects `started` and `exit`. */
-export function startExec(talk: Conversation, spec: ExecSpec, signal?: AbortSignal): Exec {
+export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exec {
   const startedAt = talk.clock.monotonic();
   const args = () => execArguments(spec);
   const stream = talk.open(

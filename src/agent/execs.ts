@@ -1,6 +1,6 @@
 // The execs that a sandbox holds, whoever started them: list, attach, signal, resize. An attach is a view: its end,
 // abort or loss leaves the command running, only kill() reaches it.
-import type { Conversation } from './conversation.ts';
+
 import { ERRNO } from './errno.ts';
 import { isExit, readExit } from './exec-exit.ts';
 import { execOutput } from './exec-output.ts';
@@ -11,6 +11,7 @@ import { collect } from './listing.ts';
 import { signalName, signalNumber } from './signals.ts';
 import { stamp } from './stamp.ts';
 import type { AgentStream } from './stream.ts';
+import type { Talk } from './talk.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const ATTACH_MS = 30_000;
@@ -23,7 +24,7 @@ const WORDS = {
 };
 
 /** All running execs and the ended ones that are still kept, in the agent's order. */
-export async function listExecs(talk: Conversation, signal?: AbortSignal): Promise<ExecRecord[]> {
+export async function listExecs(talk: Talk, signal?: AbortSignal): Promise<ExecRecord[]> {
   const plan = {
     args: () => new WireWriter(),
     channels: [0],
@@ -36,7 +37,7 @@ export async function listExecs(talk: Conversation, signal?: AbortSignal): Promi
 
 /** Replays an exec's tail. Rejects with `not_found` when the agent does not know it. */
 export async function attachExec(
-  talk: Conversation,
+  talk: Talk,
   target: { exec_id: string; follow: boolean },
   signal?: AbortSignal,
 ): Promise<Exec & { truncated: boolean }> {
@@ -57,23 +58,19 @@ export async function attachExec(
 }
 
 /** Sends a signal, by name, to the exec's process group. */
-export function signalExec(talk: Conversation, exec_id: string, signal: string): Promise<void> {
+export function signalExec(talk: Talk, exec_id: string, signal: string): Promise<void> {
   const args = () => new WireWriter().str(exec_id).u32(signalNumber(signal));
   return talk.call('signal', () => undefined, { args, words: WORDS });
 }
 
 /** `bad_request` when the exec has no terminal. */
-export function resizeExec(
-  talk: Conversation,
-  exec_id: string,
-  size: { rows: number; cols: number },
-): Promise<void> {
+export function resizeExec(talk: Talk, exec_id: string, size: { rows: number; cols: number }): Promise<void> {
   const args = () => new WireWriter().str(exec_id).u16(size.rows).u16(size.cols);
   return talk.call('resize', () => undefined, { args, words: WORDS });
 }
 
 /** An attach carries one byte on channel 0 before anything else. */
-async function readTruncated(talk: Conversation, stream: AgentStream<ExecExit>): Promise<boolean> {
+async function readTruncated(talk: Talk, stream: AgentStream<ExecExit>): Promise<boolean> {
   const lift = stream.within(ATTACH_MS, talk.clock, 'attach');
   const piece = await stream.incoming.next();
   lift();
@@ -83,7 +80,7 @@ async function readTruncated(talk: Conversation, stream: AgentStream<ExecExit>):
 }
 
 /** Its stream is not ours to cancel, so the two steps are made from here. A failure means that it has ended. */
-function killExec(talk: Conversation, exec_id: string): void {
+function killExec(talk: Talk, exec_id: string): void {
   const send = (name: string) => signalExec(talk, exec_id, name).catch(() => undefined);
   void send('SIGTERM');
   talk.clock.after(KILL_AFTER_MS, () => void send('SIGKILL'));

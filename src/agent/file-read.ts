@@ -1,7 +1,7 @@
 // Reading a file: first its facts, then its bytes as a Readable that ends well only when all of them came.
+
 import { Readable } from 'node:stream';
 import type { FileInfo } from '../schema/file.ts';
-import type { Conversation } from './conversation.ts';
 import { ERRNO } from './errno.ts';
 import { AgentFault, ShortRead } from './fault.ts';
 import { feed } from './feed.ts';
@@ -9,6 +9,7 @@ import { readFileInfo } from './file-info.ts';
 import type { FileRead } from './io.ts';
 import { DATA_MAX } from './protocol.ts';
 import type { AgentStream } from './stream.ts';
+import type { Talk } from './talk.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
 const FIRST_ANSWER_MS = 30_000;
@@ -22,11 +23,7 @@ export interface ReadRange {
 }
 
 /** As SandboxFiles.read. */
-export async function readFile(
-  talk: Conversation,
-  range: ReadRange,
-  signal?: AbortSignal,
-): Promise<FileRead> {
+export async function readFile(talk: Talk, range: ReadRange, signal?: AbortSignal): Promise<FileRead> {
   const length = range.length === undefined ? TO_THE_END : BigInt(range.length);
   const args = () => new WireWriter().str(range.path).u64(BigInt(range.offset)).u64(length);
   const decode = (reader: WireReader) => reader.u64();
@@ -37,7 +34,7 @@ export async function readFile(
   return { info, content: contentOf(talk, stream, range.length ?? Number.POSITIVE_INFINITY) };
 }
 
-async function firstInfo(talk: Conversation, stream: AgentStream<number>): Promise<FileInfo> {
+async function firstInfo(talk: Talk, stream: AgentStream<number>): Promise<FileInfo> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < DATA_MAX) {
     const piece = await stream.incoming.next();
@@ -63,7 +60,7 @@ function readWhole(bytes: Buffer): FileInfo | AgentFault | undefined {
 }
 
 /** Errors reach whoever listens; with nobody listening they do not end the process. */
-function contentOf(talk: Conversation, stream: AgentStream<number>, wanted: number): Readable {
+function contentOf(talk: Talk, stream: AgentStream<number>, wanted: number): Readable {
   let received = 0;
   const check = (data: Buffer, channel: number) => {
     received += data.length;

@@ -1,9 +1,10 @@
 // Writing a file: the body goes in as far as credit allows; only the closing EOF makes it the file. A body that fails
 // cancels the write, and the old file stays.
+
 import type { Readable } from 'node:stream';
-import type { Conversation } from './conversation.ts';
 import { KEEP_MODE } from './protocol.ts';
 import type { AgentStream } from './stream.ts';
+import type { Talk } from './talk.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 /** After the last byte: rename, and what the disk of the sandbox takes. */
@@ -25,7 +26,7 @@ export interface WritePlan {
  * As SandboxFiles.write. Rejects with the body's own error when that fails. When the sandbox refuses early, the body is
  * left as it is, undestroyed: an HTTP request must live on to carry the answer.
  */
-export async function writeFile(talk: Conversation, plan: WritePlan, signal?: AbortSignal): Promise<Written> {
+export async function writeFile(talk: Talk, plan: WritePlan, signal?: AbortSignal): Promise<Written> {
   const args = () =>
     new WireWriter()
       .str(plan.path)

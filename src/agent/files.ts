@@ -1,7 +1,7 @@
 // SandboxFiles over a session. Paths come absolute and normalised; all work on them happens inside the sandbox.
+
 import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo } from '../schema/file.ts';
-import type { Conversation } from './conversation.ts';
 import { ERRNO } from './errno.ts';
 import { readFileInfo } from './file-info.ts';
 import { readFile } from './file-read.ts';
@@ -9,6 +9,7 @@ import { writeFile } from './file-write.ts';
 import type { SandboxFiles } from './io.ts';
 import { collect, type ListingEnd } from './listing.ts';
 import { KEEP_MODE } from './protocol.ts';
+import type { Talk } from './talk.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const LONG_MS = 10 * 60_000;
@@ -20,7 +21,7 @@ const PATTERN = {
 };
 
 /** All of SandboxFiles. */
-export function sandboxFiles(talk: Conversation): SandboxFiles {
+export function sandboxFiles(talk: Talk): SandboxFiles {
   return {
     stat: (path, signal) =>
       talk.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
@@ -32,7 +33,7 @@ export function sandboxFiles(talk: Conversation): SandboxFiles {
   };
 }
 
-function changes(talk: Conversation): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+function changes(talk: Talk): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
   const none = () => undefined;
   return {
     mkdir: (path, { mode, parents }, signal) => {
@@ -62,7 +63,7 @@ function changes(talk: Conversation): Pick<SandboxFiles, 'mkdir' | 'move' | 'chm
 
 /** `payload_too_large` for more than 50,000 entries or 32 MiB: a list cut short would read as the whole. */
 async function list(
-  talk: Conversation,
+  talk: Talk,
   what: { path: string; depth: number },
   signal?: AbortSignal,
 ): Promise<FileInfo[]> {
@@ -82,7 +83,7 @@ async function list(
 
 /** At most `limit` paths; more are left out, as `io.ts` says. */
 async function glob(
-  talk: Conversation,
+  talk: Talk,
   what: { pattern: string; limit: number },
   signal?: AbortSignal,
 ): Promise<string[]> {

@@ -105,4 +105,23 @@ export interface SandboxIo {
   close(): void;
   /** Resolves once, when the session is over for whatever reason. */
   closed: Promise<void>;
+  /** Absent where a runtime holds one user only. */
+  as?(user: PoolUser): UserIo;
 }
+
+/** A tenant of a pool: a uid of its own, and the folder that is its workspace. */
+export interface PoolUser {
+  uid: number;
+  home: string;
+}
+
+/** The sandbox as one tenant sees it: all is done with its uid, and other tenants' execs, ports and files do not exist. */
+export interface UserIo extends Omit<SandboxIo, 'as'> {
+  /** Makes the home, 0700 and the tenant's. Idempotent. */
+  enter(signal?: AbortSignal): Promise<void>;
+  /** Ends every process of the tenant and removes all it left. Idempotent; `conflict` when something would not end. */
+  leave(signal?: AbortSignal): Promise<void>;
+}
+
+/** What svc-agent gives. */
+export type AgentIo = SandboxIo & Required<Pick<SandboxIo, 'as'>>;

@@ -1,9 +1,10 @@
 // Collects the records of a listing, which are cut anywhere by the frames. Bounded in number and bytes, whatever the
 // agent sends.
+
 import { ServiceError } from '../domain/errors.ts';
-import type { Conversation } from './conversation.ts';
 import { AgentFault, ShortRead } from './fault.ts';
 import type { AgentStream } from './stream.ts';
+import type { Talk } from './talk.ts';
 import { WireReader } from './wire.ts';
 
 export interface ListingPlan<T> {
@@ -24,7 +25,7 @@ const RECORD_MAX = 64 * 1024;
 
 /** Takes the whole stream. Rejects as its result does. */
 export async function collect<T>(
-  talk: Conversation,
+  talk: Talk,
   stream: AgentStream<ListingEnd>,
   plan: ListingPlan<T>,
 ): Promise<{ records: T[]; truncated: boolean }> {

@@ -7,6 +7,8 @@ export interface StreamPlan<T> {
   type: typeof TYPE.OPEN | typeof TYPE.CALL;
   /** Stream kind or method. */
   code: number;
+  /** The tenant it is for; absent: the whole sandbox. */
+  uid?: number;
   /** Written when it is sent; a ServiceError thrown here fails the stream. */
   args: () => WireWriter;
   /** Channels that the agent may use; none unless given. */

@@ -59,7 +59,12 @@ export const METHOD = {
   resize: 8,
   seed: 9,
   shutdown: 10,
+  enter: 11,
+  leave: 12,
 } as const;
+
+/** Set in the kind or method of what is done for a tenant, whose uid is then the first argument. */
+export const FOR_USER = 0x80;
 
 export const EXEC_FLAG = { pty: 1, detach: 2, stdin: 4 } as const;
 

@@ -5,8 +5,9 @@ import type { ErrorCode } from '../schema/error.ts';
 import { AgentFault } from './fault.ts';
 import type { Link } from './link.ts';
 import type { StreamPlan } from './plan.ts';
-import { ARGUMENTS_MAX, CALLS_MAX, PAYLOAD_MAX, STREAMS_MAX, TYPE } from './protocol.ts';
+import { ARGUMENTS_MAX, CALLS_MAX, FOR_USER, PAYLOAD_MAX, STREAMS_MAX, TYPE } from './protocol.ts';
 import { AgentStream } from './stream.ts';
+import { WireWriter } from './wire.ts';
 
 interface Listener {
   accept(type: number, payload: Buffer): boolean;
@@ -68,7 +69,8 @@ export class Streams {
         'Too many operations at once in this sandbox.',
         'Wait for others to end.',
       );
-    const args = plan.args().bytes();
+    const own = plan.args().bytes();
+    const args = plan.uid === undefined ? own : Buffer.concat([new WireWriter().u32(plan.uid).bytes(), own]);
     if (args.length > ARGUMENTS_MAX)
       throw refused(
         'bad_request',
@@ -83,11 +85,12 @@ export class Streams {
     const isCall = plan.type === TYPE.CALL;
     this.#open.set(stream.id, { listener: stream, isCall });
     if (isCall) this.#calls += 1;
+    const code = plan.uid === undefined ? plan.code : plan.code | FOR_USER;
     let at = 0;
     for (; args.length - at > PAYLOAD_MAX - 1; at += PAYLOAD_MAX) {
       this.#link.frame(TYPE.PART, stream.id, args.subarray(at, at + PAYLOAD_MAX));
     }
-    this.#link.frame(plan.type, stream.id, Buffer.concat([Buffer.from([plan.code]), args.subarray(at)]));
+    this.#link.frame(plan.type, stream.id, Buffer.concat([Buffer.from([code]), args.subarray(at)]));
   }
 
   #freeId(): number {

@@ -93,11 +93,11 @@ describeWith(['cc'], 'sessions of the real agent', () => {
       clock: realClock(),
       random: realRandom(),
     });
-    const talk = new Conversation({ stream, clock: realClock(), logger: silentLogger }, tag, rest);
+    const conversation = new Conversation({ stream, clock: realClock(), logger: silentLogger }, tag, rest);
     const secret = Buffer.alloc(16, 0x42);
     const args = () => new WireWriter().str(secret).str('').u64(0n).str('');
-    expect((await talk.call('seed', (reader) => reader.u32(), { args })) & 1).toBe(1);
-    talk.close();
+    expect((await conversation.talk.call('seed', (reader) => reader.u32(), { args })) & 1).toBe(1);
+    conversation.close();
     const again = await wire(agent, secret);
     expect(again.version).toBe(1);
   });
@@ -166,14 +166,14 @@ describeWith(['cc'], 'sessions of the real agent', () => {
         clock: realClock(),
         random: realRandom(),
       });
-      const talk = new Conversation(
+      const conversation = new Conversation(
         { stream, clock: realClock(), logger: silentLogger },
         reopened.tag,
         reopened.rest,
       );
-      await talk.call('ping', (reader) => [reader.u64(), reader.u32()]);
-      talk.close();
-      await talk.closed;
+      await conversation.talk.call('ping', (reader) => [reader.u64(), reader.u32()]);
+      conversation.close();
+      await conversation.closed;
     }
     expect(existsSync(join(agent.folder, 'bad'))).toBe(false);
     await works(await agent.open());

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { SandboxIo } from '../../src/agent/io.ts';
+import type { AgentIo } from '../../src/agent/io.ts';
 import { openSession } from '../../src/agent/session.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { packageRoot } from '../../src/host/package-root.ts';
@@ -26,7 +26,7 @@ export interface RealAgent {
   /** A new connection, nothing said on it. */
   dial(): Promise<Socket>;
   /** A new session, which ends the one before it. Closed with the test. */
-  open(): Promise<SandboxIo>;
+  open(): Promise<AgentIo>;
   /** Resident memory in bytes. */
   memory(): number;
   /** What it wrote to standard error: findings of the sanitizers, among others. */
