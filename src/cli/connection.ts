@@ -28,7 +28,7 @@ export const clientFlags = {
   }),
 };
 
-interface ConnectionFlags {
+export interface ConnectionFlags {
   server: string;
   'api-key-file'?: string | undefined;
   user?: string | undefined;

@@ -1,6 +1,7 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import type { EventBus } from '../events/bus.ts';
+import { EventFeed } from '../events/feed.ts';
 import type { EventWriter } from '../events/writer.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
@@ -9,6 +10,7 @@ import { abandoner } from './abandon.ts';
 import { Background } from './background.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { Destroyer } from './destroy.ts';
+import { eventViews } from './events.ts';
 import { execs } from './exec.ts';
 import { files } from './files.ts';
 import { finder } from './find.ts';
@@ -62,15 +64,20 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
   };
   const spawner = new Spawner({ ...all, defaultProvider: settings.defaultProvider, cpus: deps.host.cpus });
   const work = new Background(all);
+  const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   return {
     sandboxes: sandboxes({ ...all, spawner }),
     exec: execs(all),
     logs: logs(all),
     files: files(all),
     providers: providerViews({ ...all, config: deps.config.providers }),
+    events: eventViews({ ...all, events: deps.store.events, feed }),
     health: healthViews(all),
     start: () => work.start(),
-    stop: () => work.stop(),
+    stop: () => {
+      feed.close();
+      return work.stop();
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 // What a handler gives back when a plain body with the route's own status is not all there is to say.
+import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Clock, Logger } from '../domain/ports.ts';
 
 export interface AnswerParts {
   status?: number;
@@ -40,5 +42,17 @@ export class TextAnswer {
   constructor(text: string, type: string) {
     this.text = text;
     this.type = type;
+  }
+}
+
+/** An answer that never ends by itself: what is to be sent comes when it comes, and a stop of the server ends it. */
+export class PushAnswer {
+  readonly headers: Record<string, string>;
+  /** Called once, when the head has been written or the client has gone already; `close` follows on the response. */
+  readonly begin: (response: ServerResponse, deps: { clock: Clock; logger: Logger }) => void;
+
+  constructor(headers: Record<string, string>, begin: PushAnswer['begin']) {
+    this.headers = headers;
+    this.begin = begin;
   }
 }

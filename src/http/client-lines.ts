@@ -1,4 +1,4 @@
-// NDJSON as the client reads it: one object a line, lines bounded, a broken connection told apart from the end.
+// Bodies that come line by line, NDJSON among them: lines bounded, a broken connection told apart from the end.
 import { ServiceError } from '../domain/errors.ts';
 import { type ClientAnswer, transportFailure } from './client-call.ts';
 
@@ -7,6 +7,11 @@ const MAX_LINE_BYTES = 4 * 1024 * 1024;
 
 /** Objects of a stream as they come; empty lines are signs of life. Leaving early closes the connection. */
 export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
+  for await (const line of bodyLines(answer, signal)) if (line.length > 0) yield lineFrom<T>(line);
+}
+
+/** Lines of a body as they come, without their ends, each at most 4 MiB. Leaving early closes the connection. */
+export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of answer.body) {
@@ -14,7 +19,7 @@ export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal):
       for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
         const line = rest.subarray(0, end);
         rest = rest.subarray(end + 1);
-        if (line.length > 0) yield lineFrom<T>(line);
+        yield line;
       }
       if (rest.length > MAX_LINE_BYTES)
         throw new ServiceError('internal', 'A line of the stream is too long.');

@@ -2,6 +2,8 @@
 // ServiceErrors with the server's own code.
 import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Event, EventQuery } from '../schema/event.ts';
 import type {
   ExecDetached,
   ExecItem,
@@ -15,6 +17,7 @@ import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
 import { type CallOptions, type Connection, readJson, send, sendForJson } from './client-call.ts';
+import { followEvents } from './client-events.ts';
 import { FilesClient } from './client-files.ts';
 import { jsonLines } from './client-lines.ts';
 import type { RouteId } from './paths.ts';
@@ -181,6 +184,17 @@ export class Client {
 
   provider(name: string): Promise<ProviderDetail> {
     return this.#call('getProvider', { params: { name } });
+  }
+
+  /**
+   * Events as they come, each once, in order; with `follow` false those that are stored. A connection that is lost
+   * later is made anew and resumed, `clock` telling when; one that cannot be made at first throws.
+   */
+  events(
+    query: EventQuery,
+    options: { clock: Pick<Clock, 'sleep'>; signal?: AbortSignal },
+  ): AsyncGenerator<Event> {
+    return followEvents(this.#connection, query, options);
   }
 
   live(): Promise<Live> {

@@ -8,6 +8,8 @@ export interface InFlight {
   connected(socket: Socket): void;
   begun(response: ServerResponse): void;
   ended(response: ServerResponse, socket: Socket): void;
+  /** This answer does not end by itself: a drain ends it, with what is written so far if its reader has taken that. */
+  endless(response: ServerResponse): void;
   /** Ends connections without a request now, the others after their answer. */
   drain(): void;
   /** Ends all. */
@@ -17,6 +19,7 @@ export interface InFlight {
 export function inFlight(): InFlight {
   const sockets = new Set<Socket>();
   const responses = new Set<ServerResponse>();
+  const endless = new Set<ServerResponse>();
   let draining = false;
   return {
     connected: (socket) => {
@@ -26,10 +29,16 @@ export function inFlight(): InFlight {
     begun: (response) => void responses.add(response),
     ended: (response, socket) => {
       responses.delete(response);
+      endless.delete(response);
       if (draining) socket.destroySoon();
+    },
+    endless: (response) => {
+      if (draining) finish(response);
+      else endless.add(response);
     },
     drain: () => {
       draining = true;
+      for (const response of endless) finish(response);
       const busy = new Set([...responses].map((response) => response.socket));
       for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
       for (const response of responses) if (!response.headersSent) response.setHeader('Connection', 'close');
@@ -38,4 +47,9 @@ export function inFlight(): InFlight {
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+function finish(response: ServerResponse): void {
+  if (response.writableLength > 0) response.destroy();
+  else response.end();
 }

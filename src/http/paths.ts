@@ -30,6 +30,7 @@ export const PATHS = {
   makeDirectory: 'POST /sandboxes/{id}/files/mkdir',
   listProviders: 'GET /providers',
   getProvider: 'GET /providers/{name}',
+  events: 'GET /events',
   live: 'GET /live',
   ready: 'GET /ready',
   health: 'GET /health',

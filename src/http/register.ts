@@ -5,11 +5,12 @@ import type { ControlPlane } from '../control/control-plane.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
-import { Answer, StreamAnswer, TextAnswer } from './answer.ts';
+import { Answer, PushAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import { JSON_TYPE } from './body.ts';
 import { type BodyGate, LARGE_BODY } from './body-gate.ts';
 import { Call } from './call.ts';
 import { clientGone } from './client-gone.ts';
+import type { InFlight } from './in-flight.ts';
 import { hasHead, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
@@ -25,6 +26,7 @@ export interface RegisterDeps {
   logger: Logger;
   pipeline: Pipeline;
   gate: BodyGate;
+  inFlight: InFlight;
   facts: ServerFacts;
 }
 
@@ -77,7 +79,8 @@ function isLargeJson({ headers }: FastifyRequest): boolean {
   );
 }
 
-function handlerOf(route: Route, { control, facts, logger }: RegisterDeps) {
+function handlerOf(route: Route, deps: RegisterDeps) {
+  const { control, facts } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { params, query, body, headers, admitted } = request;
     if (!admitted) throw new Error('a handler was reached without the pipeline');
@@ -86,7 +89,8 @@ function handlerOf(route: Route, { control, facts, logger }: RegisterDeps) {
       new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]),
       control,
     );
-    return send(reply, route, result, logger);
+    if (result instanceof PushAnswer) return push(reply, result, deps);
+    return send(reply, route, result, deps.logger);
   };
 }
 
@@ -105,4 +109,14 @@ function send(reply: FastifyReply, route: Route, result: unknown, logger: Logger
       .headers(result.headers)
       .send(result.body);
   return reply.code(route.success.status).send(result);
+}
+
+/** Past the framework, which would make a stream of its own for each reader. */
+function push(reply: FastifyReply, answer: PushAnswer, deps: RegisterDeps): void {
+  const response = reply.raw;
+  reply.hijack();
+  // Headers come as the pipeline set them.
+  response.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...answer.headers });
+  deps.inFlight.endless(response);
+  answer.begin(response, deps);
 }

@@ -3,7 +3,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
-import type { Answer, StreamAnswer, TextAnswer } from './answer.ts';
+import type { Answer, PushAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import type { Call } from './call.ts';
 import { type Method, placeOf, type RouteId } from './paths.ts';
 
@@ -29,7 +29,7 @@ export interface RouteSuccess<R extends Shape = Shape> {
 
 interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
   id: RouteId;
-  tag: 'sandboxes' | 'files' | 'providers' | 'system';
+  tag: 'sandboxes' | 'files' | 'providers' | 'events' | 'system';
   auth: RouteAuth;
   summary: string;
   description?: string;
@@ -52,7 +52,7 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   quiet?: boolean;
 }
 
-export type Handled<R extends Shape> = Value<R> | Answer<unknown> | StreamAnswer | TextAnswer;
+export type Handled<R extends Shape> = Value<R> | Answer<unknown> | StreamAnswer | TextAnswer | PushAnswer;
 
 export interface RouteDefinition<P extends Shape, Q extends Shape, B extends Shape, R extends Shape>
   extends RouteFacts<P, Q, B, R> {
@@ -81,6 +81,6 @@ export function defineRoute<
     ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
     handler: route.handler,
     ...place,
-    owned: place.path.startsWith('/sandboxes'),
+    owned: /^\/(?:sandboxes|events)/.test(place.path),
   };
 }

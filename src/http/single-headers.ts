@@ -10,6 +10,7 @@ const SINGLE = new Set([
   'x-admin-api-key',
   'x-user-id',
   'idempotency-key',
+  'last-event-id',
 ]);
 const LENGTHS = new Set([...SINGLE].map((name) => name.length));
 

@@ -20,10 +20,13 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** Never stored: tells one reader that events it asked for are no longer kept. */
+export const GAP_TYPE = 'stream.gap';
+
 export const Event = Type.Object(
   {
     id: Type.Integer({ description: 'Rises with every event and over restarts.' }),
-    type: Type.Enum([...EVENT_TYPES]),
+    type: Type.Enum([...EVENT_TYPES, GAP_TYPE]),
     timestamp: Type.String({ format: 'date-time' }),
     sandbox_id: Type.Optional(Type.String()),
     owner_id: Type.Optional(Type.String()),
@@ -33,5 +36,31 @@ export const Event = Type.Object(
 );
 export type Event = Static<typeof Event>;
 
+export const EventQuery = Type.Object(
+  {
+    type: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'Only these kinds, separated by commas; `sandbox.*` is the whole group.',
+      }),
+    ),
+    sandbox_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only of this sandbox.' })),
+    owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Only of this owner.' })),
+    since: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Begin after the event with this id; 0 is the oldest kept. Last-Event-ID wins.',
+      }),
+    ),
+    follow: Type.Optional(
+      Type.Boolean({
+        description: 'false: end after what is stored, from the oldest unless since says otherwise.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type EventQuery = Static<typeof EventQuery>;
+
 /** An event before the store has given it its id. */
-export type EventDraft = Omit<Event, 'id'>;
+export type EventDraft = Omit<Event, 'id' | 'type'> & { type: EventType };

@@ -40,6 +40,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     events: {
       append: async (drafts) => addEvents(tables, drafts),
       since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
+      bounds: async () => ({ oldest: tables.events[0]?.id ?? 0, newest: tables.events.at(-1)?.id ?? 0 }),
       prune: async (keep) => tables.events.splice(0, Math.max(0, tables.events.length - keep)).length,
     },
     idempotency: { prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before) },

@@ -122,6 +122,8 @@ export interface EventStore {
   append(drafts: EventDraft[]): Promise<Event[]>;
   /** Events with id > `after`, oldest first. */
   since(after: number, limit: number): Promise<Event[]>;
+  /** Ids of the oldest and the newest event kept; 0 when there is none. */
+  bounds(): Promise<{ oldest: number; newest: number }>;
   /** Keeps the newest `keep`; the number deleted. */
   prune(keep: number): Promise<number>;
 }

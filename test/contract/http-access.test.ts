@@ -53,6 +53,7 @@ const QUERIES: Partial<Record<RouteId, string>> = {
   removeFile: '?path=/f',
   statFile: '?path=/f',
   globFiles: '?pattern=/*',
+  events: '?follow=false',
 };
 
 let http: TestHttp;
@@ -82,7 +83,7 @@ describe('every route by every credential', () => {
 
   it.each(cells)('%s by %s', async (id, who) => {
     http.control.asked.length = 0;
-    const owned = PATHS[id].includes(' /sandboxes');
+    const owned = / \/(?:sandboxes|events)/.test(PATHS[id]);
     const refusal = OPEN.includes(id) ? undefined : (owned ? OWNED : KEYED)[who];
     const { status } = await ask(id, WHO[who]!);
     if (refusal !== undefined) {

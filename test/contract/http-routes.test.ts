@@ -332,6 +332,11 @@ describe('providers and the system', () => {
     http.control.healthy = true;
   });
 
+  it('tells events', async () => {
+    const { status, text } = await call('GET', '/events?follow=false');
+    expect([status, text]).toEqual([200, 'retry: 2000\nid: 0\n\n']);
+  });
+
   it('describes itself', async () => {
     expect((await call('GET', '/openapi.json')).json).toMatchObject({
       openapi: '3.1.0',

@@ -149,10 +149,12 @@ export function eventful({ store, put, change }: Given): void {
     const all = await store().events.append(Array.from({ length: 2300 }, () => eventDraft()));
     expect(await store().events.prune(5000)).toBe(0);
     expect(await store().events.prune(10)).toBe(2290);
+    expect(await store().events.bounds()).toEqual({ oldest: all.at(-10)!.id, newest: all.at(-1)!.id });
     expect(await store().events.since(0, 100)).toEqual(all.slice(-10));
     const [next] = await store().events.append([eventDraft()]);
     expect(next!.id).toBeGreaterThan(all.at(-1)!.id);
     expect(await store().events.prune(0)).toBe(11);
+    expect(await store().events.bounds()).toEqual({ oldest: 0, newest: 0 });
     expect(await store().events.append([])).toEqual([]);
   });
 }

@@ -57,7 +57,7 @@ const TABLE: Record<string, Allowance> = {
     packages: ['better-sqlite3', 'undici'],
   },
   cli: {
-    folders: ['schema', 'domain', 'config', 'redact', 'http/client.ts'],
+    folders: ['schema', 'domain', 'config', 'redact', 'http/client.ts', 'host/clock.ts'],
     packages: ['@oclif/core', 'chalk', 'listr2'],
   },
   commands: {

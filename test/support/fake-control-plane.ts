@@ -6,6 +6,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../../src/schema/exec.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { type FakeEvents, fakeEvents } from './fake-events.ts';
 import { FAKE_START } from './fakes.ts';
 
 export interface Asked {
@@ -15,6 +16,7 @@ export interface Asked {
 }
 
 export interface FakeControlPlane extends ControlPlane {
+  events: FakeEvents;
   /** Every call, oldest first. */
   readonly asked: Asked[];
   readonly sandboxMap: Map<string, Sandbox>;
@@ -180,6 +182,7 @@ export function fakeControlPlane(): FakeControlPlane {
         };
       },
     },
+    events: fakeEvents(note),
     health: {
       live: (full) => ({ status: 'alive', ...(full && { version: '9.9.9', uptime: '1s' }) }),
       ready: async (full) => ({

@@ -1,5 +1,6 @@
 // Every route of the API, in the order of the description. A route that is not here does not exist.
 import type { Route } from '../route.ts';
+import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
@@ -13,5 +14,6 @@ export const ROUTES: readonly Route[] = [
   ...fileContentRoutes,
   ...fileRoutes,
   ...providerRoutes,
+  ...eventRoutes,
   ...systemRoutes,
 ];

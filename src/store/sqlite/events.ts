@@ -34,6 +34,9 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Work): EventS
   const since = relaxed.prepare<[number, number], EventRow>(
     'SELECT id, type, timestamp, sandbox_id, owner_id, data FROM events WHERE id > ? ORDER BY id LIMIT ?',
   );
+  const bounds = relaxed.prepare<[], { oldest: number; newest: number }>(
+    'SELECT coalesce((SELECT min(id) FROM events), 0) AS oldest, coalesce((SELECT max(id) FROM events), 0) AS newest',
+  );
   const firstUnwanted = relaxed
     .prepare<[number], number>('SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET ?')
     .pluck();
@@ -47,6 +50,7 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Work): EventS
         return append.immediate(drafts);
       }),
     since: (after, limit) => work.run(() => since.all(after, limit).map(fromEventRow)),
+    bounds: () => work.run(() => bounds.get() as { oldest: number; newest: number }),
     prune: async (keep) => {
       const unwanted = await work.run(() => firstUnwanted.get(keep));
       if (unwanted === undefined) return 0;

@@ -1,0 +1,180 @@
+// Stored events as readers follow them: first what is kept, then what comes, each once and in the order of ids. The store
+// is the only source and the bus only says that there is more: what publishers hand to the bus can come out of order.
+import { setImmediate } from 'node:timers/promises';
+import { type EventFilter, filterKey, passes } from '../domain/event-filter.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+import type { Event } from '../schema/event.ts';
+import type { EventBus } from './bus.ts';
+
+const PAGE = 256;
+/** Readers served before everything else gets its turn. */
+const TURN = 500;
+const RETRY_MS = 1000;
+
+export interface EventReader {
+  /** Stored events. The next come when the promise has settled. */
+  catchUp(events: readonly Event[]): Promise<void>;
+  /** New events, at once. Readers with equal filters are given the very same array. Must not throw. */
+  take(events: readonly Event[]): void;
+}
+
+export interface Following {
+  filter: EventFilter;
+  /** Events with greater ids. */
+  after: number;
+  reader: EventReader;
+  /** Ends it. */
+  signal: AbortSignal;
+}
+
+export interface EventFeedDeps {
+  /** `store.events.since` */
+  since(after: number, limit: number): Promise<Event[]>;
+  bus: EventBus;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface Member {
+  reader: EventReader;
+  /** It has had everything up to here. */
+  after: number;
+}
+
+interface Group {
+  filter: EventFilter;
+  members: Set<Member>;
+}
+
+export class EventFeed {
+  readonly #deps: EventFeedDeps;
+  readonly #groups = new Map<string, Group>();
+  readonly #unsubscribe: () => void;
+  #members = 0;
+  /** Read up to here. */
+  #position = 0;
+  /** Handed to all members up to here. */
+  #served = 0;
+  #pumping = false;
+  #again = false;
+
+  constructor(deps: EventFeedDeps) {
+    this.#deps = deps;
+    this.#unsubscribe = deps.bus.subscribe(() => this.#wake());
+  }
+
+  /** Nothing new is handed out any more. */
+  close(): void {
+    this.#unsubscribe();
+    this.#groups.clear();
+    this.#members = 0;
+  }
+
+  /** The id up to which every live reader has been served. */
+  get served(): number {
+    return this.#served;
+  }
+
+  /** Hands out what is stored, up to the id `last`, and resolves then. Rejects when the store cannot be read. */
+  async replay(following: Following, last: number): Promise<void> {
+    let { after } = following;
+    while (after < last && !following.signal.aborted) {
+      const page = await this.#deps.since(after, PAGE);
+      const wanted = page.filter(({ id }) => id <= last);
+      await handOver(following, wanted);
+      after = wanted.length < page.length || page.length < PAGE ? last : (page.at(-1) as Event).id;
+    }
+  }
+
+  /** Hands out what is stored and resolves when `reader` is live: what comes is handed to it until `signal` aborts. */
+  async follow(following: Following): Promise<void> {
+    let { after } = following;
+    while (!following.signal.aborted) {
+      const page = await this.#deps.since(after, PAGE);
+      after = page.at(-1)?.id ?? after;
+      await handOver(following, page);
+      // Nothing may wait between this look and the joining: what is handed out in between would be lost.
+      if (page.length < PAGE && this.#reached(after)) return this.#join(following, after);
+    }
+  }
+
+  /** Whether all that was handed out so far is at or before `after`. */
+  #reached(after: number): boolean {
+    return this.#position <= after || (this.#members === 0 && !this.#pumping);
+  }
+
+  #join({ filter, reader, signal }: Following, after: number): void {
+    if (signal.aborted) return;
+    const key = filterKey(filter);
+    const group = this.#groups.get(key) ?? { filter, members: new Set() };
+    const member = { reader, after };
+    this.#groups.set(key, group);
+    group.members.add(member);
+    if (this.#members === 0) this.#position = after;
+    this.#members += 1;
+    signal.addEventListener('abort', () => this.#leave(key, member), { once: true });
+    this.#wake();
+  }
+
+  #leave(key: string, member: Member): void {
+    const group = this.#groups.get(key);
+    if (!group?.members.delete(member)) return;
+    this.#members -= 1;
+    if (group.members.size === 0) this.#groups.delete(key);
+  }
+
+  #wake(): void {
+    this.#again = true;
+    if (!this.#pumping && this.#members > 0) void this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true;
+    while (this.#again && this.#members > 0) {
+      this.#again = false;
+      // What is committed in this turn goes out together.
+      await setImmediate();
+      const page = await this.#read();
+      if (page.length === PAGE) this.#again = true;
+      this.#position = page.at(-1)?.id ?? this.#position;
+      await this.#handOut(page);
+      this.#served = this.#position;
+    }
+    this.#pumping = false;
+  }
+
+  async #read(): Promise<Event[]> {
+    try {
+      return await this.#deps.since(this.#position, PAGE);
+    } catch (error) {
+      this.#deps.logger.error({ err: error }, 'Events cannot be read; it is tried again.');
+      await this.#deps.clock.sleep(RETRY_MS);
+      this.#again = true;
+      return [];
+    }
+  }
+
+  async #handOut(page: readonly Event[]): Promise<void> {
+    let served = 0;
+    for (const { filter, members } of this.#groups.values()) {
+      const wanted = page.filter((event) => passes(filter, event));
+      for (const member of members) {
+        give(member, wanted);
+        served += 1;
+        if (served % TURN === 0) await setImmediate();
+      }
+    }
+  }
+}
+
+/** One that joined while it was ahead of the others has had a part of this. */
+function give({ reader, after }: Member, events: readonly Event[]): void {
+  const isAhead = events[0] !== undefined && events[0].id <= after;
+  const fresh = isAhead ? events.filter(({ id }) => id > after) : events;
+  if (fresh.length > 0) reader.take(fresh);
+}
+
+async function handOver({ filter, reader }: Following, events: readonly Event[]): Promise<void> {
+  const wanted = events.filter((event) => passes(filter, event));
+  if (wanted.length > 0) await reader.catchUp(wanted);
+}

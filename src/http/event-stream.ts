@@ -1,0 +1,121 @@
+// Events as server-sent events. One block of bytes is made for each batch, whoever reads it; a reader that does not take
+// it is dropped rather than remembered (api.md part 9): it resumes by the id of the last event it has.
+import type { ServerResponse } from 'node:http';
+import type { EventSubscription } from '../control/control-plane.ts';
+import type { Clock, Logger, Timer } from '../domain/ports.ts';
+import type { EventReader } from '../events/feed.ts';
+import type { Event } from '../schema/event.ts';
+import { PushAnswer } from './answer.ts';
+
+const MOST_BEHIND = 256 * 1024;
+const KEEPALIVE_MS = 15_000;
+/** How long one that reads what is stored may take nothing. */
+const STALLED_MS = 60_000;
+/** What a browser waits before it connects again. */
+const RETRY_MS = 2000;
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+};
+
+export function eventStream(subscription: EventSubscription): PushAnswer {
+  return new PushAnswer(HEADERS, (response, deps) => new EventStream(response, subscription, deps).begin());
+}
+
+class EventStream implements EventReader {
+  readonly #response: ServerResponse;
+  readonly #subscription: EventSubscription;
+  readonly #deps: { clock: Clock; logger: Logger };
+  #timer: Timer | undefined;
+  #live = false;
+
+  constructor(
+    response: ServerResponse,
+    subscription: EventSubscription,
+    deps: { clock: Clock; logger: Logger },
+  ) {
+    this.#response = response;
+    this.#subscription = subscription;
+    this.#deps = deps;
+  }
+
+  begin(): void {
+    if (this.#response.destroyed || this.#response.closed) this.#end();
+    else this.#open();
+  }
+
+  #open(): void {
+    const { after, gap } = this.#subscription;
+    this.#response.once('close', () => this.#end());
+    // The id makes a reader that is cut off before its first event resume here.
+    this.#response.write(`retry: ${RETRY_MS}\nid: ${after}\n\n`);
+    if (gap) this.#response.write(blockOf([gap]));
+    this.#keepAlive();
+    void this.#run();
+  }
+
+  async catchUp(events: readonly Event[]): Promise<void> {
+    if (this.#response.destroyed || this.#response.write(blockOf(events))) return;
+    await this.#drained();
+  }
+
+  take(events: readonly Event[]): void {
+    if (this.#response.writableLength > MOST_BEHIND) this.#drop();
+    else if (!this.#response.writableEnded) this.#response.write(blockOf(events));
+  }
+
+  async #run(): Promise<void> {
+    try {
+      this.#live = (await this.#subscription.run(this)) === 'live';
+      if (!this.#live) this.#response.end();
+    } catch (err) {
+      this.#deps.logger.error({ err }, 'Stored events cannot be read.');
+      this.#response.destroy();
+    }
+  }
+
+  #keepAlive(): void {
+    this.#timer = this.#deps.clock.after(KEEPALIVE_MS, () => {
+      // One that takes nothing needs no more of it. The id spares a reader of few kinds the rest when it resumes.
+      const place = this.#live ? `id: ${this.#subscription.position()}\n` : '';
+      if (this.#response.writableLength === 0) this.#response.write(`: keep-alive\n${place}\n`);
+      this.#keepAlive();
+    });
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#deps.clock.after(STALLED_MS, () => this.#drop());
+      const done = () => {
+        timer.cancel();
+        this.#response.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.#response.once('drain', done).once('close', done);
+    });
+  }
+
+  #drop(): void {
+    this.#deps.logger.info({ behind: this.#response.writableLength }, 'A reader of events fell behind.');
+    this.#response.destroy();
+  }
+
+  #end(): void {
+    this.#timer?.cancel();
+    this.#subscription.end();
+  }
+}
+
+const blocks = new WeakMap<readonly Event[], Buffer>();
+
+function blockOf(events: readonly Event[]): Buffer {
+  const known = blocks.get(events);
+  if (known) return known;
+  const block = Buffer.from(events.map(frame).join(''));
+  blocks.set(events, block);
+  return block;
+}
+
+const frame = (event: Event) => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;

@@ -1,0 +1,191 @@
+// The feed: every reader gets every event once and in order, whenever it joins and whatever order the bus is told in.
+import { setImmediate } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { eventBus } from '../../../src/events/bus.ts';
+import { EventFeed, type EventReader } from '../../../src/events/feed.ts';
+import type { Event } from '../../../src/schema/event.ts';
+import { memoryStore } from '../../../src/store/memory.ts';
+import { fakeDeps } from '../../support/fakes.ts';
+import { eventDraft } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
+
+function feedWorld() {
+  const deps = fakeDeps();
+  const { events } = memoryStore(deps);
+  const bus = eventBus(deps);
+  let failing = 0;
+  const since = async (after: number, limit: number) => {
+    if (failing-- > 0) throw new Error('no database');
+    return events.since(after, limit);
+  };
+  const feed = new EventFeed({ ...deps, bus, since });
+  const append = (count: number, facts = {}) =>
+    events.append(Array.from({ length: count }, () => eventDraft(facts)));
+  const publish = async (count: number, facts = {}) => bus.publish(await append(count, facts));
+  const fail = (times: number) => {
+    failing = times;
+  };
+  return { ...deps, bus, feed, append, publish, fail };
+}
+
+interface Heard extends EventReader {
+  ids: number[];
+  batches: (readonly Event[])[];
+}
+
+function listener(wait: () => Promise<void> = async () => {}): Heard {
+  const heard: Heard = {
+    ids: [],
+    batches: [],
+    take: (events) => {
+      heard.batches.push(events);
+      heard.ids.push(...events.map(({ id }) => id));
+    },
+    catchUp: async (events) => {
+      heard.take(events);
+      await wait();
+    },
+  };
+  return heard;
+}
+
+const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+const never = new AbortController().signal;
+
+it('hands out what is stored, then what comes', async () => {
+  const { feed, publish } = feedWorld();
+  await publish(600);
+  const heard = listener();
+  await feed.follow({ filter: {}, after: 10, reader: heard, signal: never });
+  expect(heard.ids).toEqual(upTo(600, 11));
+  await publish(3);
+  await until('the rest came', () => heard.ids.length === 593);
+  expect(heard.ids).toEqual(upTo(603, 11));
+  expect(feed.served).toBe(603);
+});
+
+it('asks the store, not the bus, so that what the bus is told late or twice comes in order and once', async () => {
+  const { feed, append, bus } = feedWorld();
+  const heard = listener();
+  await feed.follow({ filter: {}, after: 0, reader: heard, signal: never });
+  const [a] = await append(1);
+  const [b] = await append(1);
+  bus.publish([b!]);
+  bus.publish([a!, b!]);
+  await until('both came', () => heard.ids.length >= 2);
+  await setImmediate();
+  expect(heard.ids).toEqual([1, 2]);
+});
+
+it('gives readers of equal filters the same array, and each only what passes', async () => {
+  const { feed, publish } = feedWorld();
+  const [a, b, c] = [listener(), listener(), listener()];
+  for (const reader of [a, b]) await feed.follow({ filter: {}, after: 0, reader, signal: never });
+  await feed.follow({ filter: { sandbox_id: 'sb-1' }, after: 0, reader: c, signal: never });
+  await publish(2);
+  await publish(1, { sandbox_id: 'sb-1' });
+  await until('all came', () => c.ids.length === 1 && b.ids.length === 3);
+  expect(a.batches.length).toBeGreaterThan(0);
+  expect(a.batches.every((batch, i) => batch === b.batches[i])).toBe(true);
+  expect(c.ids).toEqual([3]);
+});
+
+it('is silent after the end, of a reader and of itself', async () => {
+  const { feed, publish } = feedWorld();
+  const [gone, stays] = [listener(), listener()];
+  const end = new AbortController();
+  await feed.follow({ filter: {}, after: 0, reader: gone, signal: end.signal });
+  await feed.follow({ filter: {}, after: 0, reader: stays, signal: never });
+  end.abort();
+  await publish(1);
+  await until('the other has it', () => stays.ids.length === 1);
+  expect(gone.ids).toEqual([]);
+  feed.close();
+  await publish(1);
+  await setImmediate();
+  await setImmediate();
+  expect(stays.ids).toEqual([1]);
+});
+
+it('goes on where it was when the store fails for a while', async () => {
+  const { feed, publish, fail, clock, logger } = feedWorld();
+  const heard = listener();
+  await feed.follow({ filter: {}, after: 0, reader: heard, signal: never });
+  await publish(1);
+  await until('the first came', () => heard.ids.length === 1);
+  fail(2);
+  await publish(2);
+  await until('it has failed', () => logger.lines.length === 1);
+  await clock.advance(1000);
+  await until('it has failed again', () => logger.lines.length === 2);
+  await clock.advance(1000);
+  await until('it is back', () => heard.ids.length === 3);
+  expect(heard.ids).toEqual([1, 2, 3]);
+});
+
+it('rejects when a reader cannot catch up for the store', async () => {
+  const { feed, fail } = feedWorld();
+  fail(1);
+  await expect(feed.follow({ filter: {}, after: 0, reader: listener(), signal: never })).rejects.toThrow(
+    'no database',
+  );
+});
+
+it('replays up to an id and no further', async () => {
+  const { feed, publish } = feedWorld();
+  await publish(700);
+  const heard = listener();
+  await feed.replay({ filter: {}, after: 2, reader: heard, signal: never }, 600);
+  expect(heard.ids).toEqual(upTo(600, 3));
+  const none = listener();
+  await feed.replay({ filter: {}, after: 700, reader: none, signal: never }, 700);
+  expect(none.ids).toEqual([]);
+});
+
+describe('with readers that come and go at any time', () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 300 }) }),
+    fc.record({
+      do: fc.constant('join' as const),
+      back: fc.integer({ min: 0, max: 400 }),
+      slow: fc.boolean(),
+    }),
+    fc.record({ do: fc.constant('leave' as const), which: fc.nat(20) }),
+    fc.record({ do: fc.constant('turns' as const), count: fc.integer({ min: 1, max: 6 }) }),
+  );
+
+  it('no event is missed and none comes twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
+        const { feed, publish } = feedWorld();
+        const readers: { heard: Heard; after: number; end: AbortController }[] = [];
+        const joins: Promise<void>[] = [];
+        let last = 0;
+        for (const each of steps) {
+          if (each.do === 'publish') {
+            last += each.count;
+            await publish(each.count);
+          } else if (each.do === 'join') {
+            const end = new AbortController();
+            const heard = listener(async () => {
+              for (let n = 0; each.slow && n < 4; n += 1) await setImmediate();
+            });
+            const after = Math.max(0, last - each.back);
+            readers.push({ heard, after, end });
+            joins.push(feed.follow({ filter: {}, after, reader: heard, signal: end.signal }));
+          } else if (each.do === 'leave') {
+            readers.splice(each.which % Math.max(1, readers.length), 1)[0]?.end.abort();
+          } else for (let n = 0; n < each.count; n += 1) await setImmediate();
+        }
+        await Promise.all(joins);
+        await until('all have all', () =>
+          readers.every(({ heard, after }) => heard.ids.length >= last - after),
+        );
+        for (const { heard, after } of readers) expect(heard.ids).toEqual(upTo(last, after + 1));
+        feed.close();
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
