@@ -13,7 +13,8 @@ export function bootstrap() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19))
     fail(`svc needs Node 20.19 or newer; this is ${process.version}.`);
-  const lock = digest(['package.json', 'package-lock.json']);
+  // The lock holds all of package.json that says what to install.
+  const lock = digest(['package-lock.json']);
   if (stamp('node_modules/.svc-lock') !== lock) {
     step('Installing packages', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
     writeFileSync(join(root, 'node_modules/.svc-lock'), lock);
