@@ -50,12 +50,16 @@ static int quiet_descriptors(void)
 	return fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
 }
 
-/* What needs rights over the namespaces; the other runner has done it by its own means. */
+/* What needs rights over the namespaces; the other runner has done most of it by its own means. */
 static int build(const struct settings *s)
 {
-	if (settings_get(s, "built"))
-		return 0;
-	return network_up() || root_build(s) || user_enter(s) ? -1 : 0;
+	int is_built = settings_get(s, "built") != NULL, is_pool = settings_get(s, "pool_uid") != NULL;
+
+	if (!is_built && (network_up() || root_build(s)))
+		return -1;
+	if (is_pool)
+		return pool_enter(s);
+	return is_built ? 0 : user_enter(s);
 }
 
 static int await_go(void)

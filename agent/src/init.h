@@ -22,6 +22,10 @@ int network_up(void);
 /* Leaves uid 0 of the namespace for an ordinary uid in a namespace of its own, the last that can be made.
  * (init-user.c) */
 int user_enter(const struct settings *s);
+/* The same for the VM of a pool (settings pool_uid=, pool_uids=): uid 0 of a namespace that maps so many host uids from
+ * there on, /workspaces (workspaces=<bytes>), and processes that see none of other uids. Needs the host's root.
+ * (init-pool.c) */
+int pool_enter(const struct settings *s);
 /* Limits, no capability in any set, no new privileges, the system call filter. (lockdown.c) */
 int lockdown(const struct settings *s);
 /* Refuses the system calls that no sandboxed program needs and kernels had faults in. (lockdown-calls.c) */

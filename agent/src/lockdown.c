@@ -42,10 +42,20 @@ static int limits(const struct settings *s)
 	return wanted_limit(s, "limit_processes", RLIMIT_NPROC);
 }
 
+/* What the agent of a pool keeps: the rights to make homes, and children of other uids. */
+static uint64_t kept(const struct settings *s)
+{
+	if (!settings_get(s, "pool_uid"))
+		return 0;
+	return 1ULL << CAP_CHOWN | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
+}
+
 /* bwrap has emptied the bounding set already and left no right to do it again: then EPERM with nothing in it is fine. */
-static int drop_bounding_set(void)
+static int drop_bounding_set(uint64_t keep)
 {
 	for (unsigned long number = 0; prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; number++) {
+		if (number < 64 && keep >> number & 1)
+			continue;
 		if (prctl(PR_CAPBSET_READ, number, 0, 0, 0) == 0)
 			continue;
 		if (prctl(PR_CAPBSET_DROP, number, 0, 0, 0))
@@ -54,21 +64,21 @@ static int drop_bounding_set(void)
 	return 0;
 }
 
-static int drop_capabilities(void)
+static int drop_capabilities(uint64_t keep)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	struct __user_cap_data_struct left[2] = { { .effective = (uint32_t)keep, .permitted = (uint32_t)keep }, { 0 } };
 
-	if (drop_bounding_set())
+	if (drop_bounding_set(keep))
 		return -1;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
 		return fail("clear the ambient set");
-	return syscall(SYS_capset, &header, none) ? fail("drop capabilities") : 0;
+	return syscall(SYS_capset, &header, left) ? fail("drop capabilities") : 0;
 }
 
 int lockdown(const struct settings *s)
 {
-	if (limits(s) || drop_capabilities())
+	if (limits(s) || drop_capabilities(kept(s)))
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return fail("no new privileges");

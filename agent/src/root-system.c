@@ -58,7 +58,8 @@ int root_system(const struct settings *s, const char *root, const char *old)
 {
 	char shared[64], dev[512];
 
-	snprintf(shared, sizeof(shared), "mode=1777,size=%llu",
+	/* 0: nobody may write there. */
+	snprintf(shared, sizeof(shared), "mode=%s,size=%llu", settings_number(s, "shm_bytes", 1) ? "1777" : "0755",
 		 (unsigned long long)settings_number(s, "shm_bytes", 1024 * 1024));
 	snprintf(dev, sizeof(dev), "%s/dev", root);
 	if (mount_at(root, "/proc", "proc", MS_NODEV | MS_NOEXEC, NULL) ||

@@ -47,6 +47,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
   return {
     kind: provider.kind,
     capabilities: provider.capabilities,
+    hostsPools: provider.hostsPools ?? false,
     describe: () => provider.describe(),
     probe: (signal) => probing(make, provider, signal),
     create: (spec, signal) =>

@@ -20,6 +20,12 @@ export interface RuntimeSpec {
   network: 'default' | 'none';
   /** Stored in the runtime's label, ISO 8601. */
   expires_at: string;
+  /**
+   * The VM of a pool, only where `hostsPools`. Its agent is uid 0 inside with exactly CAP_CHOWN, CAP_SETUID and
+   * CAP_SETGID; uids 20000 to 59999 exist inside; `/workspaces` is writable to uid 0 alone (0711), and nothing else to
+   * anybody, `/tmp` and `/dev/shm` included; at most 4096 processes.
+   */
+  role?: 'pool';
 }
 
 export interface Created {
@@ -61,6 +67,8 @@ export interface ProbeReport {
 export interface Provider {
   readonly kind: ProviderKind;
   readonly capabilities: readonly Capability[];
+  /** It can make the VMs of a pool. */
+  readonly hostsPools?: boolean;
   /** What really separates a sandbox here, and which image names a spawn may give. */
   describe(): { isolation: Isolation; images: string[] };
   /** Reports, never throws; settles when `signal` aborts. */

@@ -86,7 +86,7 @@ export function freshId(): string {
 export const soon = () => AbortSignal.timeout(30_000);
 
 /** Runs a command to its end and gathers what it wrote. */
-export async function runInside(io: SandboxIo, argv: string[]) {
+export async function runInside(io: Pick<SandboxIo, 'exec'>, argv: string[]) {
   const exec = io.exec({ exec_id: freshId(), argv, label: argv.join(' '), env: {}, timeoutMs: 60_000 });
   const parts = { stdout: '', stderr: '' };
   for await (const { channel, data } of exec.output) parts[channel] += data.toString();

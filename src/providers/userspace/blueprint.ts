@@ -11,6 +11,8 @@ export interface Blueprint {
   /** Path of svc-agent and of the workspace on disk as the runner can reach them. */
   agent: string;
   workspace?: string;
+  /** It is the VM of a pool (src/agent/user.ts): no other place than /workspaces can be written. */
+  isPool?: true;
   /** Mount of its bounded terminals, for a runner that can bound none itself. */
   terminals?: string;
   sizes: Sizes;

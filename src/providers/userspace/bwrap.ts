@@ -3,6 +3,8 @@
 import type { Blueprint } from './blueprint.ts';
 import { INSIDE_GID, INSIDE_UID } from './identity.ts';
 
+/** What init needs until it has made the namespace, outside of which it then has no right. */
+const POOL_RIGHTS = ['CAP_SYS_ADMIN', 'CAP_SETUID', 'CAP_SETGID'];
 const AGENT = '/.svc/svc-agent';
 
 /** All arguments, in order: mounts are made in the order given, and read-only comes last. */
@@ -10,18 +12,32 @@ export function bwrapArguments(blueprint: Blueprint): string[] {
   return [
     ...namespaces(blueprint),
     ...['--as-pid-1', '--clearenv', '--cap-drop', 'ALL'],
+    ...(blueprint.isPool ? POOL_RIGHTS.flatMap((right) => ['--cap-add', right]) : []),
     ...root(blueprint),
     ...system(blueprint),
-    ...writable(blueprint),
-    ...['--remount-ro', '/', '--chdir', '/workspace', '--', AGENT, 'init', blueprint.name],
+    ...(blueprint.isPool ? poolPlaces(blueprint) : writable(blueprint)),
+    ...[
+      '--remount-ro',
+      '/',
+      '--chdir',
+      blueprint.isPool ? '/' : '/workspace',
+      '--',
+      AGENT,
+      'init',
+      blueprint.name,
+    ],
   ];
 }
 
-function namespaces({ network, id }: Blueprint): string[] {
+/** A pool's user namespace is made by init, which maps more uids than bubblewrap can. */
+function namespaces({ network, id, isPool }: Blueprint): string[] {
+  const user = ['--disable-userns', '--uid', `${INSIDE_UID}`, '--gid', `${INSIDE_GID}`];
   return [
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...(isPool ? [] : ['--unshare-user']),
+    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(network === 'none' ? ['--unshare-net'] : []),
-    ...['--disable-userns', '--uid', `${INSIDE_UID}`, '--gid', `${INSIDE_GID}`, '--hostname', id],
+    ...(isPool ? [] : user),
+    ...['--hostname', id],
   ];
 }
 
@@ -34,7 +50,7 @@ function root({ view, agent }: Blueprint): string[] {
   ];
 }
 
-function system({ sizes, terminals }: Blueprint): string[] {
+function system({ sizes, terminals, isPool }: Blueprint): string[] {
   const pts = terminals ? ['--dev-bind', terminals, '/dev/pts'] : [];
   return [
     '--proc',
@@ -42,7 +58,7 @@ function system({ sizes, terminals }: Blueprint): string[] {
     '--dev',
     '/dev',
     ...pts,
-    ...tmpfs('/dev/shm', sizes.shm),
+    ...(isPool ? [] : tmpfs('/dev/shm', sizes.shm)),
     '--remount-ro',
     '/dev',
   ];
@@ -51,6 +67,11 @@ function system({ sizes, terminals }: Blueprint): string[] {
 function writable({ workspace, sizes }: Blueprint): string[] {
   const place = workspace ? ['--bind', workspace, '/workspace'] : tmpfs('/workspace', sizes.workspace);
   return [...tmpfs('/tmp', sizes.tmp), ...place];
+}
+
+/** Empty folders; init mounts workspaces in memory. */
+function poolPlaces({ workspace }: Blueprint): string[] {
+  return ['--dir', '/tmp', ...(workspace ? ['--bind', workspace, '/workspaces'] : ['--dir', '/workspaces'])];
 }
 
 function tmpfs(path: string, bytes: number): string[] {

@@ -4,6 +4,8 @@ import type { CgroupHost, Controller } from './cgroup-host.ts';
 
 /** Processes and threads of one sandbox. */
 export const MAX_PROCESSES = 512;
+/** Of the VM of a pool; each of its users is bounded by the agent (USER_PROCESSES in agent/src/user.h). */
+export const POOL_PROCESSES = 4096;
 const CPU_PERIOD_US = 100_000;
 const MEBIBYTE = 1024 * 1024;
 
@@ -17,6 +19,7 @@ export interface CgroupPlan {
 export interface CgroupWish {
   memory_mb: number;
   vcpus: number;
+  processes: number;
 }
 
 /** `name`: of the cgroup, one path part. */
@@ -51,7 +54,7 @@ function valuesFor(version: CgroupHost['version'], controller: Controller, wish:
         ['memory.swap.max', 0, false],
       ],
     },
-    pids: { 1: [['pids.max', MAX_PROCESSES, true]], 2: [['pids.max', MAX_PROCESSES, true]] },
+    pids: { 1: [['pids.max', wish.processes, true]], 2: [['pids.max', wish.processes, true]] },
     cpu: {
       1: [
         ['cpu.cfs_period_us', CPU_PERIOD_US, true],

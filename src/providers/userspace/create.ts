@@ -8,7 +8,7 @@ import { launch } from './launch.ts';
 import { runFolder, runtimeName, socketPath } from './places.ts';
 import { hasFolder, type RecordDraft } from './record.ts';
 import type { UserspaceState } from './state.ts';
-import { claimSlot } from './uid-slots.ts';
+import { claimBlock, claimSlot } from './uid-slots.ts';
 import { makeWorkspace } from './workspace.ts';
 
 /** Throws `conflict` when this attempt at the sandbox exists already. What failed or was aborted is gone when it settles. */
@@ -41,8 +41,8 @@ async function undo(state: UserspaceState, name: string): Promise<void> {
 async function make(state: UserspaceState, order: CreateOrder, signal: AbortSignal): Promise<Created> {
   const { runner, spec } = order;
   const name = runtimeName(spec);
-  const slot = state.host.uid === 0 ? await claimSlot(state.places, name, state.random) : undefined;
-  const workspace = await makeWorkspace(state, name, slot);
+  const slot = await claimUids(state, spec, name);
+  const workspace = await makeWorkspace(state, spec, slot);
   const drawing = await draw(state, order, { slot, workspace });
   const { blueprint, staged, memory_mb } = drawing;
   const record = recordDraft(state, spec, drawing);
@@ -50,6 +50,15 @@ async function make(state: UserspaceState, order: CreateOrder, signal: AbortSign
   const found = await launch(state, { runner, blueprint, staged, memory_mb, record, secret }, signal);
   const warnings = [...drawing.warnings, ...found];
   return { runtime_id: name, image: drawing.image, memory_mb, vcpus: spec.vcpus, warnings };
+}
+
+/** Distance from UID_BASE of the sandbox's uid, or of the first of a pool's; undefined: the server's own. */
+async function claimUids(state: UserspaceState, { role }: RuntimeSpec, name: string) {
+  const { places, random, host } = state;
+  if (host.uid === 0)
+    return role === 'pool' ? claimBlock(places, name, random) : claimSlot(places, name, random);
+  if (role === 'pool') throw new ServiceError('not_implemented', 'Userspace needs root to host a pool.');
+  return undefined;
 }
 
 function recordDraft(state: UserspaceState, spec: RuntimeSpec, drawing: Drawing): RecordDraft {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { RuntimeSpec } from '../provider.ts';
 import type { Blueprint } from './blueprint.ts';
-import { planCgroups } from './cgroups.ts';
+import { MAX_PROCESSES, POOL_PROCESSES, planCgroups } from './cgroups.ts';
 import { cgroupName } from './destroy.ts';
 import { type ChosenImage, chooseImage } from './image.ts';
 import { runFolder, runtimeName } from './places.ts';
@@ -48,9 +48,14 @@ export async function draw(state: UserspaceState, order: CreateOrder, claims: Cl
     network,
     agent: reach('svc-agent', agent),
     ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
+    ...(spec.role === 'pool' && { isPool: true as const }),
     ...(isStaged && runner.name === 'bwrap' ? { terminals: reach('pts', '') } : {}),
     sizes: sizesFor(memory_mb, state.config),
-    cgroups: planCgroups(cgroups, cgroupName(state, name), { memory_mb, vcpus: spec.vcpus }),
+    cgroups: planCgroups(cgroups, cgroupName(state, name), {
+      memory_mb,
+      vcpus: spec.vcpus,
+      processes: spec.role === 'pool' ? POOL_PROCESSES : MAX_PROCESSES,
+    }),
   };
   const warnings = warningsOf(order, image, memory_mb);
   return {

@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Blueprint } from './blueprint.ts';
 import { bwrapArguments } from './bwrap.ts';
 import { MAX_PROCESSES } from './cgroups.ts';
-import { UID_BASE } from './identity.ts';
+import { POOL_UIDS, UID_BASE } from './identity.ts';
 import { runFolder } from './places.ts';
 import type { RecordDraft } from './record.ts';
 import type { Runner } from './runner.ts';
@@ -49,7 +49,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ['secret', secret.toString('hex')],
     ['run_dir', runFolder(state.places, blueprint.name)],
     ['record', JSON.stringify(record)],
-    ...identity(record),
+    ...identity(order),
     ...Object.entries(order.staged).map(([name, source]): Setting => ['stage', `${name}=${source}`]),
     ...(blueprint.terminals ? [['terminals', blueprint.terminals] as Setting] : []),
     ...cgroupSettings(blueprint),
@@ -57,13 +57,19 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...args.map((arg): Setting => ['arg', arg]),
     ...(built ? [['built', '1'] as Setting] : rootSettings(blueprint)),
     ...limits(order, state.config.max_disk_mb),
-    ...environment(),
+    ...environment(blueprint.isPool ? '/' : '/workspace'),
   ];
 }
 
-function identity({ uid_slot }: RecordDraft): Setting[] {
-  if (uid_slot === undefined) return [];
-  const uid = `${UID_BASE + uid_slot}`;
+function identity({ record, blueprint }: LaunchOrder): Setting[] {
+  if (record.uid_slot === undefined) return [];
+  const uid = `${UID_BASE + record.uid_slot}`;
+  if (blueprint.isPool)
+    return [
+      ['pool_uid', uid],
+      ['pool_uids', `${POOL_UIDS}`],
+      ...(blueprint.workspace ? [] : [['workspaces', `${blueprint.sizes.workspace}`] as Setting]),
+    ];
   return [
     ['uid', uid],
     ['gid', uid],
@@ -86,21 +92,19 @@ function limits({ blueprint, memory_mb }: LaunchOrder, maxDiskMb: number): Setti
   return [
     ['ring_budget', `${ring}`],
     ...(bounds.has('memory') ? [] : [['limit_data', `${memory_mb * MEBIBYTE}`] as Setting]),
-    ...(bounds.has('pids') ? [] : [['limit_processes', `${MAX_PROCESSES}`] as Setting]),
+    ...(bounds.has('pids') || blueprint.isPool ? [] : [['limit_processes', `${MAX_PROCESSES}`] as Setting]),
     ...(blueprint.workspace ? [['limit_file', `${maxDiskMb * MEBIBYTE}`] as Setting] : []),
   ];
 }
 
-function environment(): Setting[] {
+/** Users of a pool are told their own place with each command. */
+function environment(home: string): Setting[] {
   const values = {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: '/workspace',
+    HOME: home,
     USER: 'sandbox',
     LOGNAME: 'sandbox',
     LANG: 'C.UTF-8',
   };
-  return [
-    ['workdir', '/workspace'],
-    ...Object.entries(values).map(([k, v]): Setting => ['env', `${k}=${v}`]),
-  ];
+  return [['workdir', home], ...Object.entries(values).map(([k, v]): Setting => ['env', `${k}=${v}`])];
 }

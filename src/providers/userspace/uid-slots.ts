@@ -4,17 +4,30 @@ import { readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/ports.ts';
-import { UID_SLOTS } from './identity.ts';
+import { POOL_BLOCKS, POOL_UIDS, UID_SLOTS } from './identity.ts';
 import type { Places } from './places.ts';
 
-const SLOT = /^\d{1,5}$/;
+const SLOT = /^\d{1,9}$/;
 
-/** Claims a free slot for the runtime `name`. Throws `resource_limit` when all are taken. */
-export async function claimSlot(places: Places, name: string, random: Random): Promise<number> {
+/** Claims a free uid for the runtime `name`, as its distance from UID_BASE. Throws `resource_limit` when all are taken. */
+export function claimSlot(places: Places, name: string, random: Random): Promise<number> {
+  return claimFree({ places, name, random }, UID_SLOTS, (number) => number);
+}
+
+/** The same for a block of POOL_UIDS: the distance of its first. */
+export function claimBlock(places: Places, name: string, random: Random): Promise<number> {
+  return claimFree({ places, name, random }, POOL_BLOCKS, (number) => (number + 1) * POOL_UIDS);
+}
+
+async function claimFree(
+  { places, name, random }: { places: Places; name: string; random: Random },
+  count: number,
+  slotOf: (number: number) => number,
+): Promise<number> {
   // Beginning anywhere spares the walk over taken ones, and a uid is not soon used again.
-  const start = random.bytes(2).readUInt16LE() % UID_SLOTS;
-  for (let step = 0; step < UID_SLOTS; step += 1) {
-    const slot = (start + step) % UID_SLOTS;
+  const start = random.bytes(2).readUInt16LE() % count;
+  for (let step = 0; step < count; step += 1) {
+    const slot = slotOf((start + step) % count);
     if (await claim(join(places.uids, `${slot}`), claimText(places, name))) return slot;
   }
   throw new ServiceError('resource_limit', 'All uids for sandboxes are in use.', {

@@ -4,9 +4,11 @@ import type { Blueprint } from './blueprint.ts';
 import { INSIDE_UID } from './identity.ts';
 import type { Setting } from './settings.ts';
 
-export function unshareArguments({ network, agent, name }: Blueprint): string[] {
+/** A pool's user namespace is made by init, which maps more uids than unshare can. */
+export function unshareArguments({ network, agent, name, isPool }: Blueprint): string[] {
   return [
-    ...['--user', '--map-root-user', '--mount', '--propagation', 'unchanged'],
+    ...(isPool ? [] : ['--user', '--map-root-user']),
+    ...['--mount', '--propagation', 'unchanged'],
     ...['--pid', '--fork', '--ipc', '--uts', '--cgroup'],
     ...(network === 'none' ? ['--net'] : []),
     ...['--', agent, 'init', name],
@@ -14,17 +16,34 @@ export function unshareArguments({ network, agent, name }: Blueprint): string[] 
 }
 
 /** What init builds (agent/src/root.c reads these). */
-export function rootSettings({ view, id, sizes, workspace }: Blueprint): Setting[] {
+export function rootSettings(blueprint: Blueprint): Setting[] {
+  const { view, id, sizes, isPool } = blueprint;
   return [
     ['hostname', id],
     ['inside_uid', `${INSIDE_UID}`],
-    ['shm_bytes', `${sizes.shm}`],
+    ['shm_bytes', isPool ? '0' : `${sizes.shm}`],
     ...view.folders.map((path): Setting => ['dir', path]),
     ...view.links.map(({ path, target }): Setting => ['link', `${path}=${target}`]),
     ...view.binds.map(({ target, source }): Setting => ['bind', `${target}=${source}`]),
-    ...overlay(view.overlay, sizes.root),
+    // Changes to an image would be seen by all users of a pool, and its open folders be written by each.
+    ...(isPool ? [] : overlay(view.overlay, sizes.root)),
+    ...(isPool ? poolPlaces(blueprint) : places(blueprint)),
+  ];
+}
+
+function places({ sizes, workspace }: Blueprint): Setting[] {
+  return [
     ['tmpfs', `${sizes.tmp}=/tmp`],
     workspace ? ['share', `/workspace=${workspace}`] : ['tmpfs', `${sizes.workspace}=/workspace`],
+  ];
+}
+
+/** Empty folders; init mounts workspaces in memory. */
+function poolPlaces({ workspace }: Blueprint): Setting[] {
+  return [
+    ['dir', '/tmp'],
+    ['dir', '/workspaces'],
+    ...(workspace ? [['share', `/workspaces=${workspace}`] as Setting] : []),
   ];
 }
 

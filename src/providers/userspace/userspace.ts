@@ -19,6 +19,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
   return {
     kind: 'userspace',
     capabilities: capabilitiesOf(state),
+    hostsPools: deps.host.uid === 0,
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     probe: (signal) => probeUserspace(state, runners, signal),
     create: async (spec, signal) => createRuntime(state, { runner: await runners.choose(), spec }, signal),

@@ -2,23 +2,25 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import type { RuntimeSpec } from '../provider.ts';
 import { UID_BASE } from './identity.ts';
+import { runtimeName } from './places.ts';
 import { hasFolder } from './record.ts';
 import type { UserspaceState } from './state.ts';
 
 const REMOVE_MS = 50_000;
 
-/** The folder, closed to all but the sandbox's uid; undefined when workspaces are memory. */
+/** The folder, closed to all but the sandbox's uid (a pool's users walk through it to their own); undefined when workspaces are memory. */
 export async function makeWorkspace(
   state: UserspaceState,
-  name: string,
+  spec: RuntimeSpec,
   slot: number | undefined,
 ): Promise<string | undefined> {
   if (state.config.workspace !== 'disk') return undefined;
-  const path = workspacePath(state, name);
+  const path = workspacePath(state, runtimeName(spec));
   try {
     await mkdir(state.config.workspace_base, { recursive: true, mode: 0o711 });
-    await mkdir(path, { mode: 0o700 });
+    await mkdir(path, { mode: spec.role === 'pool' ? 0o711 : 0o700 });
     if (slot !== undefined) await chown(path, UID_BASE + slot, UID_BASE + slot);
     return path;
   } catch (cause) {

@@ -31,3 +31,15 @@ it("with the host's network and a workspace on disk", () => {
     `${NAMESPACES} ${IDENTITY} --as-pid-1 --clearenv --cap-drop ALL ${VIEW} --bind /data/ws /workspace ${END}`,
   );
 });
+
+it('makes no user namespace for a pool, and no place that all its users could write', () => {
+  expect(bwrapArguments({ ...blueprint, isPool: true }).join(' ')).toBe(
+    [
+      '--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net --hostname sb-aaaaaaaaaaaa',
+      '--as-pid-1 --clearenv --cap-drop ALL --cap-add CAP_SYS_ADMIN --cap-add CAP_SETUID --cap-add CAP_SETGID',
+      VIEW.split(' --perms')[0],
+      '--remount-ro /dev --dir /tmp --dir /workspaces',
+      END.replace('/workspace', '/'),
+    ].join(' '),
+  );
+});

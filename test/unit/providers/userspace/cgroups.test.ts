@@ -39,7 +39,7 @@ it("looks below the root of a container's part of the tree", () => {
 });
 
 const plan = (version: 1 | 2, places: [Controller, string][]) =>
-  planCgroups({ version, places: new Map(places) }, 'svc-x', { memory_mb: 64, vcpus: 2 });
+  planCgroups({ version, places: new Map(places) }, 'svc-x', { memory_mb: 64, vcpus: 2, processes: 512 });
 
 it('plans version 1', () => {
   const { folders, limits, bounds } = plan(1, [

@@ -82,3 +82,14 @@ it('limits each process by what no cgroup bounds, and only by that', () => {
   );
   expect(lines.filter((line) => /^limit_(data|processes)=/.test(line))).toEqual([]);
 });
+
+it('hands the VM of a pool a block of uids to enter by itself', () => {
+  const lines = told({
+    blueprint: { ...blueprint, isPool: true },
+    record: { ...order.record, uid_slot: 65_536 },
+  });
+  expect(lines).toEqual(
+    expect.arrayContaining(['pool_uid=1879113728', 'pool_uids=65536', 'workspaces=256', 'workdir=/']),
+  );
+  expect(lines.filter((line) => /^([ug]id|limit_processes)=/.test(line))).toEqual([]);
+});

@@ -40,3 +40,12 @@ it('shares a workspace on disk and lays an overlay over an image', () => {
   );
   expect(settings).not.toContain('tmpfs=256=/workspace');
 });
+
+it('makes no user namespace for a pool, and no place that all its users could write', () => {
+  const pool = { ...blueprint, isPool: true as const, view: { ...blueprint.view, overlay: '/images/one' } };
+  expect(unshareArguments(pool).slice(0, 4)).toEqual(['--mount', '--propagation', 'unchanged', '--pid']);
+  const settings = lines(rootSettings(pool));
+  expect(settings).toEqual(expect.arrayContaining(['shm_bytes=0', 'dir=/tmp', 'dir=/workspaces']));
+  expect(settings.filter((line) => /^(tmpfs|overlay|root_bytes)=/.test(line))).toEqual([]);
+  expect(lines(rootSettings({ ...pool, workspace: '/data/ws' }))).toContain('share=/workspaces=/data/ws');
+});
