@@ -15,6 +15,13 @@ import type { FileInfo, FileWritten } from '../schema/file.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
+import type {
+  Template,
+  TemplateCreate,
+  TemplateListQuery,
+  TemplateSpawn,
+  TemplateUpdate,
+} from '../schema/template.ts';
 
 /** Who asks. `owner` is the validated X-User-ID. */
 export interface Caller {
@@ -123,6 +130,29 @@ export interface FileContentRead {
   length: number;
 }
 
+export interface Templates {
+  /** Values of `env` are masked for all but admins, here and in all that follows. */
+  list(query: TemplateListQuery, caller: Caller): Promise<{ templates: Template[]; next_cursor?: string }>;
+  get(name: string, caller: Caller): Promise<Template>;
+  create(template: TemplateCreate, caller: Caller): Promise<Template>;
+  /** Replaces all of it; with `versions` only one of these (`precondition_failed`). */
+  update(
+    name: string,
+    template: TemplateUpdate,
+    caller: Caller,
+    options: { versions?: readonly number[] },
+  ): Promise<Template>;
+  delete(name: string): Promise<void>;
+  /** As `Sandboxes.spawn`. */
+  spawn(
+    name: string,
+    overrides: TemplateSpawn,
+    caller: Caller,
+    options: { idempotencyKey?: string },
+    signal: AbortSignal,
+  ): Promise<Sandbox>;
+}
+
 export interface ProviderViews {
   list(): Promise<ProviderItem[]>;
   get(name: string): Promise<ProviderDetail>;
@@ -164,6 +194,7 @@ export interface ControlPlane {
   exec: Execs;
   logs: Logs;
   files: Files;
+  templates: Templates;
   providers: ProviderViews;
   events: EventViews;
   health: HealthViews;

@@ -29,6 +29,7 @@ import { Sessions } from './sessions.ts';
 import { controlSettings, type Settings } from './settings.ts';
 import { Spawner } from './spawn.ts';
 import { Spawns } from './spawns.ts';
+import { templates } from './templates.ts';
 import { Vitals } from './vitals.ts';
 
 export interface ControlDeps {
@@ -70,6 +71,7 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
     exec: execs(all),
     logs: logs(all),
     files: files(all),
+    templates: templates({ ...all, spawner }),
     providers: providerViews({ ...all, config: deps.config.providers }),
     events: eventViews({ ...all, events: deps.store.events, feed }),
     health: healthViews(all),
@@ -97,6 +99,8 @@ function workingParts(deps: ControlDeps) {
   return {
     ...{ publisher, sessions, spawns, lock, destroyer, vitals, find, probes, reach, abandon },
     sandboxes: given.sandboxes,
+    templates: deps.store.templates,
+    idempotency: deps.store.idempotency,
   };
 }
 

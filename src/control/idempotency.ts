@@ -3,27 +3,38 @@
 import { ServiceError } from '../domain/errors.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import type { Sandbox, SpawnRequest } from '../schema/sandbox.ts';
-import type { IdempotencyClaim, Reservation } from '../store/store.ts';
+import type { IdempotencyClaim, Replay } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
 import { unlessGone } from './unless-gone.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Throws `bad_request` for a key that is not 1 to 255 visible ASCII characters. The scope is the owner, else the credential. */
-export function spawnClaim(key: string, request: SpawnRequest, caller: Caller): IdempotencyClaim {
+/** What the client sent: the key, and the path it was sent to. */
+export interface Keyed {
+  key: string | undefined;
+  path: string;
+}
+
+/**
+ * Undefined without a key. Throws `bad_request` for one that is not 1 to 255 visible ASCII characters. The scope is the
+ * owner, else the credential.
+ */
+export function spawnClaim(
+  { key, path }: Keyed,
+  request: SpawnRequest,
+  caller: Caller,
+): IdempotencyClaim | undefined {
+  if (key === undefined) return undefined;
   if (!KEY.test(key))
     throw new ServiceError('bad_request', 'Idempotency-Key is not valid.', {
       remedy: 'Use 1 to 255 visible ASCII characters.',
     });
   const scope = caller.owner === undefined ? `credential:${caller.credential}` : `owner:${caller.owner}`;
-  return { scope, key, fingerprint: fingerprint('/sandboxes', request) };
+  return { scope, key, fingerprint: fingerprint(path, request) };
 }
 
 /** The stored response. Throws `conflict` for another body, `unavailable` while the first spawn has not come to an end. */
-export function replayed(
-  claim: IdempotencyClaim | undefined,
-  stored: Extract<Reservation, { kind: 'replay' }>,
-): Sandbox {
+export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): Sandbox {
   if (stored.fingerprint !== claim?.fingerprint) throw otherBody();
   if (stored.response !== undefined) return JSON.parse(stored.response) as Sandbox;
   // Only after a crash of the server: its reconciliation ends that spawn and frees the key.

@@ -9,7 +9,16 @@ import { sandboxView, shownTo } from './views.ts';
 
 const PAGE = 1000;
 const METADATA = 'metadata.';
-const FIELDS = new Set(['state', 'owner_id', 'provider', 'worker_id', 'include_ended', 'limit', 'cursor']);
+const FIELDS = new Set([
+  'state',
+  'owner_id',
+  'provider',
+  'worker_id',
+  'template',
+  'include_ended',
+  'limit',
+  'cursor',
+]);
 
 export interface Page {
   sandboxes: Sandbox[];
@@ -38,7 +47,7 @@ export async function listSandboxes(
 }
 
 function parseFilter(query: SandboxListQuery): SandboxFilter {
-  const { state, owner_id, provider, worker_id, include_ended, limit = PAGE, cursor } = query;
+  const { state, owner_id, provider, worker_id, template, include_ended, limit = PAGE, cursor } = query;
   const metadata = metadataFilter(query);
   return {
     limit: Math.min(limit, PAGE),
@@ -46,6 +55,7 @@ function parseFilter(query: SandboxListQuery): SandboxFilter {
     ...(owner_id !== undefined && { owner_id: owner_id.trim() }),
     ...(provider !== undefined && { provider }),
     ...(worker_id !== undefined && { worker_id }),
+    ...(template !== undefined && { template }),
     ...(include_ended !== undefined && { include_ended }),
     ...(cursor !== undefined && { after: parseCursor(cursor) }),
     ...(metadata && { metadata }),

@@ -16,6 +16,8 @@ export interface SpawnPlan {
   /** For the provider; undefined: its own default. */
   image: string | undefined;
   warnings: string[];
+  /** Commands to run before it is running. */
+  setup: readonly string[];
 }
 
 export interface PlanFacts {
@@ -23,6 +25,7 @@ export interface PlanFacts {
   /** Processors of the provider's host. */
   cpus: number;
   provider: Provider;
+  setup: readonly string[];
   id: string;
   /** Wall clock, ms. */
   now: number;
@@ -52,8 +55,9 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     env,
     worker_id: 'local',
     ...(owner_id !== undefined && { owner_id }),
+    ...(request.template !== undefined && { template: request.template }),
   };
-  return { row, image, warnings: vcpuWarning(request.vcpus, vcpus) };
+  return { row, image, warnings: vcpuWarning(request.vcpus, vcpus), setup: facts.setup };
 }
 
 /** The life asked for in ms, or the default. At least 1s, at most the maximum (`resource_limit`). */

@@ -21,7 +21,7 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
   const { find, spawner, destroyer } = deps;
   return {
     spawn: (request, caller, { idempotencyKey }, signal) =>
-      spawner.spawn(request, caller, idempotencyKey, signal),
+      spawner.spawn(request, caller, { key: idempotencyKey, path: '/sandboxes' }, signal),
     get: async (id, caller) => shownTo(caller, sandboxView(await find.active(id, caller))),
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) => {

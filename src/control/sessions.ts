@@ -17,6 +17,9 @@ export interface Lease {
   release(): void;
 }
 
+/** What a session is opened with. */
+export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'runtime_id' | 'provider'>;
+
 interface Entry {
   io: Promise<SandboxIo>;
   users: number;
@@ -34,7 +37,7 @@ export class Sessions {
   }
 
   /** Rejects as the provider's `attach` does, or with the signal's reason: then others may still be waiting for the session. */
-  async acquire(row: SandboxRecord, signal: AbortSignal): Promise<Lease> {
+  async acquire(row: Runtime, signal: AbortSignal): Promise<Lease> {
     const entry = this.#entries.get(row.id) ?? this.#open(row);
     entry.users++;
     entry.idle?.cancel();
@@ -66,7 +69,7 @@ export class Sessions {
     for (const [id, entry] of this.#entries) this.#drop(id, entry);
   }
 
-  #open(row: SandboxRecord): Entry {
+  #open(row: Runtime): Entry {
     const { id, epoch, runtime_id } = row;
     const attaching = this.#deps.providers
       .get(row.provider)

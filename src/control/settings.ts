@@ -17,6 +17,8 @@ export interface Settings {
   endedRetentionMs: number;
   eventRetention: number;
   defaultProvider: string;
+  /** Ready sandboxes at most, of all templates. */
+  maxPrewarm: number;
   /** Limits in force for a spawn on `provider`. */
   limits(provider: ProviderKind): AdmissionLimits;
 }
@@ -39,6 +41,7 @@ export function controlSettings({ auth, defaults, database, providers }: Config)
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     eventRetention: database.event_retention,
     defaultProvider: providers.default,
+    maxPrewarm: defaults.max_prewarm,
     limits: (provider) => ({ max_sandboxes, max_provider_sandboxes: providers[provider].max_sandboxes }),
   };
 }

@@ -7,7 +7,7 @@ import type { Caller } from './control-plane.ts';
 /** Everything there is to show. */
 export function sandboxView(row: SandboxRecord, warnings: readonly string[] = []): Sandbox {
   const { id, state, provider, image, memory_mb, vcpus, created_at, expires_at, metadata, worker_id } = row;
-  const { owner_id, runtime_id, ended_at, end_reason } = row;
+  const { owner_id, template, runtime_id, ended_at, end_reason } = row;
   return {
     id,
     state,
@@ -20,6 +20,7 @@ export function sandboxView(row: SandboxRecord, warnings: readonly string[] = []
     metadata,
     worker_id,
     ...(owner_id !== undefined && { owner_id }),
+    ...(template !== undefined && { template }),
     ...(runtime_id !== undefined && { runtime_id }),
     ...(ended_at !== undefined && { ended_at }),
     ...(end_reason !== undefined && { end_reason }),

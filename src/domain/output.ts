@@ -54,3 +54,22 @@ export class CappedOutput {
     return this.#truncated ? outputDecoder('utf8').write(bytes) : bytes.toString();
   }
 }
+
+/** Keeps the last `cap` bytes: of a long story of failure, the end. */
+export class OutputTail {
+  readonly #cap: number;
+  #kept: Buffer = Buffer.alloc(0);
+
+  constructor(cap: number) {
+    this.#cap = cap;
+  }
+
+  add(data: Buffer): void {
+    this.#kept = Buffer.concat([this.#kept, data.subarray(-this.#cap)]).subarray(-this.#cap);
+  }
+
+  /** Invalid bytes, and a character that the cut went through, are replaced. */
+  text(): string {
+    return this.#kept.toString();
+  }
+}

@@ -20,6 +20,7 @@ import { type CallOptions, type Connection, readJson, send, sendForJson } from '
 import { followEvents } from './client-events.ts';
 import { FilesClient } from './client-files.ts';
 import { jsonLines } from './client-lines.ts';
+import { TemplatesClient } from './client-templates.ts';
 import type { RouteId } from './paths.ts';
 
 export interface ClientOptions {
@@ -49,6 +50,7 @@ const PAGE = 1000;
 
 export class Client {
   readonly files: FilesClient;
+  readonly templates: TemplatesClient;
   readonly #connection: Connection;
 
   /** Nothing is sent yet. Throws `bad_request` for an address that is none. */
@@ -62,6 +64,7 @@ export class Client {
     const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
     this.#connection = { dispatcher, origin, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
     this.files = new FilesClient(this.#connection);
+    this.templates = new TemplatesClient(this.#connection);
   }
 
   /** The same key gives the same sandbox for 24 h. */

@@ -5,7 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 
 const EXPOSED = 'X-Request-ID, X-Next-Cursor, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining';
 const ALLOWED_HEADERS =
-  'Content-Type, X-API-Key, X-Admin-API-Key, X-User-ID, X-Request-ID, Idempotency-Key, Last-Event-ID, Range';
+  'Content-Type, X-API-Key, X-Admin-API-Key, X-User-ID, X-Request-ID, Idempotency-Key, If-Match, Last-Event-ID, Range';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
 const PREFLIGHT_SECONDS = '600';
 

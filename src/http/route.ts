@@ -29,7 +29,7 @@ export interface RouteSuccess<R extends Shape = Shape> {
 
 interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
   id: RouteId;
-  tag: 'sandboxes' | 'files' | 'providers' | 'events' | 'system';
+  tag: 'sandboxes' | 'files' | 'templates' | 'providers' | 'events' | 'system';
   auth: RouteAuth;
   summary: string;
   description?: string;
@@ -64,7 +64,7 @@ export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
   method: Method;
   /** With `{name}` places, below the prefix. */
   path: string;
-  /** Names a sandbox or the caller's own ones: under owner enforcement the caller must say who they are. */
+  /** Names a sandbox or the caller's own ones, or makes one: under owner enforcement the caller must say who they are. */
   owned: boolean;
   handler(call: Call<never, never, never>, control: ControlPlane): unknown;
 }
@@ -81,6 +81,6 @@ export function defineRoute<
     ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
     handler: route.handler,
     ...place,
-    owned: /^\/(?:sandboxes|events)/.test(place.path),
+    owned: /^\/(?:sandboxes|events|templates\/.*\/spawn)/.test(place.path),
   };
 }

@@ -118,6 +118,12 @@ export const Config = section('svc configuration', {
       'Bytes kept of each output of a plain exec.',
     ),
     max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes alive at once; 0 is no cap.'),
+    max_prewarm: whole(
+      32,
+      0,
+      10_000,
+      'Ready sandboxes kept at most, for all templates together; 0 keeps none.',
+    ),
   }),
   database: section('Where state is kept.', {
     path: hostText({

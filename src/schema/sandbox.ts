@@ -65,6 +65,12 @@ export const SpawnRequest = Type.Object(
     ),
     env: Type.Optional(Env),
     network: Type.Optional(Type.Enum(['default', 'none'], { description: 'none cuts the sandbox off.' })),
+    template: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'Template that says what is not said here; not with image.',
+      }),
+    ),
   },
   { $id: 'SpawnRequest', additionalProperties: false },
 );
@@ -83,6 +89,7 @@ export const Sandbox = Type.Object(
     metadata: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String()),
     worker_id: Type.String({ description: 'local, or the worker that runs it.' }),
     owner_id: Type.Optional(Type.String()),
+    template: Type.Optional(Type.String({ description: 'The template it was spawned from.' })),
     runtime_id: Type.Optional(Type.String({ description: "The provider's name for it; admin keys only." })),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
@@ -102,6 +109,7 @@ export const SandboxListQuery = Type.Object(
     owner_id: Type.Optional(Type.String({ maxLength: 512 })),
     provider: Type.Optional(Type.String({ maxLength: 64 })),
     worker_id: Type.Optional(Type.String({ maxLength: 128 })),
+    template: Type.Optional(Type.String({ maxLength: 64 })),
     include_ended: Type.Optional(Type.Boolean()),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
     cursor: Type.Optional(Type.String({ maxLength: 512 })),
@@ -109,7 +117,8 @@ export const SandboxListQuery = Type.Object(
   {
     additionalProperties: Type.String({ maxLength: 1024 }),
     propertyNames: {
-      pattern: '^(state|owner_id|provider|worker_id|include_ended|limit|cursor|metadata\\.[\\s\\S]{0,64})$',
+      pattern:
+        '^(state|owner_id|provider|worker_id|template|include_ended|limit|cursor|metadata\\.[\\s\\S]{0,64})$',
     },
     description: 'Also metadata.<key>=<value>.',
   },

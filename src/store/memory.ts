@@ -6,7 +6,8 @@ import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
-import type { IdempotencyClaim, SandboxFilter, SandboxRecord, SandboxStore, Store } from './store.ts';
+import { memoryTemplates } from './memory-templates.ts';
+import type { IdempotencyClaim, Replay, SandboxFilter, SandboxRecord, SandboxStore, Store } from './store.ts';
 
 interface StoredClaim extends IdempotencyClaim {
   sandbox_id: string;
@@ -37,13 +38,17 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       created_at: new Date(deps.clock.now()).toISOString(),
     },
     sandboxes: { ...writes(tables), ...reads(tables) },
+    templates: memoryTemplates(),
     events: {
       append: async (drafts) => addEvents(tables, drafts),
       since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
       bounds: async () => ({ oldest: tables.events[0]?.id ?? 0, newest: tables.events.at(-1)?.id ?? 0 }),
       prune: async (keep) => tables.events.splice(0, Math.max(0, tables.events.length - keep)).length,
     },
-    idempotency: { prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before) },
+    idempotency: {
+      find: async (claim) => liveClaim(tables, claim),
+      prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before),
+    },
     ping: async () => {},
     close: async () => {},
   };
@@ -59,10 +64,7 @@ function writes(tables: Tables): Writes {
   return {
     reserve: async (sandbox, limits, events, claim) => {
       const known = claim && liveClaim(tables, claim);
-      if (known) {
-        const { sandbox_id, fingerprint, response } = known;
-        return { kind: 'replay', sandbox_id, fingerprint, ...(response !== undefined && { response }) };
-      }
+      if (known) return known;
       const decision = decideAdmission(usage(tables, sandbox.provider), limits);
       if (!decision.allowed) return { kind: 'denied', decision };
       if (tables.sandboxes.has(sandbox.id))
@@ -136,7 +138,7 @@ function reads(tables: Tables): Omit<SandboxStore, keyof Writes> {
 function matches(row: SandboxRecord, filter: SandboxFilter): boolean {
   const { after, metadata = {} } = filter;
   if (filter.state ? row.state !== filter.state : !filter.include_ended && hasEnded(row.state)) return false;
-  for (const column of ['owner_id', 'provider', 'worker_id'] as const)
+  for (const column of ['owner_id', 'provider', 'worker_id', 'template'] as const)
     if (filter[column] !== undefined && row[column] !== filter[column]) return false;
   if (after && byNewest(row, after) <= 0) return false;
   return Object.entries(metadata).every(
@@ -145,11 +147,13 @@ function matches(row: SandboxRecord, filter: SandboxFilter): boolean {
 }
 
 /** A claim without a response is dead once its row is gone or has ended: nothing will ever answer for it. */
-function liveClaim(tables: Tables, claim: IdempotencyClaim): StoredClaim | undefined {
+function liveClaim(tables: Tables, claim: IdempotencyClaim): Replay | undefined {
   const known = tables.claims.get(claimId(claim));
-  if (known === undefined || known.response !== undefined) return known;
-  const row = tables.sandboxes.get(known.sandbox_id);
-  return row && !hasEnded(row.state) ? known : undefined;
+  if (known === undefined) return undefined;
+  const { sandbox_id, fingerprint, response } = known;
+  if (response !== undefined) return { kind: 'replay', sandbox_id, fingerprint, response };
+  const row = tables.sandboxes.get(sandbox_id);
+  return row && !hasEnded(row.state) ? { kind: 'replay', sandbox_id, fingerprint } : undefined;
 }
 
 function settleClaim(tables: Tables, row: SandboxRecord, response: string | undefined): void {

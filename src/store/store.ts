@@ -3,6 +3,7 @@
 import type { AdmissionDecision, AdmissionLimits } from '../domain/admission.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { EndReason, SandboxState } from '../schema/sandbox.ts';
+import type { Template } from '../schema/template.ts';
 
 /** Made with the database, never changes. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
 export interface Instance {
@@ -28,6 +29,7 @@ export interface SandboxRecord {
   env: Record<string, string>;
   worker_id: string;
   owner_id?: string;
+  template?: string;
   runtime_id?: string;
   ended_at?: string;
   end_reason?: EndReason;
@@ -41,17 +43,25 @@ export interface IdempotencyClaim {
   fingerprint: string;
 }
 
+/** The key was used before: `response` is the stored 201, absent while that spawn has not finished. */
+export interface Replay {
+  kind: 'replay';
+  sandbox_id: string;
+  fingerprint: string;
+  response?: string;
+}
+
 export type Reservation =
   | { kind: 'reserved'; sandbox: SandboxRecord; events: Event[] }
   | { kind: 'denied'; decision: AdmissionDecision }
-  /** The key was used before: `response` is the stored 201, absent while that spawn has not finished. */
-  | { kind: 'replay'; sandbox_id: string; fingerprint: string; response?: string };
+  | Replay;
 
 export interface SandboxFilter {
   state?: SandboxState;
   owner_id?: string;
   provider?: string;
   worker_id?: string;
+  template?: string;
   metadata?: Record<string, string>;
   /** Ended ones too; implied by `state`. */
   include_ended?: boolean;
@@ -117,6 +127,36 @@ export interface SandboxStore {
   purgeEnded(before: string): Promise<number>;
 }
 
+export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'setup'> {
+  metadata: Record<string, string>;
+  env: Record<string, string>;
+  setup: string[];
+}
+
+/** What an update replaces. */
+export type TemplateFacts = Omit<TemplateRecord, 'name' | 'version' | 'created_at' | 'updated_at'>;
+
+export type Replacement =
+  | { kind: 'replaced'; template: TemplateRecord }
+  | { kind: 'absent' }
+  | { kind: 'stale'; version: number };
+
+export interface TemplateStore {
+  /** Throws `conflict` when the name is taken, `resource_limit` when there are `most` already. */
+  create(template: TemplateRecord, most: number): Promise<void>;
+  get(name: string): Promise<TemplateRecord | undefined>;
+  /** Newest first (created_at, then name, both descending), those after `after`. */
+  list(limit: number, after?: { created_at: string; name: string }): Promise<TemplateRecord[]>;
+  /** All facts anew, version + 1; only while its version is one of `versions`, when they are given. */
+  replace(
+    name: string,
+    facts: TemplateFacts,
+    at: { updated_at: string; versions?: readonly number[] },
+  ): Promise<Replacement>;
+  /** False when there was none. */
+  delete(name: string): Promise<boolean>;
+}
+
 export interface EventStore {
   /** One transaction on a connection of its own with relaxed durability (quality.md, rule 9). Ids in order. */
   append(drafts: EventDraft[]): Promise<Event[]>;
@@ -129,6 +169,8 @@ export interface EventStore {
 }
 
 export interface IdempotencyStore {
+  /** What `reserve` would replay for this claim; undefined when it is free. */
+  find(claim: IdempotencyClaim): Promise<Replay | undefined>;
   /** Deletes claims made before `before`. */
   prune(before: string): Promise<number>;
 }
@@ -136,6 +178,7 @@ export interface IdempotencyStore {
 export interface Store {
   instance: Instance;
   sandboxes: SandboxStore;
+  templates: TemplateStore;
   events: EventStore;
   idempotency: IdempotencyStore;
   /** A cheap read that fails when the database does. */

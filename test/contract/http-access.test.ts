@@ -42,6 +42,9 @@ const BODIES: Partial<Record<RouteId, unknown>> = {
   extendSandbox: { ttl: '1h' },
   exec: { command: 'true' },
   signalExec: { signal: 'SIGTERM' },
+  createTemplate: { name: 'fresh', image: 'i' },
+  updateTemplate: { image: 'i' },
+  spawnTemplate: {},
   writeFile: { path: '/f', content: '' },
   putFile: { content: '' },
   moveFile: { old_path: '/f', new_path: '/g' },
@@ -83,7 +86,8 @@ describe('every route by every credential', () => {
 
   it.each(cells)('%s by %s', async (id, who) => {
     http.control.asked.length = 0;
-    const owned = / \/(?:sandboxes|events)/.test(PATHS[id]);
+    http.control.templateMap.clear();
+    const owned = / \/(?:sandboxes|events|templates\/.*\/spawn)/.test(PATHS[id]);
     const refusal = OPEN.includes(id) ? undefined : (owned ? OWNED : KEYED)[who];
     const { status } = await ask(id, WHO[who]!);
     if (refusal !== undefined) {

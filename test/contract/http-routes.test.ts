@@ -17,6 +17,7 @@ beforeEach(async () => {
   http.control.failing.clear();
   http.control.sandboxMap.clear();
   http.control.fileMap.clear();
+  http.control.templateMap.clear();
   http.control.asked.length = 0;
 });
 
@@ -108,6 +109,85 @@ describe('sandboxes', () => {
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`k${i}`, 'v']));
     expect((await call('POST', '/sandboxes', { metadata: many })).status).toBe(400);
     expect((await call('POST', '/sandboxes', { env: { 'A-B': 'x' } })).status).toBe(400);
+  });
+});
+
+describe('templates', () => {
+  const make = (more: object = {}) => call('POST', '/templates', { name: 'py', image: 'python:3', ...more });
+
+  it('creates, gets, lists, replaces, deletes', async () => {
+    const made = await make({ env: { A: 'b' }, setup: ['true'], prewarm: 2, network: 'none' });
+    expect(made).toMatchObject({ status: 201, json: { name: 'py', version: 1, prewarm: 2 } });
+    expect(made.headers.get('etag')).toBe('"1"');
+    expect(await make()).toMatchObject({ status: 409, json: { code: 'conflict' } });
+    expect((await call('GET', '/templates/py')).json).toEqual(made.json);
+    const list = await call('GET', '/templates?limit=1');
+    expect([list.json, list.headers.get('x-next-cursor')]).toEqual([[made.json], 'next']);
+    const replaced = await call('PUT', '/templates/py', { image: 'python:4' });
+    expect(replaced).toMatchObject({ status: 200, json: { version: 2, image: 'python:4', prewarm: 0 } });
+    expect(replaced.headers.get('etag')).toBe('"2"');
+    expect((await call('DELETE', '/templates/py')).json).toEqual({ status: 'deleted' });
+    for (const [method, body] of [['GET'], ['PUT', { image: 'i' }], ['DELETE']] as const)
+      expect((await call(method, '/templates/py', body)).status).toBe(404);
+  });
+
+  it.each([
+    ['"1"', 200, [1]],
+    ['"7", "1"', 200, [7, 1]],
+    ['*', 200, undefined],
+    ['"2"', 412, [2]],
+    ['W/"1"', 412, []],
+    ['"x"', 412, []],
+    ['1', 400, undefined],
+    ['"1" "2"', 400, undefined],
+    ['', 400, undefined],
+  ])('takes If-Match %s as %d', async (tag, status, versions) => {
+    await make();
+    const answer = await call('PUT', '/templates/py', { image: 'i' }, { 'if-match': tag });
+    expect(answer.status).toBe(status);
+    if (status !== 400) expect(lastArgs()?.at(-1)).toEqual(versions ? { versions } : {});
+  });
+
+  it('spawns with and without overrides', async () => {
+    await make();
+    const body = { ttl: '1h', metadata: { a: 'b' }, owner_id: 'ann', provider: 'userspace', network: 'none' };
+    const headers = { 'idempotency-key': 'k1', 'x-user-id': 'bob' };
+    const made = await call('POST', '/templates/py/spawn', body, headers);
+    expect(made).toMatchObject({ status: 201, json: { state: 'running' } });
+    expect(http.control.asked.at(-1)).toMatchObject({
+      args: ['py', body, { idempotencyKey: 'k1' }],
+      caller: { owner: 'bob' },
+    });
+    expect((await call('POST', '/templates/py/spawn')).status).toBe(201);
+    expect((await call('POST', '/templates/none/spawn')).status).toBe(404);
+  });
+
+  it.each([
+    ['POST', '', {}],
+    ['POST', '', { name: 'py' }],
+    ['POST', '', { image: 'i' }],
+    ['POST', '', { name: 'Upper', image: 'i' }],
+    ['POST', '', { name: 'a/b', image: 'i' }],
+    ['POST', '', { name: '', image: 'i' }],
+    ['POST', '', { name: 'n'.repeat(64), image: 'i' }],
+    ['POST', '', { name: 'py', image: '' }],
+    ['POST', '', { name: 'py', image: 'i', version: 3 }],
+    ['POST', '', { name: 'py', image: 'i', prewarm: -1 }],
+    ['POST', '', { name: 'py', image: 'i', prewarm: 1.5 }],
+    ['POST', '', { name: 'py', image: 'i', setup: 'true' }],
+    ['POST', '', { name: 'py', image: 'i', setup: [''] }],
+    ['POST', '', { name: 'py', image: 'i', env: { 'A-B': 'x' } }],
+    ['POST', '', { name: 'py', image: 'i', owner_id: 'ann' }],
+    ['PUT', '/py', {}],
+    ['PUT', '/py', undefined],
+    ['POST', '/py/spawn', { image: 'other' }],
+    ['POST', '/py/spawn', { template: 'other' }],
+    ['POST', '/py/spawn', { setup: [] }],
+    ['GET', '?limit=0', undefined],
+    ['GET', '?owner_id=ann', undefined],
+  ])('refuses %s /templates%s %j', async (method, path, body) => {
+    expect((await call(method, `/templates${path}`, body)).status).toBe(400);
+    expect(http.control.asked).toEqual([]);
   });
 });
 

@@ -11,14 +11,19 @@ export function idempotent({ store, change }: Given): void {
 
   it('replays without an answer, then with it, even after the row was purged', async () => {
     const row = sandboxRecord();
+    const find = (key = 'k1') => store().idempotency.find({ ...CLAIM, key });
+    expect(await find()).toBeUndefined();
     await reserve(row);
     const replay = { kind: 'replay', sandbox_id: row.id, fingerprint: 'f1' };
     expect(await reserve(sandboxRecord(), { fingerprint: 'f2' })).toEqual(replay);
+    expect(await find()).toEqual(replay);
+    expect(await find('k2')).toBeUndefined();
     await change(row, { state: 'running' }, { response: '{"id":1}' });
     expect(await reserve()).toEqual({ ...replay, response: '{"id":1}' });
     await change({ ...row, state: 'running' }, { state: 'destroyed', ended_at: stamp(1) });
     await store().sandboxes.purgeEnded(stamp(2));
     expect(await reserve()).toEqual({ ...replay, response: '{"id":1}' });
+    expect(await find()).toEqual({ ...replay, response: '{"id":1}' });
     expect(await store().sandboxes.list({ limit: 10 })).toEqual([]);
   });
 

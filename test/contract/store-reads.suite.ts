@@ -59,6 +59,7 @@ const facts = fc.record({
   worker_id: fc.constantFrom('local', 'far'),
   created_at: fc.integer({ min: 0, max: 3 }).map(stamp),
   owner: fc.option(owner, { nil: undefined }),
+  from: fc.option(fc.constant('t'), { nil: undefined }),
   metadata,
 });
 const filters = fc.record(
@@ -66,6 +67,7 @@ const filters = fc.record(
     state: fc.constantFrom('creating', 'running', 'destroyed'),
     provider: fc.constantFrom('userspace', 'none'),
     worker_id: fc.constantFrom('local', 'far'),
+    template: fc.constantFrom('t', 'none'),
     owner_id: owner,
     include_ended: fc.boolean(),
     metadata,
@@ -83,11 +85,12 @@ export function listing({ store, put }: Given): void {
         async (all, filter, limit) => {
           const tag = sandboxRecord().id;
           const rows = [];
-          for (const { owner: owner_id, ...fact } of all)
+          for (const { owner: owner_id, from: template, ...fact } of all)
             rows.push(
               await put({
                 ...fact,
                 ...(owner_id && { owner_id }),
+                ...(template && { template }),
                 metadata: { ...fact.metadata, tag },
               } as Partial<SandboxRecord>),
             );
@@ -119,6 +122,7 @@ function naively(
     .filter((row) => filter.owner_id === undefined || filter.owner_id === row.owner_id)
     .filter((row) => filter.provider === undefined || filter.provider === row.provider)
     .filter((row) => filter.worker_id === undefined || filter.worker_id === row.worker_id)
+    .filter((row) => filter.template === undefined || filter.template === row.template)
     .filter((row) =>
       Object.entries(filter.metadata ?? {}).every(([k, v]) =>
         Object.entries(row.metadata).some(([a, b]) => a === k && b === v),

@@ -5,6 +5,7 @@ import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts'
 import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { idempotent } from './store-claims.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
+import { templated } from './store-templates.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
 export function storeContract(name: string, open: () => Promise<Store>): void {
@@ -36,6 +37,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('extend, purge', () => extending(given));
     describe('reading', () => reading(given));
     describe('list', () => listing(given));
+    describe('templates', () => templated(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
 

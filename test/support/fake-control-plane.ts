@@ -7,6 +7,8 @@ import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../..
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type FakeEvents, fakeEvents } from './fake-events.ts';
+import type { Template } from '../../src/schema/template.ts';
+import { fakeTemplates } from './fake-templates.ts';
 import { FAKE_START } from './fakes.ts';
 
 export interface Asked {
@@ -21,6 +23,7 @@ export interface FakeControlPlane extends ControlPlane {
   readonly asked: Asked[];
   readonly sandboxMap: Map<string, Sandbox>;
   readonly fileMap: Map<string, Buffer>;
+  readonly templateMap: Map<string, Template>;
   /** Makes the next calls of `method` (`files.read`, …) throw this. */
   failing: Map<string, unknown>;
   healthy: boolean;
@@ -39,6 +42,7 @@ export function fakeControlPlane(): FakeControlPlane {
   const asked: Asked[] = [];
   const sandboxMap = new Map<string, Sandbox>();
   const fileMap = new Map<string, Buffer>();
+  const templateMap = new Map<string, Template>();
   const failing = new Map<string, unknown>();
   const signals: AbortSignal[] = [];
   const note = (method: string, caller: Caller | undefined, ...args: unknown[]) => {
@@ -54,6 +58,7 @@ export function fakeControlPlane(): FakeControlPlane {
     asked,
     sandboxMap,
     fileMap,
+    templateMap,
     failing,
     signals,
     healthy: true,
@@ -169,6 +174,11 @@ export function fakeControlPlane(): FakeControlPlane {
       mkdir: async (id, path, options, caller) => note('files.mkdir', caller, id, path, options),
       remove: async (id, path, recursive, caller) => note('files.remove', caller, id, path, recursive),
     },
+    templates: fakeTemplates(templateMap, note, (request) => {
+      const sandbox = fakeSandbox(`sb-${String(sandboxMap.size + 1).padStart(12, 'a')}`, request);
+      sandboxMap.set(sandbox.id, sandbox);
+      return sandbox;
+    }),
     providers: {
       list: async () => [providerItem],
       async get(name) {

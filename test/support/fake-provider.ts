@@ -2,7 +2,7 @@
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import type { Provider, RuntimeRef } from '../../src/providers/provider.ts';
-import { type FakeInside, type FakeIo, fakeIo } from './fake-io.ts';
+import { type FakeInside, type FakeIo, type FakeProgram, fakeIo } from './fake-io.ts';
 
 export interface FakeRuntime extends FakeInside {
   runtime_id: string;
@@ -16,6 +16,8 @@ export interface FakeRuntime extends FakeInside {
 export interface FakeProvider extends Provider {
   /** What there is, by runtime_id. */
   readonly runtimes: Map<string, FakeRuntime>;
+  /** What each runtime made from now on can run, by command line. */
+  readonly programs: Map<string, FakeProgram>;
   /** Every create that made a runtime, as `id epoch`. */
   readonly made: string[];
   /** The runtime of a sandbox; throws when there is none. */
@@ -29,6 +31,7 @@ export interface FakeProvider extends Provider {
 export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
   const runtimes = new Map<string, FakeRuntime>();
   const made: string[] = [];
+  const programs = new Map<string, FakeProgram>();
   let count = 0;
   const find = ({ id, epoch, runtime_id }: RuntimeRef) =>
     [...runtimes.values()].find((one) =>
@@ -37,7 +40,7 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
   const plant: FakeProvider['plant'] = (id, epoch = 1) => {
     const runtime: FakeRuntime = {
       ...{ runtime_id: `rt-${++count}`, id, epoch, state: 'running', sessions: new Set(), answers: true },
-      ...{ created_at: new Date(clock.now()).toISOString(), files: new Map(), programs: new Map() },
+      ...{ created_at: new Date(clock.now()).toISOString(), files: new Map(), programs: new Map(programs) },
     };
     runtimes.set(runtime.runtime_id, runtime);
     return runtime;
@@ -49,6 +52,7 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
     kind: 'userspace',
     capabilities: ['exec', 'stream', 'files', 'network_none'],
     runtimes,
+    programs,
     made,
     plant,
     of: (id) => [...runtimes.values()].find((one) => one.id === id) ?? fail(`no runtime of ${id}`),

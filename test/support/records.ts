@@ -1,7 +1,7 @@
 // Sandbox records, event drafts and limits as stores take them, with what a test does not care about filled in.
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
-import type { SandboxRecord } from '../../src/store/store.ts';
+import type { SandboxRecord, TemplateRecord } from '../../src/store/store.ts';
 import { FAKE_START } from './fakes.ts';
 
 /** The stamp `seconds` after the fake clocks begin. */
@@ -25,6 +25,25 @@ export function sandboxRecord(facts: Partial<SandboxRecord> = {}): SandboxRecord
     metadata: {},
     env: {},
     worker_id: 'local',
+    ...facts,
+  };
+}
+
+/** A template of version 1 with a name of its own. */
+export function templateRecord(facts: Partial<TemplateRecord> = {}): TemplateRecord {
+  return {
+    name: `template-${++count}`,
+    version: 1,
+    image: 'host',
+    memory_mb: 256,
+    vcpus: 1,
+    ttl: '30m',
+    metadata: {},
+    env: {},
+    setup: [],
+    prewarm: 0,
+    created_at: stamp(),
+    updated_at: stamp(),
     ...facts,
   };
 }

@@ -1,4 +1,4 @@
-// Path parameters that several routes share. Ids are opaque: any text is taken, one that names nothing is not found.
+// Path parameters and headers that several routes share. Ids are opaque: any text is taken, one that names nothing is not found.
 import { Type } from 'typebox';
 
 const id = Type.String({ minLength: 1, maxLength: 128, description: 'Sandbox id.' });
@@ -13,6 +13,14 @@ export const FileParams = Type.Object({
   id,
   '*': Type.String({ description: 'File path without its leading slash.' }),
 });
+export const TemplateParams = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 128, description: 'Template name.' }),
+});
 export const ProviderParams = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 64, description: 'Provider kind.' }),
 });
+
+export const IDEMPOTENCY = {
+  'Idempotency-Key':
+    'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
+};

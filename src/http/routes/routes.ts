@@ -7,12 +7,14 @@ import { fileRoutes } from './files.ts';
 import { providerRoutes } from './providers.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { systemRoutes } from './system.ts';
+import { templateRoutes } from './templates.ts';
 
 export const ROUTES: readonly Route[] = [
   ...sandboxRoutes,
   ...execRoutes,
   ...fileContentRoutes,
   ...fileRoutes,
+  ...templateRoutes,
   ...providerRoutes,
   ...eventRoutes,
   ...systemRoutes,

@@ -11,16 +11,12 @@ import {
 import { Answer } from '../answer.ts';
 import { idempotencyOf } from '../idempotency-key.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { SandboxParams } from './params.ts';
+import { IDEMPOTENCY, SandboxParams } from './params.ts';
 
 const NOTHING_SAID = Type.Object({}, { additionalProperties: false });
 
 const tag = 'sandboxes';
 const auth = 'api';
-const IDEMPOTENCY = {
-  'Idempotency-Key':
-    'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
-};
 
 export const sandboxRoutes: Route[] = [
   defineRoute({

@@ -1,10 +1,10 @@
 // Claims of idempotency keys. A claim outlives its sandbox row once it holds a response; without one it dies with it.
 import type { Database } from 'better-sqlite3';
-import type { IdempotencyClaim, IdempotencyStore } from '../store.ts';
+import type { IdempotencyClaim, IdempotencyStore, Replay } from '../store.ts';
 import { deleteInBites } from './events.ts';
 import type { Work } from './work.ts';
 
-export interface KnownClaim {
+interface KnownClaim {
   sandbox_id: string;
   fingerprint: string;
   response: string | null;
@@ -13,7 +13,7 @@ export interface KnownClaim {
 /** What the transactions of sandboxes do to claims. */
 export interface ClaimTable {
   /** A claim without a response is dead once its row is gone or has ended: nothing will ever answer for it. */
-  live(claim: IdempotencyClaim): KnownClaim | undefined;
+  live(claim: IdempotencyClaim): Replay | undefined;
   /** Takes the place of a dead claim. */
   put(claim: IdempotencyClaim, sandbox_id: string, created_at: string): void;
   answer(sandbox_id: string, response: string): void;
@@ -33,17 +33,25 @@ export function claimTable(db: Database): ClaimTable {
   const answer = db.prepare('UPDATE idempotency SET response = ? WHERE sandbox_id = ?');
   const forget = db.prepare('DELETE FROM idempotency WHERE sandbox_id = ?');
   return {
-    live: (claim) => live.get(claim),
+    live: (claim) => live.all(claim).map(replay)[0],
     put: (claim, sandbox_id, created_at) => void put.run({ ...claim, sandbox_id, created_at }),
     answer: (sandbox_id, response) => void answer.run(response, sandbox_id),
     forget: (sandbox_id) => void forget.run(sandbox_id),
   };
 }
 
+function replay({ sandbox_id, fingerprint, response }: KnownClaim): Replay {
+  return { kind: 'replay', sandbox_id, fingerprint, ...(response !== null && { response }) };
+}
+
 export function idempotencyStore(db: Database, work: Work): IdempotencyStore {
+  const claims = claimTable(db);
   const prune = db.prepare(
     `DELETE FROM idempotency WHERE (scope, key) IN (
        SELECT scope, key FROM idempotency WHERE created_at < ? LIMIT ?)`,
   );
-  return { prune: (before) => deleteInBites(work, (limit) => prune.run(before, limit).changes) };
+  return {
+    find: (claim) => work.run(() => claims.live(claim)),
+    prune: (before) => deleteInBites(work, (limit) => prune.run(before, limit).changes),
+  };
 }

@@ -3,8 +3,9 @@
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import { FOUNDATION } from './migrations/0001-foundation.ts';
+import { TEMPLATES } from './migrations/0004-templates.ts';
 
-const MIGRATIONS: readonly string[] = [FOUNDATION];
+const MIGRATIONS: readonly string[] = [FOUNDATION, TEMPLATES];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** `svcd`: tells our files from every other SQLite file. */

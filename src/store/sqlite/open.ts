@@ -16,6 +16,7 @@ import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
+import { templateStore } from './templates.ts';
 import { patiently, storeWork } from './work.ts';
 
 export interface SqliteOptions {
@@ -81,6 +82,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   return {
     instance,
     sandboxes: { ...sandboxWrites(durable, ids, work), ...sandboxQueries(durable, work) },
+    templates: templateStore(durable, work),
     events: eventStore(relaxed, ids, work),
     idempotency: idempotencyStore(durable, work),
     ping: () => work.run(() => void alive.get()),

@@ -19,12 +19,13 @@ export const SANDBOX_COLUMNS = [
   'env',
   'worker_id',
   'owner_id',
+  'template',
   'runtime_id',
   'ended_at',
   'end_reason',
 ] as const satisfies readonly (keyof SandboxRecord)[];
 
-const OPTIONAL_COLUMNS = ['owner_id', 'runtime_id', 'ended_at', 'end_reason'] as const;
+const OPTIONAL_COLUMNS = ['owner_id', 'template', 'runtime_id', 'ended_at', 'end_reason'] as const;
 type Optional = (typeof OPTIONAL_COLUMNS)[number];
 type Maps = 'metadata' | 'env';
 
@@ -37,6 +38,7 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     metadata: toPairs(record.metadata),
     env: toPairs(record.env),
     owner_id: record.owner_id ?? null,
+    template: record.template ?? null,
     runtime_id: record.runtime_id ?? null,
     ended_at: record.ended_at ?? null,
     end_reason: record.end_reason ?? null,
@@ -88,11 +90,12 @@ export function toPairs(map: Record<string, string>): string {
 }
 
 /** Object.fromEntries defines own properties: a key such as `__proto__` stays data. */
-function fromPairs(text: string): Record<string, string> {
+export function fromPairs(text: string): Record<string, string> {
   return Object.fromEntries(parse(text) as [string, string][]);
 }
 
-function parse(text: string): unknown {
+/** JSON of ours; anything else is damage. */
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -48,7 +48,7 @@ function sum(rows: { provider: string; active: number }[]) {
   return { total: rows.reduce((total, { active }) => total + active, 0), by_provider };
 }
 
-/** A statement for each combination of filters that is asked for: at most 96. */
+/** A statement for each combination of filters that is asked for: at most 192. */
 function listing(db: Database): (filter: SandboxFilter) => SandboxRow[] {
   const prepared = new Map<string, Statement<object, SandboxRow>>();
   return (filter) => {
@@ -81,6 +81,7 @@ function conditions(filter: SandboxFilter): string[] {
     filter.owner_id !== undefined && 'owner_id = @owner_id',
     filter.provider !== undefined && 'provider = @provider',
     filter.worker_id !== undefined && 'worker_id = @worker_id',
+    filter.template !== undefined && 'template = @template',
     filter.after !== undefined && '(created_at, id) < (@after_created_at, @after_id)',
     filter.metadata !== undefined &&
       'NOT EXISTS (SELECT value FROM json_each(@metadata) EXCEPT SELECT value FROM json_each(sandboxes.metadata))',

@@ -5,7 +5,7 @@ import { type AdmissionUsage, decideAdmission } from '../../domain/admission.ts'
 import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../store.ts';
 import type { EventIds } from './event-ids.ts';
 import { deleteInBites, eventTable } from './events.ts';
-import { claimTable, type KnownClaim } from './idempotency.ts';
+import { claimTable } from './idempotency.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import type { Work } from './work.ts';
 
@@ -55,7 +55,7 @@ function reserving(db: Database, ids: EventIds) {
   return db.transaction(
     (...[sandbox, limits, drafts, claim]: Parameters<SandboxStore['reserve']>): Reservation => {
       const known = claim && claims.live(claim);
-      if (known) return replay(known);
+      if (known) return known;
       const decision = decideAdmission(usage.get(sandbox.provider) ?? NOTHING, limits);
       if (!decision.allowed) return { kind: 'denied', decision };
       const row = toSandboxRow(sandbox);
@@ -64,10 +64,6 @@ function reserving(db: Database, ids: EventIds) {
       return { kind: 'reserved', sandbox: fromSandboxRow(row), events: events.insert(drafts) };
     },
   );
-}
-
-function replay({ sandbox_id, fingerprint, response }: KnownClaim): Reservation {
-  return { kind: 'replay', sandbox_id, fingerprint, ...(response !== null && { response }) };
 }
 
 const PATCHED = [

@@ -1,0 +1,117 @@
+// Templates (api.md part 5).
+import { Type } from 'typebox';
+import { Sandbox } from '../../schema/sandbox.ts';
+import {
+  Template,
+  TemplateCreate,
+  TemplateDeleted,
+  TemplateListQuery,
+  TemplateSpawn,
+  TemplateUpdate,
+} from '../../schema/template.ts';
+import { Answer } from '../answer.ts';
+import { idempotencyOf } from '../idempotency-key.ts';
+import { tagOf, versionsOf } from '../if-match.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { IDEMPOTENCY, TemplateParams } from './params.ts';
+
+const tag = 'templates';
+const auth = 'api';
+const ETAG = { ETag: 'The version in quotes.' };
+
+export const templateRoutes: Route[] = [
+  defineRoute({
+    id: 'createTemplate',
+    tag,
+    auth,
+    summary: 'Create a template',
+    body: TemplateCreate,
+    success: { status: 201, description: 'The template, version 1.', schema: Template, headers: ETAG },
+    errors: ['not_found', 'conflict', 'resource_limit'],
+    example: { name: 'python', image: 'python:3.12', env: { LANG: 'C.UTF-8' }, setup: ['pip install numpy'] },
+    handler: async ({ body, caller }, { templates }) => {
+      const template = await templates.create(body, caller);
+      return new Answer(template, { headers: tagOf(template) });
+    },
+  }),
+  defineRoute({
+    id: 'listTemplates',
+    tag,
+    auth,
+    summary: 'List templates, newest first',
+    query: TemplateListQuery,
+    success: {
+      status: 200,
+      description: 'One page.',
+      schema: Type.Array(Template),
+      headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
+    },
+    errors: [],
+    handler: async ({ query, caller }, { templates }) => {
+      const page = await templates.list(query, caller);
+      const next = page.next_cursor;
+      return new Answer(page.templates, next === undefined ? {} : { headers: { 'X-Next-Cursor': next } });
+    },
+  }),
+  defineRoute({
+    id: 'getTemplate',
+    tag,
+    auth,
+    summary: 'Get a template',
+    params: TemplateParams,
+    success: { status: 200, description: 'The template.', schema: Template, headers: ETAG },
+    errors: ['not_found'],
+    handler: async ({ params, caller }, { templates }) => {
+      const template = await templates.get(params.name, caller);
+      return new Answer(template, { headers: tagOf(template) });
+    },
+  }),
+  defineRoute({
+    id: 'updateTemplate',
+    tag,
+    auth,
+    summary: 'Replace a template',
+    description: 'All of it: what is not said becomes the default. Sandboxes that run are not touched.',
+    params: TemplateParams,
+    body: TemplateUpdate,
+    headers: { 'If-Match': 'The version in quotes: replaces only that one.' },
+    success: { status: 200, description: 'The template, one version on.', schema: Template, headers: ETAG },
+    errors: ['not_found', 'precondition_failed', 'resource_limit'],
+    example: { image: 'python:3.13', prewarm: 2 },
+    handler: async ({ params, body, caller, headers }, { templates }) => {
+      const template = await templates.update(params.name, body, caller, versionsOf(headers));
+      return new Answer(template, { headers: tagOf(template) });
+    },
+  }),
+  defineRoute({
+    id: 'deleteTemplate',
+    tag,
+    auth,
+    summary: 'Delete a template',
+    description: 'Sandboxes that were spawned from it live on.',
+    params: TemplateParams,
+    success: { status: 200, description: 'It is deleted.', schema: TemplateDeleted },
+    errors: ['not_found'],
+    handler: async ({ params }, { templates }) => {
+      await templates.delete(params.name);
+      return { status: 'deleted' as const };
+    },
+  }),
+  defineRoute({
+    id: 'spawnTemplate',
+    tag,
+    auth,
+    summary: 'Spawn a sandbox from a template',
+    description:
+      'Answers when it runs. What is said here wins over the template; metadata and env are joined.',
+    params: TemplateParams,
+    body: TemplateSpawn,
+    bodyOptional: true,
+    headers: IDEMPOTENCY,
+    success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
+    errors: ['not_found', 'conflict', 'resource_limit', 'provider_error', 'unavailable'],
+    example: { ttl: '1h' },
+    handler: ({ params, body, caller, headers, signal }, { templates }) =>
+      templates.spawn(params.name, body, caller, idempotencyOf(headers), signal),
+  }),
+];

@@ -1,0 +1,91 @@
+// Templates (api.md part 5): what a sandbox is made from, by name. `env` values are masked on the way out.
+import { type Static, Type } from 'typebox';
+import { Env, Metadata, SpawnRequest } from './sandbox.ts';
+
+const { image: _image, template: _template, ...overrides } = SpawnRequest.properties;
+const { provider, memory_mb, vcpus, ttl, network } = overrides;
+
+const name = Type.String({
+  pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
+  description: 'Lower-case letters, digits and . _ -, at most 63, beginning with a letter or digit.',
+});
+
+const facts = {
+  description: Type.Optional(Type.String({ maxLength: 1024, description: 'For people.' })),
+  image: Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' }),
+  provider,
+  memory_mb,
+  vcpus,
+  ttl,
+  network,
+  metadata: Type.Optional(Metadata),
+  env: Type.Optional(Env),
+  setup: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 65_536 }), {
+      maxItems: 64,
+      description:
+        'Shell commands that run in this order before the sandbox is running, together within defaults.max_exec_timeout. One that fails fails the spawn.',
+    }),
+  ),
+  prewarm: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 1000, description: 'How many ready sandboxes to keep; 0 is none.' }),
+  ),
+};
+
+export const TemplateCreate = Type.Object(
+  { name, ...facts },
+  { $id: 'TemplateCreate', additionalProperties: false },
+);
+export type TemplateCreate = Static<typeof TemplateCreate>;
+
+export const TemplateUpdate = Type.Object(
+  { name: Type.Optional(name), ...facts },
+  { $id: 'TemplateUpdate', additionalProperties: false },
+);
+export type TemplateUpdate = Static<typeof TemplateUpdate>;
+
+const texts = (description: string) =>
+  Type.Optional(Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String(), { description }));
+
+export const Template = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    version: Type.Integer({ description: 'From 1; rises by 1 with each update.' }),
+    image: Type.String(),
+    provider: Type.Optional(
+      Type.String({ description: 'Absent: the server default at the time of a spawn.' }),
+    ),
+    memory_mb: Type.Integer(),
+    vcpus: Type.Integer(),
+    ttl: Type.String(),
+    network: Type.Optional(Type.Enum(['default', 'none'])),
+    metadata: texts('Labels of each sandbox.'),
+    env: texts('Environment of each exec; values are *** except to admin keys.'),
+    setup: Type.Optional(Type.Array(Type.String())),
+    prewarm: Type.Integer(),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'Template', additionalProperties: false },
+);
+export type Template = Static<typeof Template>;
+
+export const TemplateListQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    cursor: Type.Optional(Type.String({ maxLength: 512 })),
+  },
+  { additionalProperties: false },
+);
+export type TemplateListQuery = Static<typeof TemplateListQuery>;
+
+/** What a spawn may say of its own: everything but the image. */
+export const TemplateSpawn = Type.Object(overrides, { $id: 'TemplateSpawn', additionalProperties: false });
+export type TemplateSpawn = Static<typeof TemplateSpawn>;
+
+export const TemplateDeleted = Type.Object(
+  { status: Type.Literal('deleted') },
+  { $id: 'TemplateDeleted', additionalProperties: false },
+);
+export type TemplateDeleted = Static<typeof TemplateDeleted>;
