@@ -6,8 +6,8 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../../src/schema/exec.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type FakeEvents, fakeEvents } from './fake-events.ts';
 import type { Template } from '../../src/schema/template.ts';
+import { type FakeEvents, fakeEvents } from './fake-events.ts';
 import { fakeTemplates } from './fake-templates.ts';
 import { FAKE_START } from './fakes.ts';
 
