@@ -9,15 +9,17 @@ import { buildAgent } from './build-agent.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+const commands = readdirSync(join(root, 'commands'), { recursive: true })
+  .filter((name) => name.endsWith('.ts'))
+  .sort()
+  .map((name) => `commands/${name}`);
+
 buildAgent(root);
-for (const stale of ['commands', 'chunks'])
+for (const stale of ['commands', 'chunks', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   absWorkingDir: root,
-  entryPoints: readdirSync(join(root, 'commands'), { recursive: true })
-    .filter((name) => name.endsWith('.ts'))
-    .sort()
-    .map((name) => `commands/${name}`),
+  entryPoints: [...commands, 'src/cli/command-not-found.ts'],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',

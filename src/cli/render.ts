@@ -72,3 +72,11 @@ export function age(iso: string, now: number): string {
   const text = `${Math.floor(size / length)}${unit}`;
   return ms < 0 ? `in ${text}` : text;
 }
+
+const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+
+/** Bytes in the largest unit of which there is a whole one: `512 B`, `1.5 MiB`. */
+export function sizeText(bytes: number): string {
+  const power = Math.min(SIZES.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)} ${SIZES[power]}`;
+}

@@ -3,41 +3,30 @@ import type { Client } from '../http/client.ts';
 import type { ExecRequest, ExecResult } from '../schema/exec.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import { passOn } from './exec-output.ts';
-
-/** As a shell shows a command that Ctrl-C ended. */
-const INTERRUPTED = 130;
+import { INTERRUPTED, interruptible } from './interruption.ts';
 
 /** `passed` on as it came, or `kept` for the one JSON document that --json prints. */
 export type OutputMode = 'passed' | 'kept';
 
-export interface ExecOutcome extends Partial<ExecResult> {
-  sandbox_id: string;
-  exit_code: number;
-}
+type ExecOutcomePart = Partial<ExecResult> & { exit_code: number };
+
+export type ExecOutcome = ExecOutcomePart & { sandbox_id: string };
 
 /** Runs `request` in sandbox `id`. Ctrl-C closes the call, which kills the command. */
 export async function execIn(
   client: Client,
-  target: { id: string; output: OutputMode },
+  { id, output }: { id: string; output: OutputMode },
   request: ExecRequest,
 ): Promise<ExecOutcome> {
-  const { id } = target;
-  const interruption = new AbortController();
-  const stop = () => interruption.abort();
-  process.once('SIGINT', stop).once('SIGTERM', stop);
-  try {
-    if (target.output === 'kept') {
-      const result = await client.exec(id, { ...request, encoding: 'utf8' }, interruption.signal);
-      return { sandbox_id: id, ...result };
-    }
-    const lines = client.execStream(id, request, interruption.signal);
-    return { sandbox_id: id, ...(await passOn(lines, { stdout: process.stdout, stderr: process.stderr })) };
-  } catch (error) {
-    if (interruption.signal.aborted) return { sandbox_id: id, exit_code: INTERRUPTED };
-    throw error;
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-  }
+  const work = async (signal: AbortSignal) => {
+    if (output === 'kept') return client.exec(id, { ...request, encoding: 'utf8' }, signal);
+    const lines = client.execStream(id, request, signal);
+    return passOn(lines, { stdout: process.stdout, stderr: process.stderr });
+  };
+  return {
+    sandbox_id: id,
+    ...(await interruptible<ExecOutcomePart>(work, () => ({ exit_code: INTERRUPTED }))),
+  };
 }
 
 /** Spawns, runs, destroys. The sandbox is destroyed whatever the command did, unless `keep`. */

@@ -1,12 +1,12 @@
 // The client's file calls. Content goes as raw bytes both ways, never through JSON.
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
 import { type Connection, send, sendForJson, transportFailure } from './client-call.ts';
 
 export interface ReadFile {
-  /** Fails when the download breaks off. */
+  /** Fails with a ServiceError when the download breaks off. */
   content: Readable;
-  /** Bytes of `content`. */
+  /** Bytes of `content`; NaN from a server that does not say. */
   length: number;
 }
 
@@ -29,17 +29,14 @@ export class FilesClient {
       signal: options.signal,
       ...(options.range !== undefined && { headers: { range: options.range } }),
     });
-    return { content: answer.body, length: Number(answer.headers['content-length']) };
+    const length = Number(answer.headers['content-length'] ?? Number.NaN);
+    return { content: inOurWords(answer.body, options.signal), length };
   }
 
   /** The whole file in memory. */
   async read(id: string, path: string): Promise<Buffer> {
     const { content } = await this.open(id, path);
-    try {
-      return Buffer.concat((await content.toArray()) as Buffer[]);
-    } catch (error) {
-      throw transportFailure(error);
-    }
+    return Buffer.concat((await content.toArray()) as Buffer[]);
   }
 
   /** `path` is absolute. Parents are made. */
@@ -88,4 +85,12 @@ export class FilesClient {
       query: { path, recursive: options.recursive },
     });
   }
+}
+
+/** The same bytes; failures of the connection are ServiceErrors, and leaving it closes the connection. */
+function inOurWords(body: Readable, signal?: AbortSignal): Readable {
+  const content = new PassThrough();
+  body.once('error', (error) => content.destroy(transportFailure(error, signal) as Error));
+  content.once('close', () => body.destroy());
+  return body.pipe(content);
 }

@@ -1,0 +1,27 @@
+// svc sandbox cat
+import { type CatFile, keepFiles, passFiles } from '../../src/cli/cat.ts';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class SandboxCat extends SvcCommand<CatFile[]> {
+  static override strict = false;
+  static override summary = 'Print files of a sandbox.';
+  static override description =
+    'Their bytes as they are, one file after another; with --json in base64, at most 64 MiB.';
+  static override usage = 'sandbox cat ID PATH [PATH…]';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab notes.txt',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab part1 part2 > whole',
+  ];
+  static override args = { id: idArg, path: pathArg };
+  static override flags = clientFlags;
+
+  async run(): Promise<CatFile[]> {
+    const { args, flags, argv } = await this.parse(SandboxCat);
+    const wanted = { id: args.id, paths: pathWords(argv, 1) };
+    if (this.jsonEnabled()) return keepFiles(connect(flags), wanted);
+    await passFiles(connect(flags), wanted, process.stdout);
+    return [];
+  }
+}

@@ -1,0 +1,46 @@
+// svc sandbox cp
+import { Args } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { copy } from '../../src/cli/copy/copy.ts';
+import { type CopyReport, reported, reportText } from '../../src/cli/copy/report.ts';
+import { INTERRUPTED, interruptible } from '../../src/cli/interruption.ts';
+import { progressOn } from '../../src/cli/progress.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: true }> {
+  static override summary = 'Copy files and folders into a sandbox, out of one, or from one to another.';
+  static override description =
+    'A side in a sandbox is ID:PATH; a path that does not begin with / lies in /workspace. Folders are copied whole, with modes and links. An existing folder gets the source under its own name, or its content when SRC ends in /. (slash, dot). - is standard input or output. Copying out writes nothing outside DST, whatever the sandbox holds: links that lead out of it are left out, and set-id bits are dropped. What is left out is named; what fails is named and the rest is copied.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> src sb-0123456789ab:/workspace',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab:out/report.html .',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab:logs/. ./logs-of-today',
+    'tar c src | <%= config.bin %> <%= command.id %> - sb-0123456789ab:src.tar',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab:data sb-ba9876543210:data',
+  ];
+  static override args = {
+    src: Args.string({ description: 'What to copy.', required: true }),
+    dst: Args.string({ description: 'Where to.', required: true }),
+  };
+  static override flags = clientFlags;
+
+  async run(): Promise<CopyReport | { interrupted: true }> {
+    const { args, flags } = await this.parse(SandboxCp);
+    const ends = { from: args.src, to: args.dst };
+    const started = Date.now();
+    const progress = progressOn(this.jsonEnabled() ? { write: () => {} } : process.stderr, Date.now);
+    const tally = await interruptible(
+      (signal) => copy(connect(flags), ends, { progress, signal }),
+      () => undefined,
+    ).finally(progress.end);
+    if (!tally) return this.interrupted();
+    const report = reported(ends, tally, Date.now() - started);
+    if (!this.jsonEnabled()) process.stderr.write(`${reportText(report)}\n`);
+    return report;
+  }
+
+  private interrupted(): { interrupted: true } {
+    process.exitCode = INTERRUPTED;
+    return { interrupted: true };
+  }
+}

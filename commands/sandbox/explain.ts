@@ -1,0 +1,21 @@
+// svc sandbox explain
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { type Explanation, explain, explanationText } from '../../src/cli/explain.ts';
+import { idArg } from '../../src/cli/file-args.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class SandboxExplain extends SvcCommand<Explanation> {
+  static override summary = 'Tell why a sandbox is as it is, or why it ended.';
+  static override description =
+    'An ended one is explained as long as the server remembers it (defaults: a day).';
+  static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab'];
+  static override args = { id: idArg };
+  static override flags = clientFlags;
+
+  async run(): Promise<Explanation> {
+    const { args, flags } = await this.parse(SandboxExplain);
+    const explanation = await explain(connect(flags), args.id);
+    this.log(explanationText(explanation, Date.now()));
+    return explanation;
+  }
+}

@@ -1,0 +1,32 @@
+// svc sandbox glob
+import { Args } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg } from '../../src/cli/file-args.ts';
+import { insidePath } from '../../src/cli/sandbox-path.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { printable } from '../../src/domain/printable.ts';
+
+export default class SandboxGlob extends SvcCommand<string[]> {
+  static override summary = 'Find paths in a sandbox by pattern.';
+  static override description =
+    'A path a line, control characters shown as escapes; at most 10000. Quote the pattern, so that the shell here leaves it alone.';
+  static override examples = [
+    "<%= config.bin %> <%= command.id %> sb-0123456789ab '**/*.py'",
+    "<%= config.bin %> <%= command.id %> sb-0123456789ab '/etc/{hosts,passwd}' --json",
+  ];
+  static override args = {
+    id: idArg,
+    pattern: Args.string({
+      description: 'With *, ?, [], ** and {a,b}; below /workspace unless it begins with /.',
+      required: true,
+    }),
+  };
+  static override flags = clientFlags;
+
+  async run(): Promise<string[]> {
+    const { args, flags } = await this.parse(SandboxGlob);
+    const found = await connect(flags).files.glob(args.id, insidePath(args.pattern));
+    for (const path of found) this.log(printable(path));
+    return found;
+  }
+}

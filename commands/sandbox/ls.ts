@@ -1,0 +1,31 @@
+// svc sandbox ls
+import { Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg, optionalPathArg } from '../../src/cli/file-args.ts';
+import { fileTable } from '../../src/cli/file-view.ts';
+import { insidePath } from '../../src/cli/sandbox-path.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import type { FileInfo } from '../../src/schema/file.ts';
+
+export default class SandboxLs extends SvcCommand<FileInfo[]> {
+  static override summary = 'List a folder of a sandbox.';
+  static override description = 'Links are shown, not followed. For names alone there is `svc sandbox glob`.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab /etc --depth 2',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab src --json',
+  ];
+  static override args = { id: idArg, path: optionalPathArg };
+  static override flags = {
+    ...clientFlags,
+    depth: Flags.integer({ description: 'Levels of folders to list.', min: 1, max: 64, default: 1 }),
+  };
+
+  async run(): Promise<FileInfo[]> {
+    const { args, flags } = await this.parse(SandboxLs);
+    const path = insidePath(args.path);
+    const files = await connect(flags).files.list(args.id, path, flags.depth);
+    this.log(fileTable(files, path));
+    return files;
+  }
+}

@@ -1,0 +1,32 @@
+// svc sandbox mkdir
+import { Flags } from '@oclif/core';
+import { eachOf } from '../../src/cli/at-once.ts';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
+  static override strict = false;
+  static override summary = 'Make folders in a sandbox, with those above them.';
+  static override usage = 'sandbox mkdir ID PATH [PATH…]';
+  static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab src/parts --mode 700'];
+  static override args = { id: idArg, path: pathArg };
+  static override flags = {
+    ...clientFlags,
+    mode: Flags.string({ description: 'Permissions, for example 700.', helpValue: '<octal>' }),
+    parents: Flags.boolean({
+      description: 'Make folders above it, and let one that exists be.',
+      default: true,
+      allowNo: true,
+    }),
+  };
+
+  async run(): Promise<{ created: string[] }> {
+    const { args, flags, argv } = await this.parse(SandboxMkdir);
+    const { files } = connect(flags);
+    const created = pathWords(argv, 1);
+    const options = { parents: flags.parents, ...(flags.mode === undefined ? {} : { mode: flags.mode }) };
+    await eachOf(created, 'made', (path) => files.mkdir(args.id, path, options));
+    return { created };
+  }
+}

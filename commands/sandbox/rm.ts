@@ -1,0 +1,30 @@
+// svc sandbox rm
+import { Flags } from '@oclif/core';
+import { eachOf } from '../../src/cli/at-once.ts';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
+  static override strict = false;
+  static override summary = 'Delete files and folders of a sandbox.';
+  static override description = 'Links are deleted, not what they lead to.';
+  static override usage = 'sandbox rm ID PATH [PATH…]';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab old.log',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab -r build dist',
+  ];
+  static override args = { id: idArg, path: pathArg };
+  static override flags = {
+    ...clientFlags,
+    recursive: Flags.boolean({ description: 'Folders with all that is in them.', char: 'r' }),
+  };
+
+  async run(): Promise<{ deleted: string[] }> {
+    const { args, flags, argv } = await this.parse(SandboxRm);
+    const { files } = connect(flags);
+    const deleted = pathWords(argv, 1);
+    await eachOf(deleted, 'deleted', (path) => files.remove(args.id, path, { recursive: flags.recursive }));
+    return { deleted };
+  }
+}

@@ -1,0 +1,32 @@
+// oclif's hook for words that are no command: our wording, the nearest command, exit code 2.
+import type { Hook } from '@oclif/core';
+import { nearest } from '../config/nearest.ts';
+import { ServiceError } from '../domain/errors.ts';
+import { failureJson, failureText } from './failure.ts';
+
+/** `id` has what oclif could make of the first words, joined by colons; `argv` the rest. */
+const commandNotFound: Hook.CommandNotFound = async ({ id, argv = [], config }) => {
+  const failure = unknownCommand([...id.split(':'), ...wordsOf(argv)], config.commandIDs);
+  process.exitCode = failure.exitCode;
+  if (argv.includes('--json')) process.stdout.write(`${JSON.stringify(failureJson(failure), null, 2)}\n`);
+  else process.stderr.write(`${failureText(failure)}\n`);
+};
+export default commandNotFound;
+
+/** Words up to the first flag. */
+function wordsOf(argv: readonly string[]): readonly string[] {
+  const flag = argv.findIndex((word) => word.startsWith('-'));
+  return flag < 0 ? argv : argv.slice(0, flag);
+}
+
+/** The usage error for `words`; `ids` are the commands there are, parts joined by colons. */
+export function unknownCommand(words: readonly string[], ids: readonly string[]): ServiceError {
+  const known = ids.map((id) => id.replaceAll(':', ' '));
+  const longest = Math.max(...known.map((name) => name.split(' ').length));
+  // Words after the command's own are its arguments.
+  const tries = Array.from({ length: longest }, (_, at) => words.slice(0, longest - at).join(' '));
+  const guess = tries.map((text) => nearest(text, known)).find((name) => name !== undefined);
+  return new ServiceError('bad_request', `There is no command ${words.slice(0, longest).join(' ')}.`, {
+    remedy: guess === undefined ? 'svc help' : `svc ${guess} --help`,
+  });
+}

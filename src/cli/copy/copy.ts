@@ -1,0 +1,103 @@
+// `svc sandbox cp`: what SRC and DST mean, and the copy between them.
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, posix, resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Client } from '../../http/client.ts';
+import { localFailure } from '../local-failure.ts';
+import type { Progress } from '../progress.ts';
+import { insidePath } from '../sandbox-path.ts';
+import type { Kind, Source, Target } from './ends.ts';
+import { localSource } from './local-source.ts';
+import { localTarget } from './local-target.ts';
+import { sandboxSource } from './sandbox-source.ts';
+import { sandboxTarget } from './sandbox-target.ts';
+import { inputSource, outputTarget } from './standard.ts';
+import { type Tally, transfer } from './transfer.ts';
+
+/** `ID:path`, `-`, or a path of this machine. */
+export type Place =
+  | { kind: 'sandbox'; id: string; path: string }
+  | { kind: 'standard' }
+  | { kind: 'local'; path: string };
+
+/** A path of this machine that looks like `sb-x:y` is written `./sb-x:y`. */
+export function parsePlace(text: string): Place {
+  if (text === '-') return { kind: 'standard' };
+  const [, id, path] = /^(sb[-_][^:/]*):(.*)$/s.exec(text) ?? [];
+  if (id !== undefined && path !== undefined) return { kind: 'sandbox', id, path: insidePath(path) };
+  if (text === '') throw new ServiceError('bad_request', 'A path is empty.');
+  return { kind: 'local', path: text };
+}
+
+export interface CopyEnds {
+  from: string;
+  to: string;
+}
+
+/**
+ * Copies a file, or a folder with all that is in it, keeping modes. An existing folder at `to` gets the source under
+ * its own name, or its content when `from` ends in `/.`. Throws what `transfer` does, and `bad_request` without a
+ * sandbox at either end.
+ */
+export async function copy(
+  client: Client,
+  { from, to }: CopyEnds,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
+): Promise<Tally> {
+  const [start, end] = [parsePlace(from), parsePlace(to)];
+  if (start.kind !== 'sandbox' && end.kind !== 'sandbox')
+    throw new ServiceError('bad_request', 'Neither SRC nor DST is in a sandbox.', {
+      remedy: 'Write that side as ID:/path.',
+    });
+  const source = sourceAt(client, start);
+  const target = await targetAt(client, end, source);
+  return transfer({ source, target }, progress, signal);
+}
+
+function sourceAt(client: Client, place: Place): Source {
+  if (place.kind === 'standard') return inputSource(process.stdin);
+  return place.kind === 'local' ? localSource(place.path) : sandboxSource(client, place.id, place.path);
+}
+
+async function targetAt(client: Client, place: Place, { name }: Source): Promise<Target> {
+  if (place.kind === 'standard') return outputTarget(process.stdout);
+  if (place.kind === 'local') return localTarget(localRoot(place.path, name));
+  const { id, path } = place;
+  const isFolder = path.endsWith('/') || (await kindInside(client, id, path)) === 'dir';
+  return sandboxTarget(client, id, isFolder ? posix.join(path, name) : path);
+}
+
+/** Where the copy goes on this machine; links in the user's own path are followed here, once, and never again. */
+function localRoot(path: string, name: string): string {
+  try {
+    if (kindHere(path) === 'dir') return join(realpathSync(path), name);
+    if (path.endsWith('/')) throw noFolder();
+    const parent = realpathSync(dirname(resolve(path)));
+    const place = join(parent, posix.basename(resolve(path)));
+    return lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ? realpathSync(place) : place;
+  } catch (error) {
+    throw localFailure(error);
+  }
+}
+
+function kindHere(path: string): Kind {
+  const facts = statSync(path, { throwIfNoEntry: false });
+  if (!facts) return 'absent';
+  return facts.isDirectory() ? 'dir' : 'file';
+}
+
+function noFolder(): ServiceError {
+  return new ServiceError('not_found', 'There is no such folder here.', { remedy: 'Make it first.' });
+}
+
+async function kindInside(client: Client, id: string, path: string): Promise<Kind> {
+  try {
+    const { type } = await client.files.stat(id, path);
+    if (type !== 'symlink') return type === 'dir' ? 'dir' : 'file';
+    const found = await client.files.list(id, path, 1);
+    return found.length === 1 && found[0]?.path === path ? 'file' : 'dir';
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'not_found') return 'absent';
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+// Files of this machine as the source of a copy. The path that was named may be a link; links below it are copied as
+// links and never followed: a folder from a stranger could point them at this user's secrets.
+import { constants } from 'node:fs';
+import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { ServiceError } from '../../domain/errors.ts';
+import { here } from '../local-failure.ts';
+import type { Entry, FileEntry, Source } from './ends.ts';
+import { namesContent } from './names.ts';
+
+/** `path/.` and `path/..` name the content of a folder. */
+export function localSource(path: string): Source {
+  return {
+    name: namesContent(path) ? '' : basename(resolve(path)),
+    entries: () => entries(path),
+    open: (file) => here(openFile(join(path, file.at), file)),
+  };
+}
+
+async function* entries(root: string): AsyncGenerator<Entry> {
+  const facts = await here(stat(root));
+  yield entryOf('', facts);
+  if (facts.isDirectory()) yield* below(root, '');
+}
+
+/** Depth first; what vanishes meanwhile is left out. */
+async function* below(root: string, folder: string): AsyncGenerator<Entry> {
+  const names = await readdir(join(root, folder)).catch(() => undefined);
+  if (!names) return yield { at: folder, type: 'left_out', reason: 'the folder cannot be read' };
+  for (const name of names.sort()) {
+    const at = folder === '' ? name : `${folder}/${name}`;
+    const entry = await look(root, at);
+    yield entry;
+    if (entry.type === 'dir') yield* below(root, at);
+  }
+}
+
+async function look(root: string, at: string): Promise<Entry> {
+  const path = join(root, at);
+  try {
+    const facts = await lstat(path);
+    if (facts.isSymbolicLink()) return { at, type: 'symlink', target: await readlink(path) };
+    return entryOf(at, facts);
+  } catch {
+    return { at, type: 'left_out', reason: 'it cannot be looked at' };
+  }
+}
+
+function entryOf(
+  at: string,
+  facts: { mode: number; size: number; isFile(): boolean; isDirectory(): boolean },
+) {
+  const mode = facts.mode & 0o777;
+  if (facts.isDirectory()) return { at, type: 'dir', mode } as const;
+  if (facts.isFile()) return { at, type: 'file', mode, size: facts.size } as const;
+  return { at, type: 'left_out', reason: 'it is not a file, folder or link' } as const;
+}
+
+/** Without waiting for a FIFO, and looking again: something else may be there by now. */
+async function openFile(path: string, { at }: FileEntry): Promise<Readable> {
+  const noFollow = at === '' ? 0 : constants.O_NOFOLLOW;
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
+  if ((await file.stat()).isFile()) return file.createReadStream();
+  await file.close();
+  throw new ServiceError('conflict', 'It is not a file any more.');
+}

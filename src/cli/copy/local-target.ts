@@ -1,0 +1,106 @@
+// A folder or file of this machine as the target of a copy out of a sandbox, which is hostile. Nothing is written
+// through a link: parts of a path must be real folders, files and links come by rename, which replaces a link and never
+// follows it, and links are made when all files are written. Set-id bits are dropped: they would be this user's.
+import { chmod, lstat, mkdir, open, rename, rm, statfs, symlink } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
+import type { Readable } from 'node:stream';
+import { ServiceError } from '../../domain/errors.ts';
+import { here } from '../local-failure.ts';
+import { sizeText } from '../render.ts';
+import type { FileEntry, Target } from './ends.ts';
+import { staysInside } from './names.ts';
+
+let temporaries = 0;
+
+/** `root` is a path of the user, its own links resolved; its parent exists. */
+export function localTarget(root: string): Target {
+  return new LocalTarget(root);
+}
+
+class LocalTarget implements Target {
+  readonly #root: string;
+  /** Folders known to be real; nobody but this copy changes them. */
+  readonly #folders = new Map<string, Promise<void>>();
+  readonly #modes: { path: string; mode: number }[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async begin(bytes: number): Promise<void> {
+    const { bavail, bsize } = await here(statfs(dirname(this.#root)));
+    if (bytes <= bavail * bsize) return;
+    throw new ServiceError(
+      'resource_limit',
+      `The disk here has ${sizeText(bavail * bsize)} free, the copy needs ${sizeText(bytes)}.`,
+    );
+  }
+
+  async folder(at: string, mode: number | undefined): Promise<void> {
+    await this.#folder(at, mode);
+  }
+
+  async file({ at, mode = 0o644 }: FileEntry, content: Readable, signal: AbortSignal): Promise<void> {
+    await this.#replace(at, async (temporary) => {
+      const file = await open(temporary, 'wx', 0o600);
+      try {
+        await file.writeFile(content, { signal });
+        await file.chmod(mode & 0o777);
+      } finally {
+        await file.close();
+      }
+    });
+  }
+
+  async link(at: string, to: string): Promise<string | undefined> {
+    if (!staysInside(at, to)) return 'the link leads out of what is copied';
+    await this.#replace(at, (temporary) => symlink(to, temporary));
+    return undefined;
+  }
+
+  async end(): Promise<void> {
+    const deepestFirst = this.#modes.sort((a, b) => b.path.length - a.path.length);
+    for (const { path, mode } of deepestFirst) await here(chmod(path, mode & 0o777));
+  }
+
+  /** Makes something new under a name of ours and moves it to its place, over a file or link. */
+  async #replace(at: string, make: (temporary: string) => Promise<void>): Promise<void> {
+    if (at !== '') await this.#folder(posix.dirname(at) === '.' ? '' : posix.dirname(at), undefined);
+    const path = join(this.#root, at);
+    const temporary = join(dirname(path), `.svc-cp-${process.pid}-${++temporaries}`);
+    try {
+      await here(refuseOther(path));
+      await here(make(temporary));
+      await here(rename(temporary, path));
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  }
+
+  #folder(at: string, mode: number | undefined): Promise<void> {
+    const known = this.#folders.get(at);
+    if (known) return known;
+    const made = here(this.#make(at, mode));
+    this.#folders.set(at, made);
+    return made;
+  }
+
+  async #make(at: string, mode: number | undefined): Promise<void> {
+    if (at !== '') await this.#folder(posix.dirname(at) === '.' ? '' : posix.dirname(at), undefined);
+    const path = join(this.#root, at);
+    try {
+      await mkdir(path, 0o700);
+      this.#modes.push({ path, mode: mode ?? 0o755 });
+    } catch (error) {
+      if (!(await lstat(path).catch(() => undefined))?.isDirectory()) throw error;
+    }
+  }
+}
+
+/** A device or a FIFO here is not replaced by a file. */
+async function refuseOther(path: string): Promise<void> {
+  const facts = await lstat(path).catch(() => undefined);
+  if (!facts || facts.isFile() || facts.isSymbolicLink()) return;
+  throw new ServiceError('conflict', 'There is something else of this name here.');
+}

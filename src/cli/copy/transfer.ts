@@ -1,0 +1,125 @@
+// From one end to the other: first all names, then folders from the top, then files a few at a time, links last. What
+// fails is kept and the rest goes on, unless nothing more can succeed.
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { ServiceError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+import { atOnce, type Failed, failedItem } from '../at-once.ts';
+import type { Progress } from '../progress.ts';
+import type { Entry, FileEntry, Source, Target } from './ends.ts';
+
+/** Names are kept in memory. */
+const MOST_ENTRIES = 1_000_000;
+/** After one of these the rest would fail the same way. */
+const FATAL: readonly ErrorCode[] = ['unavailable', 'unauthorized', 'resource_limit'];
+
+export interface Tally {
+  files: number;
+  folders: number;
+  links: number;
+  bytes: number;
+  /** What cannot be copied, with the reason. */
+  left_out: { path: string; reason: string }[];
+  failed: Failed[];
+}
+
+/** Throws when nothing can be copied; what fails by itself is in the tally. An abort throws its reason. */
+export async function transfer(
+  { source, target }: { source: Source; target: Target },
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Tally> {
+  const all = await gather(source, signal);
+  const tally: Tally = { files: 0, folders: 0, links: 0, bytes: 0, left_out: [], failed: [] };
+  for (const entry of all)
+    if (entry.type === 'left_out') tally.left_out.push({ path: entry.at, reason: entry.reason });
+  const files = all.filter((entry) => entry.type === 'file');
+  const total = files.reduce((sum, { size = 0 }) => sum + size, 0);
+  progress.total(total);
+  await target.begin(total);
+  const step = stepper(tally, signal);
+  for (const level of byLevel(all.filter((entry) => entry.type === 'dir')))
+    await atOnce(level, (entry) =>
+      step(entry, async () => {
+        await target.folder(entry.at, entry.mode);
+        tally.folders += 1;
+      }),
+    );
+  await atOnce(files, (entry) =>
+    step(entry, async () => {
+      await moveFile({ source, target, entry }, tallied(tally, progress), signal);
+      tally.files += 1;
+    }),
+  );
+  await atOnce(
+    all.filter((entry) => entry.type === 'symlink'),
+    (entry) =>
+      step(entry, async () => {
+        const reason = await target.link(entry.at, entry.target);
+        if (reason === undefined) tally.links += 1;
+        else tally.left_out.push({ path: entry.at, reason });
+      }),
+  );
+  await target.end();
+  return tally;
+}
+
+async function gather(source: Source, signal: AbortSignal): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for await (const entry of source.entries(signal)) {
+    signal.throwIfAborted();
+    if (all.push(entry) > MOST_ENTRIES)
+      throw new ServiceError('payload_too_large', `There are more than ${MOST_ENTRIES} files.`, {
+        remedy: 'Copy smaller folders.',
+      });
+  }
+  return all;
+}
+
+/** Keeps a failure, goes on. What the copy is all about, and what everything else would meet too, is thrown. */
+function stepper(tally: Tally, signal: AbortSignal) {
+  return async (entry: Entry, work: () => Promise<void>) => {
+    signal.throwIfAborted();
+    try {
+      await work();
+    } catch (error) {
+      if (signal.aborted || entry.at === '') throw error;
+      const failed = failedItem(entry.at, error);
+      if (FATAL.includes(failed.code)) throw error;
+      tally.failed.push(failed);
+    }
+  };
+}
+
+function byLevel<T extends { at: string }>(entries: readonly T[]): T[][] {
+  const levels: T[][] = [];
+  for (const entry of entries) {
+    const level = entry.at === '' ? 0 : entry.at.split('/').length;
+    levels[level] = [...(levels[level] ?? []), entry];
+  }
+  return levels.filter((level) => level !== undefined);
+}
+
+const tallied = (tally: Tally, progress: Progress) => (bytes: number) => {
+  tally.bytes += bytes;
+  progress.moved(bytes);
+};
+
+async function moveFile(
+  { source, target, entry }: { source: Source; target: Target; entry: FileEntry },
+  moved: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const content = await source.open(entry, signal);
+  await target.file(entry, metered(content, moved), signal);
+}
+
+/** The same bytes, counted as they pass; it fails as `content` does, and leaving it leaves `content`. */
+function metered(content: Readable, moved: (bytes: number) => void): Readable {
+  const meter = new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      moved(chunk.length);
+      done(null, chunk);
+    },
+  });
+  return pipeline(content, meter, () => undefined);
+}

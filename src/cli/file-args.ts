@@ -1,0 +1,18 @@
+// Words of the file commands: the sandbox first, then one path or several.
+import { Args } from '@oclif/core';
+import { ServiceError } from '../domain/errors.ts';
+import { insidePath } from './sandbox-path.ts';
+
+const PATH = 'Path in the sandbox; below /workspace unless it begins with /.';
+
+export const idArg = Args.string({ description: 'Sandbox id.', required: true });
+export const pathArg = Args.string({ description: PATH, required: true });
+export const optionalPathArg = Args.string({ description: PATH, default: '/workspace' });
+
+/** Paths after `skip` words. Throws `bad_request` when there is none. */
+export function pathWords(argv: readonly unknown[], skip: number): string[] {
+  const words = argv.slice(skip) as string[];
+  if (words.length === 0)
+    throw new ServiceError('bad_request', 'No path was named.', { remedy: 'Give at least one.' });
+  return words.map(insidePath);
+}

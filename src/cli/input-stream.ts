@@ -1,0 +1,14 @@
+// A file of this machine, or standard input, to be sent byte for byte.
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { ServiceError } from '../domain/errors.ts';
+import { here } from './local-failure.ts';
+
+/** `-` is standard input. Throws `not_found`, `forbidden`, and `conflict` for a folder. */
+export async function inputStream(file: string): Promise<Readable> {
+  if (file === '-') return process.stdin;
+  const handle = await here(open(file));
+  if (!(await handle.stat()).isDirectory()) return handle.createReadStream();
+  await handle.close();
+  throw new ServiceError('conflict', 'It is a folder.', { remedy: 'Use svc sandbox cp.' });
+}

@@ -1,0 +1,22 @@
+// Ctrl-C and SIGTERM as an abort signal, for commands that have something to end or to clean up.
+
+/** As a shell shows a command that Ctrl-C ended. */
+export const INTERRUPTED = 130;
+
+/** Runs `work`; when it fails because of an interruption, `interrupted` says what to answer instead. */
+export async function interruptible<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  interrupted: () => T,
+): Promise<T> {
+  const interruption = new AbortController();
+  const stop = () => interruption.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    return await work(interruption.signal);
+  } catch (error) {
+    if (interruption.signal.aborted) return interrupted();
+    throw error;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}

@@ -1,0 +1,59 @@
+// One line on a terminal that tells how far a copy is; nothing anywhere else.
+import { sizeText } from './render.ts';
+
+const WIDTH = 24;
+const EVERY_MS = 100;
+const CLEAR_LINE = '\r\x1b[K';
+
+export interface Progress {
+  /** Bytes to come, when they are known. */
+  total(bytes: number): void;
+  moved(bytes: number): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+interface Terminal {
+  isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** `now` in ms. Silent unless `terminal` is one. */
+export function progressOn(terminal: Terminal, now: () => number): Progress {
+  if (terminal.isTTY !== true) return { total: () => {}, moved: () => {}, end: () => {} };
+  const start = now();
+  const state = { total: 0, moved: 0 };
+  let drawn = Number.NEGATIVE_INFINITY;
+  const draw = () => {
+    const at = now();
+    if (at - drawn < EVERY_MS) return;
+    drawn = at;
+    terminal.write(`${CLEAR_LINE}${barText({ ...state, ms: at - start })}`);
+  };
+  return {
+    total: (bytes) => {
+      state.total = bytes;
+      draw();
+    },
+    moved: (bytes) => {
+      state.moved += bytes;
+      draw();
+    },
+    end: () => void terminal.write(CLEAR_LINE),
+  };
+}
+
+/** `[####----]  50%  5.0 MiB of 10.0 MiB  2.5 MiB/s`; without a known total what was moved, and how fast. */
+export function barText({ total, moved, ms }: { total: number; moved: number; ms: number }): string {
+  const speed = speedText(moved, ms);
+  if (total <= 0) return `${sizeText(moved)}  ${speed}`;
+  const share = Math.min(1, moved / total);
+  const filled = Math.floor(share * WIDTH);
+  const bar = `[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}]`;
+  const percent = `${Math.floor(share * 100)}%`.padStart(4);
+  return `${bar} ${percent}  ${sizeText(moved)} of ${sizeText(total)}  ${speed}`;
+}
+
+export function speedText(bytes: number, ms: number): string {
+  return `${sizeText(Math.round((bytes * 1000) / Math.max(1, ms)))}/s`;
+}
