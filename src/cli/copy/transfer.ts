@@ -110,7 +110,12 @@ async function moveFile(
   signal: AbortSignal,
 ): Promise<void> {
   const content = await source.open(entry, signal);
-  await target.file(entry, metered(content, moved), signal);
+  try {
+    await target.file(entry, metered(content, moved), signal);
+  } finally {
+    // A target may refuse before it has read a byte.
+    content.destroy();
+  }
 }
 
 /** The same bytes, counted as they pass; it fails as `content` does, and leaving it leaves `content`. */

@@ -1,0 +1,134 @@
+// `svc sandbox cp` out of a server that lies: listings, links and sizes of a stranger, over real HTTP.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { copy } from '../../src/cli/copy/copy.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { Client } from '../../src/http/client.ts';
+import type { FileInfo } from '../../src/schema/file.ts';
+import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let http: TestHttp;
+let client: Client;
+let here: string;
+let root: string;
+const options = {
+  progress: { total: () => {}, moved: () => {}, end: () => {} },
+  signal: new AbortController().signal,
+};
+
+beforeEach(async () => {
+  http = await startHttp();
+  client = new Client({ server: http.url });
+  here = temporaryFolder();
+  mkdirSync(join(here, 'outside'));
+  writeFileSync(join(here, 'outside/victim'), 'old');
+  root = join(here, 'root');
+});
+afterEach(async () => {
+  await client.close();
+  await http.server.close();
+});
+
+const STAMP = '2026-01-02T03:04:05.000Z';
+const info = (path: string, facts: Partial<FileInfo> = {}): FileInfo => ({
+  ...{ path, name: 'x', size: 3, mode: '644', is_dir: facts.type === 'dir', type: 'file', mod_time: STAMP },
+  ...facts,
+});
+
+/** The sandbox says it holds `entries` below /w; every file's content is `bad`. */
+function lie(...entries: FileInfo[]): void {
+  http.control.files.stat = async () => info('/w', { type: 'dir' });
+  http.control.files.list = async (_, path) => (path === '/w' ? entries : []);
+  for (const { path } of entries) http.control.fileMap.set(path, Buffer.from('bad'));
+}
+
+const copyOut = () => copy(client, { from: 'sb-x:/w', to: root }, options);
+
+it.each([
+  '/w/../outside/victim',
+  '/w/a/../../outside/victim',
+  '/w//outside',
+  '/w/.',
+  '/w/..',
+  '/etc/victim',
+  '../outside/victim',
+  '/wx/victim',
+  '/w/a\0b',
+])('leaves out %j', async (path) => {
+  lie(info(path));
+  const { left_out, files } = await copyOut();
+  expect({ left_out, files }).toEqual({
+    left_out: [{ path, reason: 'its name leads out of what is copied' }],
+    files: 0,
+  });
+  expect(readdirSync(root)).toEqual([]);
+  expect(readFileSync(join(here, 'outside/victim'), 'utf8')).toBe('old');
+});
+
+it('does not write through links of its own listing, in one run or the next', async () => {
+  lie(
+    info('/w/d', { type: 'symlink', symlink_target: '../outside' }),
+    info('/w/d/victim'),
+    info('/w/s', { type: 'symlink', symlink_target: '.' }),
+    info('/w/s', { type: 'dir' }),
+    info('/w/s/inner'),
+  );
+  const first = await copyOut();
+  expect(first.left_out).toEqual([{ path: 'd', reason: 'the link leads out of what is copied' }]);
+  expect(first.failed.map(({ name }) => name)).toEqual(['s']);
+  // A link that was made, then a folder of its name.
+  lie(info('/w/t', { type: 'symlink', symlink_target: 'd' }));
+  await copy(client, { from: 'sb-x:/w/.', to: root }, options);
+  lie(info('/w/t', { type: 'dir' }), info('/w/t/f'));
+  const last = await copy(client, { from: 'sb-x:/w/.', to: root }, options);
+  expect(last.failed.map(({ name, code }) => [name, code])).toEqual([
+    ['t', 'conflict'],
+    ['t/f', 'conflict'],
+  ]);
+  expect(existsSync(join(root, 'd/f'))).toBe(false);
+  expect(readFileSync(join(here, 'outside/victim'), 'utf8')).toBe('old');
+  expect(readdirSync(join(here, 'outside'))).toEqual(['victim']);
+});
+
+it('takes no more of a file than was listed', async () => {
+  lie(info('/w/grown', { size: 2 }), info('/w/none', { size: 0 }));
+  const { failed } = await copyOut();
+  expect(readFileSync(join(root, 'grown'), 'utf8')).toBe('ba');
+  expect(failed.map(({ name, code }) => [name, code])).toEqual([['none', 'conflict']]);
+});
+
+it('refuses sizes that no disk holds', async () => {
+  lie(info('/w/sparse', { size: Number.MAX_SAFE_INTEGER }));
+  await expect(copyOut()).rejects.toMatchObject({ code: 'resource_limit' });
+  expect(existsSync(root)).toBe(false);
+});
+
+it('names the files that break off and copies the rest', async () => {
+  lie(info('/w/a'), info('/w/b'));
+  const { read } = http.control.files;
+  http.control.files.read = async (id, path, ...rest) => {
+    const whole = await read(id, path, ...rest);
+    if (path !== '/w/a') return whole;
+    async function* cut() {
+      yield Buffer.from('b');
+      throw new ServiceError('unavailable', 'Lost.');
+    }
+    return { ...whole, content: Readable.from(cut()) };
+  };
+  await expect(copyOut()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(readdirSync(root)).not.toContain('a');
+});
+
+it('goes level by level where a listing is too long', async () => {
+  http.control.files.stat = async () => info('/w', { type: 'dir' });
+  http.control.files.list = async (_, path, depth) => {
+    if (depth > 1) throw new ServiceError('payload_too_large', 'The listing is too long.');
+    return path === '/w' ? [info('/w/d', { type: 'dir' })] : [info('/w/d/f')];
+  };
+  http.control.fileMap.set('/w/d/f', Buffer.from('bad'));
+  expect(await copyOut()).toMatchObject({ files: 1, folders: 2 });
+  expect(readFileSync(join(root, 'd/f'), 'utf8')).toBe('bad');
+});
