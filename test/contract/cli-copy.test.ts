@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await client.close();
-  await http.server.close();
+  await http.server.close(0);
 });
 
 const STAMP = '2026-01-02T03:04:05.000Z';

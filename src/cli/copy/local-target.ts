@@ -1,7 +1,7 @@
 // A folder or file of this machine as the target of a copy out of a sandbox, which is hostile. Nothing is written
 // through a link: parts of a path must be real folders, files and links come by rename, which replaces a link and never
 // follows it, and links are made when all files are written. Set-id bits are dropped: they would be this user's.
-import { chmod, lstat, mkdir, open, rename, rm, statfs, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, rename, rm, statfs, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
@@ -44,7 +44,7 @@ class LocalTarget implements Target {
     await this.#replace(at, async (temporary) => {
       const file = await open(temporary, 'wx', 0o600);
       try {
-        await file.writeFile(content, { signal });
+        await writeFile(file, content, { signal });
         await file.chmod(mode & 0o777);
       } finally {
         await file.close();
