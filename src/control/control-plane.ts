@@ -1,7 +1,10 @@
 // What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
 import type { Readable } from 'node:stream';
+
+import type { Exec } from '../agent/io.ts';
 import type { EventReader } from '../events/feed.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
+
 import type {
   ExecDetached,
   ExecItem,
@@ -49,6 +52,14 @@ export interface Sandboxes {
   prune(caller: Caller): Promise<number>;
 }
 
+export type LiveRequest = ExecRequest & { tty?: { rows: number; cols: number } };
+
+/** Both directions of a running command. */
+export interface LiveExec extends Pick<Exec, 'exec_id' | 'stdin' | 'output' | 'exit' | 'resize'> {
+  /** To its process group, by name. */
+  signal(name: string): Promise<void>;
+}
+
 export interface Execs {
   run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecResult>;
   /** Rejects for everything that goes wrong before the first byte; then lines to the `exit` or `error` line. */
@@ -58,6 +69,11 @@ export interface Execs {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncIterable<ExecLine>>;
+  /**
+   * A command that the caller talks to while it runs. Aborting `signal` kills it, unless it is detached: then only the
+   * talk ends.
+   */
+  open(id: string, request: LiveRequest, caller: Caller, signal: AbortSignal): Promise<LiveExec>;
   /** Resolves when it runs; it then lives on without the caller and without this server. */
   detach(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecDetached>;
   /** All that run and the newest ended ones, newest first. */

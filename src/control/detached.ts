@@ -3,8 +3,8 @@
 import type { ExecRecord } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery, ExecRequest } from '../schema/exec.ts';
-import type { Caller } from './control-plane.ts';
+import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery } from '../schema/exec.ts';
+import type { Caller, LiveRequest } from './control-plane.ts';
 import { execLines } from './exec-lines.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
 import type { Held } from './reach.ts';
@@ -22,7 +22,7 @@ interface Asked {
 export async function detachExec(
   deps: ExecDeps,
   id: string,
-  request: ExecRequest,
+  request: LiveRequest,
   asked: Asked,
 ): Promise<ExecDetached> {
   if (request.stream)
@@ -78,7 +78,7 @@ export async function detachedOutput(
       () => held.release(),
       (error: unknown) => held.release(error),
     );
-    return execLines({ sandbox_id: id, exec, encoding, attached: exec }, { clock, signal });
+    return execLines({ sandbox_id: id, exec, io: held.io, encoding, attached: exec }, { clock, signal });
   } catch (error) {
     held.release(error);
     throw error;

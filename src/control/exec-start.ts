@@ -1,14 +1,13 @@
 // Starts a command in a sandbox and follows it to its end: session, standard input, events. Both ways of answering
 // (`exec-run.ts`, `exec-lines.ts`) stand on this.
-import type { Exec, ExecExit, ExecSpec } from '../agent/io.ts';
+import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../agent/io.ts';
 import { asServiceError } from '../domain/errors.ts';
 import { execArgv, execEnv, execLabel, execTimeoutMs } from '../domain/exec-request.ts';
 import type { OutputEncoding } from '../domain/output.ts';
 import { parsePath } from '../domain/path.ts';
 import type { Ids } from '../domain/ports.ts';
-import type { ExecRequest } from '../schema/exec.ts';
 import type { SandboxRecord } from '../store/store.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller, LiveRequest } from './control-plane.ts';
 import type { Publisher } from './publish.ts';
 import type { Held, Reach } from './reach.ts';
 import type { Settings } from './settings.ts';
@@ -23,6 +22,7 @@ export interface ExecDeps {
 export interface StartedExec {
   sandbox_id: string;
   exec: Exec;
+  io: SandboxIo;
   encoding: OutputEncoding;
   /** It runs on its own and this is a view of it: leaving the view leaves it running. */
   attached?: { truncated: boolean };
@@ -32,49 +32,57 @@ export interface StartedExec {
 export async function startExec(
   deps: ExecDeps,
   id: string,
-  request: ExecRequest,
+  request: LiveRequest & { keepStdin?: boolean },
   asked: { caller: Caller; signal: AbortSignal },
 ): Promise<StartedExec> {
   const { reach, publisher } = deps;
   const row = await reach.find(id, asked.caller);
-  const exec = await launch(deps, row, request, asked.signal).catch((error: unknown) => {
+  const { exec, io } = await launch(deps, row, request, asked.signal).catch((error: unknown) => {
     publisher.refusal('exec', row, error);
     throw error;
   });
   feed(exec, request.stdin);
   await exec.started;
-  return { sandbox_id: id, exec, encoding: request.encoding ?? 'utf8' };
+  return { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8' };
 }
 
 async function launch(
   deps: ExecDeps,
   row: SandboxRecord,
-  request: ExecRequest,
+  request: LiveRequest & { keepStdin?: boolean },
   signal: AbortSignal,
-): Promise<Exec> {
+): Promise<{ exec: Exec; io: SandboxIo }> {
   const spec = execSpec(request, row, deps);
   const held = await deps.reach.open(row, signal);
   const exec = held.io.exec(spec, signal);
   follow(deps.publisher, row, exec, held);
-  return exec;
+  return { exec, io: held.io };
 }
 
-function execSpec(request: ExecRequest, row: SandboxRecord, { settings, ids }: ExecDeps): ExecSpec {
+function execSpec(
+  request: LiveRequest & { keepStdin?: boolean },
+  row: SandboxRecord,
+  { settings, ids }: ExecDeps,
+): ExecSpec {
   return {
     exec_id: ids.exec(),
     argv: execArgv(request),
     label: execLabel(request.command),
     env: execEnv(row.env, request.env),
     timeoutMs: timeoutOf(request, settings),
-    stdin: request.stdin !== undefined,
+    stdin: request.keepStdin === true || request.stdin !== undefined,
+    ...(request.tty && { pty: request.tty }),
     ...(request.detach && { detach: true }),
     ...(request.workdir !== undefined && { workdir: parsePath(request.workdir, 'workdir') }),
   };
 }
 
-/** A detached command that names no deadline ends with its sandbox: a server that a default kills is no use. */
-function timeoutOf({ detach, timeout }: ExecRequest, { exec }: Settings): number {
-  return detach && timeout === undefined ? 0 : execTimeoutMs(timeout, exec);
+/**
+ * A detached command and one on a terminal end with their sandbox when they name no deadline: a default that kills a
+ * development server or a shell in use is no help.
+ */
+function timeoutOf({ detach, tty, timeout }: LiveRequest, { exec }: Settings): number {
+  return (detach || tty) && timeout === undefined ? 0 : execTimeoutMs(timeout, exec);
 }
 
 /** Its events, and the session's release at its end, whoever is still there to read the answer. */

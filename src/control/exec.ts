@@ -3,6 +3,7 @@ import type { Clock } from '../domain/ports.ts';
 import type { Execs } from './control-plane.ts';
 import { detachExec, detachedOutput, findExec, listExecs, signalExec } from './detached.ts';
 import { execLines } from './exec-lines.ts';
+import { openExec } from './exec-live.ts';
 import { execResult } from './exec-run.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
 
@@ -18,6 +19,7 @@ export function execs(deps: ExecDeps & { clock: Clock }): Execs {
     },
     stream: async (id, request, caller, signal) =>
       execLines(await startExec(deps, id, request, { caller, signal }), { clock: deps.clock, signal }),
+    open: (id, request, caller, signal) => openExec(deps, id, request, { caller, signal }),
     detach: (id, request, caller, signal) => detachExec(deps, id, request, { caller, signal }),
     list: (id, caller, signal) => listExecs(deps, id, { caller, signal }),
     get: (id, exec_id, caller, signal) => findExec(deps, { id, exec_id }, { caller, signal }),

@@ -20,7 +20,7 @@ export function logAccess(
     status: response.statusCode,
     ms: Math.round(ms * 1000) / 1000,
     remote_address: remote,
-    ...(!response.writableFinished && { aborted: true }),
+    ...(!response.writableFinished && response.statusCode !== 101 && { aborted: true }),
   };
   if (route?.quiet) logger.debug(fields, 'request');
   else logger.info(fields, 'request');

@@ -1,7 +1,10 @@
 // What a handler gives back when a plain body with the route's own status is not all there is to say.
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+
+import type { WebSocket } from 'ws';
 import type { Clock, Logger } from '../domain/ports.ts';
+import type { SocketTools } from './exec-socket.ts';
 
 export interface AnswerParts {
   status?: number;
@@ -54,5 +57,14 @@ export class PushAnswer {
   constructor(headers: Record<string, string>, begin: PushAnswer['begin']) {
     this.headers = headers;
     this.begin = begin;
+  }
+}
+
+/** The connection becomes a WebSocket, and `serve` has it until it closes. */
+export class SocketAnswer {
+  readonly serve: (socket: WebSocket, tools: SocketTools) => void;
+
+  constructor(serve: (socket: WebSocket, tools: SocketTools) => void) {
+    this.serve = serve;
   }
 }

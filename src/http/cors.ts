@@ -16,6 +16,8 @@ export interface Cors {
   answerHeaders(headers: IncomingHttpHeaders): Headers | undefined;
   /** Headers of the 204 to a preflight. Throws `forbidden` for an origin that is neither listed nor our own. */
   preflightHeaders(headers: IncomingHttpHeaders): Headers;
+  /** Throws `forbidden` when a page of another origin asks for a WebSocket: browsers send no preflight for those. */
+  checkUpgrade(headers: IncomingHttpHeaders): void;
 }
 
 /** A request with which a browser asks whether it may send another. */
@@ -48,9 +50,10 @@ export function cors(allowedOrigins: readonly string[]): Cors {
       const allowed = allow(origin);
       if (allowed !== undefined) return { ...vary, 'Access-Control-Allow-Origin': allowed, ...PREFLIGHT };
       if (isOwn(origin, host)) return { ...vary };
-      throw new ServiceError('forbidden', 'This origin may not call the service.', {
-        remedy: 'List it in server.cors_allowed_origins.',
-      });
+      throw notAllowed();
+    },
+    checkUpgrade({ origin, host }) {
+      if (origin !== undefined && allow(origin) === undefined && !isOwn(origin, host)) throw notAllowed();
     },
   };
 }
@@ -60,6 +63,12 @@ const PREFLIGHT: Headers = {
   'Access-Control-Allow-Headers': ALLOWED_HEADERS,
   'Access-Control-Max-Age': PREFLIGHT_SECONDS,
 };
+
+function notAllowed(): ServiceError {
+  return new ServiceError('forbidden', 'This origin may not call the service.', {
+    remedy: 'List it in server.cors_allowed_origins.',
+  });
+}
 
 /** Scheme and host compare without regard to case; a listed origin may carry a slash. */
 function normalOrigin(origin: string): string {

@@ -2,10 +2,13 @@
 // they are done. Node's own notion of an idle connection leaves out one that never sent a byte.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 export interface InFlight {
   /** For the server's `connection` event. */
   connected(socket: Socket): void;
+  /** Whoever has taken this connection over ends it. */
+  detached(socket: Duplex): void;
   begun(response: ServerResponse): void;
   ended(response: ServerResponse, socket: Socket): void;
   /** This answer does not end by itself: a drain ends it, with what is written so far if its reader has taken that. */
@@ -26,6 +29,7 @@ export function inFlight(): InFlight {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     },
+    detached: (socket) => void sockets.delete(socket as Socket),
     begun: (response) => void responses.add(response),
     ended: (response, socket) => {
       responses.delete(response);

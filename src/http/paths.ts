@@ -13,6 +13,7 @@ export const PATHS = {
   destroySandbox: 'DELETE /sandboxes/{id}',
   extendSandbox: 'POST /sandboxes/{id}/extend',
   exec: 'POST /sandboxes/{id}/exec',
+  execSocket: 'GET /sandboxes/{id}/exec/ws',
   listExecs: 'GET /sandboxes/{id}/execs',
   getExec: 'GET /sandboxes/{id}/execs/{exec_id}',
   execOutput: 'GET /sandboxes/{id}/execs/{exec_id}/output',

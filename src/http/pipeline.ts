@@ -70,6 +70,7 @@ function alwaysHook(deps: PipelineDeps, origins: Cors, checkHost: ReturnType<typ
       checkHost(raw.headers.host, raw.httpVersion);
       if (isPreflight(raw.method, raw.headers))
         return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
+      if (raw.headers.upgrade !== undefined) origins.checkUpgrade(raw.headers);
       const headers = origins.answerHeaders(raw.headers);
       if (headers) reply.headers(headers);
       done();

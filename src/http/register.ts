@@ -5,7 +5,9 @@ import type { ControlPlane } from '../control/control-plane.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
-import { Answer, PushAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+
+import { Answer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+
 import { JSON_TYPE } from './body.ts';
 import { type BodyGate, LARGE_BODY } from './body-gate.ts';
 import { Call } from './call.ts';
@@ -17,6 +19,7 @@ import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import type { ServerFacts } from './server-facts.ts';
 import { watchPace } from './slow-body.ts';
+import type { Upgrades } from './upgrades.ts';
 import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './validation.ts';
 
 export interface RegisterDeps {
@@ -28,6 +31,7 @@ export interface RegisterDeps {
   gate: BodyGate;
   inFlight: InFlight;
   facts: ServerFacts;
+  upgrades: Upgrades;
 }
 
 export function registerRoute(app: FastifyInstance, route: Route, deps: RegisterDeps): void {
@@ -80,15 +84,19 @@ function isLargeJson({ headers }: FastifyRequest): boolean {
 }
 
 function handlerOf(route: Route, deps: RegisterDeps) {
-  const { control, facts } = deps;
+  const { control, facts, upgrades } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { params, query, body, headers, admitted } = request;
     if (!admitted) throw new Error('a handler was reached without the pipeline');
-    const parts = { params, query, body, headers, ...admitted, response: reply.raw, server: facts };
+    const parts = {
+      ...{ params, query, body, headers, ...admitted },
+      ...{ response: reply.raw, server: facts },
+    };
     const result = await route.handler(
       new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]),
       control,
     );
+    if (result instanceof SocketAnswer) return upgrades.accept(reply, result);
     if (result instanceof PushAnswer) return push(reply, result, deps);
     return send(reply, route, result, deps.logger);
   };

@@ -3,7 +3,9 @@
 import type { Static, TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
-import type { Answer, PushAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+
+import type { Answer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+
 import type { Call } from './call.ts';
 import { type Method, placeOf, type RouteId } from './paths.ts';
 
@@ -17,7 +19,7 @@ type Shape = TSchema | undefined;
 type Value<S extends Shape> = S extends TSchema ? Static<S> : undefined;
 
 export interface RouteSuccess<R extends Shape = Shape> {
-  status: 200 | 201;
+  status: 101 | 200 | 201;
   description: string;
   /** The JSON body; absent where the body is a stream or text. */
   schema?: R;
@@ -52,7 +54,13 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   quiet?: boolean;
 }
 
-export type Handled<R extends Shape> = Value<R> | Answer<unknown> | StreamAnswer | TextAnswer | PushAnswer;
+export type Handled<R extends Shape> =
+  | Value<R>
+  | Answer<unknown>
+  | StreamAnswer
+  | TextAnswer
+  | PushAnswer
+  | SocketAnswer;
 
 export interface RouteDefinition<P extends Shape, Q extends Shape, B extends Shape, R extends Shape>
   extends RouteFacts<P, Q, B, R> {

@@ -16,6 +16,7 @@ import { type PipelineDeps, pipeline } from './pipeline.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { ServerFacts } from './server-facts.ts';
+import { acceptUpgrades, type Upgrades } from './upgrades.ts';
 
 export interface HttpServerDeps {
   control: ControlPlane;
@@ -42,10 +43,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const running = inFlight();
   app.server.on('connection', running.connected);
   let closed: Promise<void> | undefined;
-  registerAll(app, { ...deps, inFlight: running, closing: () => closed !== undefined });
+  const upgrades = acceptUpgrades(app, {
+    clock: deps.clock,
+    logger: deps.logger,
+    maxMessageBytes: deps.config.server.body_limit,
+    detached: running.detached,
+  });
+  registerAll(app, { ...deps, inFlight: running, upgrades, closing: () => closed !== undefined });
   return {
     listen: () => listen(app, deps.config.server),
     close: (graceMs) => {
+      if (!closed) upgrades.closeAll();
       closed ??= stop(app, running, deps.clock.after(graceMs, running.endAll));
       return closed;
     },
@@ -65,7 +73,10 @@ function guardStart({ server, auth }: HttpServerDeps['config']): void {
   });
 }
 
-function registerAll(app: FastifyInstance, deps: HttpServerDeps & PipelineDeps): void {
+function registerAll(
+  app: FastifyInstance,
+  deps: HttpServerDeps & PipelineDeps & { upgrades: Upgrades },
+): void {
   const steps = pipeline(deps);
   const shared = { ...deps, pipeline: steps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
   app.decorateRequest('admitted', undefined);

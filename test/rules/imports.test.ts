@@ -47,9 +47,9 @@ const TABLE: Record<string, Allowance> = {
   },
   http: {
     folders: ['schema', 'domain', 'redact', 'events', 'control'],
-    packages: ['fastify', 'ajv', 'typebox'],
+    packages: ['fastify', 'ajv', 'typebox', 'ws'],
   },
-  'http/client': { folders: ['schema', 'domain', 'http'], packages: ['undici'] },
+  'http/client': { folders: ['schema', 'domain', 'http'], packages: ['undici', 'ws'] },
   docs: { folders: ['schema', 'http'], packages: [] },
   app: { folders: ABOVE_APP, packages: [] },
   bench: {

@@ -1,7 +1,14 @@
 // A control plane that works in memory, for tests of its edges: it keeps what it was asked, holds files in a map,
 // answers execs from the command's words, and fails when told to.
-import { Readable } from 'node:stream';
-import type { ByteRange, Caller, ControlPlane } from '../../src/control/control-plane.ts';
+import { PassThrough, Readable } from 'node:stream';
+import type { ExecExit } from '../../src/agent/io.ts';
+import type {
+  ByteRange,
+  Caller,
+  ControlPlane,
+  LiveExec,
+  LiveRequest,
+} from '../../src/control/control-plane.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../../src/schema/exec.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
@@ -105,6 +112,11 @@ export function fakeControlPlane(): FakeControlPlane {
         note('exec.stream', caller, id, request);
         signals.push(signal);
         return execLines(request, signal);
+      },
+      async open(id, request, caller, signal) {
+        note('exec.open', caller, id, request);
+        signals.push(signal);
+        return liveExec(request, signal, (name, ...args) => note(`live.${name}`, caller, ...args));
       },
       async detach(id, request, caller) {
         note('exec.detach', caller, id, request);
@@ -299,4 +311,51 @@ async function* logLines(signal: AbortSignal): AsyncGenerator<LogLine | undefine
   yield { line: 'one' };
   yield undefined;
   await aborted(signal);
+}
+
+/** `cat`: gives its input back, and ends when that does; `stuck`: takes no input; both end on a signal. */
+function liveExec(
+  { command }: LiveRequest,
+  signal: AbortSignal,
+  note: (name: string, ...args: unknown[]) => void,
+): LiveExec {
+  const through = new PassThrough({ highWaterMark: 64 * 1024 });
+  let end = (_: { exit_code: number; signal?: string }) => {};
+  const exit = new Promise<ExecExit>((resolve, reject) => {
+    end = (facts) => resolve({ timed_out: false, duration_ms: 1, ...facts });
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  exit.catch(() => undefined);
+  signal.addEventListener('abort', () => through.destroy(), { once: true });
+  through.once('end', () => end({ exit_code: 0 }));
+  const flood = /^flood (\d+)$/.exec(command);
+  async function* output(): AsyncGenerator<{ channel: 'stdout' | 'stderr'; data: Buffer }> {
+    if (flood) {
+      for (let i = 0; i < Number(flood[1]); i += 1) {
+        note('flood', i);
+        yield { channel: 'stdout', data: Buffer.alloc(65_536, 'x') };
+      }
+      return end({ exit_code: 0 });
+    }
+    for await (const data of through) yield { channel: 'stdout', data: data as Buffer };
+  }
+  return {
+    exec_id: EXEC_ID,
+    stdin: {
+      write: async (data) => {
+        note('stdin', data.length);
+        if (command === 'stuck') await exit.catch(() => undefined);
+        else if (!through.write(data)) await new Promise((resolve) => through.once('drain', resolve));
+      },
+      end: () => void through.end(),
+    },
+    output: output(),
+    exit,
+    resize: async (rows, cols) => note('resize', rows, cols),
+    signal: async (name) => {
+      note('signal', name);
+      through.end();
+      end({ exit_code: 143, signal: name });
+    },
+  };
 }

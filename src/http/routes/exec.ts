@@ -12,7 +12,8 @@ import {
   LogLine,
   LogsQuery,
 } from '../../schema/exec.ts';
-import { Answer } from '../answer.ts';
+import { Answer, SocketAnswer } from '../answer.ts';
+import { serveExecSocket } from '../exec-socket.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { ndjson } from '../stream.ts';
 import { ExecParams, SandboxParams } from './params.ts';
@@ -43,6 +44,26 @@ export const execRoutes: Route[] = [
       if (body.detach) return new Answer(await exec.detach(params.id, body, caller, signal), { status: 202 });
       if (body.stream) return ndjson(await exec.stream(params.id, body, caller, signal));
       return exec.run(params.id, body, caller, signal);
+    },
+  }),
+  defineRoute({
+    id: 'execSocket',
+    tag,
+    auth,
+    summary: 'Run a command and talk to it, over a WebSocket',
+    description:
+      'The first message is {"type":"start", …an exec request without stream and stdin, "tty", "cols", "rows", "binary"}; then stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server says started (exec_id), stdout and stderr (data), then exit or error. With binary true outputs are binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it was detached. Browsers send the key as the subprotocol svc.key.<base64url> and the owner as svc.user.<base64url> beside svc.v1.',
+    params: SandboxParams,
+    success: { status: 101, description: 'The connection is a WebSocket.' },
+    errors: ['not_found', 'conflict', 'resource_limit', 'unavailable'],
+    handler: async ({ params, caller }, { exec, sandboxes }) => {
+      await sandboxes.get(params.id, caller);
+      return new SocketAnswer((ws, tools) =>
+        serveExecSocket(ws, {
+          ...tools,
+          open: (request, signal) => exec.open(params.id, request, caller, signal),
+        }),
+      );
     },
   }),
   defineRoute({

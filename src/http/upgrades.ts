@@ -1,0 +1,133 @@
+// WebSocket upgrades. They pass the same pipeline as every request, so a refusal is an answer in our one shape; only what
+// its route accepts becomes a socket. Requests that offer another protocol (h2c) are served as the plain requests that
+// they also are: Node takes them off its parser, so they are put back without the offer.
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+import type { SocketAnswer } from './answer.ts';
+import { takeProtocolKeys, VERSION_PROTOCOL } from './socket-protocol.ts';
+
+const MAX_SOCKETS = 1024;
+/** How long a peer may take to answer our close. */
+const CLOSE_MS = 2000;
+const GOING_AWAY = 1001;
+
+export interface Upgrades {
+  /** Makes the reply's connection a WebSocket. Throws status 426 when the request did not ask for one. */
+  accept(reply: FastifyReply, answer: SocketAnswer): FastifyReply;
+  /** Closes all with 1001; those that do not answer are cut. */
+  closeAll(): void;
+}
+
+export interface UpgradeDeps {
+  clock: Clock;
+  logger: Logger;
+  maxMessageBytes: number;
+  /** The connection is no longer one of requests and answers. */
+  detached(socket: Duplex): void;
+}
+
+interface Waiting {
+  socket: Duplex;
+  head: Buffer;
+}
+
+export function acceptUpgrades(
+  app: FastifyInstance,
+  { clock, logger, maxMessageBytes, detached }: UpgradeDeps,
+): Upgrades {
+  const waiting = new WeakMap<IncomingMessage, Waiting>();
+  const open = new Set<WebSocket>();
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: maxMessageBytes,
+    handleProtocols: (offered) => (offered.has(VERSION_PROTOCOL) ? VERSION_PROTOCOL : false),
+  });
+  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket')
+      return serveAsPlain(app.server, request, { socket, head });
+    takeProtocolKeys(request);
+    waiting.set(request, { socket, head });
+    app.routing(request, responseOn(request, socket));
+  });
+  return {
+    accept(reply, answer) {
+      const found = waiting.get(reply.request.raw);
+      if (!found) throw notAsked(reply);
+      if (open.size >= MAX_SOCKETS)
+        throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
+      checkHandshake(reply);
+      reply.hijack();
+      reply.raw.detachSocket(found.socket as never);
+      detached(found.socket);
+      const named = (headers: string[]) => headers.push(`X-Request-ID: ${reply.request.id}`);
+      sockets.once('headers', named);
+      sockets.handleUpgrade(reply.request.raw, found.socket, found.head, (ws) => {
+        open.add(ws);
+        reply.raw.statusCode = 101;
+        // The response is over only now, for the access log and for whoever counts what is in flight.
+        ws.once('close', () => {
+          open.delete(ws);
+          reply.raw.emit('close');
+        });
+        answer.serve(ws, { clock, logger, request_id: reply.request.id });
+      });
+      return reply;
+    },
+    closeAll() {
+      for (const ws of open) {
+        ws.close(GOING_AWAY, 'The server is stopping.');
+        clock.after(CLOSE_MS, () => ws.terminate());
+      }
+    },
+  };
+}
+
+/** What Fastify answers on. The parser has let go of the connection, so it ends with the answer. */
+function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as never);
+  response.once('finish', () => {
+    response.detachSocket(socket as never);
+    socket.end();
+  });
+  return response;
+}
+
+/** RFC 9110 7.8: who does not know the protocol ignores the offer. */
+function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Waiting): void {
+  const { method, url, httpVersion, rawHeaders } = request;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!/^(connection|upgrade|http2-settings)$/i.test(rawHeaders[i] ?? ''))
+      lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  const again = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  socket.removeAllListeners('error');
+  socket.unshift(Buffer.concat([again, head]));
+  server.emit('connection', socket);
+}
+
+/** What ws would refuse in its own words. RFC 6455 4.2.1 */
+function checkHandshake({ request }: FastifyReply): void {
+  const { 'sec-websocket-key': key, 'sec-websocket-version': version } = request.headers;
+  if (typeof key === 'string' && /^[+/0-9A-Za-z]{22}==$/.test(key) && version === '13') return;
+  throw new ServiceError('bad_request', 'The WebSocket handshake is not valid.', {
+    remedy: 'Speak version 13 of RFC 6455.',
+  });
+}
+
+function notAsked(reply: FastifyReply): ServiceError {
+  reply.header('Upgrade', 'websocket').header('Connection', 'Upgrade');
+  return new ServiceError('bad_request', 'This endpoint speaks WebSocket.', {
+    status: 426,
+    remedy: 'Connect with a WebSocket client.',
+  });
+}

@@ -1,0 +1,53 @@
+// Messages of the WebSocket exec (api.md part 3). Text messages are JSON; binary ones from the client are standard input.
+import { type Static, Type } from 'typebox';
+import { ExecRequest } from './exec.ts';
+
+const Side = Type.Integer({ minimum: 1, maximum: 1000 });
+const { stream: _stream, stdin: _stdin, ...asked } = ExecRequest.properties;
+
+/** The first message: an exec request without `stream` and `stdin`, and how to talk. */
+export const SocketStart = Type.Object(
+  {
+    ...asked,
+    type: Type.Literal('start'),
+    tty: Type.Optional(Type.Boolean({ description: 'Run it on a terminal; both outputs are then stdout.' })),
+    cols: Type.Optional(Side),
+    rows: Type.Optional(Side),
+    binary: Type.Optional(
+      Type.Boolean({ description: 'Output as binary messages, the first byte 1 for stdout, 2 for stderr.' }),
+    ),
+  },
+  { $id: 'SocketStart', additionalProperties: false },
+);
+export type SocketStart = Static<typeof SocketStart>;
+
+/** What may follow. */
+export const SOCKET_MESSAGES = {
+  stdin: Type.Object(
+    {
+      type: Type.Literal('stdin'),
+      data: Type.String(),
+      encoding: Type.Optional(Type.Enum(['utf8', 'base64'])),
+    },
+    { additionalProperties: false },
+  ),
+  stdin_close: Type.Object({ type: Type.Literal('stdin_close') }, { additionalProperties: false }),
+  resize: Type.Object(
+    { type: Type.Literal('resize'), cols: Side, rows: Side },
+    { additionalProperties: false },
+  ),
+  signal: Type.Object(
+    { type: Type.Literal('signal'), signal: Type.String({ minLength: 1, maxLength: 32 }) },
+    { additionalProperties: false },
+  ),
+} as const;
+
+type Messages = typeof SOCKET_MESSAGES;
+export type SocketMessage = { [Name in keyof Messages]: Static<Messages[Name]> }[keyof Messages];
+
+/** What the server says; in binary mode outputs are not among it. */
+export type SocketAnswer =
+  | { type: 'started'; exec_id: string }
+  | { type: 'stdout' | 'stderr'; data: string }
+  | { type: 'exit'; exit_code: number; signal?: string; timed_out?: true; duration_ms: number }
+  | { type: 'error'; code: string; message: string };

@@ -1,0 +1,295 @@
+// The WebSocket exec over a fake control plane: what is refused before it opens, what is said on it, and clients that do
+// not keep to it.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { fakeSandbox } from '../support/fake-control-plane.ts';
+import { fakeClock } from '../support/fakes.ts';
+import { API_KEY, rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
+import { until } from '../support/until.ts';
+
+const ID = 'sb-known0000000';
+const PATH = `/api/v1/sandboxes/${ID}/exec/ws`;
+const auth = { enabled: true, api_key: API_KEY };
+const key = { 'x-api-key': API_KEY };
+
+let http: TestHttp;
+let keyed: TestHttp;
+beforeAll(async () => {
+  [http, keyed] = await Promise.all([
+    startHttp({ server: { cors_allowed_origins: ['https://app.example.com'] } }),
+    startHttp({ auth }),
+  ]);
+  for (const { control } of [http, keyed]) control.sandboxMap.set(ID, fakeSandbox(ID));
+});
+afterAll(() => Promise.all([http.server.close(0), keyed.server.close(0)]));
+afterEach(() => {
+  http.control.failing.clear();
+  http.control.asked.length = 0;
+});
+
+const socketTo = (target: TestHttp, options: WebSocket.ClientOptions = {}, protocols: string[] = []) =>
+  new WebSocket(target.url.replace('http', 'ws') + PATH, protocols, options);
+
+/** All that is said until the close. */
+async function conversation(ws: WebSocket, ...first: (object | Buffer | string)[]) {
+  const said: Record<string, unknown>[] = [];
+  const binary: Buffer[] = [];
+  ws.on('message', (data: Buffer, isBinary) =>
+    isBinary ? binary.push(data) : said.push(JSON.parse(data.toString())),
+  );
+  ws.on('open', () => {
+    for (const message of first) send(ws, message);
+  });
+  const [code] = (await once(ws, 'close')) as [number];
+  return { said, binary, code };
+}
+const send = (ws: WebSocket, message: object | Buffer | string) =>
+  ws.send(Buffer.isBuffer(message) || typeof message === 'string' ? message : JSON.stringify(message));
+const asked = (method: string) => http.control.asked.filter((call) => call.method === method);
+
+/** The answer to a handshake that is refused. */
+async function refused(ws: WebSocket) {
+  const [, response] = await once(ws, 'unexpected-response');
+  const body = Buffer.concat(await response.toArray()).toString();
+  return { status: response.statusCode, headers: response.headers, body: JSON.parse(body) };
+}
+
+describe('the handshake', () => {
+  it('is an ordinary request to whoever asks without it', async () => {
+    const answer = await fetch(http.url + PATH);
+    expect([answer.status, answer.headers.get('upgrade')]).toEqual([426, 'websocket']);
+    expect(await answer.json()).toMatchObject({ code: 'bad_request' });
+  });
+
+  it.each([
+    ['no key', 'keyed', {}, 401],
+    ['a wrong key', 'keyed', { headers: { 'x-api-key': 'x' } }, 401],
+    ['a foreign page', 'http', { origin: 'https://evil.example.com' }, 403],
+    ['a bad owner', 'http', { headers: { 'x-user-id': 'a/b' } }, 400],
+    ['another version', 'http', { protocolVersion: 8 }, 400],
+  ] as const)('is refused for %s in the shape of every error', async (_, which, options, status) => {
+    const answer = await refused(
+      socketTo(which === 'http' ? http : keyed, options as WebSocket.ClientOptions),
+    );
+    expect(answer).toMatchObject({
+      status,
+      body: { code: expect.any(String), request_id: expect.any(String) },
+    });
+    expect(answer.headers['x-request-id']).toBe(answer.body.request_id);
+  });
+
+  it('answers unknown sandboxes and paths as plain requests', async () => {
+    const unknown = new WebSocket(`${http.url.replace('http', 'ws')}/api/v1/sandboxes/sb-no/exec/ws`);
+    expect(await refused(unknown)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    const nowhere = new WebSocket(`${http.url.replace('http', 'ws')}/nowhere`);
+    expect(await refused(nowhere)).toMatchObject({ status: 404 });
+    const other = new WebSocket(`${http.url.replace('http', 'ws')}/api/v1/live`);
+    expect(await refused(other)).toMatchObject({ status: 200, body: { status: 'alive' } });
+  });
+
+  it('takes listed pages, our own, and a key as a subprotocol', async () => {
+    const start = { type: 'start', command: 'flood 0' };
+    for (const origin of ['https://app.example.com', http.url])
+      expect(await conversation(socketTo(http, { origin }), start)).toMatchObject({ code: 1000 });
+    const name = `svc.key.${Buffer.from(API_KEY).toString('base64url')}`;
+    const ws = socketTo(keyed, {}, ['svc.v1', name, `svc.user.${Buffer.from('ann').toString('base64url')}`]);
+    expect(await conversation(ws, start)).toMatchObject({ code: 1000 });
+    expect(ws.protocol).toBe('svc.v1');
+    expect(keyed.control.asked.at(-1)?.caller).toMatchObject({ role: 'api', owner: 'ann' });
+    const wrong = `svc.key.${Buffer.from('no').toString('base64url')}`;
+    expect(await refused(socketTo(keyed, {}, ['svc.v1', wrong]))).toMatchObject({ status: 401 });
+    expect(await conversation(socketTo(keyed, { headers: key }), start)).toMatchObject({ code: 1000 });
+    expect(JSON.stringify(keyed.logger.lines)).not.toContain(name);
+  });
+
+  it('leaves requests that offer another protocol to be served', async () => {
+    const offer =
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
+    const get = `GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n${offer}\r\n`;
+    const body = '{"ttl":"5m"}';
+    const post = `POST /api/v1/sandboxes HTTP/1.1\r\nHost: localhost\r\n${offer}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const last = 'GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    const { text } = await rawExchange(http.port, get + post + last);
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 201', 'HTTP/1.1 200']);
+    expect(asked('sandboxes.spawn').at(-1)?.args[0]).toEqual({ ttl: '5m' });
+  });
+});
+
+describe('a conversation', () => {
+  const cat = { type: 'start', command: 'cat' };
+
+  it('starts, takes input in every form, and ends with the exit', async () => {
+    const text = { type: 'stdin', data: 'tür ' };
+    const base64 = { type: 'stdin', data: Buffer.from('b64 ').toString('base64'), encoding: 'base64' };
+    const { said, code } = await conversation(
+      socketTo(http),
+      { ...cat, env: { A: '1' }, tty: true, rows: 3 },
+      ...[text, base64, Buffer.from('bin'), { type: 'resize', cols: 9, rows: 8 }, { type: 'stdin_close' }],
+    );
+    expect(said[0]).toEqual({ type: 'started', exec_id: 'ex-aaaaaaaaaaaa' });
+    const output = said.filter(({ type }) => type === 'stdout').map(({ data }) => data);
+    expect(output.join('')).toBe('tür b64 bin');
+    expect(said.at(-1)).toEqual({ type: 'exit', exit_code: 0, duration_ms: 1 });
+    expect(code).toBe(1000);
+    expect(asked('exec.open')[0]?.args[1]).toEqual({
+      ...{ command: 'cat', env: { A: '1' }, tty: { rows: 3, cols: 80 } },
+    });
+    expect(asked('live.resize')[0]?.args).toEqual([8, 9]);
+  });
+
+  it('gives output as bytes when asked', async () => {
+    const { said, binary } = await conversation(
+      socketTo(http),
+      { ...cat, binary: true },
+      Buffer.from([0, 255]),
+      { type: 'stdin_close' },
+    );
+    expect(Buffer.concat(binary)).toEqual(Buffer.from([1, 0, 255]));
+    expect(said.map(({ type }) => type)).toEqual(['started', 'exit']);
+  });
+
+  it('passes signals on, also behind input that nobody takes', async () => {
+    const { said } = await conversation(
+      socketTo(http),
+      { type: 'start', command: 'stuck' },
+      Buffer.alloc(1000),
+      { type: 'signal', signal: 'term' },
+    );
+    expect(said.at(-1)).toMatchObject({ type: 'exit', exit_code: 143, signal: 'SIGTERM' });
+  });
+
+  it('kills the command when the client goes', async () => {
+    const ws = socketTo(http);
+    ws.on('open', () => send(ws, cat));
+    await once(ws, 'message');
+    ws.terminate();
+    await until('the abort', () => http.control.signals.at(-1)?.aborted === true);
+  });
+
+  it.each([
+    ['no start', { type: 'stdin', data: '' }],
+    ['bytes first', Buffer.from('x')],
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['an unknown field', { ...cat, stream: true }],
+    ['standard input as text', { ...cat, stdin: 'x' }],
+    ['a terminal of no size', { ...cat, tty: true, rows: 0 }],
+    ['no command', { type: 'start' }],
+  ])('refuses %s', async (_, message) => {
+    const { said, code } = await conversation(socketTo(http), message);
+    expect([said, code]).toEqual([
+      [{ type: 'error', code: 'bad_request', message: expect.any(String) }],
+      1008,
+    ]);
+    expect(asked('exec.open')).toEqual([]);
+  });
+
+  it.each([
+    ['a second start', cat],
+    ['an unknown type', { type: 'exec' }],
+    ['a name of every object', { type: 'constructor' }],
+    ['a size of words', { type: 'resize', cols: 'x', rows: 1 }],
+    ['bad base64', { type: 'stdin', data: '*', encoding: 'base64' }],
+  ])('ends with %s after the start', async (_, message) => {
+    const { said, code } = await conversation(socketTo(http), cat, message);
+    expect(said.at(-1)).toMatchObject({ type: 'error', code: 'bad_request' });
+    expect(code).toBe(1008);
+    await until('the kill', () => http.control.signals.at(-1)?.aborted === true);
+  });
+
+  it('says what the service could not do', async () => {
+    http.control.failing.set('exec.open', new ServiceError('unavailable', 'Not now.'));
+    const { said, code } = await conversation(socketTo(http), cat);
+    expect([said, code]).toEqual([[{ type: 'error', code: 'unavailable', message: 'Not now.' }], 1011]);
+  });
+
+  it('ends on frames that break the protocol or are too large', async () => {
+    const big = await conversation(socketTo(http), cat, Buffer.alloc(1024 * 1024 + 1));
+    expect(big.code).toBe(1009);
+    const raw = connect(http.port, '127.0.0.1');
+    const parts: Buffer[] = [];
+    raw.on('data', (part) => parts.push(part)).on('error', () => undefined);
+    raw.write(
+      `GET ${PATH} HTTP/1.1\r\nHost: x.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\n\r\n`,
+    );
+    await until('the upgrade', () => Buffer.concat(parts).includes('101 Switching'));
+    // Unmasked, reserved bits set, an opcode that there is not.
+    raw.write(Buffer.from([0xff, 0x05, 1, 2, 3, 4, 5]));
+    await once(raw, 'close');
+  });
+});
+
+describe('flow and time', () => {
+  it('stops the program for a reader that stops', async () => {
+    const ws = socketTo(http);
+    ws.on('open', () => send(ws, { type: 'start', command: 'flood 2000', binary: true }));
+    await once(ws, 'message');
+    ws.pause();
+    let before = -1;
+    const made = () => asked('live.flood').length;
+    await until(
+      'the program to wait',
+      () => {
+        const same = made() === before;
+        before = made();
+        return same;
+      },
+      100,
+    );
+    expect(made()).toBeLessThan(500);
+    ws.resume();
+    const [code] = (await once(ws, 'close')) as [number];
+    expect([code, made()]).toEqual([1000, 2000]);
+  });
+
+  it('stops a client whose input nobody takes', async () => {
+    const ws = socketTo(http);
+    await once(ws, 'open');
+    send(ws, { type: 'start', command: 'stuck' });
+    for (let i = 0; i < 400; i += 1) ws.send(Buffer.alloc(65_536));
+    await until('the first input', () => asked('live.stdin').length > 0);
+    await until('the connection to fill', () => ws.bufferedAmount > 4 * 1024 * 1024);
+    ws.terminate();
+    await until('the abort', () => http.control.signals.at(-1)?.aborted === true);
+  });
+
+  it('gives up on a client that never starts, and on one that does not answer pings', async () => {
+    const clock = fakeClock();
+    const slow = await startHttp({ clock });
+    slow.control.sandboxMap.set(ID, fakeSandbox(ID));
+    const silent = socketTo(slow);
+    await once(silent, 'open');
+    const ended = conversation(silent);
+    await until('the wait for it', async () => {
+      await clock.advance(1000);
+      return silent.readyState !== silent.OPEN;
+    });
+    expect(await ended).toMatchObject({ said: [{ type: 'error', code: 'timeout' }], code: 1008 });
+    const dead = socketTo(slow, { autoPong: false });
+    await once(dead, 'open');
+    send(dead, { type: 'start', command: 'cat' });
+    await once(dead, 'message');
+    const closed = once(dead, 'close');
+    await until('the cut', async () => {
+      await clock.advance(20_000);
+      return slow.control.signals.at(-1)?.aborted === true;
+    });
+    await closed;
+    await slow.server.close(0);
+  });
+
+  it('tells clients that the server goes away', async () => {
+    const going = await startHttp();
+    going.control.sandboxMap.set(ID, fakeSandbox(ID));
+    const ws = socketTo(going);
+    ws.on('open', () => send(ws, { type: 'start', command: 'cat' }));
+    await once(ws, 'message');
+    const closed = once(ws, 'close');
+    await going.server.close(5000);
+    expect((await closed)[0]).toBe(1001);
+    expect(going.control.signals.at(-1)?.aborted).toBe(true);
+  });
+});
