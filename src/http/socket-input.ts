@@ -35,9 +35,9 @@ export class SocketInput {
   #came(frame: SocketFrame): void {
     const wake = this.#wake;
     this.#wake = undefined;
-    if (wake) return wake(frame);
-    this.#waiting.push(frame);
-    this.#bytes += frame.data.length;
+    if (wake) wake(frame);
+    else this.#waiting.push(frame);
+    this.#bytes += wake ? 0 : frame.data.length;
     if (this.#bytes >= WAITING_BYTES || this.#waiting.length >= MOST_WAITING) this.#ws.pause();
   }
 }

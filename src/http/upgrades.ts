@@ -35,26 +35,23 @@ interface Waiting {
   head: Buffer;
 }
 
-export function acceptUpgrades(
-  app: FastifyInstance,
-  { clock, logger, maxMessageBytes, detached }: UpgradeDeps,
-): Upgrades {
+export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
   const waiting = new WeakMap<IncomingMessage, Waiting>();
   const open = new Set<WebSocket>();
-  const sockets = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: maxMessageBytes,
-    handleProtocols: (offered) => (offered.has(VERSION_PROTOCOL) ? VERSION_PROTOCOL : false),
-  });
+  const sockets = socketServer(deps.maxMessageBytes);
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const serve = () => {
+      // Pipelined behind a request whose answer is still under way: its turn comes after that.
+      const { _httpMessage: before } = socket as { _httpMessage?: ServerResponse | null };
+      if (before) return void before.once('close', serve);
+      if (!socket.writable) return;
+      if (!isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
+      takeProtocolKeys(request);
+      waiting.set(request, { socket, head });
+      app.routing(request, responseOn(request, socket));
+    };
     socket.on('error', () => socket.destroy());
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket')
-      return serveAsPlain(app.server, request, { socket, head });
-    takeProtocolKeys(request);
-    waiting.set(request, { socket, head });
-    app.routing(request, responseOn(request, socket));
+    serve();
   });
   return {
     accept(reply, answer) {
@@ -63,30 +60,53 @@ export function acceptUpgrades(
       if (open.size >= MAX_SOCKETS)
         throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
       checkHandshake(reply);
-      reply.hijack();
-      reply.raw.detachSocket(found.socket as never);
-      detached(found.socket);
-      const named = (headers: string[]) => headers.push(`X-Request-ID: ${reply.request.id}`);
-      sockets.once('headers', named);
-      sockets.handleUpgrade(reply.request.raw, found.socket, found.head, (ws) => {
+      deps.detached(found.socket);
+      handOver(sockets, reply, found, (ws) => {
         open.add(ws);
-        reply.raw.statusCode = 101;
-        // The response is over only now, for the access log and for whoever counts what is in flight.
-        ws.once('close', () => {
-          open.delete(ws);
-          reply.raw.emit('close');
-        });
-        answer.serve(ws, { clock, logger, request_id: reply.request.id });
+        ws.once('close', () => open.delete(ws));
+        answer.serve(ws, { ...deps, request_id: reply.request.id });
       });
       return reply;
     },
     closeAll() {
       for (const ws of open) {
         ws.close(GOING_AWAY, 'The server is stopping.');
-        clock.after(CLOSE_MS, () => ws.terminate());
+        deps.clock.after(CLOSE_MS, () => ws.terminate());
       }
     },
   };
+}
+
+function socketServer(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    handleProtocols: (offered) => (offered.has(VERSION_PROTOCOL) ? VERSION_PROTOCOL : false),
+  });
+}
+
+/** From an answer of Fastify's to a socket of ws. */
+function handOver(
+  sockets: WebSocketServer,
+  reply: FastifyReply,
+  { socket, head }: Waiting,
+  serve: (ws: WebSocket) => void,
+): void {
+  reply.hijack();
+  reply.raw.detachSocket(socket as never);
+  sockets.once('headers', (headers: string[]) => headers.push(`X-Request-ID: ${reply.request.id}`));
+  sockets.handleUpgrade(reply.request.raw, socket, head, (ws) => {
+    reply.raw.statusCode = 101;
+    // The response is over only now, for the access log and for whoever counts what is in flight.
+    ws.once('close', () => reply.raw.emit('close'));
+    serve(ws);
+  });
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
 /** What Fastify answers on. The parser has let go of the connection, so it ends with the answer. */

@@ -98,7 +98,7 @@ describe('the handshake', () => {
     const ws = socketTo(keyed, {}, ['svc.v1', name, `svc.user.${Buffer.from('ann').toString('base64url')}`]);
     expect(await conversation(ws, start)).toMatchObject({ code: 1000 });
     expect(ws.protocol).toBe('svc.v1');
-    expect(keyed.control.asked.at(-1)?.caller).toMatchObject({ role: 'api', owner: 'ann' });
+    expect(keyed.control.asked.at(-1)?.caller).toMatchObject({ owner: 'ann' });
     const wrong = `svc.key.${Buffer.from('no').toString('base64url')}`;
     expect(await refused(socketTo(keyed, {}, ['svc.v1', wrong]))).toMatchObject({ status: 401 });
     expect(await conversation(socketTo(keyed, { headers: key }), start)).toMatchObject({ code: 1000 });
@@ -115,6 +115,15 @@ describe('the handshake', () => {
     const { text } = await rawExchange(http.port, get + post + last);
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 201', 'HTTP/1.1 200']);
     expect(asked('sandboxes.spawn').at(-1)?.args[0]).toEqual({ ttl: '5m' });
+  });
+});
+
+describe('a handshake behind another request', () => {
+  it('waits for the answer before it', async () => {
+    const get = 'GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const upgrade = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\n\r\n`;
+    const { text } = await rawExchange(http.port, get + get + upgrade, 300);
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 101']);
   });
 });
 
@@ -290,6 +299,6 @@ describe('flow and time', () => {
     const closed = once(ws, 'close');
     await going.server.close(5000);
     expect((await closed)[0]).toBe(1001);
-    expect(going.control.signals.at(-1)?.aborted).toBe(true);
+    await until('the kill', () => going.control.signals.at(-1)?.aborted === true);
   });
 });
