@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the tests use and this host lacks.
+# Installs the Debian packages that the tests use and this host lacks. Starts nothing: tests start engines of their own.
 set -euo pipefail
 
 packages=(bubblewrap gcc libc6-dev make python3 util-linux mandoc)
+packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
+packages+=(iproute2 iptables procps openssl ca-certificates)
 # The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.
 packages+=("libpython$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)-testsuite")
 missing=()
@@ -12,6 +14,13 @@ done
 [ "${#missing[@]}" = 0 ] && exit 0
 
 echo "Installing ${missing[*]} …" >&2
+# No service of a new package is started.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod +x "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

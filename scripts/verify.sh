@@ -12,6 +12,7 @@ else
 fi
 
 node scripts/bootstrap.js
+[ "${SVC_TEST_REQUIRE:-}" != all ] || bash scripts/test-images.sh
 npm run --silent types
 npm run --silent lint
 exec node scripts/test.js "$@"
