@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes the images that container tests run, as tars of a root file system: no registry is asked. Made again only when
-# this file changes. `node_modules/.cache` holds them, so this runs after `npm ci`, which empties it.
+# this file changes. `.cache/test-images` holds them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folder="$(mkdir -p node_modules/.cache/svc-test/images && cd -P node_modules/.cache/svc-test/images && pwd)"
+folder="$PWD/.cache/test-images"
+mkdir -p "$folder"
 stamp="$(sha256sum scripts/test-images.sh | cut -c1-16)"
 exec 9>"$folder/lock"
 flock 9

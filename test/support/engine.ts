@@ -100,7 +100,7 @@ function mkdirOnce(folder: string): boolean {
 
 /** The tar of a test image; throws with what to run when nobody has made it. */
 export function imageTar(image: TestImage): string {
-  const tar = join(root, 'node_modules/.cache/svc-test/images', `${image}.tar`);
+  const tar = join(root, '.cache/test-images', `${image}.tar`);
   if (!existsSync(tar)) throw new Error(`${tar} is missing; make it with: bash scripts/test-images.sh`);
   return tar;
 }
