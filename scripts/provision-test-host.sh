@@ -5,6 +5,8 @@ set -euo pipefail
 packages=(bubblewrap gcc libc6-dev make python3 util-linux mandoc)
 packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
 packages+=(iproute2 iptables procps openssl ca-certificates)
+# promtool, which checks metrics, alert rules and the text of both.
+packages+=(prometheus)
 # The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.
 packages+=("libpython$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)-testsuite")
 missing=()

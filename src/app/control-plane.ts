@@ -3,6 +3,7 @@
 
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
+import { Metrics } from '../control/metrics.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
@@ -21,6 +22,8 @@ export interface ControlPlaneDeps {
   random: Random;
   logger: Logger;
   redactor: Redactor;
+  /** The newest log lines, redacted. */
+  recentLogs?: (() => Record<string, unknown>[]) | undefined;
   /** Of the package. */
   version: string;
   packageRoot: string;
@@ -54,7 +57,9 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     });
     opened.push(() => writer.close());
     const redact = (value: unknown) => deps.redactor.value(value);
-    const control = createControlPlane({ ...deps, store, providers, bus, writer, redact });
+    const metrics = new Metrics();
+    metrics.watchProcess();
+    const control = createControlPlane({ ...deps, store, providers, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     return { control, announce: (address) => store.announce(address), close: () => opened.close() };
   } catch (error) {

@@ -58,6 +58,7 @@ function start(
     ids: realIds(random),
     random,
     logger: log.logger,
+    recentLogs: log.recent,
     redactor: redactor({ secrets }),
     version,
     packageRoot: packageRoot(),

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 
 import type { Exec } from '../agent/io.ts';
 import type { EventReader } from '../events/feed.ts';
+import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 
 import type {
@@ -198,6 +199,23 @@ export interface EventSubscription {
   end(): void;
 }
 
+export interface AnsweredRequest {
+  /** A route's id, or `none`. */
+  route: string;
+  method: string;
+  status: string;
+  seconds: number;
+}
+
+export interface MetricViews {
+  /** Counts a request whose answer is out. */
+  request(answered: AnsweredRequest): void;
+  body(): Promise<MetricsBody>;
+  /** For Prometheus, with its media type. */
+  text(): Promise<{ text: string; type: string }>;
+  diagnostics(options: { logs: boolean }): Promise<Diagnostics>;
+}
+
 export interface HealthViews {
   /** `full` false (no key): status words only. */
   live(full: boolean): Live;
@@ -214,6 +232,7 @@ export interface ControlPlane {
   providers: ProviderViews;
   events: EventViews;
   health: HealthViews;
+  metrics: MetricViews;
   /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
   /** Ends background work and open sessions; sandboxes live on. */

@@ -18,10 +18,14 @@ import { healthViews } from './health.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { KeyedLock } from './lock.ts';
 import { logs } from './logs.ts';
+import { Meter } from './meter.ts';
+import { metricViews } from './metric-views.ts';
+import { Metrics } from './metrics.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
 import { Reach } from './reach.ts';
+import { Instruments } from './readings.ts';
 import { Reaper } from './reaper.ts';
 import { Reconciler } from './reconcile.ts';
 import { sandboxes } from './sandboxes.ts';
@@ -44,13 +48,19 @@ export interface ControlDeps {
   ids: Ids;
   logger: Logger;
   version: string;
+  /** Where numbers are kept; a fresh one unless given. */
+  metrics?: Metrics;
+  /** The newest log lines, redacted, for diagnostics. */
+  recentLogs?: (() => Record<string, unknown>[]) | undefined;
   host: { cpus: number };
   /** Masks secrets in what the API shows of the configuration. */
   redact(value: unknown): unknown;
 }
 
 /** Built, not started: `start()` begins background work. */
-export function createControlPlane(deps: ControlDeps): ControlPlane {
+export function createControlPlane(given: ControlDeps): ControlPlane {
+  const { metrics = new Metrics() } = given;
+  const deps = metered({ ...given, metrics });
   const settings = controlSettings(deps.config);
   const parts = workingParts(deps);
   const background = backgroundWork(deps, settings, parts);
@@ -66,6 +76,8 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
   const spawner = new Spawner({ ...all, defaultProvider: settings.defaultProvider, cpus: deps.host.cpus });
   const work = new Background(all);
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
+  const events = eventViews({ ...all, events: deps.store.events, feed });
+  const instruments = new Instruments({ ...all, metrics, readers: events.readers });
   return {
     sandboxes: sandboxes({ ...all, spawner }),
     exec: execs(all),
@@ -73,7 +85,8 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
     files: files(all),
     templates: templates({ ...all, spawner }),
     providers: providerViews({ ...all, config: deps.config.providers }),
-    events: eventViews({ ...all, events: deps.store.events, feed }),
+    events,
+    metrics: metricViews({ ...all, metrics, instruments }),
     health: healthViews(all),
     start: () => work.start(),
     stop: () => {
@@ -83,8 +96,21 @@ export function createControlPlane(deps: ControlDeps): ControlPlane {
   };
 }
 
+/** The same parts; what goes through them is counted. */
+function metered<D extends ControlDeps & { metrics: Metrics }>(deps: D): D & { meter: Meter } {
+  const meter = new Meter(deps);
+  deps.bus.subscribe((event) => meter.told(event));
+  const { store, providers } = deps;
+  return {
+    ...deps,
+    meter,
+    store: meter.store(store),
+    providers: meter.providers(providers),
+  };
+}
+
 /** What the stories are made of. */
-function workingParts(deps: ControlDeps) {
+function workingParts(deps: ControlDeps & { meter: Meter }) {
   const given = { ...deps, sandboxes: deps.store.sandboxes };
   const publisher = new Publisher(deps);
   const sessions = new Sessions(deps);

@@ -6,18 +6,27 @@ import type { EventBus } from '../events/bus.ts';
 import type { EventWriter } from '../events/writer.ts';
 import type { Event, EventDraft, EventType } from '../schema/event.ts';
 import type { SandboxRecord } from '../store/store.ts';
+import type { Meter } from './meter.ts';
 
 const ENDED_KEPT = 10_000;
 
 /** Who an event is about; a spawn that was refused has a provider at most. */
 export type Subject = Partial<Pick<SandboxRecord, 'id' | 'owner_id' | 'provider'>>;
 
+export interface PublisherDeps {
+  bus: EventBus;
+  writer: EventWriter;
+  clock: Clock;
+  /** Counts what is buffered. */
+  meter?: Meter;
+}
+
 export class Publisher {
-  readonly #deps: { bus: EventBus; writer: EventWriter; clock: Clock };
+  readonly #deps: PublisherDeps;
   /** The newest sandboxes that ended: what a late call still has to say of them is dropped. */
   readonly #ended = new Set<string>();
 
-  constructor(deps: { bus: EventBus; writer: EventWriter; clock: Clock }) {
+  constructor(deps: PublisherDeps) {
     this.#deps = deps;
   }
 
@@ -29,6 +38,7 @@ export class Publisher {
   /** Buffers one event. */
   note(type: EventType, subject: Subject, data: Record<string, unknown>): void {
     const { id, owner_id } = subject;
+    this.#deps.meter?.noted(type, subject, data);
     if (id !== undefined && this.#ended.has(id)) return;
     this.#deps.writer.publish({
       type,

@@ -3,6 +3,7 @@
 import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import type {
   ExecDetached,
@@ -198,6 +199,15 @@ export class Client {
     options: { clock: Pick<Clock, 'sleep'>; signal?: AbortSignal },
   ): AsyncGenerator<Event> {
     return followEvents(this.#connection, query, options);
+  }
+
+  /** Numbers as JSON. */
+  metrics(): Promise<MetricsBody> {
+    return this.#call('metrics');
+  }
+
+  diagnostics(): Promise<Diagnostics> {
+    return this.#call('diagnostics');
   }
 
   live(): Promise<Live> {

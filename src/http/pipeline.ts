@@ -3,11 +3,13 @@
 // needs no key, and a refused caller's body is never read.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { AnsweredRequest } from '../control/control-plane.ts';
 import { type AccessRules, accessRules } from '../domain/access.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { logAccess } from './access-log.ts';
+import { answeredRequest } from './answered.ts';
 import { type Authenticate, authenticator } from './authenticate.ts';
 import { BYTES_TYPE, checkBody, framingFailure, hasBody, isEmptyFile, mediaType } from './body.ts';
 import { type Admitted, admit } from './caller.ts';
@@ -32,6 +34,8 @@ export interface PipelineDeps {
   clock: Clock;
   logger: Logger;
   inFlight: InFlight;
+  /** Counts requests that are answered. */
+  counted(answered: AnsweredRequest): void;
   /** Whether the server is stopping. */
   closing(): boolean;
 }
@@ -116,7 +120,7 @@ export function limitsOf({ bodyKind }: Route, server: Config['server']): (type: 
 function follow(
   request: FastifyRequest,
   response: ServerResponse,
-  { clock, logger, inFlight }: PipelineDeps,
+  { clock, logger, inFlight, counted }: PipelineDeps,
 ): void {
   const begin = clock.monotonic();
   const { socket } = request.raw;
@@ -125,7 +129,9 @@ function follow(
   inFlight.begun(response);
   response.once('close', () => {
     inFlight.ended(response, socket);
-    logAccess(logger, request, response, { remote, ms: clock.monotonic() - begin });
+    const ms = clock.monotonic() - begin;
+    logAccess(logger, request, response, { remote, ms });
+    counted(answeredRequest(request, response, ms));
   });
 }
 

@@ -43,13 +43,14 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const running = inFlight();
   app.server.on('connection', running.connected);
   let closed: Promise<void> | undefined;
+  const counted = deps.control.metrics.request;
   const upgrades = acceptUpgrades(app, {
     clock: deps.clock,
     logger: deps.logger,
     maxMessageBytes: deps.config.server.body_limit,
     detached: running.detached,
   });
-  registerAll(app, { ...deps, inFlight: running, upgrades, closing: () => closed !== undefined });
+  registerAll(app, { ...deps, counted, inFlight: running, upgrades, closing: () => closed !== undefined });
   return {
     listen: () => listen(app, deps.config.server),
     close: (graceMs) => {

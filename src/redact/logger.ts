@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Redactor } from './engine.ts';
 import { LineQueue, type LineSink } from './line-queue.ts';
+import { LogRing } from './log-ring.ts';
 import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -25,6 +26,8 @@ export interface Log {
   setLevel(level: LogLevel): void;
   /** For keys that changed while serving. */
   setRedactor(redactor: Redactor): void;
+  /** The newest lines that were logged, oldest first: at most 1,000 and 1 Mi characters. */
+  recent(): Record<string, unknown>[];
   /** Resolves when what was logged is written, or after `waitMs` when the reader does not take it. */
   close(waitMs?: number): Promise<void>;
 }
@@ -52,7 +55,13 @@ export function openLog({
   const settings: Settings = { level, redactor };
   const dress = (line: string) => (format === 'pretty' ? prettyLine(line, coloured) : escapeRest(line));
   const queue = new LineQueue({ sink, maxWaiting, announce: (count) => dress(droppedLine(clock, count)) });
-  const output = { write: (line: string) => queue.push(dress(line)) };
+  const ring = new LogRing();
+  const output = {
+    write: (line: string) => {
+      ring.push(line);
+      queue.push(dress(line));
+    },
+  };
   const writer = pino(
     {
       level: 'debug',
@@ -69,6 +78,7 @@ export function openLog({
     logger: loggerOver(writer, settings, {}),
     setLevel: (next) => void Object.assign(settings, { level: next }),
     setRedactor: (next) => void Object.assign(settings, { redactor: next }),
+    recent: () => ring.lines(),
     close: (waitMs = CLOSE_WAIT_MS) => Promise.race([queue.drained(), elapsed(clock, waitMs)]),
   };
 }

@@ -7,7 +7,15 @@ import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryTemplates } from './memory-templates.ts';
-import type { IdempotencyClaim, Replay, SandboxFilter, SandboxRecord, SandboxStore, Store } from './store.ts';
+import type {
+  IdempotencyClaim,
+  Replay,
+  SandboxFilter,
+  SandboxGroup,
+  SandboxRecord,
+  SandboxStore,
+  Store,
+} from './store.ts';
 
 interface StoredClaim extends IdempotencyClaim {
   sandbox_id: string;
@@ -127,12 +135,23 @@ function reads(tables: Tables): Omit<SandboxStore, keyof Writes> {
           .slice(0, limit),
       ),
     nextDeadline: async () => live()[0]?.expires_at,
+    census: async () => census(tables),
     countActive: async () => {
       const by_provider: Record<string, number> = {};
       for (const { provider } of active(tables)) by_provider[provider] = (by_provider[provider] ?? 0) + 1;
       return { total: active(tables).length, by_provider };
     },
   };
+}
+
+function census(tables: Tables): SandboxGroup[] {
+  const groups = new Map<string, SandboxGroup>();
+  for (const { state, provider, worker_id } of active(tables)) {
+    const key = JSON.stringify([state, provider, worker_id]);
+    const group = groups.get(key) ?? { state, provider, worker_id, count: 0 };
+    groups.set(key, { ...group, count: group.count + 1 });
+  }
+  return [...groups.values()];
 }
 
 function matches(row: SandboxRecord, filter: SandboxFilter): boolean {

@@ -96,6 +96,14 @@ export interface Transition {
   response?: string;
 }
 
+/** Rows that have not ended and have these in common. */
+export interface SandboxGroup {
+  state: SandboxState;
+  provider: string;
+  worker_id: string;
+  count: number;
+}
+
 export interface SandboxStore {
   /**
    * In one transaction: a live idempotency claim is looked up, admission decided on the present counts
@@ -123,6 +131,8 @@ export interface SandboxStore {
   nextDeadline(): Promise<string | undefined>;
   /** Rows that have not ended, in all and by provider. */
   countActive(): Promise<{ total: number; by_provider: Record<string, number> }>;
+  /** Rows that have not ended, counted; no group is empty. Takes as long as there are rows. */
+  census(): Promise<SandboxGroup[]>;
   /** Deletes rows that ended before `before`; the number deleted. */
   purgeEnded(before: string): Promise<number>;
 }

@@ -417,6 +417,20 @@ describe('providers and the system', () => {
     expect([status, text]).toEqual([200, 'retry: 2000\nid: 0\n\n']);
   });
 
+  it('tells numbers, for programs, for monitors and for people', async () => {
+    expect((await call('GET', '/metrics')).json).toMatchObject({ store: { status: 'ok' } });
+    const text = await call('GET', '/metrics/prometheus');
+    expect([text.headers.get('content-type'), text.text]).toEqual([
+      'text/plain; version=0.0.4; charset=utf-8',
+      '# HELP up Is it.\n',
+    ]);
+    expect((await call('GET', '/diagnostics')).json).toMatchObject({ build: { version: '9.9.9' } });
+    expect(lastArgs()).toEqual([{ logs: false }]);
+    expect((await call('GET', '/diagnostics?logs=true')).status).toBe(400);
+    http.control.failing.set('metrics.body', new ServiceError('unavailable', 'No database.'));
+    expect(await call('GET', '/metrics')).toMatchObject({ status: 503, json: { code: 'unavailable' } });
+  });
+
   it('describes itself', async () => {
     expect((await call('GET', '/openapi.json')).json).toMatchObject({
       openapi: '3.1.0',
@@ -468,7 +482,6 @@ describe('failures', () => {
     '/sandboxes/x/nothing',
     '/SANDBOXES',
     '/admin/providers',
-    '/metrics',
   ])('%s is 404', async (path) => {
     const { status, body, id } = await error(path);
     expect([status, body.code, body.request_id]).toEqual([404, 'not_found', id]);

@@ -21,6 +21,19 @@ export function reading({ store, put }: Given): void {
     expect(await store().sandboxes.due(stamp(9), 9)).toEqual([]);
   });
 
+  it('counts rows that have not ended by what they have in common', async () => {
+    expect(await store().sandboxes.census()).toEqual([]);
+    for (const state of ['running', 'running', 'creating', 'destroyed', 'error'] as const)
+      await put({ state });
+    await put({ state: 'running', provider: 'other', worker_id: 'far' });
+    const groups = await store().sandboxes.census();
+    expect(groups.sort((a, b) => b.count - a.count || (a.state < b.state ? -1 : 1))).toEqual([
+      { state: 'running', provider: 'userspace', worker_id: 'local', count: 2 },
+      { state: 'creating', provider: 'userspace', worker_id: 'local', count: 1 },
+      { state: 'running', provider: 'other', worker_id: 'far', count: 1 },
+    ]);
+  });
+
   it('gives rows in states oldest first', async () => {
     const newer = await put({ created_at: stamp(2) });
     const older = await put({ created_at: stamp(1), state: 'destroying' });

@@ -45,6 +45,7 @@ const TABLE: Record<string, Allowance> = {
     packages: [],
     types: ['agent', 'providers/registry.ts'],
   },
+  'control/metrics': { folders: ['schema', 'domain', 'control'], packages: ['prom-client'] },
   http: {
     folders: ['schema', 'domain', 'redact', 'events', 'control'],
     packages: ['fastify', 'ajv', 'typebox', 'ws'],
@@ -114,6 +115,7 @@ const packageName = (specifier: string) =>
 function rowOf(path: string): string {
   if (path.startsWith('commands/')) return 'commands';
   if (path.startsWith('src/store/sqlite/')) return 'store/sqlite';
+  if (path === 'src/control/metrics.ts') return 'control/metrics';
   if (/^src\/http\/client[^/]*\.ts$/.test(path)) return 'http/client';
   return path.split('/')[1] ?? '';
 }

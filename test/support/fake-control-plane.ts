@@ -15,6 +15,7 @@ import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Template } from '../../src/schema/template.ts';
 import { type FakeEvents, fakeEvents } from './fake-events.ts';
+import { fakeMetrics } from './fake-metrics.ts';
 import { fakeTemplates } from './fake-templates.ts';
 import { FAKE_START } from './fakes.ts';
 
@@ -205,6 +206,7 @@ export function fakeControlPlane(): FakeControlPlane {
       },
     },
     events: fakeEvents(note),
+    metrics: fakeMetrics(note),
     health: {
       live: (full) => ({ status: 'alive', ...(full && { version: '9.9.9', uptime: '1s' }) }),
       ready: async (full) => ({

@@ -2,7 +2,7 @@
 // fail when SVC_TEST_REQUIRE names it (`all`, or a comma list such as `bwrap,root`).
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe } from 'vitest';
+import { describe, it } from 'vitest';
 
 const present = {
   root: () => process.getuid?.() === 0,
@@ -15,6 +15,7 @@ const present = {
   proot: () => onPath('proot'),
   'dpkg-deb': () => onPath('dpkg-deb'),
   openssl: () => onPath('openssl'),
+  promtool: () => onPath('promtool'),
   python3: () => executable('/usr/bin/python3'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||
@@ -24,12 +25,23 @@ export type Need = keyof typeof present;
 
 /** `describe` when every need is met; else skipped loudly, or failing when it is required. */
 export function describeWith(needs: readonly Need[], name: string, body: () => void): void {
+  const missing = missingOf(needs);
+  if (missing.length === 0) describe(name, body);
+  else describe.skip(`${name} (this host has no ${missing.join(', ')})`, body);
+}
+
+/** `it` in the same way. */
+export function itWith(needs: readonly Need[], name: string, body: () => void | Promise<void>): void {
+  const missing = missingOf(needs);
+  if (missing.length === 0) it(name, body);
+  else it.skip(`${name} (this host has no ${missing.join(', ')})`, body);
+}
+
+/** None when all are required: what needs them then runs, and fails. */
+function missingOf(needs: readonly Need[]): Need[] {
   const missing = needs.filter((need) => !present[need]());
-  if (missing.length === 0) return void describe(name, body);
   const required = (process.env.SVC_TEST_REQUIRE ?? '').split(',');
-  if (required.includes('all') || missing.some((need) => required.includes(need)))
-    return void describe(name, body);
-  describe.skip(`${name} (this host has no ${missing.join(', ')})`, body);
+  return required.includes('all') || missing.some((need) => required.includes(need)) ? [] : missing;
 }
 
 function onPath(name: string): boolean {

@@ -4,6 +4,7 @@ import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
+import { metricRoutes } from './metrics.ts';
 import { providerRoutes } from './providers.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { systemRoutes } from './system.ts';
@@ -17,5 +18,6 @@ export const ROUTES: readonly Route[] = [
   ...templateRoutes,
   ...providerRoutes,
   ...eventRoutes,
+  ...metricRoutes,
   ...systemRoutes,
 ];

@@ -2,7 +2,7 @@
 // repeats its condition (migrations/0001); INDEXED BY, because without statistics it would sort every live row instead.
 // No word of a request ever becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
-import type { SandboxFilter, SandboxStore } from '../store.ts';
+import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
 import type { SandboxWrites } from './sandboxes.ts';
 import type { Work } from './work.ts';
@@ -31,6 +31,10 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
   const counts = db.prepare<[], { provider: string; active: number }>(
     'SELECT provider, active FROM active_counts WHERE active > 0',
   );
+  const census = db.prepare<[], SandboxGroup>(
+    `SELECT state, provider, worker_id, count(*) AS count FROM sandboxes INDEXED BY sandboxes_active WHERE ${ACTIVE}
+       GROUP BY state, provider, worker_id`,
+  );
   return {
     get: (id) => work.run(() => get.all(id).map(fromSandboxRow)[0]),
     list: (filter) => work.run(() => list(filter).map(fromSandboxRow)),
@@ -39,6 +43,7 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
     due: (now, limit, owner_id = undefined) =>
       work.run(() => due.all({ now, limit, owner_id: owner_id ?? null }).map(fromSandboxRow)),
     nextDeadline: () => work.run(() => deadline.get() ?? undefined),
+    census: () => work.run(() => census.all()),
     countActive: () => work.run(() => sum(counts.all())),
   };
 }

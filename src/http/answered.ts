@@ -1,0 +1,18 @@
+// What is counted of a request: the route, never the path, and few words besides.
+import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { AnsweredRequest } from '../control/control-plane.ts';
+
+export function answeredRequest(
+  { route, raw }: FastifyRequest,
+  response: ServerResponse,
+  ms: number,
+): AnsweredRequest {
+  return {
+    route: route?.id ?? 'none',
+    method: raw.method ?? 'none',
+    // A client that left before its answer got no status.
+    status: response.headersSent ? String(response.statusCode) : 'none',
+    seconds: ms / 1000,
+  };
+}

@@ -1,0 +1,81 @@
+// What operators read: /metrics as JSON, and /diagnostics, which adds configuration and advice (api.md part 9).
+import { type Static, type TProperties, Type } from 'typebox';
+
+const part = <P extends TProperties>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
+const count = Type.Integer({ minimum: 0 });
+const counts = Type.Record(Type.String(), count);
+
+const numbers = {
+  generated_at: Type.String({ format: 'date-time' }),
+  process: part({
+    uptime_seconds: Type.Number(),
+    cpu_seconds: Type.Number({ description: 'Used since the start, of user and system.' }),
+    resident_memory_bytes: count,
+    heap_used_bytes: count,
+    heap_total_bytes: count,
+  }),
+  store: part({
+    status: Type.Enum(['ok', 'failed']),
+    latency_ms: Type.Number(),
+  }),
+  providers: Type.Array(
+    part({
+      name: Type.String(),
+      healthy: Type.Boolean(),
+      latency_ms: Type.Number(),
+      last_checked: Type.Optional(Type.String({ format: 'date-time' })),
+      error: Type.Optional(Type.String()),
+    }),
+  ),
+  sandboxes: Type.Object(
+    { total: count, by_state: counts, by_provider: counts, by_worker: counts },
+    { additionalProperties: false, description: 'Those that have not ended.' },
+  ),
+  events: part({
+    subscribers: count,
+    stored_total: Type.Integer({ description: 'Since the start.' }),
+    oldest_id: count,
+    newest_id: count,
+  }),
+  operations: Type.Array(
+    part({
+      operation: Type.String({ description: 'The operationId of the API description.' }),
+      requests: count,
+      failures: Type.Integer({ description: 'Answers of 500 and above.' }),
+      avg_ms: Type.Number(),
+    }),
+    { description: 'Requests answered since the start.' },
+  ),
+};
+
+export const MetricsBody = Type.Object(numbers, { $id: 'Metrics', additionalProperties: false });
+export type MetricsBody = Static<typeof MetricsBody>;
+
+export const Diagnostics = Type.Object(
+  {
+    ...numbers,
+    build: part({
+      version: Type.String(),
+      node: Type.String(),
+      platform: Type.String(),
+      arch: Type.String(),
+    }),
+    limits: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+      description: 'The configured ones, by their keys.',
+    }),
+    remediation: Type.Record(Type.String(), Type.String(), {
+      description: 'For each topic the document to read first.',
+    }),
+    redactions: Type.Array(Type.String(), {
+      description: 'Places in this document where something was masked.',
+    }),
+    logs: Type.Optional(
+      Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        description: 'The newest log lines, oldest first; for administrators who ask.',
+      }),
+    ),
+  },
+  { $id: 'Diagnostics', additionalProperties: false },
+);
+export type Diagnostics = Static<typeof Diagnostics>;

@@ -1,0 +1,83 @@
+// THE table of metric families: what /metrics/prometheus shows, docs/metrics.md says, and alerts and dashboard may use.
+// Seconds and bytes; counters end in _total. No label holds an owner, a sandbox, a path or any other text of a stranger.
+
+export interface MetricFamily {
+  type: 'counter' | 'gauge' | 'histogram';
+  help: string;
+  labels?: readonly string[];
+  /** Upper bounds of a histogram, in seconds. */
+  buckets?: readonly number[];
+}
+
+/** Requests and commands: from what the server alone needs to what a person waits for. */
+const CALLS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+/** Starting a runtime. */
+const STARTS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export const METRICS = {
+  svc_build_info: {
+    type: 'gauge',
+    help: 'Always 1; the labels say what runs.',
+    labels: ['version', 'node'],
+  },
+  svc_http_request_duration_seconds: {
+    type: 'histogram',
+    help: 'From the head of a request to the end of its answer; streams last as long as they are read.',
+    labels: ['route', 'method', 'status'],
+    buckets: CALLS,
+  },
+  svc_spawn_duration_seconds: {
+    type: 'histogram',
+    help: 'Spawning a sandbox: reserve (admission and its row), create (the provider), total (row to running).',
+    labels: ['provider', 'phase'],
+    buckets: STARTS,
+  },
+  svc_exec_duration_seconds: {
+    type: 'histogram',
+    help: 'Commands that ran, to their end or their deadline.',
+    labels: ['provider'],
+    buckets: CALLS,
+  },
+  svc_sandboxes: {
+    type: 'gauge',
+    help: 'Sandboxes that have not ended.',
+    labels: ['state', 'provider'],
+  },
+  svc_admission_total: {
+    type: 'counter',
+    help: 'Decisions on spawns: allowed, or denied for the reason.',
+    labels: ['decision', 'reason'],
+  },
+  svc_provider_up: {
+    type: 'gauge',
+    help: '1 while the provider is healthy.',
+    labels: ['provider'],
+  },
+  svc_events_total: {
+    type: 'counter',
+    help: 'Events stored since the start.',
+    labels: ['type'],
+  },
+  svc_event_subscribers: {
+    type: 'gauge',
+    help: 'Readers of the event stream.',
+  },
+  svc_orphans_total: {
+    type: 'counter',
+    help: 'Runtimes without a sandbox that were destroyed.',
+    labels: ['provider'],
+  },
+} as const satisfies Record<string, MetricFamily>;
+
+export type MetricName = keyof typeof METRICS;
+type OfType<T> = { [N in MetricName]: (typeof METRICS)[N]['type'] extends T ? N : never }[MetricName];
+export type CounterName = OfType<'counter'>;
+export type GaugeName = OfType<'gauge'>;
+export type HistogramName = OfType<'histogram'>;
+
+/** What each sample of a family must say of itself. */
+export type Labels<N extends MetricName> = (typeof METRICS)[N] extends {
+  labels: readonly (infer L extends string)[];
+}
+  ? Record<L, string>
+  : Record<never, string>;

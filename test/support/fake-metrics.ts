@@ -1,0 +1,44 @@
+// Numbers of the fake control plane: plausible, and none of them true.
+import type { MetricViews } from '../../src/control/control-plane.ts';
+import type { MetricsBody } from '../../src/schema/diagnostics.ts';
+import { stamp } from './records.ts';
+
+export function fakeMetrics(
+  note: (method: string, caller: undefined, ...args: unknown[]) => void,
+): MetricViews {
+  return {
+    request: () => {},
+    body: async () => {
+      note('metrics.body', undefined);
+      return numbers;
+    },
+    text: async () => ({ text: '# HELP up Is it.\n', type: 'text/plain; version=0.0.4; charset=utf-8' }),
+    diagnostics: async ({ logs }) => {
+      note('metrics.diagnostics', undefined, { logs });
+      return {
+        ...numbers,
+        build: { version: '9.9.9', node: 'v20', platform: 'linux', arch: 'x64' },
+        limits: { 'defaults.ttl': '30m', 'defaults.max_sandboxes': 0 },
+        remediation: { metrics: 'docs/metrics.md' },
+        redactions: [],
+        ...(logs && { logs: [{ message: 'hello' }] }),
+      };
+    },
+  };
+}
+
+const numbers: MetricsBody = {
+  generated_at: stamp(),
+  process: {
+    uptime_seconds: 1,
+    cpu_seconds: 0.5,
+    resident_memory_bytes: 1,
+    heap_used_bytes: 1,
+    heap_total_bytes: 1,
+  },
+  store: { status: 'ok', latency_ms: 0.1 },
+  providers: [{ name: 'userspace', healthy: false, latency_ms: 1, error: 'No.' }],
+  sandboxes: { total: 0, by_state: {}, by_provider: {}, by_worker: {} },
+  events: { subscribers: 0, stored_total: 0, oldest_id: 0, newest_id: 0 },
+  operations: [],
+};
