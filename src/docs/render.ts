@@ -4,6 +4,7 @@ import { configReference } from './config-reference.ts';
 import { commandPage, pageName } from './man-command.ts';
 import { configPage, programPage } from './man-svc.ts';
 import { documentedCommands, type Manifest } from './manifest.ts';
+import { metricsReference } from './metrics-reference.ts';
 import { sampleConfig } from './sample-config.ts';
 
 export interface RenderedFile {
@@ -20,6 +21,7 @@ export function renderAll(manifest: Manifest): RenderedFile[] {
   return [
     { path: 'svc.yaml', text: sampleConfig() },
     { path: 'docs/configuration.md', text: configReference() },
+    { path: 'docs/metrics.md', text: metricsReference() },
     { path: 'man/svc.1', text: programPage(manifest) },
     { path: 'man/svc.yaml.5', text: configPage(manifest.version) },
     ...pages,
