@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(bubblewrap gcc libc6-dev make python3 util-linux mandoc)
 packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
-packages+=(iproute2 iptables procps openssl ca-certificates)
+packages+=(iproute2 iptables procps openssl ca-certificates tmux vim-tiny)
 # promtool, which checks metrics, alert rules and the text of both.
 packages+=(prometheus)
 # The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.

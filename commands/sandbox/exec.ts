@@ -32,9 +32,9 @@ export default class SandboxExec extends ExecCommand {
   async run() {
     const { own, words } = splitAtDashes(this.argv);
     const { args, flags } = await this.parse(SandboxExec, own);
-    const request = await execRequest(words, flags, flags.env);
+    const request = execRequest(words, flags, flags.env);
     const client = connect(flags);
-    const target = { id: args.id, output: this.outputMode() };
+    const target = { id: args.id, output: this.outputMode(), input: flags.stdin };
     return this.finish(flags.detach ? detachIn(client, target, request) : execIn(client, target, request));
   }
 }

@@ -28,13 +28,14 @@ export default class SandboxRun extends ExecCommand {
   async run() {
     const { own, words } = splitAtDashes(this.argv);
     const { flags } = await this.parse(SandboxRun, own);
-    const request = await execRequest(words, flags);
+    const request = execRequest(words, flags);
     return this.finish(
       runOnce(connect(flags), {
         spawn: spawnRequest(flags),
         exec: request,
         keep: flags.keep,
         output: this.outputMode(),
+        input: flags.stdin,
       }),
     );
   }

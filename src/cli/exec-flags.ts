@@ -7,7 +7,7 @@ import { pairs } from './spawn-flags.ts';
 export const execFlags = {
   shell: Flags.boolean({ description: 'Run the words after -- as one shell command line.' }),
   stdin: Flags.boolean({
-    description: 'Pass standard input, read to its end (text, at most the server body limit).',
+    description: 'Pass standard input on while the command runs, byte for byte.',
     char: 'i',
   }),
   timeout: Flags.string({ description: 'Deadline, for example 90s; 0s is the longest the server allows.' }),
@@ -24,7 +24,6 @@ export const detachFlag = Flags.boolean({
 
 interface ExecFlags {
   shell: boolean;
-  stdin: boolean;
   timeout?: string | undefined;
   workdir?: string | undefined;
 }
@@ -40,11 +39,11 @@ export function splitAtDashes(argv: readonly string[]): { own: string[]; words: 
 }
 
 /** The exec request for `words`; output comes as base64, so that it is passed on byte for byte. */
-export async function execRequest(
+export function execRequest(
   words: readonly string[],
   flags: ExecFlags,
   env?: readonly string[],
-): Promise<ExecRequest> {
+): ExecRequest {
   const [command = '', ...args] = words;
   return {
     ...(flags.shell ? { command: words.join(' ') } : { mode: 'argv' as const, command, args }),
@@ -52,22 +51,5 @@ export async function execRequest(
     ...(flags.timeout === undefined ? {} : { timeout: flags.timeout }),
     ...(flags.workdir === undefined ? {} : { workdir: flags.workdir }),
     ...(env === undefined ? {} : { env: pairs(env, '--env') }),
-    ...(flags.stdin ? { stdin: await readInput(process.stdin) } : {}),
   };
-}
-
-const MAX_INPUT = 64 * 1024 * 1024;
-
-async function readInput(stream: NodeJS.ReadStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += (chunk as Buffer).length;
-    if (size > MAX_INPUT)
-      throw new ServiceError('payload_too_large', 'Standard input is over 64 MiB.', {
-        remedy: 'Write it to a file in the sandbox.',
-      });
-    chunks.push(chunk as Buffer);
-  }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }

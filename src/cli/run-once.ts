@@ -4,6 +4,8 @@ import type { ExecRequest, ExecResult } from '../schema/exec.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import { passOn } from './exec-output.ts';
 import { INTERRUPTED, interruptible } from './interruption.ts';
+import { execWithInput } from './live-exec.ts';
+import { keeping, passing } from './sink.ts';
 
 /** `passed` on as it came, or `kept` for the one JSON document that --json prints. */
 export type OutputMode = 'passed' | 'kept';
@@ -15,10 +17,13 @@ export type ExecOutcome = ExecOutcomePart & { sandbox_id: string };
 /** Runs `request` in sandbox `id`. Ctrl-C closes the call, which kills the command. */
 export async function execIn(
   client: Client,
-  { id, output }: { id: string; output: OutputMode },
+  { id, output, input = false }: { id: string; output: OutputMode; input?: boolean },
   request: ExecRequest,
 ): Promise<ExecOutcome> {
   const work = async (signal: AbortSignal) => {
+    const { encoding: _, ...plain } = request;
+    const sink = output === 'kept' ? keeping() : passing();
+    if (input) return execWithInput(client, id, plain, { sink, signal });
     if (output === 'kept') return client.exec(id, { ...request, encoding: 'utf8' }, signal);
     const lines = client.execStream(id, request, signal);
     return passOn(lines, { stdout: process.stdout, stderr: process.stderr });
@@ -32,12 +37,12 @@ export async function execIn(
 /** Spawns, runs, destroys. The sandbox is destroyed whatever the command did, unless `keep`. */
 export async function runOnce(
   client: Client,
-  wanted: { spawn: SpawnRequest; exec: ExecRequest; keep: boolean; output: OutputMode },
+  wanted: { spawn: SpawnRequest; exec: ExecRequest; keep: boolean; output: OutputMode; input: boolean },
 ): Promise<ExecOutcome> {
   const { id, warnings = [] } = await client.spawn(wanted.spawn);
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   try {
-    return await execIn(client, { id, output: wanted.output }, wanted.exec);
+    return await execIn(client, { ...wanted, id }, wanted.exec);
   } finally {
     if (wanted.keep) process.stderr.write(`${id}\n`);
     else await client.destroy(id);

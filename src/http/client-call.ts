@@ -118,22 +118,18 @@ function queryText(query: Query = {}): string {
 
 async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
   const text = await readText(answer, MAX_ERROR_BYTES).catch(() => '');
-  const body = parse(text);
-  if (
-    typeof body.code !== 'string' ||
-    !Object.hasOwn(ERROR_TABLE, body.code) ||
-    typeof body.message !== 'string'
-  ) {
-    return strange(undefined, answer.statusCode);
-  }
-  const retry = Number(answer.headers['retry-after']);
-  return new ServiceError(body.code as ErrorCode, body.message, {
-    status: answer.statusCode,
-    details: {
-      ...(body.details as object | undefined),
-      ...(body.request_id ? { request_id: body.request_id } : {}),
-    },
-    ...(Number.isFinite(retry) && { retryAfterMs: retry * 1000 }),
+  return answerFailure(text, answer.statusCode, Number(answer.headers['retry-after']));
+}
+
+/** The failure that the JSON text of an answer tells of, in the server's own words. */
+export function answerFailure(text: string, status?: number, retryAfter = Number.NaN): ServiceError {
+  const { code, message, details, request_id } = parse(text);
+  const isKnown = typeof code === 'string' && Object.hasOwn(ERROR_TABLE, code);
+  if (!isKnown || typeof message !== 'string') return strange(undefined, status);
+  return new ServiceError(code as ErrorCode, message, {
+    ...(status !== undefined && { status }),
+    details: { ...(details as object | undefined), ...(request_id ? { request_id } : {}) },
+    ...(Number.isFinite(retryAfter) && { retryAfterMs: retryAfter * 1000 }),
   });
 }
 

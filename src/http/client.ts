@@ -21,6 +21,7 @@ import { type CallOptions, type Connection, readJson, send, sendForJson } from '
 import { followEvents } from './client-events.ts';
 import { FilesClient } from './client-files.ts';
 import { jsonLines } from './client-lines.ts';
+import type { ExecSocket, SocketRequest } from './client-socket.ts';
 import { TemplatesClient } from './client-templates.ts';
 import type { RouteId } from './paths.ts';
 
@@ -137,6 +138,12 @@ export class Client {
   async *execStream(id: string, request: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecLine> {
     const options = { params: { id }, json: { ...request, stream: true }, signal, timeoutMs: 0 };
     yield* jsonLines<ExecLine>(await send(this.#connection, 'exec', options), signal);
+  }
+
+  /** A command to talk to while it runs: standard input, a terminal, signals. */
+  async openExec(id: string, request: SocketRequest): Promise<ExecSocket> {
+    const { ExecSocket } = await import('./client-socket.ts');
+    return ExecSocket.open(this.#connection, id, request);
   }
 
   /** Resolves when it runs; it lives on by itself. */

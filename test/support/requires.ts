@@ -17,6 +17,7 @@ const present = {
   openssl: () => onPath('openssl'),
   promtool: () => onPath('promtool'),
   python3: () => executable('/usr/bin/python3'),
+  tmux: () => onPath('tmux') && onPath('vim.tiny'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||
     readable('/usr/lib/python3.13/test/test_json/__init__.py'),

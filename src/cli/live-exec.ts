@@ -1,0 +1,53 @@
+// A command that gets this process's standard input while it runs, byte for byte and in a pipeline.
+
+import type { Client } from '../http/client.ts';
+import type { ExecSocket, SocketRequest } from '../http/client-socket.ts';
+import type { ExecResult } from '../schema/exec.ts';
+import type { Sink } from './sink.ts';
+
+type Outcome = Partial<ExecResult> & { exit_code: number };
+
+/** Resolves with its status. Aborting `signal` kills it and rejects with the signal's reason. */
+export async function execWithInput(
+  client: Client,
+  id: string,
+  request: SocketRequest,
+  { sink, signal }: { sink: Sink; signal: AbortSignal },
+): Promise<Outcome> {
+  const socket = await client.openExec(id, request);
+  const leave = () => socket.close();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return { ...(await talk(socket, sink)), ...sink.kept() };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', leave);
+    socket.close();
+  }
+}
+
+async function talk(socket: ExecSocket, sink: Sink): Promise<Outcome> {
+  let exec_id = '';
+  for await (const event of socket.events()) {
+    if (event.type === 'started') {
+      exec_id = event.exec_id;
+      feed(socket);
+    } else if (event.type === 'exit') {
+      const { type: _, timed_out: __, ...exit } = event;
+      return { exec_id, ...exit };
+    } else await sink.add(event.type, event.data);
+  }
+  return { exit_code: 1 };
+}
+
+/** What is still unread when the command has ended stays with whoever comes after in the pipeline. */
+function feed(socket: ExecSocket): void {
+  const input = process.stdin;
+  input.on('data', (data: Buffer) => {
+    input.pause();
+    void socket.write(data).then(() => input.resume());
+  });
+  input.once('end', () => socket.end());
+  input.once('error', () => socket.end());
+}

@@ -1,0 +1,62 @@
+// The work of `sandbox shell`: a command on a terminal of the sandbox, shown on this one.
+import { ServiceError } from '../domain/errors.ts';
+import type { Client } from '../http/client.ts';
+import type { ExecSocket, SocketRequest } from '../http/client-socket.ts';
+import type { ExecOutcome } from './run-once.ts';
+import { passing } from './sink.ts';
+import { lendTerminal } from './terminal.ts';
+
+/** The shell that people like best among those there are; as a login shell it reads the profile of the image. */
+const ANY_SHELL = 'command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l';
+const PASSED_ON = ['TERM', 'COLORTERM', 'LANG'] as const;
+
+/** Resolves with the command's status. Signals that end this process close the socket, which ends the command. */
+export async function shellIn(
+  client: Client,
+  id: string,
+  options: { words: readonly string[]; timeout?: string | undefined; workdir?: string | undefined },
+): Promise<ExecOutcome> {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY)
+    throw new ServiceError('bad_request', 'A shell needs a terminal on both ends.', {
+      remedy: 'In a pipeline use svc sandbox exec -i.',
+    });
+  const socket = await client.openExec(id, request(options, stdout));
+  const leave = () => socket.close();
+  process.once('SIGTERM', leave).once('SIGHUP', leave);
+  try {
+    return { sandbox_id: id, ...(await show(socket)) };
+  } finally {
+    process.off('SIGTERM', leave).off('SIGHUP', leave);
+    socket.close();
+  }
+}
+
+async function show(socket: ExecSocket): Promise<{ exit_code: number }> {
+  const sink = passing();
+  let restore = () => {};
+  try {
+    for await (const event of socket.events()) {
+      if (event.type === 'started') restore = lendTerminal(socket);
+      else if (event.type === 'exit') return { exit_code: event.exit_code };
+      else await sink.add(event.type, event.data);
+    }
+    return { exit_code: 1 };
+  } finally {
+    restore();
+  }
+}
+
+function request(
+  { words, timeout, workdir }: Parameters<typeof shellIn>[2],
+  { rows, columns }: NodeJS.WriteStream,
+): SocketRequest {
+  const [command, ...args] = words;
+  const env = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
+  return {
+    ...(command === undefined ? { command: ANY_SHELL } : { mode: 'argv' as const, command, args }),
+    ...{ tty: true, rows: rows || 24, cols: columns || 80, env: Object.fromEntries(env) },
+    ...(timeout !== undefined && { timeout }),
+    ...(workdir !== undefined && { workdir }),
+  };
+}

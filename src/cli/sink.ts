@@ -1,0 +1,42 @@
+// Where the output of a command goes: on to this process's own outputs as it comes, or kept for one JSON document.
+import { once } from 'node:events';
+import { CappedOutput } from '../domain/output.ts';
+import type { ExecResult } from '../schema/exec.ts';
+
+/** The same as the server keeps of a plain exec by default. */
+const KEPT_BYTES = 10 * 1024 * 1024;
+
+export interface Sink {
+  /** Waits for whoever reads. */
+  add(stream: 'stdout' | 'stderr', data: Buffer): Promise<void>;
+  /** Older output was lost before it came. */
+  truncated(): void;
+  kept(): Partial<ExecResult>;
+}
+
+export function passing(): Sink {
+  return {
+    add: async (name, data) => {
+      if (!process[name].write(data)) await once(process[name], 'drain');
+    },
+    truncated: () => process.stderr.write('(older output is no longer kept)\n'),
+    kept: () => ({}),
+  };
+}
+
+export function keeping(): Sink {
+  const kept = { stdout: new CappedOutput(KEPT_BYTES), stderr: new CappedOutput(KEPT_BYTES) };
+  let isCut = false;
+  return {
+    add: async (name, data) => kept[name].add(data),
+    truncated: () => {
+      isCut = true;
+    },
+    kept: () => ({
+      stdout: kept.stdout.text('utf8'),
+      stderr: kept.stderr.text('utf8'),
+      stdout_truncated: isCut || kept.stdout.truncated,
+      stderr_truncated: isCut || kept.stderr.truncated,
+    }),
+  };
+}

@@ -1,0 +1,132 @@
+// A terminal in a sandbox as a person has it: under tmux, which types the keys and reads the screen.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Api, api } from '../support/api.ts';
+import { NOTHING, remains } from '../support/auditor.ts';
+import { eachRuntime } from '../support/matrix.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+eachRuntime(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser }) => {
+  let server: TestServer;
+  let client: Api;
+  let id: string;
+  let folder: string;
+  const tmux = (...args: string[]) =>
+    execFileSync('tmux', ['-S', join(folder, 'tmux'), '-f', '/dev/null', ...args], { encoding: 'utf8' });
+  const screen = () => tmux('capture-pane', '-p');
+  const type = (...keys: string[]) => tmux('send-keys', ...keys);
+  const shows = (what: string | RegExp) =>
+    until(`the screen to show ${what}`, () =>
+      typeof what === 'string' ? screen().includes(what) : what.test(screen()),
+    );
+  const open = (...words: string[]) => {
+    const shell = [process.execPath, cli, 'sandbox', 'shell', id, ...words].join(' ');
+    tmux(
+      'new-session',
+      '-d',
+      '-x',
+      '80',
+      '-y',
+      '24',
+      `SVC_SERVER=${server.url} ${shell}; echo code=$?; sleep 1000`,
+    );
+  };
+
+  beforeAll(async () => {
+    server = await startServer({ env, ordinaryUser });
+    client = api(server.url);
+    id = (await client.spawn()).id;
+    folder = mkdtempSync(join(tmpdir(), 'svc-tmux-'));
+  });
+  afterEach(() => {
+    spawnSync('tmux', ['-S', join(folder, 'tmux'), 'kill-server']);
+  });
+  afterAll(async () => {
+    await client.destroy(id);
+    expect(remains(server, [id])).toEqual(NOTHING);
+    await server.stop();
+    removeHome(server.home);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('types, sees, interrupts, follows the size, and ends with the status of the shell', async () => {
+    open();
+    await shows(/[$#] ?$/m);
+    type('stty size; echo "<$TERM>"; tty', 'Enter');
+    await shows('24 80');
+    await shows('/dev/pts/');
+    type('sleep 1000', 'Enter');
+    await shows('sleep 1000');
+    type('C-c', '');
+    type('echo still $((40+2))', 'Enter');
+    await shows('still 42');
+    tmux('resize-window', '-x', '101', '-y', '33');
+    await until('the new size', () => {
+      type('clear; stty size', 'Enter');
+      return screen().includes('33 101');
+    });
+    type('exit 7', 'Enter');
+    await shows('code=7');
+  });
+
+  it('runs an editor that fills the screen', async () => {
+    open('--', 'vim.tiny', '-u', 'NONE', '/workspace/note');
+    await shows('note" [New');
+    tmux('resize-window', '-x', '60', '-y', '12');
+    type('ihello from the editor', 'Escape', ':set lines? columns?', 'Enter');
+    await shows('lines=12');
+    type('Enter', ':wq', 'Enter');
+    await shows('code=0');
+    expect((await client.sh(id, 'cat /workspace/note')).stdout).toBe('hello from the editor\n');
+  });
+
+  it('gives the terminal back when the sandbox is gone', async () => {
+    const other = (await client.spawn()).id;
+    const before = id;
+    id = other;
+    open();
+    id = before;
+    await shows(/[$#] ?$/m);
+    await client.destroy(other);
+    await shows('code=125');
+    expect(screen()).toMatch(/Error: /);
+    expect(remains({ home: 'of no server' }, [other])).toEqual(NOTHING);
+  });
+
+  describe('exec with standard input', () => {
+    const svc = (input: Buffer | string, ...args: string[]) =>
+      spawnSync(process.execPath, [cli, 'sandbox', 'exec', id, '-i', ...args], {
+        input,
+        env: { ...process.env, SVC_SERVER: server.url },
+        maxBuffer: 64 * 1024 * 1024,
+      });
+
+    it('passes bytes both ways and the status', () => {
+      const bytes = randomBytes(3 * 1024 * 1024 + 1);
+      const run = svc(bytes, '--', 'sh', '-c', 'cat; echo done >&2; exit 3');
+      expect([run.status, run.stderr.toString()]).toEqual([3, 'done\n']);
+      const digest = (data: Buffer) => createHash('sha256').update(data).digest('hex');
+      expect(digest(run.stdout)).toBe(digest(bytes));
+    });
+
+    it('ends when the command does, whatever input is left', () => {
+      const run = svc(Buffer.alloc(8 * 1024 * 1024, 'line\n'), '--', 'head', '-n', '1');
+      expect([run.status, run.stdout.toString()]).toEqual([0, 'line\n']);
+      expect(svc('x', '--json', '--', 'cat').stdout.toString()).toMatch(/"stdout": "x"/);
+      expect(svc('', '--', 'kill-no-such').status).toBe(127);
+      expect(svc('', '--timeout', '1s', '--', 'sleep', '60').status).toBe(124);
+    });
+
+    it('says that a shell needs a terminal', () => {
+      const run = spawnSync(process.execPath, [cli, 'sandbox', 'shell', id], {
+        env: { ...process.env, SVC_SERVER: server.url },
+      });
+      expect([run.status, run.stderr.toString()]).toEqual([125, expect.stringContaining('exec -i')]);
+    });
+  });
+});
