@@ -1,9 +1,12 @@
 // A command that gets this process's standard input while it runs, byte for byte and in a pipeline.
 
 import type { Client } from '../http/client.ts';
-import type { ExecSocket, SocketRequest } from '../http/client-socket.ts';
 import type { ExecResult } from '../schema/exec.ts';
 import type { Sink } from './sink.ts';
+
+/** A running command, as the client gives it. */
+export type LiveCommand = Awaited<ReturnType<Client['openExec']>>;
+export type LiveRequest = Parameters<Client['openExec']>[1];
 
 type Outcome = Partial<ExecResult> & { exit_code: number };
 
@@ -11,7 +14,7 @@ type Outcome = Partial<ExecResult> & { exit_code: number };
 export async function execWithInput(
   client: Client,
   id: string,
-  request: SocketRequest,
+  request: LiveRequest,
   { sink, signal }: { sink: Sink; signal: AbortSignal },
 ): Promise<Outcome> {
   const socket = await client.openExec(id, request);
@@ -27,7 +30,7 @@ export async function execWithInput(
   }
 }
 
-async function talk(socket: ExecSocket, sink: Sink): Promise<Outcome> {
+async function talk(socket: LiveCommand, sink: Sink): Promise<Outcome> {
   let exec_id = '';
   for await (const event of socket.events()) {
     if (event.type === 'started') {
@@ -42,7 +45,7 @@ async function talk(socket: ExecSocket, sink: Sink): Promise<Outcome> {
 }
 
 /** What is still unread when the command has ended stays with whoever comes after in the pipeline. */
-function feed(socket: ExecSocket): void {
+function feed(socket: LiveCommand): void {
   const input = process.stdin;
   input.on('data', (data: Buffer) => {
     input.pause();

@@ -1,7 +1,8 @@
 // The work of `sandbox shell`: a command on a terminal of the sandbox, shown on this one.
+
 import { ServiceError } from '../domain/errors.ts';
 import type { Client } from '../http/client.ts';
-import type { ExecSocket, SocketRequest } from '../http/client-socket.ts';
+import type { LiveCommand, LiveRequest } from './live-exec.ts';
 import type { ExecOutcome } from './run-once.ts';
 import { passing } from './sink.ts';
 import { lendTerminal } from './terminal.ts';
@@ -32,7 +33,7 @@ export async function shellIn(
   }
 }
 
-async function show(socket: ExecSocket): Promise<{ exit_code: number }> {
+async function show(socket: LiveCommand): Promise<{ exit_code: number }> {
   const sink = passing();
   let restore = () => {};
   try {
@@ -50,7 +51,7 @@ async function show(socket: ExecSocket): Promise<{ exit_code: number }> {
 function request(
   { words, timeout, workdir }: Parameters<typeof shellIn>[2],
   { rows, columns }: NodeJS.WriteStream,
-): SocketRequest {
+): LiveRequest {
   const [command, ...args] = words;
   const env = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   return {

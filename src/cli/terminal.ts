@@ -1,8 +1,8 @@
 // This process's terminal given to a command far away: raw, so that every key goes there, and always given back.
-import type { ExecSocket } from '../http/client-socket.ts';
+import type { LiveCommand } from './live-exec.ts';
 
 /** Keys and sizes go to `socket` until the answer is called, which restores the terminal. Safe twice. */
-export function lendTerminal(socket: ExecSocket): () => void {
+export function lendTerminal(socket: LiveCommand): () => void {
   const { stdin, stdout } = process;
   const key = (data: Buffer) => {
     stdin.pause();
