@@ -7,6 +7,7 @@ import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Sessions } from './sessions.ts';
 import type { Spawns } from './spawns.ts';
+import type { Watching } from './watching.ts';
 
 const RECONCILE_EVERY_MS = 30_000;
 /** How long a start waits for the first comparison, and a stop for work under way. */
@@ -15,6 +16,7 @@ const PATIENCE_MS = 5000;
 export interface BackgroundDeps {
   reaper: Reaper;
   reconciler: Reconciler;
+  watching: Watching;
   housekeeping: Housekeeping;
   destroyer: Destroyer;
   sessions: Sessions;
@@ -34,19 +36,21 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then goes on. */
   async start(): Promise<void> {
-    const { reaper, housekeeping, logger } = this.#deps;
+    const { reaper, housekeeping, watching, logger } = this.#deps;
     reaper.start();
     housekeeping.start();
+    watching.start();
     const inTime = await this.#within(this.#reconcile(true));
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
   }
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { reaper, housekeeping, destroyer, sessions, spawns } = this.#deps;
+    const { reaper, housekeeping, watching, destroyer, sessions, spawns } = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    await this.#within(Promise.all([reaper.stop(), housekeeping.stop(), destroyer.stop(), spawns.settled()]));
+    const over = [reaper.stop(), housekeeping.stop(), watching.stop(), destroyer.stop(), spawns.settled()];
+    await this.#within(Promise.all(over));
     sessions.closeAll();
   }
 

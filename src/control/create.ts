@@ -35,6 +35,7 @@ import { Spawner } from './spawn.ts';
 import { Spawns } from './spawns.ts';
 import { templates } from './templates.ts';
 import { Vitals } from './vitals.ts';
+import { Watching } from './watching.ts';
 
 export interface ControlDeps {
   config: Config;
@@ -133,5 +134,11 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
 /** What happens without being asked. */
 function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
   const all = { ...deps, ...parts, ...settings };
-  return { reaper: new Reaper(all), reconciler: new Reconciler(all), housekeeping: new Housekeeping(all) };
+  const reconciler = new Reconciler(all);
+  return {
+    reaper: new Reaper(all),
+    reconciler,
+    watching: new Watching({ ...all, reconciler }),
+    housekeeping: new Housekeeping(all),
+  };
 }

@@ -6,6 +6,7 @@ import type { Provider, ProviderSet, RuntimeListing } from '../providers/provide
 import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Abandon } from './abandon.ts';
 import type { Destroyer } from './destroy.ts';
+import { KeyedLock } from './lock.ts';
 import { Pool } from './pool.ts';
 import type { Publisher } from './publish.ts';
 import type { Spawns } from './spawns.ts';
@@ -31,6 +32,7 @@ export interface ReconcileDeps {
 export class Reconciler {
   readonly #deps: ReconcileDeps;
   readonly #pool = new Pool(AT_ONCE);
+  readonly #turns = new KeyedLock();
 
   constructor(deps: ReconcileDeps) {
     this.#deps = deps;
@@ -50,7 +52,20 @@ export class Reconciler {
     );
   }
 
-  async #provider(provider: Provider, atStart: boolean): Promise<void> {
+  /** The same with one provider, whose news may have been missed. Never rejects. */
+  async runOne(provider: Provider): Promise<void> {
+    const { logger } = this.#deps;
+    await this.#provider(provider, false).catch((error: unknown) =>
+      logger.debug({ provider: provider.kind, err: error }, 'A provider could not be reconciled.'),
+    );
+  }
+
+  /** One at a time for each provider: two would act, and tell of it, twice. */
+  #provider(provider: Provider, atStart: boolean): Promise<void> {
+    return this.#turns.run(provider.kind, () => this.#compare(provider, atStart));
+  }
+
+  async #compare(provider: Provider, atStart: boolean): Promise<void> {
     // Runtimes first: a row is always older than its runtime, so none of these can lack its row by being new.
     const runtimes = await provider.list(new AbortController().signal);
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);

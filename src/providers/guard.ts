@@ -5,7 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
 import { limiter } from './limiter.ts';
-import type { Created, Provider, RuntimeRef } from './provider.ts';
+import type { Created, Provider, RuntimeEvent, RuntimeRef } from './provider.ts';
 
 export const DEADLINES_MS = {
   create: 60_000,
@@ -73,6 +73,8 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
         late: (io) => io.close(),
       }),
     list: (signal) => make({ operation: 'list', signal, run: (inner) => provider.list(inner) }),
+    // Without a deadline: it lasts as long as somebody listens.
+    ...(provider.watch && { watch: (heard, signal) => watching(provider, heard, signal) }),
     close: () => provider.close(),
   };
 }
@@ -106,6 +108,18 @@ async function probing(make: Make, provider: Provider, signal: AbortSignal) {
   }
 }
 
+async function watching(
+  provider: Provider,
+  heard: (event: RuntimeEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await provider.watch?.(heard, signal);
+  } catch (error) {
+    throw translated(provider.kind, 'watch', error);
+  }
+}
+
 function tooSlow(kind: string, operation: Operation): ServiceError {
   const seconds = DEADLINES_MS[operation] / 1000;
   return new ServiceError(
@@ -117,7 +131,7 @@ function tooSlow(kind: string, operation: Operation): ServiceError {
   );
 }
 
-function translated(kind: string, operation: Operation, error: unknown): ServiceError {
+function translated(kind: string, operation: Operation | 'watch', error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError('provider_error', `Provider ${kind} failed to ${operation}.`, {
     cause: error,

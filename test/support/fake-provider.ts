@@ -1,7 +1,7 @@
 // A provider that works, in memory: it outlives the control planes of a test as real runtimes outlive a server.
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
-import type { Provider, RuntimeRef } from '../../src/providers/provider.ts';
+import type { Provider, RuntimeEvent, RuntimeRef } from '../../src/providers/provider.ts';
 import { type FakeInside, type FakeIo, type FakeProgram, fakeIo } from './fake-io.ts';
 
 export interface FakeRuntime extends FakeInside {
@@ -24,15 +24,21 @@ export interface FakeProvider extends Provider {
   of(id: string): FakeRuntime;
   /** Puts one there that nobody asked for. */
   plant(id: string, epoch?: number): FakeRuntime;
-  /** Dies behind everybody's back: `stopped`, its sessions over. */
+  /** Dies behind everybody's back, without news of it: `stopped`, its sessions over. */
   crash(id: string): void;
+  /** News to whoever watches, true or not; how many heard it. */
+  tell(event: Pick<RuntimeEvent, 'id'> & Partial<RuntimeEvent>): number;
+  /** The source of news is lost to all who watch; opened again it fails while `fails` says so. */
+  lose(fails?: () => boolean): void;
 }
 
 export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
   const runtimes = new Map<string, FakeRuntime>();
   const made: string[] = [];
   const programs = new Map<string, FakeProgram>();
+  const watchers = new Set<{ heard: (event: RuntimeEvent) => void; lost: () => void }>();
   let count = 0;
+  let failing = () => false;
   const find = ({ id, epoch, runtime_id }: RuntimeRef) =>
     [...runtimes.values()].find((one) =>
       runtime_id === undefined ? one.id === id && one.epoch === epoch : one.runtime_id === runtime_id,
@@ -60,6 +66,26 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
       for (const runtime of runtimes.values())
         if (runtime.id === id) end(Object.assign(runtime, { state: 'stopped' }));
     },
+    tell: (event) => {
+      const whole = { runtime_id: 'rt-1', epoch: 1, what: 'ended', ...event } as const;
+      for (const { heard } of watchers) heard(whole);
+      return watchers.size;
+    },
+    lose: (fails = () => false) => {
+      failing = fails;
+      for (const { lost } of [...watchers]) lost();
+    },
+    watch: (heard, signal) =>
+      new Promise((resolve, reject) => {
+        if (failing()) return reject(new Error('no news'));
+        const over = (settle: () => void) => {
+          watchers.delete(watcher);
+          settle();
+        };
+        const watcher = { heard, lost: () => over(() => reject(new Error('the news are lost'))) };
+        watchers.add(watcher);
+        signal.addEventListener('abort', () => over(resolve), { once: true });
+      }),
     describe: () => ({ isolation: { filesystem: 'none' }, images: ['host'] }),
     probe: async () => ({ healthy: true, findings: [] }),
     create: async (spec) => {

@@ -1,0 +1,107 @@
+// Hears of runtimes that ended from the provider itself, where it tells: a sandbox that died is known at once instead of
+// at the next comparison. News is a hint and never a fact: what it names is examined, and its absence means nothing.
+import type { Clock, Logger } from '../domain/ports.ts';
+import type { Provider, ProviderSet, RuntimeEvent } from '../providers/provider.ts';
+import type { SandboxStore } from '../store/store.ts';
+import { Pool } from './pool.ts';
+import type { Reconciler } from './reconcile.ts';
+import type { Vitals } from './vitals.ts';
+
+const AT_ONCE = 16;
+const FIRST_PAUSE_MS = 1000;
+const LAST_PAUSE_MS = 60_000;
+/** A source that lasts so long counts as open; what happened before it did is then looked for. */
+const SETTLED_MS = 1000;
+
+export interface WatchingDeps {
+  providers: ProviderSet;
+  sandboxes: Pick<SandboxStore, 'get'>;
+  vitals: Vitals;
+  reconciler: Reconciler;
+  clock: Clock;
+  logger: Logger;
+}
+
+type Watched = Provider & Required<Pick<Provider, 'watch'>>;
+
+export class Watching {
+  readonly #deps: WatchingDeps;
+  readonly #pool = new Pool(AT_ONCE);
+  /** What waits to be examined: many events of one sandbox are one look. */
+  readonly #waiting = new Set<string>();
+  readonly #end = new AbortController();
+  #loops: Promise<void>[] = [];
+
+  constructor(deps: WatchingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Listens to every provider that tells, until `stop`. */
+  start(): void {
+    this.#loops = this.#deps.providers.all.filter(tells).map((provider) => this.#follow(provider));
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await Promise.all(this.#loops);
+  }
+
+  /** Never rejects. The pause doubles from 1 s to 60 s while the source does not last. */
+  async #follow(provider: Watched): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#end;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      const settled = await this.#listen(provider);
+      if (settled) pauseMs = FIRST_PAUSE_MS;
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2);
+    }
+  }
+
+  /** One opening of the source, to its end; whether it lasted. */
+  async #listen(provider: Watched): Promise<boolean> {
+    const { clock, logger, reconciler } = this.#deps;
+    const { signal } = this.#end;
+    let settled = false;
+    const timer = clock.after(SETTLED_MS, () => {
+      settled = true;
+      void reconciler.runOne(provider);
+    });
+    try {
+      await provider.watch((event) => this.#heard(provider, event), signal);
+    } catch (error) {
+      if (!signal.aborted)
+        logger.debug({ provider: provider.kind, err: error }, 'News of runtimes is interrupted.');
+    } finally {
+      timer.cancel();
+    }
+    return settled;
+  }
+
+  #heard(provider: Provider, { id, epoch }: RuntimeEvent): void {
+    const key = `${id} ${epoch}`;
+    if (this.#waiting.has(key)) return;
+    this.#waiting.add(key);
+    void this.#pool.run(() => {
+      this.#waiting.delete(key);
+      return this.#examine(provider, id, epoch);
+    });
+  }
+
+  /** Rows that are being created or destroyed are in somebody's hands. */
+  async #examine(provider: Provider, id: string, epoch: number): Promise<void> {
+    const { sandboxes, vitals, logger } = this.#deps;
+    try {
+      const row = await sandboxes.get(id);
+      if (row?.provider !== provider.kind || row.epoch !== epoch) return;
+      if (row.state === 'running' || row.state === 'unhealthy') await vitals.examine(id);
+    } catch (error) {
+      logger.warn({ sandbox_id: id, err: error }, 'News of a runtime could not be followed.');
+    }
+  }
+}
+
+function tells(provider: Provider): provider is Watched {
+  return provider.watch !== undefined;
+}
