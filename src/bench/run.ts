@@ -4,15 +4,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '../http/client.ts';
+import { eventBench } from './events.ts';
+import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
 import { hostFacts, markdown, type Results, textTable } from './report.ts';
-import { measurePair, type Row } from './row.ts';
+import { measurePair, type Pair, type Row } from './row.ts';
 import { userspacePairs } from './userspace.ts';
 
 /** Measures all rows with the package at `root`; true when every bar is met. */
 export async function bench(root: string): Promise<boolean> {
   const results: Results = { host: hostFacts(), started_at: new Date().toISOString(), rows: [] };
   for (const runner of ['bwrap', 'unshare'] as const) results.rows.push(...(await benchRunner(root, runner)));
+  results.rows.push(await benchList(root), await benchEvents(root));
   process.stdout.write(`${textTable(results.rows)}\n`);
   mkdirSync(join(root, 'bench'), { recursive: true });
   writeFileSync(join(root, 'bench/results.json'), `${JSON.stringify(results, null, 2)}\n`);
@@ -20,22 +23,66 @@ export async function bench(root: string): Promise<boolean> {
   return results.rows.every((row) => row.pass);
 }
 
-async function benchRunner(root: string, runner: Runner): Promise<Row[]> {
+async function benchList(root: string): Promise<Row> {
   const home = mkdtempSync(join(tmpdir(), 'svc-bench-'));
-  const { child, address } = await serve(root, home, runner);
-  const client = new Client({ server: address });
   try {
-    const live = await client.spawn({ ttl: '1h' });
-    const rows: Row[] = [];
-    for (const pair of userspacePairs(runner, client, live.id)) {
-      process.stderr.write(`${pair.name} …\n`);
-      rows.push(await measurePair(pair, seeded(7423)));
-    }
-    await client.destroy(live.id);
-    return rows;
+    await withServer(root, { home, runner: 'unshare' }, async (_, client) => {
+      const { id } = await client.spawn({ metadata: { purpose: 'bench' } });
+      await client.destroy(id);
+    });
+    fillDatabase(join(home, 'svc.db'));
+    return await withServer(root, { home, runner: 'unshare' }, async (address, client) => {
+      const { pair, close } = await listBench(address, client);
+      return measured(pair).finally(close);
+    });
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+async function benchEvents(root: string): Promise<Row> {
+  const home = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  try {
+    return await withServer(root, { home, runner: 'unshare' }, async (address) => {
+      const { pair, close } = await eventBench(address);
+      return measured(pair).finally(close);
+    });
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+function measured(pair: Pair): Promise<Row> {
+  process.stderr.write(`${pair.name} …\n`);
+  return measurePair(pair, seeded(7423));
+}
+
+/** Runs `work` against a server of its own. */
+async function withServer<T>(
+  root: string,
+  { home, runner }: { home: string; runner: Runner },
+  work: (address: string, client: Client) => Promise<T>,
+): Promise<T> {
+  const { child, address } = await serve(root, home, runner);
+  try {
+    return await work(address, new Client({ server: address }));
   } finally {
     child.kill('SIGTERM');
     await new Promise((resolve) => child.once('exit', resolve));
+  }
+}
+
+async function benchRunner(root: string, runner: Runner): Promise<Row[]> {
+  const home = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  try {
+    return await withServer(root, { home, runner }, async (_, client) => {
+      const live = await client.spawn({ ttl: '1h' });
+      const rows: Row[] = [];
+      for (const pair of userspacePairs(runner, client, live.id)) rows.push(await measured(pair));
+      await client.destroy(live.id);
+      return rows;
+    });
+  } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,57 @@
+// Numbers of a real server: strict text, the same in JSON, and no secret in any of it.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Diagnostics, MetricsBody } from '../../src/schema/diagnostics.ts';
+import { api } from '../support/api.ts';
+import { promtool } from '../support/promtool.ts';
+import { describeWith } from '../support/requires.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+
+const KEY = 'canary-key-0123456789abcdef0123456789abcdef';
+const headers = { 'x-api-key': KEY };
+
+describeWith(['unshare', 'promtool'], 'metrics of a server', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startServer({
+      env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: KEY },
+    });
+  });
+  afterAll(async () => {
+    await server.stop();
+    removeHome(server.home);
+  });
+
+  it('pass promtool, agree, and hold no secret', async () => {
+    const { call, raw, spawn, sh } = api(server.url, headers);
+    const { id } = await spawn({ metadata: { name: KEY }, owner_id: 'canary-owner' });
+    await sh(id, `echo ${KEY}; exit 3`);
+    expect((await call('GET', `/sandboxes/${KEY}`)).status).toBe(404);
+    const scraped = await raw('/metrics/prometheus');
+    const text = await scraped.text();
+    expect(promtool(['check', 'metrics'], text)).toEqual({ code: 0, output: '' });
+    expect(text).toMatch(/^svc_sandboxes\{state="running",provider="userspace"\} 1$/m);
+    expect(text).toMatch(/^svc_exec_duration_seconds_count\{provider="userspace"\} 1$/m);
+    expect(text).toMatch(
+      /^svc_http_request_duration_seconds_count\{route="exec",method="POST",status="200"\} 1$/m,
+    );
+    expect(text).toMatch(/^process_resident_memory_bytes \d/m);
+    const { body } = await call<MetricsBody>('GET', '/metrics');
+    expect(body.sandboxes).toMatchObject({ total: 1, by_state: { running: 1 } });
+    expect(body.operations.find(({ operation }) => operation === 'exec')).toMatchObject({
+      requests: 1,
+      failures: 0,
+    });
+    const diagnostics = await call<Diagnostics>('GET', '/diagnostics');
+    expect(diagnostics.body).toMatchObject({
+      store: { status: 'ok' },
+      limits: { 'defaults.max_ttl': '24h' },
+    });
+    for (const shown of [text, JSON.stringify(body), JSON.stringify(diagnostics.body)])
+      expect(shown).not.toMatch(/canary|sb-[a-z2-7]{12}/);
+  });
+
+  it('need a key', async () => {
+    for (const path of ['/metrics', '/metrics/prometheus', '/diagnostics', '/events?follow=false'])
+      expect((await api(server.url).call('GET', path)).status).toBe(401);
+  });
+});
