@@ -23,7 +23,8 @@ static const char help[] =
 	"\n"
 	"  svc-agent serve --settings-fd N [--workdir PATH]\n"
 	"      Serves on standard input and output. Descriptor N gives 16 bytes of secret (none of them\n"
-	"      zero) and the bytes for kept output as a 64-bit little-endian number.\n"
+	"      zero) and the bytes for kept output as a 64-bit little-endian number; frames may follow\n"
+	"      them when it is standard input.\n"
 	"  svc-agent serve --listen PATH --secret-hex HEX [--workdir PATH]\n"
 	"      For tests and development: serves a Unix socket; the secret is seen by everybody here.\n"
 	"  svc-agent launcher  Starts sandboxes for the server; requests on standard input.\n"
@@ -53,7 +54,9 @@ static int read_settings(struct serve_options *options, const char *number)
 		got = read(fd, bytes + size, sizeof(bytes) - size);
 		size += got > 0 ? (size_t)got : 0;
 	}
-	close(fd);
+	/* Standard input goes on as the way in. */
+	if (fd != STDIN_FILENO)
+		close(fd);
 	memcpy(options->secret, bytes, SECRET_SIZE);
 	options->ring_budget = read_u64(&reader);
 	explicit_bzero(bytes, sizeof(bytes));

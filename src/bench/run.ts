@@ -98,6 +98,7 @@ function serve(
     SVC_SERVER_PORT: '0',
     SVC_DATABASE_PATH: join(home, 'svc.db'),
     SVC_PROVIDERS_DEFAULT: 'userspace',
+    SVC_PROVIDERS_CONTAINER_ENABLED: 'false',
     SVC_PROVIDERS_USERSPACE_RUNNER: runner,
     SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
   };

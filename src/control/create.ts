@@ -88,7 +88,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     providers: providerViews({ ...all, config: deps.config.providers }),
     events,
     metrics: metricViews({ ...all, metrics, instruments }),
-    health: healthViews(all),
+    health: healthViews({ ...all, defaultProvider: settings.defaultProvider }),
     start: () => work.start(),
     stop: () => {
       feed.close();

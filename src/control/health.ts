@@ -1,7 +1,7 @@
 // Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
 import { displayDuration } from '../domain/duration.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { ProviderSet } from '../providers/provider.ts';
+import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Health } from '../schema/system.ts';
 import type { Store } from '../store/store.ts';
 import type { HealthViews } from './control-plane.ts';
@@ -18,6 +18,8 @@ export interface HealthDeps {
   probes: Probes;
   clock: Clock;
   version: string;
+  /** `auto` or a kind. */
+  defaultProvider: string;
 }
 
 export function healthViews(deps: HealthDeps): HealthViews {
@@ -27,7 +29,8 @@ export function healthViews(deps: HealthDeps): HealthViews {
   return {
     live: (full) => ({ status: 'alive', ...(full && about()) }),
     ready: async (full) => {
-      const providers = await healthOfEach(deps);
+      const each = await healthOfEach(deps);
+      const providers = each.map(({ provider: { kind }, healthy }) => ({ name: kind, healthy }));
       const ready_providers = providers.filter(({ healthy }) => healthy).length;
       const status = ready_providers > 0 ? 'ready' : 'not_ready';
       return full ? { status, providers, ready_providers, total_providers: providers.length } : { status };
@@ -48,13 +51,26 @@ export function healthViews(deps: HealthDeps): HealthViews {
 
 const word = ({ status }: Check): Check => ({ status });
 
-function healthOfEach({ providers, probes }: HealthDeps): Promise<{ name: string; healthy: boolean }[]> {
+interface ProviderHealth {
+  provider: Provider;
+  healthy: boolean;
+}
+
+async function healthOfEach({ providers, probes }: HealthDeps): Promise<ProviderHealth[]> {
   return Promise.all(
     providers.all.map(async (provider) => {
       const { report } = await probes.readWithin(provider, PROBE_MS);
-      return { name: provider.kind, healthy: report.healthy };
+      return { provider, healthy: report.healthy };
     }),
   );
+}
+
+/**
+ * A provider that was never healthy counts as not installed: a host without a container engine is whole without it. One
+ * that has worked is missed, and so is the one that is the default.
+ */
+function isMissed({ probes, defaultProvider }: HealthDeps, { provider, healthy }: ProviderHealth): boolean {
+  return !healthy && (provider.kind === defaultProvider || probes.wasHealthy(provider));
 }
 
 async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
@@ -73,8 +89,11 @@ async function providerCheck(deps: HealthDeps): Promise<Check> {
   const began = deps.clock.monotonic();
   const all = await healthOfEach(deps);
   const latency_ms = Math.round((deps.clock.monotonic() - began) * 10) / 10;
-  const ill = all.filter(({ healthy }) => !healthy).map(({ name }) => name);
-  if (all.length > 0 && ill.length === 0) return { status: 'ok', latency_ms };
+  const ill = all.filter(({ healthy }) => !healthy).map(({ provider: { kind } }) => kind);
+  const isUseful = ill.length < all.length;
+  const missed = all.filter((each) => isMissed(deps, each));
   const message = all.length === 0 ? 'No provider is enabled.' : `Not healthy: ${ill.join(', ')}.`;
-  return { status: ill.length < all.length ? 'degraded' : 'failed', latency_ms, message };
+  if (isUseful && missed.length === 0)
+    return { status: 'ok', latency_ms, ...(ill.length > 0 && { message }) };
+  return { status: isUseful ? 'degraded' : 'failed', latency_ms, message };
 }

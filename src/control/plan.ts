@@ -84,7 +84,8 @@ function spawnOwner(request: SpawnRequest, caller: Caller, settings: Settings): 
 /** The configured default image counts only where the provider has it: a default must not cause a warning. */
 function chooseImage(request: SpawnRequest, settings: Settings, provider: Provider): string | undefined {
   if (request.image !== undefined) return parseImage(request.image, 'image');
-  return provider.describe().images.includes(settings.image) ? settings.image : undefined;
+  const { images } = provider.describe();
+  return images.includes('*') || images.includes(settings.image) ? settings.image : undefined;
 }
 
 function checkNetwork({ network }: SpawnRequest, { kind, capabilities }: Provider): void {

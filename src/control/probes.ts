@@ -28,6 +28,7 @@ export class Probes {
   readonly #deps: ProbesDeps;
   readonly #known = new Map<string, Known>();
   readonly #probing = new Map<string, Promise<Known>>();
+  readonly #everHealthy = new Set<string>();
 
   constructor(deps: ProbesDeps) {
     this.#deps = deps;
@@ -50,6 +51,11 @@ export class Probes {
         resolve(value);
       });
     });
+  }
+
+  /** Whether it was healthy at any time of this process: one that never was is perhaps not installed here. */
+  wasHealthy({ kind }: Provider): boolean {
+    return this.#everHealthy.has(kind);
   }
 
   /** The first healthy one in order of preference; undefined when none is. */
@@ -78,6 +84,7 @@ export class Probes {
       last_checked: publisher.now(),
       at,
     };
+    if (report.healthy) this.#everHealthy.add(provider.kind);
     this.#tell(provider, report);
     this.#known.set(provider.kind, known);
     return known;

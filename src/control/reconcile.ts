@@ -33,6 +33,8 @@ export class Reconciler {
   readonly #deps: ReconcileDeps;
   readonly #pool = new Pool(AT_ONCE);
   readonly #turns = new KeyedLock();
+  /** Providers that did not answer the last time. */
+  readonly #silent = new Set<string>();
 
   constructor(deps: ReconcileDeps) {
     this.#deps = deps;
@@ -42,14 +44,19 @@ export class Reconciler {
   async run({ atStart }: { atStart: boolean }): Promise<void> {
     await Promise.all(
       this.#deps.providers.all.map((provider) =>
-        this.#provider(provider, atStart).catch((error: unknown) =>
-          this.#deps.logger.warn(
-            { provider: provider.kind, err: error },
-            'A provider could not be reconciled.',
-          ),
+        this.#provider(provider, atStart).then(
+          () => this.#silent.delete(provider.kind),
+          (error: unknown) => this.#missed(provider, error),
         ),
       ),
     );
+  }
+
+  /** Said once until it answers again: a host may have no engine at all. */
+  #missed({ kind }: Provider, error: unknown): void {
+    const level = this.#silent.has(kind) ? 'debug' : 'warn';
+    this.#silent.add(kind);
+    this.#deps.logger[level]({ provider: kind, err: error }, 'A provider could not be reconciled.');
   }
 
   /** The same with one provider, whose news may have been missed. Never rejects. */

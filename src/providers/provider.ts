@@ -69,7 +69,7 @@ export interface Provider {
   readonly capabilities: readonly Capability[];
   /** It can make the VMs of a pool. */
   readonly hostsPools?: boolean;
-  /** What really separates a sandbox here, and which image names a spawn may give. */
+  /** What really separates a sandbox here, and which image names a spawn may give; `*` is any. */
   describe(): { isolation: Isolation; images: string[] };
   /** Reports, never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;

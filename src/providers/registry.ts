@@ -21,6 +21,10 @@ export interface RegistryDeps {
 }
 
 const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> = {
+  container: async (deps) => {
+    const { containerProvider } = await import('./container/container.ts');
+    return containerProvider({ ...deps, config: deps.config.container });
+  },
   userspace: async (deps) => {
     const { userspaceProvider } = await import('./userspace/userspace.ts');
     return userspaceProvider({ ...deps, config: deps.config.userspace });

@@ -100,6 +100,7 @@ function serverEnv(home: string, extra: Record<string, string> = {}): Record<str
     SVC_SERVER_PORT: '0',
     SVC_DATABASE_PATH: join(home, 'svc.db'),
     SVC_PROVIDERS_DEFAULT: 'userspace',
+    SVC_PROVIDERS_CONTAINER_ENABLED: 'false',
     SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
     ...extra,
   };

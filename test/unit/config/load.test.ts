@@ -154,7 +154,7 @@ it.each([
   ],
   ['SVC_PROVIDERS_USERSPACE_LANGUAGES', ['a,,b', 'a b', '../x', ',']],
   ['SVC_DATABASE_PATH', ['']],
-  ['SVC_PROVIDERS_DEFAULT', ['', 'Userspace', 'container']],
+  ['SVC_PROVIDERS_DEFAULT', ['', 'Userspace', 'Container']],
 ])('%s refuses what does not fit', (name, values) => {
   for (const value of values) {
     const [message = '', ...more] = messages({ env: { [name]: value } });

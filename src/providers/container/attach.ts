@@ -1,0 +1,110 @@
+// Sessions with the agent of a container, over the container's standard streams. The one that create opened is kept for
+// whoever comes first: it saves the first exec a connection.
+import type { SandboxIo } from '../../agent/io.ts';
+import { openSession } from '../../agent/session.ts';
+import { agentSecret } from '../../domain/agent-secret.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Timer } from '../../domain/ports.ts';
+import type { RuntimeRef } from '../provider.ts';
+import { AttachedStream } from './attached-stream.ts';
+import { Diagnostics } from './diagnostics.ts';
+import { refusedWith } from './engine-faults.ts';
+import { stateOf } from './listing.ts';
+import { containerName } from './names.ts';
+import type { ContainerState } from './state.ts';
+
+const PARKED_MS = 30_000;
+
+/** Throws `unavailable` when the runtime is not running or its agent does not answer. */
+export async function attachRuntime(
+  state: ContainerState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<SandboxIo> {
+  const name = containerName(state.instance.id, ref);
+  const parked = state.parked.take(name);
+  if (parked) return parked;
+  // Attaching to a container that is over never answers.
+  if ((await stateOf(state, name, signal)) !== 'running') throw notRunning();
+  try {
+    return await converse(state, ref, await dial(state, name, signal), signal);
+  } catch (error) {
+    throw refusedWith(error, 404, 409) ? notRunning(error) : error;
+  }
+}
+
+/** One container's streams and what its agent complains of. */
+export interface Dialled {
+  stream: AttachedStream;
+  diagnostics: Diagnostics;
+}
+
+/** Also before the container runs: nothing that it says is then missed. */
+export async function dial(state: ContainerState, name: string, signal: AbortSignal): Promise<Dialled> {
+  const path = `/containers/${name}/attach?stream=1&stdin=1&stdout=1&stderr=1&logs=0`;
+  const socket = await state.engine.upgrade({ method: 'POST', path, what: 'attach to a sandbox' }, signal);
+  const diagnostics = new Diagnostics();
+  const stream = new AttachedStream(socket, (bytes) => diagnostics.add(bytes));
+  // Until somebody listens; 'close' always follows.
+  stream.on('error', () => undefined);
+  return { stream, diagnostics };
+}
+
+/** A session on a dialled container, which belongs to it from now on. What the agent said is logged when it fails. */
+export async function converse(
+  state: ContainerState,
+  ref: RuntimeRef,
+  { stream, diagnostics }: Dialled,
+  signal: AbortSignal,
+): Promise<SandboxIo> {
+  const { clock, random, logger } = state;
+  const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
+  try {
+    return await openSession({ stream, secret, clock, random, logger }, signal);
+  } catch (error) {
+    stream.destroy();
+    logger.debug({ sandbox_id: ref.id, said: diagnostics.tail() }, 'what the agent said');
+    throw error;
+  }
+}
+
+/** Sessions that nobody has taken yet; each is closed after a while. */
+export class ParkedSessions {
+  readonly #after: (ms: number, run: () => void) => Timer;
+  readonly #parked = new Map<string, { io: SandboxIo; timer: Timer }>();
+
+  constructor(after: (ms: number, run: () => void) => Timer) {
+    this.#after = after;
+  }
+
+  put(name: string, io: SandboxIo): void {
+    const timer = this.#after(PARKED_MS, () => this.end(name));
+    const parked = { io, timer };
+    this.#parked.set(name, parked);
+    void io.closed.then(() => {
+      if (this.#parked.get(name) === parked) this.end(name);
+    });
+  }
+
+  take(name: string): SandboxIo | undefined {
+    const parked = this.#parked.get(name);
+    parked?.timer.cancel();
+    this.#parked.delete(name);
+    return parked?.io;
+  }
+
+  end(name: string): void {
+    this.take(name)?.close();
+  }
+
+  endAll(): void {
+    for (const name of [...this.#parked.keys()]) this.end(name);
+  }
+}
+
+function notRunning(cause?: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The sandbox is not running.', {
+    cause,
+    remedy: 'Destroy it and spawn a new one.',
+  });
+}

@@ -1,0 +1,86 @@
+// A container's standard streams on one connection as a Duplex: standard input as it is, standard output out of the
+// engine's framing (u8 stream, 3 zeros, u32 length big endian, bytes), standard error beside it. Contents are hostile,
+// frames of any length are handed on piece by piece, so nothing grows.
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+const HEAD = 8;
+const STDOUT = 1;
+const STDERR = 2;
+const READ_AHEAD = 64 * 1024;
+
+export class AttachedStream extends Duplex {
+  readonly #socket: Socket;
+  readonly #onStderr: (bytes: Buffer) => void;
+  readonly #head = Buffer.alloc(HEAD);
+  #headHave = 0;
+  #stream = 0;
+  #left = 0;
+
+  /** The socket belongs to the stream from now on. */
+  constructor(socket: Socket, onStderr: (bytes: Buffer) => void) {
+    super({ readableHighWaterMark: READ_AHEAD, writableHighWaterMark: READ_AHEAD });
+    this.#socket = socket;
+    this.#onStderr = onStderr;
+    socket
+      .on('data', (chunk: Buffer) => this.#take(chunk))
+      .on('end', () => this.push(null))
+      .on('error', (error) => this.destroy(error))
+      .on('close', () => {
+        // What came before the end may still wait for its reader.
+        if (!socket.readableEnded) this.destroy();
+      });
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  override _writev(
+    chunks: { chunk: Buffer; encoding: BufferEncoding }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    const last = chunks.length - 1;
+    this.#socket.cork();
+    chunks.forEach(({ chunk }, index) => {
+      if (index === last) this.#socket.write(chunk, done);
+      else this.#socket.write(chunk);
+    });
+    this.#socket.uncork();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  #take(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && !this.destroyed)
+      at = this.#left === 0 ? this.#begin(chunk, at) : this.#hand(chunk, at);
+  }
+
+  #begin(chunk: Buffer, at: number): number {
+    const taken = chunk.copy(this.#head, this.#headHave, at);
+    this.#headHave += taken;
+    if (this.#headHave === HEAD) {
+      this.#headHave = 0;
+      this.#stream = this.#head[0] as number;
+      this.#left = this.#head.readUInt32BE(4);
+      if (this.#stream > STDERR) this.destroy(new Error(`the engine sent a frame of stream ${this.#stream}`));
+    }
+    return at + taken;
+  }
+
+  #hand(chunk: Buffer, at: number): number {
+    const piece = chunk.subarray(at, at + this.#left);
+    this.#left -= piece.length;
+    if (this.#stream === STDERR) this.#onStderr(piece);
+    else if (this.#stream === STDOUT && !this.push(piece)) this.#socket.pause();
+    return at + piece.length;
+  }
+}

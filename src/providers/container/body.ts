@@ -1,0 +1,156 @@
+// The body that creates a container, in full. Pure: what it gives is fixed by fixtures/golden/container-*.json.
+import type { ContainerConfig } from '../../schema/config.ts';
+import type { RuntimeSpec } from '../provider.ts';
+import { LABEL } from './names.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const SHM_MB = 64;
+/** What an engine without the right to raise limits can still give. */
+const OPEN_FILES = 16_384;
+/** All that the first process of a pool needs: to make workspaces and to become their users. */
+const POOL_CAPS = ['CHOWN', 'SETGID', 'SETUID'];
+
+export const AGENT_FOLDER = '/.svc';
+export const WORKSPACE = '/workspace';
+const POOL_WORKSPACES = '/workspaces';
+const POOL_PIDS = 4096;
+
+export interface BodyOrder {
+  instance: string;
+  spec: RuntimeSpec;
+  config: ContainerConfig;
+  image: string;
+  /** Effective: the configured one, else the image's. */
+  user: string;
+  agentVolume: string;
+  /** Name of a network, `none` or `host`. */
+  network: string;
+  /** Text of a profile, or a word of the engine; undefined is the engine's own. */
+  seccomp?: string | undefined;
+}
+
+/** Of `POST /containers/create`. */
+export function createBody(order: BodyOrder): object {
+  const { spec, image } = order;
+  const isPool = spec.role === 'pool';
+  return {
+    Image: image,
+    Hostname: spec.id,
+    User: isPool ? '0:0' : order.user,
+    // The agent makes the default working directory itself: not every engine does.
+    WorkingDir: '/',
+    Entrypoint: [
+      `${AGENT_FOLDER}/svc-agent`,
+      'serve',
+      '--settings-fd',
+      '0',
+      '--workdir',
+      isPool ? POOL_WORKSPACES : WORKSPACE,
+    ],
+    Cmd: [],
+    Env: hasOwnWorkspace(order) ? [`HOME=${WORKSPACE}`] : [],
+    Labels: labels(order),
+    Healthcheck: { Test: ['NONE'] },
+    Tty: false,
+    OpenStdin: true,
+    // Once would close standard input for ever with the first connection.
+    StdinOnce: false,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    HostConfig: hostConfig(order, isPool),
+  };
+}
+
+/** Whether `/workspace` is memory of the sandbox's user: where that user could not make or fill the folder. */
+export function hasOwnWorkspace({
+  spec,
+  config,
+  user,
+}: Pick<BodyOrder, 'spec' | 'config' | 'user'>): boolean {
+  return spec.role !== 'pool' && (config.read_only_rootfs || !isRoot(user));
+}
+
+function isRoot(user: string): boolean {
+  return /^(0|root)?(:|$)/.test(user);
+}
+
+function labels({ instance, spec }: BodyOrder): Record<string, string> {
+  return {
+    [LABEL.instance]: instance,
+    [LABEL.id]: spec.id,
+    [LABEL.epoch]: `${spec.epoch}`,
+    [LABEL.expires_at]: spec.expires_at,
+    ...(spec.role && { [LABEL.role]: spec.role }),
+  };
+}
+
+function hostConfig(order: BodyOrder, isPool: boolean): object {
+  const { spec, config } = order;
+  const memory = spec.memory_mb * MEBIBYTE;
+  return {
+    ...(config.runtime && { Runtime: config.runtime }),
+    NetworkMode: order.network,
+    Privileged: false,
+    CapDrop: isPool ? ['ALL'] : config.dropped_caps,
+    CapAdd: isPool ? POOL_CAPS : config.added_caps,
+    SecurityOpt: ['no-new-privileges', ...(order.seccomp === undefined ? [] : [`seccomp=${order.seccomp}`])],
+    PidsLimit: isPool ? POOL_PIDS : config.pids_limit,
+    Memory: memory,
+    MemorySwap: memory,
+    NanoCpus: Math.round(spec.vcpus * 1e9),
+    Ulimits: [
+      { Name: 'nofile', Soft: OPEN_FILES, Hard: OPEN_FILES },
+      { Name: 'core', Soft: 0, Hard: 0 },
+    ],
+    ShmSize: Math.min(SHM_MB * MEBIBYTE, memory / 4),
+    ReadonlyRootfs: isPool || config.read_only_rootfs,
+    Tmpfs: isPool ? poolTmpfs(spec.memory_mb) : tmpfs(order),
+    Mounts: [
+      {
+        Type: 'volume',
+        Source: order.agentVolume,
+        Target: AGENT_FOLDER,
+        ReadOnly: true,
+        VolumeOptions: { NoCopy: true },
+      },
+    ],
+    Binds: [],
+    Devices: [],
+    // Of a pool nobody may write to what all share: none is private, and without /dev/shm.
+    IpcMode: isPool ? 'none' : 'private',
+    LogConfig: { Type: 'none' },
+    RestartPolicy: { Name: 'no' },
+    AutoRemove: false,
+    Init: false,
+  };
+}
+
+/** Paths and their mount options. `exec` is said because engines leave it out by themselves. */
+function tmpfs(order: BodyOrder): Record<string, string> {
+  const { spec, config, user } = order;
+  if (!hasOwnWorkspace(order)) return {};
+  const quarter = Math.max(1, Math.floor(spec.memory_mb / 4));
+  const shared = config.read_only_rootfs ? config.tmpfs : [];
+  return {
+    ...Object.fromEntries(shared.map((path) => [path, options(quarter, 'mode=1777')])),
+    [WORKSPACE]: options(config.workspace_mb, owner(user)),
+  };
+}
+
+/** Half of the memory for workspaces, which their users cannot list; message queues are shut. */
+function poolTmpfs(memoryMb: number): Record<string, string> {
+  return {
+    [POOL_WORKSPACES]: options(Math.max(1, Math.floor(memoryMb / 2)), 'mode=0711'),
+    '/dev/mqueue': 'ro,noexec,nosuid,nodev,size=4k,mode=0555',
+  };
+}
+
+const options = (mb: number, who: string) => `rw,exec,nosuid,nodev,size=${mb}m,${who}`;
+
+/** A name has no number outside of its image: then everybody inside, which is that user alone, may write. */
+function owner(user: string): string {
+  if (isRoot(user)) return 'uid=0,gid=0,mode=0755';
+  const [, uid, gid] = /^(\d+)(?::(\d+))?$/.exec(user) ?? [];
+  return uid === undefined ? 'mode=1777' : `uid=${uid},gid=${gid ?? 0},mode=0755`;
+}

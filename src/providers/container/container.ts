@@ -1,0 +1,36 @@
+// The container provider: sandboxes in containers of a Docker-compatible engine, with svc-agent as their first process
+// and their standard streams as the way to it.
+import type { Provider } from '../provider.ts';
+import { attachRuntime } from './attach.ts';
+import { createRuntime } from './create.ts';
+import type { ContainerDeps } from './deps.ts';
+import { removeContainer } from './destroy.ts';
+import { capabilitiesOf, isolationOf } from './isolation.ts';
+import { inspectRuntime, listRuntimes } from './listing.ts';
+import { containerName } from './names.ts';
+import { probeContainer } from './probe.ts';
+import { openState } from './state.ts';
+import { watchRuntimes } from './watch.ts';
+
+/** Asks the engine only when used. Containers carry the instance's label and outlive this object and this process. */
+export function containerProvider(deps: ContainerDeps): Provider {
+  const state = openState(deps);
+  return {
+    kind: 'container',
+    capabilities: capabilitiesOf(state),
+    hostsPools: true,
+    // Any image that the engine has or can pull.
+    describe: () => ({ isolation: isolationOf(state), images: ['*'] }),
+    probe: (signal) => probeContainer(state, signal),
+    create: (spec, signal) => createRuntime(state, spec, signal),
+    inspect: (ref, signal) => inspectRuntime(state, ref, signal),
+    destroy: (ref, signal) => removeContainer(state, containerName(state.instance.id, ref), signal),
+    attach: (ref, signal) => attachRuntime(state, ref, signal),
+    list: (signal) => listRuntimes(state, signal),
+    watch: (heard, signal) => watchRuntimes(state, heard, signal),
+    close: async () => {
+      state.parked.endAll();
+      state.engine.close();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// Making one container: created, attached, told its secret, started and spoken to. What failed is removed. It carries
+// our labels from its first moment, so what cannot be removed now is found later.
+import { agentSecret } from '../../domain/agent-secret.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Created, RuntimeSpec } from '../provider.ts';
+import { converse, type Dialled, dial } from './attach.ts';
+import { removeContainer } from './destroy.ts';
+import { refusedWith } from './engine-faults.ts';
+import { type Plan, planned } from './plan.ts';
+import { agentSettings } from './settings.ts';
+import { PartMissing, startFault } from './start-faults.ts';
+import type { ContainerState } from './state.ts';
+
+const UNDO_MS = 10_000;
+/** Less than the second that an aborted create has to settle in. */
+const UNDO_ABORTED_MS = 600;
+
+/** Throws `conflict` when this attempt at the sandbox exists already. */
+export async function createRuntime(
+  state: ContainerState,
+  spec: RuntimeSpec,
+  signal: AbortSignal,
+): Promise<Created> {
+  const plan = await started(state, spec, signal).catch((error: unknown) => {
+    if (!(error instanceof PartMissing)) throw error;
+    state.agent.forget();
+    state.network.forget();
+    return started(state, spec, signal);
+  });
+  const { name, image, warnings } = plan;
+  const { memory_mb, vcpus } = plan.spec;
+  return { runtime_id: name, image, memory_mb, vcpus, warnings };
+}
+
+async function started(state: ContainerState, spec: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
+  const plan = await planned(state, spec, signal);
+  await state.starts.run(() => start(state, plan, signal), signal);
+  return plan;
+}
+
+async function start(state: ContainerState, plan: Plan, signal: AbortSignal): Promise<void> {
+  let dialled: Dialled | undefined;
+  try {
+    await create(state, plan, signal);
+    dialled = await dial(state, plan.name, signal);
+    const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
+    dialled.stream.write(agentSettings(secret, plan.spec.memory_mb));
+    await run(state, plan.name, signal);
+    state.parked.put(plan.name, await converse(state, plan.spec, dialled, signal));
+  } catch (error) {
+    dialled?.stream.destroy();
+    // It is somebody else's.
+    if (!(error instanceof ServiceError && error.code === 'conflict')) await undo(state, plan.name, signal);
+    throw startFault(error);
+  }
+}
+
+/** Asks twice when the answer was lost: the name then says whether the first one had been heard. */
+async function create(state: ContainerState, { name, body }: Plan, signal: AbortSignal): Promise<void> {
+  const path = `/containers/create?name=${name}`;
+  const order = { method: 'POST', path, body, what: 'create a sandbox', ms: state.startMs } as const;
+  try {
+    await state.engine.bytes(order, signal);
+  } catch (error) {
+    if (refusedWith(error, 409)) throw exists(error);
+    if (signal.aborted || !(error instanceof ServiceError)) throw error;
+    await state.engine.bytes(order, signal).catch((again: unknown) => {
+      if (!refusedWith(again, 409)) throw again;
+    });
+  }
+}
+
+async function run(state: ContainerState, name: string, signal: AbortSignal): Promise<void> {
+  const path = `/containers/${name}/start`;
+  await state.engine.bytes({ method: 'POST', path, what: 'start a sandbox', ms: state.startMs }, signal);
+}
+
+/** The first failure is what the caller hears of; traces are swept like any runtime without a row. */
+async function undo(state: ContainerState, name: string, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController();
+  const ms = signal.aborted ? UNDO_ABORTED_MS : UNDO_MS;
+  const timer = state.clock.after(ms, () => stop.abort(new Error('undoing takes too long')));
+  try {
+    await removeContainer(state, name, stop.signal);
+  } catch (error) {
+    state.logger.warn({ err: error, runtime: name }, 'a failed create left traces');
+  } finally {
+    timer.cancel();
+  }
+}
+
+function exists(cause: unknown): ServiceError {
+  return new ServiceError('conflict', 'This sandbox has a runtime already.', { cause });
+}

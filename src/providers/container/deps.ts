@@ -1,0 +1,14 @@
+// What the container provider is handed. Types only.
+import type { Clock, Logger, Random } from '../../domain/ports.ts';
+import type { ContainerConfig } from '../../schema/config.ts';
+
+export interface ContainerDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  config: ContainerConfig;
+  /** Of the store; `key` is hex. Every container carries the id as a label: two servers may share an engine. */
+  instance: { id: string; key: string };
+  /** Where the package lies: svc-agent is found below it. */
+  packageRoot: string;
+}

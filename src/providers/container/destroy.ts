@@ -1,0 +1,44 @@
+// Ending a container: killed and removed with its anonymous volumes, and asked after until it is gone.
+import { ServiceError } from '../../domain/errors.ts';
+import { refusedWith } from './engine-faults.ts';
+import { stateOf } from './listing.ts';
+import type { ContainerState } from './state.ts';
+
+const PATIENCE_MS = 30_000;
+const LONGEST_PAUSE_MS = 500;
+const REMOVE_MS = 25_000;
+
+/** Resolves when the engine says that it is gone; also when it never was. Throws `unavailable` when it would not go. */
+export async function removeContainer(
+  state: ContainerState,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  state.parked.end(name);
+  const deadline = state.clock.monotonic() + PATIENCE_MS;
+  for (let pause = 10; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    if (await removed(state, name, signal)) return;
+    if (state.clock.monotonic() > deadline) throw stubborn();
+    await state.clock.sleep(pause, signal);
+  }
+}
+
+/** False while the engine is at it, or failed to: a busy mount is free a moment later. */
+async function removed(state: ContainerState, name: string, signal: AbortSignal): Promise<boolean> {
+  const path = `/containers/${name}?force=1&v=1`;
+  try {
+    await state.engine.bytes({ method: 'DELETE', path, what: 'remove a sandbox', ms: REMOVE_MS }, signal);
+    return true;
+  } catch (error) {
+    if (refusedWith(error, 404)) return true;
+    if (!refusedWith(error, 409, 500)) throw error;
+    state.logger.debug({ runtime: name, err: error }, 'a container is not removed yet');
+  }
+  return (await stateOf(state, name, signal)) === 'gone';
+}
+
+function stubborn(): ServiceError {
+  return new ServiceError('unavailable', 'The container engine has not removed the sandbox.', {
+    remedy: 'Destroy it again; if it stays, look at the engine on its host.',
+  });
+}

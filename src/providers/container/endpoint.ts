@@ -1,0 +1,79 @@
+// Where the engine listens: its Unix socket, or a TCP address with or without TLS. DOCKER_HOST and its like are not
+// read: the configuration alone says which engine runs sandboxes.
+import { readFile } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
+import { ServiceError } from '../../domain/errors.ts';
+import type { ContainerConfig } from '../../schema/config.ts';
+
+export const DEFAULT_SOCKET = '/var/run/docker.sock';
+const TLS_PORT = 2376;
+const PLAIN_PORT = 2375;
+
+export interface Endpoint {
+  /** For the log and the probe; no secret. */
+  label: string;
+  secure: boolean;
+  options: RequestOptions;
+}
+
+type EndpointConfig = Pick<ContainerConfig, 'socket' | 'host' | 'tls'>;
+
+/** Reads the files of TLS. Throws `unavailable` naming the key when that is not possible. */
+export async function resolveEndpoint(config: EndpointConfig): Promise<Endpoint> {
+  if (config.host === '') {
+    const socketPath = config.socket || DEFAULT_SOCKET;
+    return { label: `unix:${socketPath}`, secure: false, options: { socketPath } };
+  }
+  const secure = usesTls(config);
+  const { hostname, port } = address(config.host, secure);
+  const where = { host: hostname, port };
+  const label = `${secure ? 'https' : 'http'}://${config.host.replace(/^\w+:\/\//, '')}`;
+  return { label, secure, options: secure ? { ...where, ...(await tlsOptions(config.tls)) } : where };
+}
+
+/** Any file of TLS, or an address that says so, switches it on. */
+export function usesTls({ host, tls }: EndpointConfig): boolean {
+  return host.startsWith('https://') || tls.ca_file !== '' || tls.cert_file !== '' || tls.key_file !== '';
+}
+
+function address(text: string, secure: boolean): { hostname: string; port: number } {
+  const bare = text.replace(/^\w+:\/\//, '');
+  try {
+    const { hostname, port } = new URL(`http://${bare}`);
+    const standard = secure ? TLS_PORT : PLAIN_PORT;
+    // URL drops a port of 80, which is then the one that was written.
+    const written = /:(\d+)\/?$/.exec(bare)?.[1];
+    return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || written || standard) };
+  } catch (cause) {
+    throw new ServiceError('unavailable', 'providers.container.host is not an address.', {
+      cause,
+      remedy: 'Write it like tcp://engine.internal:2376.',
+    });
+  }
+}
+
+async function tlsOptions({ ca_file, cert_file, key_file, verify }: ContainerConfig['tls']) {
+  const [ca, cert, key] = await Promise.all([
+    pem('ca_file', ca_file),
+    pem('cert_file', cert_file),
+    pem('key_file', key_file),
+  ]);
+  return {
+    rejectUnauthorized: verify,
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+  };
+}
+
+async function pem(name: string, path: string): Promise<Buffer | undefined> {
+  if (path === '') return undefined;
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new ServiceError('unavailable', `The file of providers.container.tls.${name} cannot be read.`, {
+      cause,
+      remedy: 'Check the path and who may read it.',
+    });
+  }
+}

@@ -1,0 +1,43 @@
+// What can go wrong between us and the engine. The engine's own words are causes: logged, never sent to a caller.
+import { ServiceError } from '../../domain/errors.ts';
+
+/** The engine answered, and said no. */
+export class EngineRefusal extends Error {
+  readonly status: number;
+  /** Its words, cut short. */
+  readonly words: string;
+
+  constructor(what: string, status: number, words: string) {
+    super(`${what}: ${status} ${words}`);
+    this.name = 'EngineRefusal';
+    this.status = status;
+    this.words = words;
+  }
+}
+
+/** Whether `error` is a refusal with one of these statuses. */
+export function refusedWith(error: unknown, ...statuses: number[]): error is EngineRefusal {
+  return error instanceof EngineRefusal && statuses.includes(error.status);
+}
+
+/** No connection, or one that broke before the answer was whole: nobody knows what the engine did. */
+export function engineLost(where: string, cause: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The container engine cannot be reached.', {
+    cause: new Error(`${where}: ${cause instanceof Error ? cause.message : cause}`, { cause }),
+    remedy: 'Start it, or set providers.container.socket or host to where it is.',
+  });
+}
+
+export function engineSlow(what: string, ms: number): ServiceError {
+  return new ServiceError('unavailable', `The container engine did not ${what} within ${ms / 1000} s.`, {
+    remedy: 'Look at the engine on its host.',
+  });
+}
+
+/** An answer that is not the engine's interface, or longer than any of its answers is. */
+export function engineGarbled(what: string, cause: unknown): ServiceError {
+  return new ServiceError('provider_error', 'The container engine gave an answer that makes no sense.', {
+    cause: new Error(what, { cause }),
+    remedy: 'Check that providers.container points at a Docker-compatible engine.',
+  });
+}

@@ -1,0 +1,52 @@
+// What the engine can do, as it says itself: asked once a minute, by many at once only once.
+import type { Clock } from '../../domain/ports.ts';
+import type { Engine } from './engine.ts';
+import { engineGarbled } from './engine-faults.ts';
+
+const KEPT_MS = 60_000;
+
+export interface EngineFacts {
+  version: string;
+  cpus: number;
+  runtimes: string[];
+  default_runtime: string;
+  /** Which limits its kernel enforces. */
+  limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean };
+}
+
+export interface FactsReader {
+  read(signal: AbortSignal): Promise<EngineFacts>;
+  /** What was last read, however old. */
+  known(): EngineFacts | undefined;
+}
+
+export function factsReader(engine: Engine, clock: Clock): FactsReader {
+  let known: { facts: EngineFacts; at: number } | undefined;
+  return {
+    read: async (signal) => {
+      if (known && clock.monotonic() - known.at < KEPT_MS) return known.facts;
+      const answer = await engine.json({ method: 'GET', path: '/info', what: 'describe itself' }, signal);
+      known = { facts: factsOf(answer), at: clock.monotonic() };
+      return known.facts;
+    },
+    known: () => known?.facts,
+  };
+}
+
+function factsOf(answer: unknown): EngineFacts {
+  if (typeof answer !== 'object' || answer === null) throw engineGarbled('/info is no object', undefined);
+  const info = answer as Record<string, unknown>;
+  const { ServerVersion, NCPU, Runtimes, DefaultRuntime } = info;
+  return {
+    version: typeof ServerVersion === 'string' ? ServerVersion : 'of an unknown version',
+    cpus: typeof NCPU === 'number' && NCPU > 0 ? NCPU : Number.POSITIVE_INFINITY,
+    runtimes: typeof Runtimes === 'object' && Runtimes !== null ? Object.keys(Runtimes) : [],
+    default_runtime: typeof DefaultRuntime === 'string' ? DefaultRuntime : '',
+    limits: {
+      memory: info.MemoryLimit !== false,
+      swap: info.SwapLimit !== false,
+      pids: info.PidsLimit !== false,
+      cpu: info.CpuCfsQuota !== false,
+    },
+  };
+}

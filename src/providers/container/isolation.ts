@@ -1,0 +1,51 @@
+// What really separates a sandbox here, in words for `svc provider get container`. Says nothing that is not in force;
+// what only the engine knows is told once it has been asked.
+import type { Capability, Isolation } from '../../schema/provider.ts';
+import type { ContainerState } from './state.ts';
+
+export function isolationOf({ config, facts }: ContainerState): Isolation {
+  const known = facts.known();
+  const limits = known?.limits;
+  const pids = limits?.pids === false ? 'processes not limited' : `at most ${config.pids_limit} processes`;
+  return {
+    kernel: kernel(config.runtime || known?.default_runtime || ''),
+    filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
+    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, seccomp ${seccomp(config.seccomp_profile)}`,
+    network: networkWords(config.network_mode),
+    memory: limits?.memory === false ? 'none' : 'cgroup: hard limit for all processes',
+    cpu: limits?.cpu === false ? 'none' : 'cgroup: quota of vcpus',
+    disk: config.read_only_rootfs
+      ? 'bounded: memory of fixed size'
+      : "none: the engine's storage, shared by all sandboxes",
+    user: config.user
+      ? `${config.user}: as configured`
+      : "image: the image's own user, often root of the container",
+  };
+}
+
+/** The name is all that says what a runtime is: ours is told for those that are widely known under theirs. */
+function kernel(runtime: string): string {
+  if (/runsc|gvisor/i.test(runtime)) return `${runtime}: its own, in user space (gVisor)`;
+  if (/kata|firecracker/i.test(runtime)) return `${runtime}: its own, in a virtual machine`;
+  if (/^(runc|crun|io\.containerd\.runc.*)?$/.test(runtime))
+    return `${runtime || 'runc'}: shared with the engine's host`;
+  return `${runtime}: as that runtime does it`;
+}
+
+function seccomp(setting: string): string {
+  if (setting === 'unconfined') return 'off';
+  return setting === 'default' ? "the engine's profile" : 'a profile of yours';
+}
+
+function networkWords(mode: string): string {
+  if (mode === 'none') return 'network_namespace: own loopback only';
+  if (mode === 'host') return "none: shares the network of the engine's host";
+  if (mode === 'svc') return 'network_namespace: a bridge on which sandboxes cannot reach each other';
+  return `network_namespace: the network ${mode}`;
+}
+
+/** A shared network has no loopback of its own to connect to. */
+export function capabilitiesOf({ config }: ContainerState): readonly Capability[] {
+  const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console', 'network_none'];
+  return config.network_mode === 'host' ? always : [...always, 'connect'];
+}

@@ -1,0 +1,88 @@
+// The network of sandboxes. `svc` is a bridge of our own on which containers cannot reach each other: one per engine,
+// shared by all servers there, since an engine has few subnets to give.
+import { ServiceError } from '../../domain/errors.ts';
+import type { ContainerConfig } from '../../schema/config.ts';
+import type { Engine } from './engine.ts';
+import { refusedWith } from './engine-faults.ts';
+import { LABEL } from './names.ts';
+
+export const OWN_NETWORK = 'svc';
+const ISOLATED = 'com.docker.network.bridge.enable_icc';
+const NEVER = new AbortController().signal;
+
+export interface Network {
+  /** What a container's network mode is to be; makes our bridge when it is needed, for many callers once. */
+  ready(asked: 'default' | 'none'): Promise<string>;
+  /** It turned out not to be there: the next `ready` looks again. */
+  forget(): void;
+}
+
+export function network(engine: Engine, { network_mode }: Pick<ContainerConfig, 'network_mode'>): Network {
+  let making: Promise<void> | undefined;
+  return {
+    ready: async (asked) => {
+      if (asked === 'none') return 'none';
+      if (network_mode !== OWN_NETWORK) return network_mode;
+      making ??= ensure(engine).catch((error: unknown) => {
+        making = undefined;
+        throw error;
+      });
+      await making;
+      return OWN_NETWORK;
+    },
+    forget: () => {
+      making = undefined;
+    },
+  };
+}
+
+async function ensure(engine: Engine): Promise<void> {
+  const isThere = await look(engine);
+  if (isThere) return;
+  const body = {
+    Name: OWN_NETWORK,
+    CheckDuplicate: true,
+    Driver: 'bridge',
+    Labels: { [LABEL.network]: OWN_NETWORK },
+    Options: { [ISOLATED]: 'false' },
+  };
+  try {
+    const order = { method: 'POST', path: '/networks/create', body, what: 'make the network' } as const;
+    await engine.json(order, NEVER);
+  } catch (error) {
+    // Another server was faster.
+    if (!refusedWith(error, 409)) throw cannotMake(error);
+    await look(engine);
+  }
+}
+
+/** Throws when there is a network of this name that does not keep its containers apart. */
+async function look(engine: Engine): Promise<boolean> {
+  try {
+    const order = { method: 'GET', path: `/networks/${OWN_NETWORK}`, what: 'look up the network' } as const;
+    const found = (await engine.json(order, NEVER)) as
+      | { Options?: Record<string, string> | null }
+      | undefined;
+    if (found?.Options?.[ISOLATED] === 'false') return true;
+    throw foreign();
+  } catch (error) {
+    if (refusedWith(error, 404)) return false;
+    throw error;
+  }
+}
+
+function foreign(): ServiceError {
+  return new ServiceError(
+    'provider_error',
+    'The engine has a network called svc that does not keep sandboxes apart.',
+    { remedy: 'Remove it, or name another in providers.container.network_mode.' },
+  );
+}
+
+function cannotMake(cause: unknown): ServiceError {
+  if (cause instanceof ServiceError) return cause;
+  return new ServiceError('provider_error', 'The engine could not make the network of sandboxes.', {
+    cause,
+    remedy: 'Look at the engine, or set providers.container.network_mode to none or to a network there is.',
+  });
+}

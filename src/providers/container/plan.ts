@@ -1,0 +1,80 @@
+// What a container is to be, decided before any is made: the image is there, the network and the agent are there, and
+// what is asked for is cut to what the engine has.
+import { ServiceError } from '../../domain/errors.ts';
+import type { RuntimeSpec } from '../provider.ts';
+import { createBody, hasOwnWorkspace } from './body.ts';
+import type { EngineFacts } from './facts.ts';
+import { containerName } from './names.ts';
+import { seccompProfile } from './seccomp.ts';
+import type { ContainerState } from './state.ts';
+import { unlessAborted } from './unless-aborted.ts';
+
+export interface Plan {
+  /** Of the container. */
+  name: string;
+  image: string;
+  /** With what is really given. */
+  spec: RuntimeSpec;
+  body: object;
+  warnings: string[];
+}
+
+/** Throws `provider_error` or `unavailable` with what is missing, or the signal's reason. */
+export async function planned(state: ContainerState, asked: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
+  const image = asked.image ?? noImage();
+  const [facts, imageFacts, seccomp] = await Promise.all([
+    state.facts.read(signal),
+    state.images.ready(image, signal),
+    seccompProfile(state.config.seccomp_profile),
+  ]);
+  const [agentVolume, network] = await unlessAborted(
+    Promise.all([state.agent.ready(), state.network.ready(asked.network)]),
+    signal,
+  );
+  const { spec, warnings } = fitted(state, asked, facts);
+  const user = state.config.user || imageFacts.user;
+  const order = {
+    instance: state.instance.id,
+    spec,
+    config: state.config,
+    image,
+    user,
+    agentVolume,
+    network,
+    seccomp,
+  };
+  if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
+  return { name: containerName(state.instance.id, spec), image, spec, body: createBody(order), warnings };
+}
+
+function fitted({ config }: ContainerState, asked: RuntimeSpec, facts: EngineFacts) {
+  const warnings: string[] = [];
+  const memory_mb =
+    config.max_memory_mb === 0 ? asked.memory_mb : Math.min(asked.memory_mb, config.max_memory_mb);
+  if (memory_mb < asked.memory_mb)
+    warnings.push(`memory_mb is ${memory_mb}: providers.container.max_memory_mb allows no more.`);
+  const vcpus = Math.min(asked.vcpus, facts.cpus);
+  if (vcpus < asked.vcpus) warnings.push(`vcpus is ${vcpus}: the engine's host has no more.`);
+  return { spec: { ...asked, memory_mb, vcpus }, warnings: [...warnings, ...missingLimits(facts)] };
+}
+
+function missingLimits({ limits }: EngineFacts): string[] {
+  return [
+    ...(limits.memory ? [] : ['Memory is not limited: the kernel of the engine does not do it.']),
+    ...(limits.memory && !limits.swap
+      ? ['Swap is not limited: the kernel of the engine does not do it.']
+      : []),
+    ...(limits.pids ? [] : ['Processes are not limited: the kernel of the engine does not do it.']),
+    ...(limits.cpu ? [] : ['vcpus is not enforced: the kernel of the engine does not do it.']),
+  ];
+}
+
+function workspaceWarning(mb: number): string {
+  return `/workspace is ${mb} MB of memory and counts as such: the sandbox's user cannot write to the image's disk.`;
+}
+
+function noImage(): never {
+  throw new ServiceError('bad_request', 'A container needs an image.', {
+    remedy: 'Name one, or set defaults.image.',
+  });
+}

@@ -1,0 +1,106 @@
+// Whether containers can be started: the engine answers, knows the runtime and the network, and there is an agent to put
+// into them. Nothing is made by asking.
+import { findAgent } from '../../agent/binary.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { ProbeReport } from '../provider.ts';
+import { refusedWith } from './engine-faults.ts';
+import type { EngineFacts } from './facts.ts';
+import { OWN_NETWORK } from './network.ts';
+import type { ContainerState } from './state.ts';
+
+type Finding = ProbeReport['findings'][number];
+
+/** Never throws; settles when `signal` aborts. */
+export async function probeContainer(state: ContainerState, signal: AbortSignal): Promise<ProbeReport> {
+  const engine = await engineFinding(state, signal);
+  if (!engine.facts) return { healthy: false, message: engine.message, findings: [finding(engine)] };
+  const needed = [
+    finding(engine),
+    runtimeFinding(state, engine.facts),
+    await networkFinding(state, signal),
+    await agentFinding(state),
+  ];
+  const wrong = needed.filter(({ ok }) => !ok);
+  const findings = [...needed, limitsFinding(engine.facts)];
+  if (wrong.length === 0) return { healthy: true, findings };
+  return { healthy: false, message: wrong.map(({ message }) => message).join(' '), findings };
+}
+
+interface EngineFinding extends Finding {
+  facts?: EngineFacts;
+}
+
+const finding = ({ name, ok, message }: EngineFinding): Finding => ({ name, ok, message });
+
+async function engineFinding(state: ContainerState, signal: AbortSignal): Promise<EngineFinding> {
+  try {
+    // Facts may be a minute old: whether it is there is asked each time.
+    await state.engine.bytes({ method: 'GET', path: '/_ping', what: 'answer' }, signal);
+    const facts = await state.facts.read(signal);
+    return { name: 'engine', ok: true, message: `Engine ${facts.version} answers.`, facts };
+  } catch (error) {
+    return { name: 'engine', ok: false, message: await engineWords(state, error, signal) };
+  }
+}
+
+/** Names the address, which an error to a caller does not. */
+async function engineWords(state: ContainerState, error: unknown, signal: AbortSignal): Promise<string> {
+  if (signal.aborted) return 'The probe did not end in time.';
+  const { message, remedy } = asServiceError(error);
+  const label = await state.engine.label().catch(() => undefined);
+  return [label && `${label}:`, message, remedy].filter(Boolean).join(' ');
+}
+
+function runtimeFinding({ config }: ContainerState, facts: EngineFacts): Finding {
+  const name = config.runtime || facts.default_runtime;
+  if (config.runtime === '' || facts.runtimes.includes(config.runtime))
+    return {
+      name: 'runtime',
+      ok: true,
+      message: `Containers run by ${name || "the engine's default runtime"}.`,
+    };
+  const message = `Runtime ${name} is not registered with the engine; it has ${facts.runtimes.join(', ') || 'none'}.`;
+  return { name: 'runtime', ok: false, message };
+}
+
+async function networkFinding({ config, engine }: ContainerState, signal: AbortSignal): Promise<Finding> {
+  const name = config.network_mode;
+  if (name === 'none' || name === 'host') return { name: 'network', ok: true, message: `Network ${name}.` };
+  try {
+    const path = `/networks/${encodeURIComponent(name)}`;
+    await engine.bytes({ method: 'GET', path, what: 'look up the network' }, signal);
+    return { name: 'network', ok: true, message: `Network ${name} is there.` };
+  } catch (error) {
+    if (!refusedWith(error, 404))
+      return { name: 'network', ok: false, message: asServiceError(error).message };
+    if (name === OWN_NETWORK)
+      return { name: 'network', ok: true, message: `Network ${name} is made with the first sandbox.` };
+    return { name: 'network', ok: false, message: `Network ${name} is not on the engine. Make it there.` };
+  }
+}
+
+async function agentFinding({ packageRoot }: ContainerState): Promise<Finding> {
+  try {
+    await findAgent(packageRoot, process.arch);
+    return { name: 'agent', ok: true, message: 'The guest agent is there.' };
+  } catch (error) {
+    const { message, remedy } = error instanceof ServiceError ? error : asServiceError(error);
+    return { name: 'agent', ok: false, message: [message, remedy].filter(Boolean).join(' ') };
+  }
+}
+
+function limitsFinding({ limits }: EngineFacts): Finding {
+  const names = Object.entries(limits);
+  const missing = names.filter(([, enforced]) => !enforced).map(([name]) => name);
+  if (missing.length === 0)
+    return {
+      name: 'limits',
+      ok: true,
+      message: `The engine limits ${names.map(([name]) => name).join(', ')}.`,
+    };
+  return {
+    name: 'limits',
+    ok: false,
+    message: `The kernel of the engine does not limit ${missing.join(', ')}.`,
+  };
+}

@@ -1,0 +1,44 @@
+// What the parts of one container provider share: the engine, what is known of it, and what is made on it once.
+import { parseDuration } from '../../domain/duration.ts';
+import { type Limiter, limiter } from '../limiter.ts';
+import { type AgentVolume, agentVolume } from './agent-volume.ts';
+import { ParkedSessions } from './attach.ts';
+import type { ContainerDeps } from './deps.ts';
+import { type Engine, openEngine } from './engine.ts';
+import { type FactsReader, factsReader } from './facts.ts';
+import { type Images, images } from './image.ts';
+import { type Network, network } from './network.ts';
+
+const WAITING = 2000;
+
+export interface ContainerState extends ContainerDeps {
+  engine: Engine;
+  facts: FactsReader;
+  images: Images;
+  network: Network;
+  agent: AgentVolume;
+  /** Containers being started. */
+  starts: Limiter;
+  startMs: number;
+  parked: ParkedSessions;
+}
+
+/** Touches neither the engine nor a file. */
+export function openState(deps: ContainerDeps): ContainerState {
+  const { config, clock } = deps;
+  const logger = deps.logger.child({ provider: 'container' });
+  const engine = openEngine({ config, clock });
+  const startMs = parseDuration(config.start_timeout, 'providers.container.start_timeout');
+  return {
+    ...deps,
+    logger,
+    engine,
+    facts: factsReader(engine, clock),
+    images: images({ engine, clock, logger, policy: config.pull }),
+    network: network(engine, config),
+    agent: agentVolume({ engine, clock, logger, packageRoot: deps.packageRoot }),
+    starts: limiter(clock, { atOnce: config.start_concurrency, waiting: WAITING, waitMs: startMs }),
+    startMs,
+    parked: new ParkedSessions((ms, run) => clock.after(ms, run)),
+  };
+}

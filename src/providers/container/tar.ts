@@ -1,0 +1,47 @@
+// A tar archive of one folder with one file in it, and the file out of one: all that seeding a volume needs.
+// POSIX ustar: blocks of 512 bytes, numbers in octal.
+const BLOCK = 512;
+
+export interface TarFile {
+  /** Without a leading slash, below 100 bytes. */
+  path: string;
+  bytes: Buffer;
+  mode: number;
+}
+
+/** Owned by root, at time 0: the same file is the same archive everywhere. */
+export function tarOf({ path, bytes, mode }: TarFile): Buffer {
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const padding = Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK);
+  const entries = [header(path, { size: bytes.length, mode, type: '0' }), bytes, padding];
+  const parents = folder === '' ? [] : [header(folder, { size: 0, mode: 0o755, type: '5' })];
+  return Buffer.concat([...parents, ...entries, Buffer.alloc(2 * BLOCK)]);
+}
+
+/** Contents of the first file in an archive; undefined when there is none that is whole. */
+export function firstFile(archive: Buffer): Buffer | undefined {
+  for (let at = 0; at + BLOCK <= archive.length; ) {
+    const size = Number.parseInt(archive.toString('latin1', at + 124, at + 136), 8) || 0;
+    const type = archive.toString('latin1', at + 156, at + 157);
+    const start = at + BLOCK;
+    if (type === '0')
+      return start + size <= archive.length ? archive.subarray(start, start + size) : undefined;
+    at = start + Math.ceil(size / BLOCK) * BLOCK;
+  }
+  return undefined;
+}
+
+function header(path: string, { size, mode, type }: { size: number; mode: number; type: string }): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;
+  block.write(path, 0, 100, 'latin1');
+  block.write(octal(mode, 7) + octal(0, 7) + octal(0, 7), 100, 'latin1');
+  block.write(octal(size, 11) + octal(0, 11), 124, 'latin1');
+  // The sum is taken with its own field as spaces.
+  block.write(' '.repeat(8), 148, 'latin1');
+  block.write(`${type}`, 156, 'latin1');
+  block.write('ustar\x0000', 257, 'latin1');
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return block;
+}

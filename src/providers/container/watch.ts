@@ -1,0 +1,50 @@
+// The engine's own news of our containers.
+import type { RuntimeEvent } from '../provider.ts';
+import { engineLost } from './engine-faults.ts';
+import { jsonLines } from './json-lines.ts';
+import { containerName, identityOf, instanceFilter } from './names.ts';
+import type { ContainerState } from './state.ts';
+
+const MEANING: Readonly<Record<string, RuntimeEvent['what']>> = {
+  die: 'ended',
+  destroy: 'removed',
+  remove: 'removed',
+};
+
+/** Resolves when `signal` aborts. Rejects when the stream is lost: what happened until it is opened again is not told. */
+export async function watchRuntimes(
+  state: ContainerState,
+  heard: (event: RuntimeEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const filter = instanceFilter(state.instance.id, { type: ['container'], event: ['die', 'destroy', 'oom'] });
+  const order = { method: 'GET', path: `/events?filters=${filter}`, what: 'tell of events' } as const;
+  try {
+    const answer = await state.engine.stream(order, signal);
+    const stop = () => answer.destroy();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      if (signal.aborted) return;
+      for await (const line of jsonLines(answer)) tell(state, line, heard);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      answer.destroy();
+    }
+    throw new Error('the events ended');
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error instanceof Error && error.name === 'ServiceError'
+      ? error
+      : engineLost(await state.engine.label(), error);
+  }
+}
+
+function tell(state: ContainerState, line: object, heard: (event: RuntimeEvent) => void): void {
+  const { Action, Actor } = line as { Action?: unknown; Actor?: { Attributes?: unknown } };
+  const identity = identityOf(Actor?.Attributes);
+  if (!identity || typeof Action !== 'string') return;
+  // A process inside was killed for its memory; when it was the first one, `die` follows.
+  if (Action === 'oom') state.logger.info({ sandbox_id: identity.id }, 'a sandbox is out of memory');
+  const what = MEANING[Action];
+  if (what) heard({ runtime_id: containerName(state.instance.id, identity), ...identity, what });
+}
