@@ -1,12 +1,99 @@
-// What a spawn hears that was not admitted. The decision itself is pure (`domain/admission.ts`) and made by the store
-// inside the reservation, so that spawns at once cannot over-admit.
-import type { AdmissionDecision } from '../domain/admission.ts';
-import { ServiceError } from '../domain/errors.ts';
+// Admission at the edge: the dry run, and what a spawn hears that was not admitted. The decision itself is pure
+// (`domain/admission.ts`) and made by the store inside one transaction, so that spawns at once cannot over-admit.
+import {
+  type AdmissionDecision,
+  type AdmissionLimits,
+  type AdmissionRequest,
+  requestOfRow,
+} from '../domain/admission.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { asServiceError, ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { AdmissionDecision as Shown } from '../schema/admission.ts';
+import type { SpawnRequest } from '../schema/sandbox.ts';
+import type { SandboxStore, TemplateStore } from '../store/store.ts';
+import { type ChooseDeps, chooseProvider } from './choose.ts';
+import type { Caller } from './control-plane.ts';
+import type { LimitsOf } from './owner-limits.ts';
+import { lifeMs, planSpawn, spawnOwner, ttlRefused } from './plan.ts';
+import type { Settings } from './settings.ts';
+import { type FullRequest, withTemplate } from './template-request.ts';
 
+export interface AdmissionDeps extends ChooseDeps {
+  sandboxes: Pick<SandboxStore, 'admission'>;
+  templates: Pick<TemplateStore, 'get'>;
+  settings: Settings;
+  limitsOf: LimitsOf;
+  cpus: number;
+  clock: Clock;
+}
+
+/** What a spawn of `request` would meet now. Throws what is wrong with the request itself, as a spawn does. */
+export async function admissionOf(
+  deps: AdmissionDeps,
+  request: SpawnRequest,
+  caller: Caller,
+): Promise<Shown> {
+  const { settings, sandboxes } = deps;
+  const { asked, limits } = await ask(deps, await withTemplate(deps.templates, request), caller);
+  return shown(asked.provider, await sandboxes.admission(asked, limits), settings);
+}
+
+interface Question {
+  asked: AdmissionRequest;
+  limits: AdmissionLimits;
+}
+
+async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller: Caller): Promise<Question> {
+  const { settings, cpus, clock } = deps;
+  const owner_id = spawnOwner(request, caller, settings);
+  const limits = await deps.limitsOf(owner_id);
+  try {
+    const provider = await chooseProvider(deps, request.provider);
+    const facts = { settings, cpus, provider, limits, setup, id: '', now: clock.now() };
+    const plan = planSpawn(request, caller, facts);
+    return { asked: requestOfRow(plan.row), limits: settings.limits(provider.kind) };
+  } catch (error) {
+    const { code } = asServiceError(error);
+    if (code !== 'not_found' && code !== 'unavailable') throw error;
+    const unplaceable = code === 'not_found' ? 'provider_unknown' : 'worker_unavailable';
+    const provider = request.provider ?? deps.defaultProvider;
+    const ttlMs = lifeMs(request.ttl, settings.ttlMs, limits);
+    const asked = { provider, ...(owner_id !== undefined && { owner_id }), ttlMs };
+    return { asked, limits: { ...settings.limits(), unplaceable } };
+  }
+}
+
+function shown(provider: string, decision: AdmissionDecision, settings: Settings): Shown {
+  const { allowed, reason, message, active_sandboxes, max_sandboxes } = decision;
+  const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
+  const hasPlace =
+    reason !== 'provider_unknown' && reason !== 'worker_unavailable' && reason !== 'worker_capacity';
+  return {
+    allowed,
+    queueable: false,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    ...{ active_sandboxes, max_sandboxes },
+    ...(active_owner_sandboxes !== undefined && { active_owner_sandboxes }),
+    ...(max_owner_sandboxes !== undefined && { max_owner_sandboxes }),
+    ...(maxTtlMs > 0 && { max_ttl: formatDuration(maxTtlMs) }),
+    provider,
+    ...(allowed && { selected_worker_id: 'local' }),
+    eligible_workers: hasPlace ? 1 : 0,
+    queue_depth: 0,
+    max_spawn_queue: settings.queue.most,
+  };
+}
+
+/** For a spawn that was denied and does not wait. */
 export function admissionRefused(decision: AdmissionDecision): ServiceError {
   const { reason, message = 'The sandbox was not admitted.', active_sandboxes, max_sandboxes } = decision;
+  const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
+  if (reason === 'max_ttl') return ttlRefused(maxTtlMs);
+  const ofOwner = reason === 'max_sandboxes_per_owner' && { active_owner_sandboxes, max_owner_sandboxes };
   return new ServiceError('resource_limit', message, {
     remedy: 'Destroy one that is no longer needed, or try again later.',
-    details: { reason, active_sandboxes, max_sandboxes },
+    details: { reason, active_sandboxes, max_sandboxes, ...ofOwner },
   });
 }

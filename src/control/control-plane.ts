@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 
 import type { Exec } from '../agent/io.ts';
 import type { EventReader } from '../events/feed.ts';
+import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 
@@ -17,6 +18,7 @@ import type {
 } from '../schema/exec.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
 import type {
@@ -44,6 +46,8 @@ export interface Sandboxes {
     options: { idempotencyKey?: string },
     signal: AbortSignal,
   ): Promise<Sandbox>;
+  /** What a spawn of `request` would meet now; nothing is created. */
+  admission(request: SpawnRequest, caller: Caller): Promise<AdmissionDecision>;
   get(id: string, caller: Caller): Promise<Sandbox>;
   list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
   /** Resolves when it is gone, was gone, or was never there; throws while it cannot be confirmed gone. */
@@ -170,6 +174,20 @@ export interface Templates {
   ): Promise<Sandbox>;
 }
 
+/** Limits of single owners. Under owner enforcement a caller that is no admin sees its own alone: others are `not_found`. */
+export interface Quotas {
+  /** Newest first. */
+  list(query: QuotaListQuery, caller: Caller): Promise<{ quotas: Quota[]; next_cursor?: string }>;
+  get(owner_id: string, caller: Caller): Promise<Quota>;
+  /** Full replacement: what is omitted inherits. In force from the next spawn, extension or exec on. */
+  put(owner_id: string, request: QuotaRequest, caller: Caller): Promise<Quota>;
+  delete(owner_id: string, caller: Caller): Promise<void>;
+  /** Also of an owner without a quota, or without any sandbox ever. */
+  usage(owner_id: string, caller: Caller): Promise<QuotaUsage>;
+  /** Counts without names: for every caller. */
+  summary(): Promise<QuotaSummary>;
+}
+
 export interface ProviderViews {
   list(): Promise<ProviderItem[]>;
   get(name: string): Promise<ProviderDetail>;
@@ -229,6 +247,7 @@ export interface ControlPlane {
   logs: Logs;
   files: Files;
   templates: Templates;
+  quotas: Quotas;
   providers: ProviderViews;
   events: EventViews;
   health: HealthViews;

@@ -21,9 +21,11 @@ import { logs } from './logs.ts';
 import { Meter } from './meter.ts';
 import { metricViews } from './metric-views.ts';
 import { Metrics } from './metrics.ts';
+import { ownerLimits } from './owner-limits.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
+import { quotaViews } from './quotas.ts';
 import { Reach } from './reach.ts';
 import { Instruments } from './readings.ts';
 import { Reaper } from './reaper.ts';
@@ -73,8 +75,12 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     settings,
     deadlineSet,
     enforce_owner: settings.enforce_owner,
+    defaultProvider: settings.defaultProvider,
+    cpus: deps.host.cpus,
+    quotas: deps.store.quotas,
+    limitsOf: ownerLimits(deps.store.quotas, settings.ownerLimits),
   };
-  const spawner = new Spawner({ ...all, defaultProvider: settings.defaultProvider, cpus: deps.host.cpus });
+  const spawner = new Spawner(all);
   const work = new Background(all);
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
@@ -85,6 +91,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     logs: logs(all),
     files: files(all),
     templates: templates({ ...all, spawner }),
+    quotas: quotaViews({ ...all, quotaChanged: () => {} }),
     providers: providerViews({ ...all, config: deps.config.providers }),
     events,
     metrics: metricViews({ ...all, metrics, instruments }),

@@ -2,12 +2,13 @@
 // (`exec-run.ts`, `exec-lines.ts`) stand on this.
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../agent/io.ts';
 import { asServiceError } from '../domain/errors.ts';
-import { execArgv, execEnv, execLabel, execTimeoutMs } from '../domain/exec-request.ts';
+import { type ExecTimeouts, execArgv, execEnv, execLabel, execTimeoutMs } from '../domain/exec-request.ts';
 import type { OutputEncoding } from '../domain/output.ts';
 import { parsePath } from '../domain/path.ts';
 import type { Ids } from '../domain/ports.ts';
 import type { SandboxRecord } from '../store/store.ts';
 import type { Caller, LiveRequest } from './control-plane.ts';
+import type { LimitsOf } from './owner-limits.ts';
 import type { Publisher } from './publish.ts';
 import type { Held, Reach } from './reach.ts';
 import type { Settings } from './settings.ts';
@@ -16,6 +17,7 @@ export interface ExecDeps {
   reach: Reach;
   publisher: Publisher;
   settings: Settings;
+  limitsOf: LimitsOf;
   ids: Ids;
 }
 
@@ -52,7 +54,8 @@ async function launch(
   request: LiveRequest & { keepStdin?: boolean },
   signal: AbortSignal,
 ): Promise<{ exec: Exec; io: SandboxIo }> {
-  const spec = execSpec(request, row, deps);
+  const { maxExecTimeoutMs: maxMs } = await deps.limitsOf(row.owner_id);
+  const spec = execSpec(request, row, deps.ids, { ...deps.settings.exec, maxMs });
   const held = await deps.reach.open(row, signal);
   const exec = held.io.exec(spec, signal);
   follow(deps.publisher, row, exec, held);
@@ -62,14 +65,15 @@ async function launch(
 function execSpec(
   request: LiveRequest & { keepStdin?: boolean },
   row: SandboxRecord,
-  { settings, ids }: ExecDeps,
+  ids: Ids,
+  timeouts: ExecTimeouts,
 ): ExecSpec {
   return {
     exec_id: ids.exec(),
     argv: execArgv(request),
     label: execLabel(request.command),
     env: execEnv(row.env, request.env),
-    timeoutMs: timeoutOf(request, settings),
+    timeoutMs: timeoutOf(request, timeouts),
     stdin: request.keepStdin === true || request.stdin !== undefined,
     ...(request.tty && { pty: request.tty }),
     ...(request.detach && { detach: true }),
@@ -81,8 +85,8 @@ function execSpec(
  * A detached command and one on a terminal end with their sandbox when they name no deadline: a default that kills a
  * development server or a shell in use is no help.
  */
-function timeoutOf({ detach, tty, timeout }: LiveRequest, { exec }: Settings): number {
-  return (detach || tty) && timeout === undefined ? 0 : execTimeoutMs(timeout, exec);
+function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts): number {
+  return (detach || tty) && timeout === undefined ? 0 : execTimeoutMs(timeout, timeouts);
 }
 
 /** Its events, and the session's release at its end, whoever is still there to read the answer. */

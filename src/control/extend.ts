@@ -7,7 +7,8 @@ import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
 import type { Finder } from './find.ts';
 import type { KeyedLock } from './lock.ts';
-import { effectiveTtlMs } from './plan.ts';
+import type { LimitsOf } from './owner-limits.ts';
+import { boundedLifeMs } from './plan.ts';
 import type { Publisher } from './publish.ts';
 import type { Settings } from './settings.ts';
 import { sandboxView, shownTo } from './views.ts';
@@ -18,6 +19,7 @@ export interface ExtendDeps {
   lock: KeyedLock;
   publisher: Publisher;
   settings: Settings;
+  limitsOf: LimitsOf;
   clock: Clock;
 }
 
@@ -35,11 +37,11 @@ export async function extendSandbox(
   return shownTo(caller, sandboxView(moved));
 }
 
-function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {
+async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {
   const { sandboxes, clock, settings, publisher } = deps;
   try {
-    const until = clock.now() + effectiveTtlMs(ttl, settings);
-    return sandboxes.extend(row.id, LIVE_STATES, new Date(until).toISOString());
+    const ms = boundedLifeMs(ttl, settings.ttlMs, await deps.limitsOf(row.owner_id));
+    return await sandboxes.extend(row.id, LIVE_STATES, new Date(clock.now() + ms).toISOString());
   } catch (error) {
     publisher.refusal('sandbox.extend', row, error);
     throw error;

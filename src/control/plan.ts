@@ -5,6 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { checkEnv } from '../domain/exec-request.ts';
 import { parseImage } from '../domain/image.ts';
 import { parseOwner } from '../domain/owner.ts';
+import type { OwnerLimits } from '../domain/quota.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { SandboxRecord } from '../store/store.ts';
@@ -26,12 +27,14 @@ export interface PlanFacts {
   cpus: number;
   provider: Provider;
   setup: readonly string[];
+  /** In force for the owner. */
+  limits: OwnerLimits;
   id: string;
   /** Wall clock, ms. */
   now: number;
 }
 
-/** Throws `bad_request`, and `resource_limit` for a ttl over the maximum. */
+/** Throws `bad_request`. A ttl over the maximum is for admission to refuse. */
 export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFacts): SpawnPlan {
   const { settings, provider, now } = facts;
   const owner_id = spawnOwner(request, caller, settings);
@@ -50,7 +53,7 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     vcpus,
     network: request.network ?? 'default',
     created_at: new Date(now).toISOString(),
-    expires_at: new Date(now + effectiveTtlMs(request.ttl, settings)).toISOString(),
+    expires_at: new Date(now + lifeMs(request.ttl, settings.ttlMs, facts.limits)).toISOString(),
     metadata: request.metadata ?? {},
     env,
     worker_id: 'local',
@@ -60,22 +63,35 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   return { row, image, warnings: vcpuWarning(request.vcpus, vcpus), setup: facts.setup };
 }
 
-/** The life asked for in ms, or the default. At least 1s, at most the maximum (`resource_limit`). */
-export function effectiveTtlMs(ttl: string | undefined, { ttlMs, maxTtlMs }: Settings): number {
-  if (ttl === undefined) return ttlMs;
+/** The life asked for in ms, at least 1s; else the default, as far as the limits allow. */
+export function lifeMs(ttl: string | undefined, defaultMs: number, { maxTtlMs }: OwnerLimits): number {
+  if (ttl === undefined) return maxTtlMs > 0 ? Math.min(defaultMs, maxTtlMs) : defaultMs;
   const ms = parseDuration(ttl, 'ttl');
-  if (ms < 1000)
-    throw new ServiceError('bad_request', 'ttl is too short.', { remedy: 'Ask for at least 1s.' });
-  if (maxTtlMs > 0 && ms > maxTtlMs)
-    throw new ServiceError('resource_limit', 'ttl is over the maximum.', {
-      remedy: `Ask for at most ${formatDuration(maxTtlMs)}.`,
-      details: { reason: 'max_ttl', max_ttl: formatDuration(maxTtlMs) },
-    });
+  if (ms >= 1000) return ms;
+  throw new ServiceError('bad_request', 'ttl is too short.', { remedy: 'Ask for at least 1s.' });
+}
+
+/** The same where no admission follows: throws `resource_limit` for one over the maximum. */
+export function boundedLifeMs(ttl: string | undefined, defaultMs: number, limits: OwnerLimits): number {
+  const ms = lifeMs(ttl, defaultMs, limits);
+  if (limits.maxTtlMs > 0 && ms > limits.maxTtlMs) throw ttlRefused(limits.maxTtlMs);
   return ms;
 }
 
+export function ttlRefused(maxTtlMs: number): ServiceError {
+  const max_ttl = formatDuration(maxTtlMs);
+  return new ServiceError('resource_limit', 'ttl is over the maximum.', {
+    remedy: `Ask for at most ${max_ttl}.`,
+    details: { reason: 'max_ttl', max_ttl },
+  });
+}
+
 /** X-User-ID wins over `owner_id`. */
-function spawnOwner(request: SpawnRequest, caller: Caller, settings: Settings): string | undefined {
+export function spawnOwner(
+  request: Pick<SpawnRequest, 'owner_id'>,
+  caller: Caller,
+  settings: Pick<Settings, 'enforce_owner'>,
+): string | undefined {
   requireOwner(settings, caller);
   const asked = request.owner_id === undefined ? undefined : parseOwner(request.owner_id, 'owner_id');
   return caller.owner ?? asked;

@@ -1,6 +1,7 @@
 // Sandboxes as the edges see them: each method is one line of a story that has its own file.
 
 import type { SandboxStore } from '../store/store.ts';
+import { type AdmissionDeps, admissionOf } from './admission.ts';
 import type { Sandboxes } from './control-plane.ts';
 import type { Destroyer } from './destroy.ts';
 import { type ExtendDeps, extendSandbox } from './extend.ts';
@@ -9,7 +10,7 @@ import { type PruneDeps, pruneSandboxes } from './prune.ts';
 import type { Spawner } from './spawn.ts';
 import { sandboxView, shownTo } from './views.ts';
 
-export interface SandboxesDeps extends ExtendDeps, PruneDeps {
+export interface SandboxesDeps extends ExtendDeps, PruneDeps, AdmissionDeps {
   sandboxes: SandboxStore;
   spawner: Spawner;
   destroyer: Destroyer;
@@ -22,6 +23,7 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
   return {
     spawn: (request, caller, { idempotencyKey }, signal) =>
       spawner.spawn(request, caller, { key: idempotencyKey, path: '/sandboxes' }, signal),
+    admission: (request, caller) => admissionOf(deps, request, caller),
     get: async (id, caller) => shownTo(caller, sandboxView(await find.active(id, caller))),
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) => {

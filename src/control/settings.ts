@@ -2,6 +2,7 @@
 import type { AdmissionLimits } from '../domain/admission.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { ExecTimeouts } from '../domain/exec-request.ts';
+import type { OwnerLimits } from '../domain/quota.ts';
 import type { Config } from '../schema/config.ts';
 import type { ProviderKind } from '../schema/provider.ts';
 
@@ -11,37 +12,61 @@ export interface Settings {
   memory_mb: number;
   vcpus: number;
   ttlMs: number;
-  /** 0: no cap. */
-  maxTtlMs: number;
+  /** Of owners without a quota that says otherwise, and of spawns without an owner; 0: no cap. */
+  ownerLimits: OwnerLimits;
+  /** `maxMs` of owners without a quota that says otherwise. */
   exec: ExecTimeouts & { maxOutputBytes: number };
   endedRetentionMs: number;
   eventRetention: number;
   defaultProvider: string;
   /** Ready sandboxes at most, of all templates. */
   maxPrewarm: number;
-  /** Limits in force for a spawn on `provider`. */
-  limits(provider: ProviderKind): AdmissionLimits;
+  /** Limits in force for a spawn on `provider`; without one those that hold for all. */
+  limits(provider?: ProviderKind): AdmissionLimits;
+  queue: QueueSettings;
+}
+
+export interface QueueSettings {
+  overflow: 'reject' | 'queue';
+  /** From the first enqueue to the start. */
+  timeoutMs: number;
+  /** Spawns that may wait. */
+  most: number;
 }
 
 /** Throws `bad_request` for a duration that the configuration loader would not have let through. */
 export function controlSettings({ auth, defaults, database, providers }: Config): Settings {
   const { image, memory_mb, vcpus, max_sandboxes } = defaults;
+  const ownerLimits = {
+    max_sandboxes: defaults.max_sandboxes_per_owner,
+    maxTtlMs: parseDuration(defaults.max_ttl, 'defaults.max_ttl'),
+    maxExecTimeoutMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
+  };
   return {
     enforce_owner: auth.enforce_owner,
     image,
     memory_mb,
     vcpus,
     ttlMs: parseDuration(defaults.ttl, 'defaults.ttl'),
-    maxTtlMs: parseDuration(defaults.max_ttl, 'defaults.max_ttl'),
+    ownerLimits,
     exec: {
       defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
-      maxMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
+      maxMs: ownerLimits.maxExecTimeoutMs,
       maxOutputBytes: defaults.max_exec_output,
     },
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     eventRetention: database.event_retention,
     defaultProvider: providers.default,
     maxPrewarm: defaults.max_prewarm,
-    limits: (provider) => ({ max_sandboxes, max_provider_sandboxes: providers[provider].max_sandboxes }),
+    limits: (provider) => ({
+      max_sandboxes,
+      ...(provider && { max_provider_sandboxes: providers[provider].max_sandboxes }),
+      owner: ownerLimits,
+    }),
+    queue: {
+      overflow: defaults.spawn_overflow,
+      timeoutMs: parseDuration(defaults.spawn_queue_timeout, 'defaults.spawn_queue_timeout'),
+      most: defaults.max_spawn_queue,
+    },
   };
 }

@@ -1,6 +1,5 @@
 // The story of a spawn (api.md part 2): template → plan → reserve in one transaction → start (start.ts) → answer.
 // From the reservation on it is finished whether or not the client still waits.
-import { templateRequest } from '../domain/template.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../schema/sandbox.ts';
 import type {
@@ -14,11 +13,12 @@ import { admissionRefused } from './admission.ts';
 import { type ChooseDeps, chooseProvider } from './choose.ts';
 import type { Caller } from './control-plane.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
-import { planSpawn, type SpawnPlan } from './plan.ts';
+import type { LimitsOf } from './owner-limits.ts';
+import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
 import type { Subject } from './publish.ts';
 import type { Spawns } from './spawns.ts';
 import { type StartDeps, startSandbox } from './start.ts';
-import { knownTemplate } from './template-views.ts';
+import { withTemplate } from './template-request.ts';
 import { shownTo } from './views.ts';
 
 export interface SpawnDeps extends ChooseDeps, Omit<StartDeps, 'providers'> {
@@ -26,6 +26,7 @@ export interface SpawnDeps extends ChooseDeps, Omit<StartDeps, 'providers'> {
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
   spawns: Spawns;
+  limitsOf: LimitsOf;
   cpus: number;
   /** A row with a deadline has been written. */
   deadlineSet(): void;
@@ -58,10 +59,11 @@ export class Spawner {
       // Before all else: neither a template that has changed nor a limit matters to what is answered already.
       const known = options.claim && (await this.#deps.idempotency.find(options.claim));
       if (known) return replayed(options.claim, known);
-      const { request, setup } = await this.#withTemplate(asked);
+      const { request, setup } = await withTemplate(this.#deps.templates, asked);
       const provider = await chooseProvider(this.#deps, request.provider);
       subject = { ...subject, provider: provider.kind };
-      const facts = { settings, cpus, provider, setup, id: ids.sandbox(), now: clock.now() };
+      const limits = await this.#deps.limitsOf(spawnOwner(request, caller, settings));
+      const facts = { settings, cpus, provider, limits, setup, id: ids.sandbox(), now: clock.now() };
       const plan = planSpawn(request, caller, facts);
       options.signal?.throwIfAborted();
       // In flight before the row exists: reconcile must never see it without its spawn.
@@ -76,12 +78,6 @@ export class Spawner {
       if (subject.id === undefined) publisher.refusal('sandbox.spawn', subject, error);
       throw error;
     }
-  }
-
-  async #withTemplate(request: SpawnRequest): Promise<{ request: SpawnRequest; setup: readonly string[] }> {
-    if (request.template === undefined) return { request, setup: [] };
-    const template = await knownTemplate(this.#deps.templates, request.template);
-    return { request: templateRequest(template, request), setup: template.setup };
   }
 
   async #reserve(

@@ -8,7 +8,7 @@ import { refuseMasked } from '../domain/template.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { TemplateUpdate } from '../schema/template.ts';
 import type { TemplateFacts } from '../store/store.ts';
-import { effectiveTtlMs } from './plan.ts';
+import { boundedLifeMs } from './plan.ts';
 import type { Settings } from './settings.ts';
 
 export interface TemplateRules {
@@ -30,7 +30,7 @@ export function templateFacts(asked: TemplateUpdate, { settings, providers }: Te
     ...(provider !== undefined && { provider }),
     memory_mb: asked.memory_mb ?? settings.memory_mb,
     vcpus: asked.vcpus ?? settings.vcpus,
-    ttl: formatDuration(effectiveTtlMs(asked.ttl, settings)),
+    ttl: formatDuration(boundedLifeMs(asked.ttl, settings.ttlMs, settings.ownerLimits)),
     ...(network !== undefined && { network }),
     ...{ metadata, env, setup, prewarm },
   };

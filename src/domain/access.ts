@@ -14,6 +14,8 @@ export interface AccessRules {
   admin_key?: Buffer;
   /** No admin key of its own: the API key counts as one. */
   fallback: boolean;
+  /** Which key the unprefixed writes of quotas need. */
+  quota_writes: 'api' | 'admin';
 }
 
 export interface PresentedKeys {
@@ -34,6 +36,7 @@ export function accessRules(auth: Config['auth']): AccessRules {
   return {
     enabled: auth.enabled,
     enforce_owner: auth.enforce_owner,
+    quota_writes: auth.quota_writes,
     fallback: auth.admin_api_key === undefined && auth.admin_fallback_enabled,
     ...(auth.api_key !== undefined && { api_key: digest(auth.api_key) }),
     ...(auth.admin_api_key !== undefined && { admin_key: digest(auth.admin_api_key) }),

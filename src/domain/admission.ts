@@ -1,10 +1,27 @@
-// Whether a spawn may have what it asks for. The one place that decides, used by the deed and by the dry run alike.
+// Whether a spawn may have what it asks for. The one place that decides, used by the deed and by the dry run alike,
+// both times inside one transaction of the store.
+import type { AdmissionReason } from '../schema/admission.ts';
+import type { Quota } from '../schema/quota.ts';
+import { formatDuration } from './duration.ts';
+import { effectiveLimits, type OwnerLimits } from './quota.ts';
+
+/** What is asked for. */
+export interface AdmissionRequest {
+  provider: string;
+  owner_id?: string;
+  /** Life asked for. */
+  ttlMs: number;
+}
 
 /** Limits in force for one request; 0 means no cap. */
 export interface AdmissionLimits {
   max_sandboxes: number;
   /** Of the request's provider; absent: no cap. */
   max_provider_sandboxes?: number;
+  /** Of owners without a quota that says otherwise; absent: no caps. */
+  owner?: OwnerLimits;
+  /** Known before anything is counted: nothing here runs what is asked for, or nothing can now. */
+  unplaceable?: 'provider_unknown' | 'worker_unavailable';
 }
 
 /** Rows that have not ended, counted in the same transaction. */
@@ -12,34 +29,102 @@ export interface AdmissionUsage {
   active_sandboxes: number;
   /** Those of the request's provider. */
   active_provider_sandboxes: number;
+  /** Those of the request's owner; absent without one. */
+  active_owner_sandboxes?: number;
 }
 
-export type AdmissionReason = 'max_sandboxes' | 'worker_capacity';
-
-export interface AdmissionDecision extends AdmissionUsage, AdmissionLimits {
+export interface AdmissionDecision extends AdmissionUsage {
   allowed: boolean;
   reason?: AdmissionReason;
   message?: string;
+  max_sandboxes: number;
+  max_provider_sandboxes: number;
+  /** In force for the owner; absent without one. */
+  max_owner_sandboxes?: number;
+  maxTtlMs: number;
 }
+
+/** What is read in the transaction that decides. */
+export interface AdmissionFacts {
+  usage: AdmissionUsage;
+  /** The owner's own. */
+  quota: Quota | undefined;
+}
+
+/** What the row of a spawn asks for. */
+export function requestOfRow(row: {
+  provider: string;
+  owner_id?: string;
+  created_at: string;
+  expires_at: string;
+}): AdmissionRequest {
+  const { provider, owner_id, created_at, expires_at } = row;
+  const ttlMs = Date.parse(expires_at) - Date.parse(created_at);
+  return { provider, ...(owner_id !== undefined && { owner_id }), ttlMs };
+}
+
+const NO_CAPS: OwnerLimits = { max_sandboxes: 0, maxTtlMs: 0, maxExecTimeoutMs: 0 };
 
 /** Pure; the first reason that applies, in the order of api.md part 2. */
-export function decideAdmission(usage: AdmissionUsage, limits: AdmissionLimits): AdmissionDecision {
-  const denied = (reason: AdmissionReason, message: string): AdmissionDecision => ({
-    allowed: false,
-    reason,
-    message,
-    ...usage,
-    ...limits,
-  });
+export function decideAdmission(
+  request: AdmissionRequest,
+  limits: AdmissionLimits,
+  { usage, quota }: AdmissionFacts,
+): AdmissionDecision {
+  const owner = effectiveLimits(quota, limits.owner ?? NO_CAPS);
   const { max_sandboxes, max_provider_sandboxes = 0 } = limits;
-  if (reached(usage.active_sandboxes, max_sandboxes))
-    return denied('max_sandboxes', `All ${max_sandboxes} sandboxes that this server allows are in use.`);
-  if (reached(usage.active_provider_sandboxes, max_provider_sandboxes))
-    return denied(
-      'worker_capacity',
-      `All ${max_provider_sandboxes} sandboxes that this provider allows are in use.`,
-    );
-  return { allowed: true, ...usage, ...limits };
+  const facts = {
+    ...usage,
+    max_sandboxes,
+    max_provider_sandboxes,
+    ...(request.owner_id !== undefined && { max_owner_sandboxes: owner.max_sandboxes }),
+    maxTtlMs: owner.maxTtlMs,
+  };
+  const reason = refusal(request, facts, limits.unplaceable);
+  return reason === undefined
+    ? { allowed: true, ...facts }
+    : { allowed: false, reason, message: words(reason, facts), ...facts };
 }
 
-const reached = (used: number, cap: number): boolean => cap > 0 && used >= cap;
+type Facts = Omit<AdmissionDecision, 'allowed' | 'reason' | 'message'>;
+
+function refusal(
+  { ttlMs }: AdmissionRequest,
+  facts: Facts,
+  unplaceable: AdmissionLimits['unplaceable'],
+): AdmissionReason | undefined {
+  if (unplaceable === 'provider_unknown') return unplaceable;
+  if (facts.maxTtlMs > 0 && ttlMs > facts.maxTtlMs) return 'max_ttl';
+  if (unplaceable) return unplaceable;
+  if (reached(facts.active_sandboxes, facts.max_sandboxes)) return 'max_sandboxes';
+  if (reached(facts.active_owner_sandboxes, facts.max_owner_sandboxes)) return 'max_sandboxes_per_owner';
+  if (reached(facts.active_provider_sandboxes, facts.max_provider_sandboxes)) return 'worker_capacity';
+  return undefined;
+}
+
+const reached = (used = 0, cap = 0): boolean => cap > 0 && used >= cap;
+
+function words(reason: AdmissionReason, facts: Facts): string {
+  const texts: Record<AdmissionReason, string> = {
+    provider_unknown: 'There is no such provider.',
+    max_ttl: `ttl is over the maximum of ${formatDuration(facts.maxTtlMs)}.`,
+    worker_unavailable: 'Nothing can start sandboxes now.',
+    max_sandboxes: `All ${facts.max_sandboxes} sandboxes that this server allows are in use.`,
+    max_sandboxes_per_owner: `All ${facts.max_owner_sandboxes} sandboxes that this owner may have are in use.`,
+    worker_capacity: `All ${facts.max_provider_sandboxes} sandboxes that this provider allows are in use.`,
+    pool_full: 'The pool is full.',
+  };
+  return texts[reason];
+}
+
+const CAPACITY: readonly (AdmissionReason | undefined)[] = [
+  'max_sandboxes',
+  'max_sandboxes_per_owner',
+  'worker_capacity',
+  'pool_full',
+];
+
+/** Whether time alone can mend it: such a spawn may wait. */
+export function isCapacityDenial({ reason }: Pick<AdmissionDecision, 'reason'>): boolean {
+  return CAPACITY.includes(reason);
+}

@@ -7,7 +7,8 @@ export interface Place {
 }
 
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const ID = /^[!-~]{1,128}$/;
+/** Ids, and owners: these may have any letters. */
+const ID = /^[^\s\p{Cc}\p{Cs}]{1,256}$/u;
 
 export function formatCursor({ created_at, id }: Place): string {
   return Buffer.from(`${created_at} ${id}`).toString('base64url');

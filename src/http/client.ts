@@ -3,6 +3,7 @@
 import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import type {
@@ -21,6 +22,7 @@ import { type CallOptions, type Connection, readJson, send, sendForJson } from '
 import { followEvents } from './client-events.ts';
 import { FilesClient } from './client-files.ts';
 import { jsonLines } from './client-lines.ts';
+import { QuotasClient } from './client-quotas.ts';
 import type { ExecSocket, SocketRequest } from './client-socket.ts';
 import { TemplatesClient } from './client-templates.ts';
 import type { RouteId } from './paths.ts';
@@ -53,6 +55,7 @@ const PAGE = 1000;
 export class Client {
   readonly files: FilesClient;
   readonly templates: TemplatesClient;
+  readonly quotas: QuotasClient;
   readonly #connection: Connection;
 
   /** Nothing is sent yet. Throws `bad_request` for an address that is none. */
@@ -67,6 +70,7 @@ export class Client {
     this.#connection = { dispatcher, origin, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
     this.files = new FilesClient(this.#connection);
     this.templates = new TemplatesClient(this.#connection);
+    this.quotas = new QuotasClient(this.#connection);
   }
 
   /** The same key gives the same sandbox for 24 h. */
@@ -80,6 +84,11 @@ export class Client {
       signal,
       ...(key !== undefined && { headers: { 'idempotency-key': key } }),
     });
+  }
+
+  /** What a spawn would meet now; nothing is created. */
+  admission(request: SpawnRequest = {}): Promise<AdmissionDecision> {
+    return this.#call('admitSandbox', { json: request });
   }
 
   get(id: string): Promise<Sandbox> {

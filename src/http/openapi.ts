@@ -45,7 +45,13 @@ const SECURITY_SCHEMES = {
   adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-API-Key' },
 };
 const KEYS = [{ apiKey: [] }, { adminKey: [] }];
-const SECURITY = { none: [], optional: [{}, ...KEYS], api: KEYS };
+const SECURITY = {
+  none: [],
+  optional: [{}, ...KEYS],
+  api: KEYS,
+  admin: [{ adminKey: [] }],
+  quota_write: KEYS,
+};
 
 function operation(route: Route, shelf: SchemaShelf): object {
   return {
@@ -126,7 +132,7 @@ function headersOf(headers: Record<string, string>): object | undefined {
 /** Every route can have these; those with bodies a few more. */
 function codesOf(route: Route): ErrorCode[] {
   const body: ErrorCode[] = route.body ? ['payload_too_large', 'unsupported_media_type', 'timeout'] : [];
-  const keyed: ErrorCode[] = route.auth === 'api' ? ['unauthorized'] : [];
+  const keyed: ErrorCode[] = route.auth === 'none' || route.auth === 'optional' ? [] : ['unauthorized'];
   return [
     ...new Set<ErrorCode>(['bad_request', ...keyed, 'forbidden', ...route.errors, ...body, 'internal']),
   ];

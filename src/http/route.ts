@@ -9,8 +9,11 @@ import type { Answer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from 
 import type { Call } from './call.ts';
 import { type Method, placeOf, type RouteId } from './paths.ts';
 
-/** `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. */
-export type RouteAuth = 'none' | 'optional' | 'api';
+/**
+ * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
+ * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says.
+ */
+export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write';
 
 /** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes. */
 export type BodyKind = 'json' | 'json_file' | 'raw_file';
@@ -31,7 +34,7 @@ export interface RouteSuccess<R extends Shape = Shape> {
 
 interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
   id: RouteId;
-  tag: 'sandboxes' | 'files' | 'templates' | 'providers' | 'events' | 'system';
+  tag: 'sandboxes' | 'files' | 'templates' | 'quotas' | 'providers' | 'events' | 'system';
   auth: RouteAuth;
   summary: string;
   description?: string;
@@ -89,6 +92,6 @@ export function defineRoute<
     ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
     handler: route.handler,
     ...place,
-    owned: /^\/(?:sandboxes|events|templates\/.*\/spawn)/.test(place.path),
+    owned: /^\/(?:sandboxes|events|templates\/.*\/spawn|quotas\/\{)/.test(place.path),
   };
 }

@@ -157,6 +157,11 @@ export const Config = section('svc configuration', {
     admin_api_key: secret('The key of administrators, sent as X-Admin-API-Key or X-API-Key.'),
     admin_fallback_enabled: flag(true, 'Without an admin key the API key counts as admin.'),
     enforce_owner: flag(false, 'Require X-User-ID and show each owner only what is theirs.'),
+    quota_writes: choice(
+      ['api', 'admin'],
+      'api',
+      'Which key may change owner quotas under /quotas; admin where owners must not set their own.',
+    ),
   }),
   defaults: section('What a spawn or exec gets when it does not say.', {
     image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),
@@ -179,6 +184,19 @@ export const Config = section('svc configuration', {
       10_000,
       'Ready sandboxes kept at most, for all templates together; 0 keeps none.',
     ),
+    max_sandboxes_per_owner: whole(
+      0,
+      0,
+      1_000_000,
+      'Sandboxes of one owner alive at once, unless its quota says otherwise; 0 is no cap.',
+    ),
+    spawn_overflow: choice(
+      ['reject', 'queue'],
+      'reject',
+      'What a spawn meets when all places are taken: a refusal, or a queue.',
+    ),
+    spawn_queue_timeout: duration('30s', 'How long a spawn waits in the queue at most.'),
+    max_spawn_queue: whole(100, 1, 1_000_000, 'Spawns that may wait in the queue.'),
   }),
   database: section('Where state is kept.', {
     path: hostText({

@@ -16,6 +16,11 @@ export const EVENT_TYPES = [
   'resource.limit',
   'provider.failed',
   'reconcile.action',
+  'spawn.queued',
+  'spawn.dequeued',
+  'spawn.queue_timeout',
+  'quota.saved',
+  'quota.deleted',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

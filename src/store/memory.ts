@@ -1,11 +1,13 @@
 // The store as plain maps: the reference for what the seam means, used in tests. Nothing survives the process.
 // Every record goes in and out as a deep copy, so that no caller can change what is stored.
-import { type AdmissionUsage, decideAdmission } from '../domain/admission.ts';
+import { type AdmissionFacts, decideAdmission, requestOfRow } from '../domain/admission.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
+import type { Quota } from '../schema/quota.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
+import { memoryQuotas } from './memory-quotas.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import type {
   IdempotencyClaim,
@@ -25,6 +27,7 @@ interface StoredClaim extends IdempotencyClaim {
 
 interface Tables {
   sandboxes: Map<string, SandboxRecord>;
+  quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
   events: Event[];
   last_event_id: number;
@@ -38,7 +41,10 @@ export interface MemoryStoreDeps {
 
 /** A store of the seam's contract that holds everything in memory; `close` keeps it readable. */
 export function memoryStore(deps: MemoryStoreDeps): Store {
-  const tables: Tables = { sandboxes: new Map(), claims: new Map(), events: [], last_event_id: 0 };
+  const tables: Tables = {
+    ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map() },
+    ...{ events: [], last_event_id: 0 },
+  };
   return {
     instance: {
       id: deps.ids.uuid(),
@@ -47,6 +53,10 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     },
     sandboxes: { ...writes(tables), ...reads(tables) },
     templates: memoryTemplates(),
+    quotas: memoryQuotas(tables, {
+      addEvents: (drafts) => addEvents(tables, drafts),
+      active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
+    }),
     events: {
       append: async (drafts) => addEvents(tables, drafts),
       since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
@@ -73,7 +83,8 @@ function writes(tables: Tables): Writes {
     reserve: async (sandbox, limits, events, claim) => {
       const known = claim && liveClaim(tables, claim);
       if (known) return known;
-      const decision = decideAdmission(usage(tables, sandbox.provider), limits);
+      const request = requestOfRow(sandbox);
+      const decision = decideAdmission(request, limits, admissionFacts(tables, request));
       if (!decision.allowed) return { kind: 'denied', decision };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
@@ -113,6 +124,7 @@ function reads(tables: Tables): Omit<SandboxStore, keyof Writes> {
       .filter((row) => LIVE_STATES.some((state) => state === row.state))
       .sort(bySoonest);
   return {
+    admission: async (request, limits) => decideAdmission(request, limits, admissionFacts(tables, request)),
     get: async (id) => copy(tables.sandboxes.get(id)),
     list: async (filter) =>
       copy(
@@ -200,12 +212,18 @@ const claimId = (claim: IdempotencyClaim) => JSON.stringify([claim.scope, claim.
 const active = (tables: Tables) =>
   [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
 
-function usage(tables: Tables, provider: string): AdmissionUsage {
+function admissionFacts(
+  tables: Tables,
+  { provider, owner_id }: { provider: string; owner_id?: string },
+): AdmissionFacts {
   const rows = active(tables);
-  return {
+  const usage = {
     active_sandboxes: rows.length,
     active_provider_sandboxes: rows.filter((row) => row.provider === provider).length,
   };
+  if (owner_id === undefined) return { usage, quota: undefined };
+  const active_owner_sandboxes = rows.filter((row) => row.owner_id === owner_id).length;
+  return { usage: { ...usage, active_owner_sandboxes }, quota: tables.quotas.get(owner_id) };
 }
 
 type Place = Pick<SandboxRecord, 'created_at' | 'id'>;

@@ -1,7 +1,8 @@
 // THE STORE SEAM. One method is one transaction. Records in wire names, stamps as ISO 8601 with ms and Z (they sort
 // as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
-import type { AdmissionDecision, AdmissionLimits } from '../domain/admission.ts';
+import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
+import type { Quota, QuotaSummary } from '../schema/quota.ts';
 import type { EndReason, SandboxState } from '../schema/sandbox.ts';
 import type { Template } from '../schema/template.ts';
 
@@ -106,8 +107,8 @@ export interface SandboxGroup {
 
 export interface SandboxStore {
   /**
-   * In one transaction: a live idempotency claim is looked up, admission decided on the present counts
-   * (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
+   * In one transaction: a live idempotency claim is looked up, admission decided on the present counts and the owner's
+   * quota (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
    * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
    */
   reserve(
@@ -116,6 +117,8 @@ export interface SandboxStore {
     events: EventDraft[],
     claim?: IdempotencyClaim,
   ): Promise<Reservation>;
+  /** What `reserve` would decide, in one read; nothing is written. */
+  admission(request: AdmissionRequest, limits: AdmissionLimits): Promise<AdmissionDecision>;
   /** Row and events in one transaction; undefined when state or epoch were not as said (nothing is written). */
   transition(change: Transition): Promise<{ sandbox: SandboxRecord; events: Event[] } | undefined>;
   /** Sets expires_at to the later of the present value and `expires_at`, in a state of `from`; undefined when not. */
@@ -167,6 +170,19 @@ export interface TemplateStore {
   delete(name: string): Promise<boolean>;
 }
 
+export interface QuotaStore {
+  get(owner_id: string): Promise<Quota | undefined>;
+  /** Newest first (created_at, then owner_id, both descending), those after `after`. */
+  list(limit: number, after?: { created_at: string; id: string }): Promise<Quota[]>;
+  /** Makes or replaces, `created_at` staying as it was; the events in the same transaction. */
+  put(quota: Quota, events: EventDraft[]): Promise<{ quota: Quota; events: Event[] }>;
+  /** Undefined when there was none: nothing is written then. */
+  delete(owner_id: string, events: EventDraft[]): Promise<{ events: Event[] } | undefined>;
+  /** Rows of the owner that have not ended, and its quota, in one read. */
+  usage(owner_id: string): Promise<{ active_sandboxes: number; quota?: Quota }>;
+  summary(): Promise<QuotaSummary>;
+}
+
 export interface EventStore {
   /** One transaction on a connection of its own with relaxed durability (quality.md, rule 9). Ids in order. */
   append(drafts: EventDraft[]): Promise<Event[]>;
@@ -189,6 +205,7 @@ export interface Store {
   instance: Instance;
   sandboxes: SandboxStore;
   templates: TemplateStore;
+  quotas: QuotaStore;
   events: EventStore;
   idempotency: IdempotencyStore;
   /** A cheap read that fails when the database does. */

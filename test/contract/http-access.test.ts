@@ -37,8 +37,17 @@ const refusals = {
 const KEYED: Partial<Record<keyof typeof WHO, number>> = refusals;
 const OWNED: Partial<Record<keyof typeof WHO, number>> = { ...refusals, 'api key': 400 };
 
+/** An API key is not enough, whoever holds it. */
+const ADMINS: Partial<Record<keyof typeof WHO, number>> = {
+  ...refusals,
+  ...{ 'api key': 403, 'owner A': 403, 'owner B': 403, 'bad owner': 403 },
+};
+
 const BODIES: Partial<Record<RouteId, unknown>> = {
   spawnSandbox: {},
+  admitSandbox: {},
+  putQuota: {},
+  adminPutQuota: {},
   extendSandbox: { ttl: '1h' },
   exec: { command: 'true' },
   signalExec: { signal: 'SIGTERM' },
@@ -69,7 +78,7 @@ afterAll(() => http.server.close(0));
 
 async function ask(id: RouteId, headers: Record<string, string>, target: TestHttp = http) {
   const [method = '', path = ''] = PATHS[id].split(' ');
-  const url = `${target.base}${path.replace('{path}', 'f').replace('{name}', 'userspace').replace('{id}', 'sb-x')}${QUERIES[id] ?? ''}`;
+  const url = `${target.base}${path.replace('{path}', 'f').replace('{name}', 'userspace').replace('{id}', 'sb-x').replace('{owner_id}', 'a')}${QUERIES[id] ?? ''}`;
   const body = BODIES[id];
   const answer = await fetch(url, {
     method,
@@ -87,8 +96,9 @@ describe('every route by every credential', () => {
   it.each(cells)('%s by %s', async (id, who) => {
     http.control.asked.length = 0;
     http.control.templateMap.clear();
-    const owned = / \/(?:sandboxes|events|templates\/.*\/spawn)/.test(PATHS[id]);
-    const refusal = OPEN.includes(id) ? undefined : (owned ? OWNED : KEYED)[who];
+    const owned = / \/(?:sandboxes|events|templates\/.*\/spawn|quotas\/\{)/.test(PATHS[id]);
+    const forAdmins = PATHS[id].includes(' /admin/');
+    const refusal = OPEN.includes(id) ? undefined : (forAdmins ? ADMINS : owned ? OWNED : KEYED)[who];
     const { status } = await ask(id, WHO[who]!);
     if (refusal !== undefined) {
       expect(status).toBe(refusal);
@@ -167,6 +177,39 @@ describe('other settings', () => {
       'anonymous',
       'a',
     ]);
+  });
+
+  it('lets only admins write quotas where it is said so', async () => {
+    const statusOf = async (more: HttpOptions['auth'], id: RouteId, who: string) => {
+      const target = await startHttp({ auth: { ...auth, ...more } });
+      const { status } = await ask(id, WHO[who]!, target);
+      await target.server.close(0);
+      return status;
+    };
+    const admin = { quota_writes: 'admin' } as const;
+    expect(await statusOf({}, 'putQuota', 'owner A')).toBe(200);
+    expect(await statusOf(admin, 'putQuota', 'owner A')).toBe(403);
+    expect(await statusOf(admin, 'deleteQuota', 'owner A')).toBe(403);
+    expect(await statusOf(admin, 'putQuota', 'admin key')).toBe(200);
+    expect(await statusOf(admin, 'getQuota', 'owner A')).toBe(404);
+    const off = { enabled: false, enforce_owner: false } as const;
+    expect(await statusOf({ ...admin, ...off }, 'putQuota', 'nobody')).toBe(403);
+  });
+
+  it('opens admin routes by the API key, or to nobody, where there is no admin key', async () => {
+    const listed = async (more: HttpOptions['auth'], who: string) => {
+      const target = await startHttp({ auth: { enabled: true, api_key: API_KEY, ...more } });
+      const { status } = await ask('adminListQuotas', WHO[who]!, target);
+      await target.server.close(0);
+      return status;
+    };
+    expect(await listed({}, 'api key')).toBe(200);
+    expect(await listed({}, 'api key in the admin header')).toBe(200);
+    expect(await listed({}, 'nobody')).toBe(401);
+    expect(await listed({ admin_fallback_enabled: false }, 'api key')).toBe(403);
+    const off = { enabled: false } as const;
+    expect(await listed(off, 'nobody')).toBe(200);
+    expect(await listed({ ...off, admin_fallback_enabled: false }, 'nobody')).toBe(403);
   });
 
   it('never makes an admin of a tenant that holds the only key', async () => {

@@ -393,6 +393,41 @@ describe('files', () => {
   });
 });
 
+describe('quotas', () => {
+  it.each(['/quotas', '/admin/quotas'])('are kept, listed, used and deleted under %s', async (base) => {
+    const limits = { max_sandboxes: 2, max_ttl: '1h', max_exec_timeout: '5m' };
+    const saved = await call('PUT', `${base}/a%C3%BC`, limits);
+    expect(saved).toMatchObject({ status: 200, json: { owner_id: 'aü', ...limits } });
+    expect((await call('PUT', `${base}/bob`, {})).status).toBe(200);
+    expect((await call('GET', `${base}/a%C3%BC`)).json).toEqual(saved.json);
+    const page = await call('GET', `${base}?limit=1`);
+    expect([(page.json as object[]).length, page.headers.get('x-next-cursor')]).toEqual([1, '1']);
+    expect((await call('GET', `${base}/summary`)).json).toMatchObject({ total: 2 });
+    expect((await call('GET', `${base}/bob/usage`)).json).toMatchObject({ quota_configured: true });
+    expect((await call('DELETE', `${base}/bob`)).json).toEqual({ status: 'deleted' });
+    expect((await call('DELETE', `${base}/bob`)).status).toBe(404);
+    expect((await call('GET', `${base}/bob`)).status).toBe(404);
+    expect((await call('GET', `${base}/bob/usage`)).status).toBe(200);
+    expect((await call('DELETE', `${base}/a%C3%BC`)).status).toBe(200);
+  });
+
+  it('refuse what is no quota', async () => {
+    for (const body of [{ max_sandboxes: -1 }, { max_sandboxes: 1.5 }, { max_ttl: 1 }, { owner_id: 'x' }, []])
+      expect((await call('PUT', '/quotas/ann', body)).status).toBe(400);
+    expect(http.control.asked).toEqual([]);
+  });
+});
+
+describe('admission', () => {
+  it('is asked with what a spawn takes', async () => {
+    const { status, json } = await call('POST', '/sandboxes/admission', { ttl: '1h', owner_id: 'ann' });
+    expect([status, (json as { queueable: boolean }).queueable]).toEqual([200, true]);
+    expect(lastArgs()).toEqual([{ ttl: '1h', owner_id: 'ann' }]);
+    expect((await call('POST', '/sandboxes/admission')).status).toBe(200);
+    expect((await call('POST', '/sandboxes/admission', { tll: '1h' })).status).toBe(400);
+  });
+});
+
 describe('providers and the system', () => {
   it('shows providers', async () => {
     expect((await call('GET', '/providers')).json).toHaveLength(1);

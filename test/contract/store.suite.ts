@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts';
 import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { idempotent } from './store-claims.suite.ts';
+import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
@@ -33,6 +34,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     const given = { store: () => store, put, change };
 
     describe('reserve', () => reserving(given));
+    describe('admission', () => admitting(given));
+    describe('quotas', () => quotas(given));
     describe('transition', () => transitioning(given));
     describe('extend, purge', () => extending(given));
     describe('reading', () => reading(given));

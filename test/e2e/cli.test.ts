@@ -56,6 +56,24 @@ describeWith(['unshare'], 'svc', () => {
     expect(await json('sandbox', 'prune')).toEqual({ pruned: 0 });
   });
 
+  it('sets what an owner may have, and asks whether it may have more', async () => {
+    const set = await json('quota', 'set', 'ann', '--max-sandboxes', '1', '--max-ttl', '90m');
+    expect(set).toMatchObject({ owner_id: 'ann', max_sandboxes: 1, max_ttl: '1h30m' });
+    expect((await svc('quota', 'list')).stdout).toMatch(/^OWNER +SANDBOXES .*\nann +1 +1h30m +default/);
+    expect((await svc('quota', 'get', 'ann')).stdout).toContain('max ttl:');
+    expect(await svc('sandbox', 'admission', '--user', 'ann')).toMatchObject({ code: 0 });
+    const { id } = await json<Sandbox>('sandbox', 'create', '--user', 'ann');
+    const denied = await svc('sandbox', 'admission', '--user', 'ann', '--json');
+    expect(denied).toMatchObject({ code: 7, stderr: '' });
+    expect(JSON.parse(denied.stdout)).toMatchObject({ allowed: false, reason: 'max_sandboxes_per_owner' });
+    expect((await svc('sandbox', 'create', '--user', 'ann')).code).toBe(7);
+    expect((await svc('quota', 'usage', 'ann')).stdout).toMatch(/active sandboxes: +1/);
+    expect(await json('quota', 'summary')).toMatchObject({ total: 1, with_max_ttl: 1 });
+    expect((await svc('quota', 'delete', 'ann')).code).toBe(0);
+    expect((await svc('quota', 'get', 'ann')).code).toBe(4);
+    await svc('sandbox', 'destroy', id);
+  });
+
   it('repeats a create under its idempotency key', async () => {
     const first = await json<Sandbox>('sandbox', 'create', '--idempotency-key', 'k1');
     const second = await json<Sandbox>('sandbox', 'create', '--idempotency-key', 'k1');

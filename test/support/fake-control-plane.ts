@@ -16,6 +16,7 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Template } from '../../src/schema/template.ts';
 import { type FakeEvents, fakeEvents } from './fake-events.ts';
 import { fakeMetrics } from './fake-metrics.ts';
+import { FAKE_DECISION, fakeQuotas } from './fake-quotas.ts';
 import { fakeTemplates } from './fake-templates.ts';
 import { FAKE_START } from './fakes.ts';
 
@@ -77,6 +78,10 @@ export function fakeControlPlane(): FakeControlPlane {
         if (caller.owner) sandbox.owner_id = caller.owner;
         sandboxMap.set(sandbox.id, sandbox);
         return sandbox;
+      },
+      async admission(request, caller) {
+        note('sandboxes.admission', caller, request);
+        return FAKE_DECISION;
       },
       async get(id, caller) {
         note('sandboxes.get', caller, id);
@@ -192,6 +197,7 @@ export function fakeControlPlane(): FakeControlPlane {
       sandboxMap.set(sandbox.id, sandbox);
       return sandbox;
     }),
+    quotas: fakeQuotas(note),
     providers: {
       list: async () => [providerItem],
       async get(name) {

@@ -59,7 +59,13 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       shutdown_timeout: '1s',
       ...server,
     },
-    auth: { enabled: false, admin_fallback_enabled: true, enforce_owner: false, ...auth },
+    auth: {
+      enabled: false,
+      admin_fallback_enabled: true,
+      enforce_owner: false,
+      quota_writes: 'api',
+      ...auth,
+    },
   };
 }
 

@@ -19,6 +19,9 @@ export const TemplateParams = Type.Object({
 export const ProviderParams = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 64, description: 'Provider kind.' }),
 });
+export const QuotaParams = Type.Object({
+  owner_id: Type.String({ minLength: 1, maxLength: 512, description: 'The owner.' }),
+});
 
 export const IDEMPOTENCY = {
   'Idempotency-Key':

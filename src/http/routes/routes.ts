@@ -6,6 +6,7 @@ import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
 import { metricRoutes } from './metrics.ts';
 import { providerRoutes } from './providers.ts';
+import { quotaRoutes } from './quotas.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { systemRoutes } from './system.ts';
 import { templateRoutes } from './templates.ts';
@@ -16,6 +17,7 @@ export const ROUTES: readonly Route[] = [
   ...fileContentRoutes,
   ...fileRoutes,
   ...templateRoutes,
+  ...quotaRoutes,
   ...providerRoutes,
   ...eventRoutes,
   ...metricRoutes,

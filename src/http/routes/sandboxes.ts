@@ -1,5 +1,6 @@
-// Sandboxes: spawn, list, get, extend, destroy, prune (api.md part 2).
+// Sandboxes: spawn and its dry run, list, get, extend, destroy, prune (api.md part 2).
 import { Type } from 'typebox';
+import { AdmissionDecision } from '../../schema/admission.ts';
 import {
   DestroyResult,
   ExtendRequest,
@@ -33,6 +34,19 @@ export const sandboxRoutes: Route[] = [
     example: { ttl: '30m', memory_mb: 256, metadata: { purpose: 'ci' } },
     handler: ({ body, caller, headers, signal }, { sandboxes }) =>
       sandboxes.spawn(body, caller, idempotencyOf(headers), signal),
+  }),
+  defineRoute({
+    id: 'admitSandbox',
+    tag,
+    auth,
+    summary: 'Ask whether a spawn would be admitted',
+    description: 'Decides as a spawn does and creates nothing.',
+    body: SpawnRequest,
+    bodyOptional: true,
+    success: { status: 200, description: 'The decision.', schema: AdmissionDecision },
+    errors: ['not_found'],
+    example: { ttl: '30m', owner_id: 'ann' },
+    handler: ({ body, caller }, { sandboxes }) => sandboxes.admission(body, caller),
   }),
   defineRoute({
     id: 'listSandboxes',

@@ -14,6 +14,7 @@ import { idempotencyStore } from './idempotency.ts';
 import { loadInstance } from './instance.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
+import { quotaStore } from './quotas.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
 import { templateStore } from './templates.ts';
@@ -83,6 +84,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
     instance,
     sandboxes: { ...sandboxWrites(durable, ids, work), ...sandboxQueries(durable, work) },
     templates: templateStore(durable, work),
+    quotas: quotaStore(durable, ids, work),
     events: eventStore(relaxed, ids, work),
     idempotency: idempotencyStore(durable, work),
     ping: () => work.run(() => void alive.get()),

@@ -2,7 +2,9 @@
 // repeats its condition (migrations/0001); INDEXED BY, because without statistics it would sort every live row instead.
 // No word of a request ever becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
+import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
+import { admissionFacts } from './admission-facts.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
 import type { SandboxWrites } from './sandboxes.ts';
 import type { Work } from './work.ts';
@@ -35,7 +37,12 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
     `SELECT state, provider, worker_id, count(*) AS count FROM sandboxes INDEXED BY sandboxes_active WHERE ${ACTIVE}
        GROUP BY state, provider, worker_id`,
   );
+  const facts = admissionFacts(db);
+  const admission = db.transaction((request: AdmissionRequest, limits: AdmissionLimits) =>
+    decideAdmission(request, limits, facts(request)),
+  );
   return {
+    admission: (request, limits) => work.run(() => admission(request, limits)),
     get: (id) => work.run(() => get.all(id).map(fromSandboxRow)[0]),
     list: (filter) => work.run(() => list(filter).map(fromSandboxRow)),
     inStates: (states, limit) =>

@@ -1,8 +1,9 @@
 // What changes sandbox rows. Every method is one IMMEDIATE transaction on the durable connection, so that what it read is
 // still true when it commits.
 import type { Database } from 'better-sqlite3';
-import { type AdmissionUsage, decideAdmission } from '../../domain/admission.ts';
+import { decideAdmission, requestOfRow } from '../../domain/admission.ts';
 import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../store.ts';
+import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { deleteInBites, eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
@@ -40,15 +41,10 @@ export function sandboxWrites(db: Database, ids: EventIds, work: Work): SandboxW
   };
 }
 
-const NOTHING: AdmissionUsage = { active_sandboxes: 0, active_provider_sandboxes: 0 };
-
 function reserving(db: Database, ids: EventIds) {
   const claims = claimTable(db);
   const events = eventTable(db, ids);
-  const usage = db.prepare<[string], AdmissionUsage>(
-    `SELECT coalesce(sum(active), 0) AS active_sandboxes,
-            coalesce(sum(active) FILTER (WHERE provider = ?), 0) AS active_provider_sandboxes FROM active_counts`,
-  );
+  const facts = admissionFacts(db);
   const insert = db.prepare(
     `INSERT INTO sandboxes (${SANDBOX_COLUMNS}) VALUES (${SANDBOX_COLUMNS.map((column) => `@${column}`)})`,
   );
@@ -56,7 +52,8 @@ function reserving(db: Database, ids: EventIds) {
     (...[sandbox, limits, drafts, claim]: Parameters<SandboxStore['reserve']>): Reservation => {
       const known = claim && claims.live(claim);
       if (known) return known;
-      const decision = decideAdmission(usage.get(sandbox.provider) ?? NOTHING, limits);
+      const request = requestOfRow(sandbox);
+      const decision = decideAdmission(request, limits, facts(request));
       if (!decision.allowed) return { kind: 'denied', decision };
       const row = toSandboxRow(sandbox);
       insert.run(row);

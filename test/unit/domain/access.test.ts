@@ -11,7 +11,13 @@ import {
 import type { Config } from '../../../src/schema/config.ts';
 
 const rules = (auth: Partial<Config['auth']>) =>
-  accessRules({ enabled: true, admin_fallback_enabled: true, enforce_owner: false, ...auth });
+  accessRules({
+    enabled: true,
+    admin_fallback_enabled: true,
+    enforce_owner: false,
+    quota_writes: 'api',
+    ...auth,
+  });
 const BOTH = { api_key: 'K', admin_api_key: 'A' };
 const role = (auth: Partial<Config['auth']>, keys: PresentedKeys) => identify(rules(auth), keys)?.role ?? 401;
 

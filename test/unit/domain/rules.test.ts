@@ -1,7 +1,6 @@
 // The small rules: modes, images, fingerprints, cursors, byte ranges, admission.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideAdmission } from '../../../src/domain/admission.ts';
 import { resolveRange } from '../../../src/domain/byte-range.ts';
 import { formatCursor, parseCursor } from '../../../src/domain/cursor.ts';
 import { canonicalJson, fingerprint } from '../../../src/domain/fingerprint.ts';
@@ -108,27 +107,4 @@ describe('byte ranges', () => {
       expect.objectContaining({ code: 'bad_request', status: 416, details: { size } }),
     ),
   );
-});
-
-describe('admission', () => {
-  it('admits exactly while every cap has room; 0 and absent are no cap', () => {
-    fc.assert(
-      fc.property(
-        fc.nat(5),
-        fc.nat(5),
-        fc.nat(5),
-        fc.option(fc.nat(5), { nil: undefined }),
-        (all, part, cap, own) => {
-          const usage = { active_sandboxes: all + part, active_provider_sandboxes: part };
-          const limits = { max_sandboxes: cap, ...(own !== undefined && { max_provider_sandboxes: own }) };
-          const room = (used: number, most = 0) => most === 0 || used < most;
-          const decision = decideAdmission(usage, limits);
-          expect(decision.allowed).toBe(room(all + part, cap) && room(part, own));
-          expect(decision.reason).toBe(
-            room(all + part, cap) ? (room(part, own) ? undefined : 'worker_capacity') : 'max_sandboxes',
-          );
-        },
-      ),
-    );
-  });
 });

@@ -36,6 +36,20 @@ describe('the client', () => {
     expect(await client.prune()).toEqual({ pruned: 3 });
   });
 
+  it('asks for admission, and keeps quotas', async () => {
+    expect(await client.admission({ ttl: '1h' })).toMatchObject({ allowed: false, queueable: true });
+    const quota = await client.quotas.set('ü b'.replace(' ', ''), { max_sandboxes: 3 });
+    expect(quota).toMatchObject({ owner_id: 'üb', max_sandboxes: 3 });
+    for (let i = 0; i < 3; i += 1) await client.quotas.set(`o${i}`, {});
+    expect((await client.quotas.page({ limit: 1 })).next_cursor).toBe('1');
+    expect(await client.quotas.list()).toHaveLength(4);
+    expect(await client.quotas.get('üb')).toEqual(quota);
+    expect(await client.quotas.usage('üb')).toMatchObject({ quota_configured: true });
+    expect(await client.quotas.summary()).toMatchObject({ total: 4 });
+    await client.quotas.delete('üb');
+    await expect(client.quotas.get('üb')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('walks all pages, and stops at the number asked for', async () => {
     for (let i = 0; i < 7; i += 1) await client.spawn();
     const ids: string[] = [];

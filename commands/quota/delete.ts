@@ -1,0 +1,18 @@
+// svc quota delete
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { ownerArg } from '../../src/cli/quota-args.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class QuotaDelete extends SvcCommand<{ status: 'deleted' }> {
+  static override summary = 'Delete the quota of an owner: the defaults are in force again.';
+  static override examples = ['<%= config.bin %> <%= command.id %> ann'];
+  static override args = ownerArg;
+  static override flags = clientFlags;
+
+  async run(): Promise<{ status: 'deleted' }> {
+    const { args, flags } = await this.parse(QuotaDelete);
+    await connect(flags).quotas.delete(args.owner);
+    this.log(`The quota of ${args.owner} is deleted.`);
+    return { status: 'deleted' };
+  }
+}

@@ -1,0 +1,70 @@
+// How quotas and admission decisions are shown to people.
+import type { AdmissionDecision } from '../schema/admission.ts';
+import type { Quota, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
+import { type Column, facts, table } from './render.ts';
+
+const INHERITS = 'default';
+const own = (value: number | string) => (value === 0 || value === '0s' ? INHERITS : value);
+const cap = (value: number | string) => (value === 0 || value === '0s' ? 'no cap' : value);
+
+const COLUMNS: Column<Quota>[] = [
+  { title: 'owner', value: ({ owner_id }) => owner_id },
+  { title: 'sandboxes', value: ({ max_sandboxes }) => own(max_sandboxes), align: 'right' },
+  { title: 'ttl', value: ({ max_ttl }) => own(max_ttl), align: 'right' },
+  { title: 'exec timeout', value: ({ max_exec_timeout }) => own(max_exec_timeout), align: 'right' },
+  { title: 'updated', value: ({ updated_at }) => updated_at },
+];
+
+export function quotaTable(quotas: readonly Quota[]): string {
+  return table(quotas, COLUMNS, 'No owner has a quota of its own.');
+}
+
+export function quotaFacts(quota: Quota): string {
+  return facts([
+    ['owner', quota.owner_id],
+    ['max sandboxes', own(quota.max_sandboxes)],
+    ['max ttl', own(quota.max_ttl)],
+    ['max exec timeout', own(quota.max_exec_timeout)],
+    ['created', quota.created_at],
+    ['updated', quota.updated_at],
+  ]);
+}
+
+export function usageFacts(usage: QuotaUsage): string {
+  return facts([
+    ['owner', usage.owner_id],
+    ['active sandboxes', usage.active_sandboxes],
+    ['max sandboxes', cap(usage.max_sandboxes)],
+    ['max ttl', cap(usage.max_ttl)],
+    ['max exec timeout', cap(usage.max_exec_timeout)],
+    ['quota of its own', usage.quota_configured ? 'yes' : 'no'],
+  ]);
+}
+
+export function summaryFacts(summary: QuotaSummary): string {
+  return facts([
+    ['owners with a quota', summary.total],
+    ['of these, sandboxes', summary.with_max_sandboxes],
+    ['of these, ttl', summary.with_max_ttl],
+    ['of these, exec timeout', summary.with_max_exec_timeout],
+  ]);
+}
+
+export function admissionFacts(decision: AdmissionDecision): string {
+  const { allowed, queueable, active_owner_sandboxes, max_owner_sandboxes = 0 } = decision;
+  const ofOwner =
+    active_owner_sandboxes === undefined
+      ? undefined
+      : `${active_owner_sandboxes} of ${cap(max_owner_sandboxes)}`;
+  return facts([
+    ['allowed', allowed ? 'yes' : queueable ? 'no, it would wait' : 'no'],
+    ['reason', decision.reason],
+    ['message', decision.message],
+    ['active sandboxes', `${decision.active_sandboxes} of ${cap(decision.max_sandboxes)}`],
+    ['of the owner', ofOwner],
+    ['max ttl', decision.max_ttl],
+    ['provider', decision.provider],
+    ['worker', decision.selected_worker_id],
+    ['waiting', `${decision.queue_depth} of ${decision.max_spawn_queue}`],
+  ]);
+}

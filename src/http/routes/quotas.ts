@@ -1,0 +1,140 @@
+// Owner quotas, twice: as they are, and below /admin where the admin key is always needed. One handler serves both.
+import { Type } from 'typebox';
+import {
+  Quota,
+  QuotaDeleted,
+  QuotaListQuery,
+  QuotaRequest,
+  QuotaSummary,
+  QuotaUsage,
+} from '../../schema/quota.ts';
+import { Answer } from '../answer.ts';
+import { defineRoute, type Route, type RouteAuth } from '../route.ts';
+import { QuotaParams } from './params.ts';
+
+const tag = 'quotas';
+
+/** What differs between the two places. */
+interface Place {
+  ids: {
+    list: 'listQuotas' | 'adminListQuotas';
+    summary: 'quotaSummary' | 'adminQuotaSummary';
+    get: 'getQuota' | 'adminGetQuota';
+    put: 'putQuota' | 'adminPutQuota';
+    delete: 'deleteQuota' | 'adminDeleteQuota';
+    usage: 'quotaUsage' | 'adminQuotaUsage';
+  };
+  read: RouteAuth;
+  write: RouteAuth;
+}
+
+const listRoute = ({ ids, read: auth }: Place) =>
+  defineRoute({
+    id: ids.list,
+    tag,
+    auth,
+    summary: 'List owner quotas, newest first',
+    query: QuotaListQuery,
+    success: {
+      status: 200,
+      description: 'One page.',
+      schema: Type.Array(Quota),
+      headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
+    },
+    errors: [],
+    handler: async ({ query, caller }, { quotas }) => {
+      const page = await quotas.list(query, caller);
+      const headers = page.next_cursor === undefined ? {} : { 'X-Next-Cursor': page.next_cursor };
+      return new Answer(page.quotas, { headers });
+    },
+  });
+
+const summaryRoute = ({ ids, read: auth }: Place) =>
+  defineRoute({
+    id: ids.summary,
+    tag,
+    auth,
+    summary: 'Count owner quotas, without owners',
+    success: { status: 200, description: 'How many limit what.', schema: QuotaSummary },
+    errors: [],
+    handler: (_call, { quotas }) => quotas.summary(),
+  });
+
+const readRoutes = ({ ids, read: auth }: Place) => [
+  defineRoute({
+    id: ids.get,
+    tag,
+    auth,
+    summary: 'Get the quota of an owner',
+    params: QuotaParams,
+    success: { status: 200, description: 'The quota.', schema: Quota },
+    errors: ['not_found'],
+    handler: ({ params, caller }, { quotas }) => quotas.get(params.owner_id, caller),
+  }),
+  defineRoute({
+    id: ids.usage,
+    tag,
+    auth,
+    summary: 'Get what an owner uses, and the limits in force',
+    params: QuotaParams,
+    success: { status: 200, description: 'Also for an owner without a quota.', schema: QuotaUsage },
+    errors: ['not_found'],
+    handler: ({ params, caller }, { quotas }) => quotas.usage(params.owner_id, caller),
+  }),
+];
+
+const writeRoutes = ({ ids, write: auth }: Place) => [
+  defineRoute({
+    id: ids.put,
+    tag,
+    auth,
+    summary: 'Set the quota of an owner',
+    description: 'Replaces it whole: what is omitted, 0 and 0s inherit the defaults.',
+    params: QuotaParams,
+    body: QuotaRequest,
+    success: { status: 200, description: 'The quota.', schema: Quota },
+    errors: ['not_found', 'resource_limit'],
+    example: { max_sandboxes: 5, max_ttl: '2h', max_exec_timeout: '5m' },
+    handler: ({ params, body, caller }, { quotas }) => quotas.put(params.owner_id, body, caller),
+  }),
+  defineRoute({
+    id: ids.delete,
+    tag,
+    auth,
+    summary: 'Delete the quota of an owner',
+    description: 'The defaults are in force again.',
+    params: QuotaParams,
+    success: { status: 200, description: 'It is gone.', schema: QuotaDeleted },
+    errors: ['not_found'],
+    handler: async ({ params, caller }, { quotas }) => {
+      await quotas.delete(params.owner_id, caller);
+      return { status: 'deleted' as const };
+    },
+  }),
+];
+
+const PLACES: readonly Place[] = [
+  {
+    ids: {
+      ...{ list: 'listQuotas', summary: 'quotaSummary', get: 'getQuota' },
+      ...{ put: 'putQuota', delete: 'deleteQuota', usage: 'quotaUsage' },
+    },
+    read: 'api',
+    write: 'quota_write',
+  },
+  {
+    ids: {
+      ...{ list: 'adminListQuotas', summary: 'adminQuotaSummary', get: 'adminGetQuota' },
+      ...{ put: 'adminPutQuota', delete: 'adminDeleteQuota', usage: 'adminQuotaUsage' },
+    },
+    read: 'admin',
+    write: 'admin',
+  },
+];
+
+export const quotaRoutes: Route[] = PLACES.flatMap((place) => [
+  listRoute(place),
+  summaryRoute(place),
+  ...readRoutes(place),
+  ...writeRoutes(place),
+]);

@@ -1,0 +1,67 @@
+// Owner quotas: what one owner has of limits instead of the defaults (specification part 2, api.md part 6).
+// 0 and `0s` inherit the default everywhere here but in a usage, which shows what is in force: there they are no cap.
+import { type Static, Type } from 'typebox';
+
+const duration = (description: string) => Type.String({ maxLength: 64, description });
+const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, description });
+
+export const QuotaRequest = Type.Object(
+  {
+    max_sandboxes: Type.Optional(count('Sandboxes alive at once; 0 inherits.')),
+    max_ttl: Type.Optional(duration('Longest life that may be asked for; 0s inherits.')),
+    max_exec_timeout: Type.Optional(duration('Longest deadline of an exec; 0s inherits.')),
+  },
+  { $id: 'QuotaRequest', additionalProperties: false },
+);
+export type QuotaRequest = Static<typeof QuotaRequest>;
+
+export const Quota = Type.Object(
+  {
+    owner_id: Type.String(),
+    max_sandboxes: Type.Integer(),
+    max_ttl: Type.String(),
+    max_exec_timeout: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'Quota', additionalProperties: false },
+);
+export type Quota = Static<typeof Quota>;
+
+export const QuotaUsage = Type.Object(
+  {
+    owner_id: Type.String(),
+    active_sandboxes: Type.Integer({ description: 'Sandboxes that have not ended.' }),
+    max_sandboxes: Type.Integer({ description: 'In force; 0 is no cap.' }),
+    max_ttl: Type.String({ description: 'In force; 0s is no cap.' }),
+    max_exec_timeout: Type.String({ description: 'In force; 0s is no cap.' }),
+    quota_configured: Type.Boolean({ description: 'The owner has a quota of its own.' }),
+  },
+  { $id: 'QuotaUsage', additionalProperties: false },
+);
+export type QuotaUsage = Static<typeof QuotaUsage>;
+
+export const QuotaSummary = Type.Object(
+  {
+    total: Type.Integer({ description: 'Owners with a quota.' }),
+    with_max_sandboxes: Type.Integer(),
+    with_max_ttl: Type.Integer(),
+    with_max_exec_timeout: Type.Integer(),
+  },
+  { $id: 'QuotaSummary', additionalProperties: false },
+);
+export type QuotaSummary = Static<typeof QuotaSummary>;
+
+export const QuotaListQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+  },
+  { additionalProperties: false },
+);
+export type QuotaListQuery = Static<typeof QuotaListQuery>;
+
+export const QuotaDeleted = Type.Object(
+  { status: Type.Literal('deleted') },
+  { $id: 'QuotaDeleted', additionalProperties: false },
+);

@@ -1,0 +1,35 @@
+// What admission is decided on, read inside the transaction that decides: counts of what is active, the owner's quota.
+import type { Database } from 'better-sqlite3';
+import type { AdmissionFacts, AdmissionRequest } from '../../domain/admission.ts';
+import type { Quota } from '../../schema/quota.ts';
+
+export const QUOTA_COLUMNS = 'owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at';
+
+const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
+/** The index has the owner alone: the count reads no row. */
+const COUNT_OF_OWNER = `SELECT count(*) FROM sandboxes INDEXED BY sandboxes_active_by_owner WHERE ${ACTIVE} AND owner_id = ?`;
+
+/** Sandboxes of an owner that have not ended. */
+export function ownerCount(db: Database): (owner_id: string) => number {
+  const count = db.prepare<[string], number>(COUNT_OF_OWNER).pluck();
+  return (owner_id) => count.get(owner_id) ?? 0;
+}
+
+export function admissionFacts(
+  db: Database,
+): (request: Pick<AdmissionRequest, 'provider' | 'owner_id'>) => AdmissionFacts {
+  const usage = db.prepare<[string], { active_sandboxes: number; active_provider_sandboxes: number }>(
+    `SELECT coalesce(sum(active), 0) AS active_sandboxes,
+            coalesce(sum(active) FILTER (WHERE provider = ?), 0) AS active_provider_sandboxes FROM active_counts`,
+  );
+  const ofOwner = ownerCount(db);
+  const quota = db.prepare<[string], Quota>(`SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = ?`);
+  return ({ provider, owner_id }) => {
+    const counts = usage.get(provider) ?? NOTHING;
+    if (owner_id === undefined) return { usage: counts, quota: undefined };
+    const active_owner_sandboxes = ofOwner(owner_id);
+    return { usage: { ...counts, active_owner_sandboxes }, quota: quota.get(owner_id) };
+  };
+}
+
+const NOTHING = { active_sandboxes: 0, active_provider_sandboxes: 0 };

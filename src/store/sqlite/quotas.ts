@@ -1,0 +1,69 @@
+// Owner quotas in the database.
+import type { Database } from 'better-sqlite3';
+import type { EventDraft } from '../../schema/event.ts';
+import type { Quota, QuotaSummary } from '../../schema/quota.ts';
+import type { QuotaStore } from '../store.ts';
+import { ownerCount, QUOTA_COLUMNS } from './admission-facts.ts';
+import type { EventIds } from './event-ids.ts';
+import { eventTable } from './events.ts';
+import type { Work } from './work.ts';
+
+export function quotaStore(db: Database, ids: EventIds, work: Work): QuotaStore {
+  return { ...quotaQueries(db, work), ...quotaWrites(db, ids, work) };
+}
+
+type Writes = Pick<QuotaStore, 'put' | 'delete'>;
+
+const SELECT = `SELECT ${QUOTA_COLUMNS} FROM owner_quotas`;
+
+function quotaQueries(db: Database, work: Work): Omit<QuotaStore, keyof Writes> {
+  const get = db.prepare<[string], Quota>(`${SELECT} WHERE owner_id = ?`);
+  const first = db.prepare<[number], Quota>(`${SELECT} ORDER BY created_at DESC, owner_id DESC LIMIT ?`);
+  const next = db.prepare<[string, string, number], Quota>(
+    `${SELECT} WHERE (created_at, owner_id) < (?, ?) ORDER BY created_at DESC, owner_id DESC LIMIT ?`,
+  );
+  const active = ownerCount(db);
+  const usage = db.transaction((owner_id: string) => {
+    const quota = get.get(owner_id);
+    return { active_sandboxes: active(owner_id), ...(quota && { quota }) };
+  });
+  const summary = db.prepare<[], QuotaSummary>(
+    `SELECT count(*) AS total, count(*) FILTER (WHERE max_sandboxes > 0) AS with_max_sandboxes,
+            count(*) FILTER (WHERE max_ttl <> '0s') AS with_max_ttl,
+            count(*) FILTER (WHERE max_exec_timeout <> '0s') AS with_max_exec_timeout FROM owner_quotas`,
+  );
+  return {
+    get: (owner_id) => work.run(() => get.get(owner_id)),
+    list: (limit, after) =>
+      work.run(() => (after ? next.all(after.created_at, after.id, limit) : first.all(limit))),
+    usage: (owner_id) => work.run(() => usage(owner_id)),
+    summary: () => work.run(() => summary.get() as QuotaSummary),
+  };
+}
+
+function quotaWrites(db: Database, ids: EventIds, work: Work): Writes {
+  const events = eventTable(db, ids);
+  const upsert = db.prepare<Quota, Quota>(
+    `INSERT INTO owner_quotas (${QUOTA_COLUMNS})
+       VALUES (@owner_id, @max_sandboxes, @max_ttl, @max_exec_timeout, @created_at, @updated_at)
+     ON CONFLICT (owner_id) DO UPDATE SET max_sandboxes = excluded.max_sandboxes, max_ttl = excluded.max_ttl,
+       max_exec_timeout = excluded.max_exec_timeout, updated_at = excluded.updated_at
+     RETURNING ${QUOTA_COLUMNS}`,
+  );
+  const remove = db.prepare<[string]>('DELETE FROM owner_quotas WHERE owner_id = ?');
+  const put = db.transaction((quota: Quota, drafts: readonly EventDraft[]) => ({
+    quota: upsert.get(quota) as Quota,
+    events: events.insert(drafts),
+  }));
+  const erase = db.transaction((owner_id: string, drafts: readonly EventDraft[]) =>
+    remove.run(owner_id).changes === 0 ? undefined : { events: events.insert(drafts) },
+  );
+  const withIds = <T>(drafts: readonly EventDraft[], deed: () => T) => {
+    ids.ensure(drafts.length);
+    return deed();
+  };
+  return {
+    put: (quota, drafts) => work.grow(() => withIds(drafts, () => put.immediate(quota, drafts))),
+    delete: (owner_id, drafts) => work.settle(() => withIds(drafts, () => erase.immediate(owner_id, drafts))),
+  };
+}
