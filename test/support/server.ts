@@ -18,6 +18,8 @@ export interface ServerOptions {
   ordinaryUser?: boolean;
   /** A folder of an earlier server: the same database and run folder. */
   home?: string;
+  /** Another program than `svc serve`, with its arguments: the server with failpoints. */
+  program?: readonly string[];
 }
 
 export interface TestServer {
@@ -54,7 +56,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const home = options.home ?? makeHome(options.ordinaryUser);
   const env = serverEnv(home, options.env);
   const user = options.ordinaryUser && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const child = spawn(process.execPath, [cli, 'serve'], {
+  const child = spawn(process.execPath, options.program ?? [cli, 'serve'], {
     cwd: home,
     env,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
