@@ -52,6 +52,13 @@ function setGauges(metrics: Metrics, { body, groups }: Readings): void {
     sums.set(key, { labels: { state, provider }, value });
   }
   metrics.set('svc_sandboxes', [...sums.values()]);
+  const { total, with_max_sandboxes, with_max_ttl, with_max_exec_timeout } = body.quotas;
+  metrics.set('svc_owner_quotas', [{ labels: {}, value: total }]);
+  metrics.set('svc_owner_quota_overrides', [
+    { labels: { limit: 'max_sandboxes' }, value: with_max_sandboxes },
+    { labels: { limit: 'max_ttl' }, value: with_max_ttl },
+    { labels: { limit: 'max_exec_timeout' }, value: with_max_exec_timeout },
+  ]);
   metrics.set(
     'svc_provider_up',
     body.providers.map(({ name, healthy }) => ({ labels: { provider: name }, value: Number(healthy) })),

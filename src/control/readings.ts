@@ -39,9 +39,10 @@ export class Instruments {
   /** Rejects when the database does not answer. */
   async read(): Promise<Readings> {
     const { clock } = this.#deps;
-    const [store, groups, providers, events, operations] = await Promise.all([
+    const [store, groups, quotas, providers, events, operations] = await Promise.all([
       this.#store(),
       this.#groups(),
+      this.#deps.store.quotas.summary(),
       this.#providers(),
       this.#events(),
       operationsOf(this.#deps.metrics),
@@ -50,7 +51,16 @@ export class Instruments {
     const sandboxes = sandboxCounts(groups);
     return {
       groups,
-      body: { generated_at, process: this.#process(), store, providers, sandboxes, events, operations },
+      body: {
+        generated_at,
+        process: this.#process(),
+        store,
+        providers,
+        sandboxes,
+        quotas,
+        events,
+        operations,
+      },
     };
   }
 

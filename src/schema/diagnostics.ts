@@ -1,5 +1,6 @@
 // What operators read: /metrics as JSON, and /diagnostics, which adds configuration and advice (api.md part 9).
 import { type Static, type TProperties, Type } from 'typebox';
+import { QuotaSummary } from './quota.ts';
 
 const part = <P extends TProperties>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
@@ -32,6 +33,7 @@ const numbers = {
     { total: count, by_state: counts, by_provider: counts, by_worker: counts },
     { additionalProperties: false, description: 'Those that have not ended.' },
   ),
+  quotas: QuotaSummary,
   events: part({
     subscribers: count,
     stored_total: Type.Integer({ description: 'Since the start.' }),

@@ -48,6 +48,15 @@ export const METRICS = {
     help: 'Decisions on spawns: allowed, or denied for the reason.',
     labels: ['decision', 'reason'],
   },
+  svc_owner_quotas: {
+    type: 'gauge',
+    help: 'Owners with a quota of their own.',
+  },
+  svc_owner_quota_overrides: {
+    type: 'gauge',
+    help: 'Owners whose quota overrides the limit.',
+    labels: ['limit'],
+  },
   svc_provider_up: {
     type: 'gauge',
     help: '1 while the provider is healthy.',

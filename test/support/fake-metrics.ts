@@ -39,6 +39,7 @@ const numbers: MetricsBody = {
   store: { status: 'ok', latency_ms: 0.1 },
   providers: [{ name: 'userspace', healthy: false, latency_ms: 1, error: 'No.' }],
   sandboxes: { total: 0, by_state: {}, by_provider: {}, by_worker: {} },
+  quotas: { total: 0, with_max_sandboxes: 0, with_max_ttl: 0, with_max_exec_timeout: 0 },
   events: { subscribers: 0, stored_total: 0, oldest_id: 0, newest_id: 0 },
   operations: [],
 };

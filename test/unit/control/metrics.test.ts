@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../src/control/metrics.ts';
 import { METRICS } from '../../../src/schema/metric.ts';
-import { api, forever, owned, type World, world } from '../../support/control.ts';
+import { admin, api, forever, owned, type World, world } from '../../support/control.ts';
 import { promtool } from '../../support/promtool.ts';
 import { itWith } from '../../support/requires.ts';
 import { until } from '../../support/until.ts';
@@ -71,6 +71,19 @@ describe('what happens is counted', () => {
     expect(await samples(made, 'svc_event_subscribers')).toEqual({ '': 1 });
     reader.end();
     expect(await samples(made, 'svc_event_subscribers')).toEqual({ '': 0 });
+  });
+
+  it('quotas, without their owners', async () => {
+    const made = world();
+    const limits = { max_sandboxes: 3, max_ttl: '0s', max_exec_timeout: '1h' };
+    await made.control.quotas.put(OWNER, limits, admin);
+    expect(await samples(made, 'svc_owner_quotas')).toEqual({ '': 1 });
+    expect(await samples(made, 'svc_owner_quota_overrides')).toEqual({
+      '{limit="max_sandboxes"}': 1,
+      '{limit="max_ttl"}': 0,
+      '{limit="max_exec_timeout"}': 1,
+    });
+    expect((await made.control.metrics.body()).quotas).toMatchObject({ total: 1, with_max_exec_timeout: 1 });
   });
 
   it('orphans that are destroyed', async () => {
