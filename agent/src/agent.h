@@ -3,6 +3,7 @@
 #define SVC_AGENT_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SECRET_SIZE 16
@@ -15,6 +16,7 @@ struct serve_options {
 	const char *workdir;        /* default working directory of an exec, e.g. /workspace; created when missing */
 	char *const *env;           /* default environment of an exec, NULL-terminated "K=V" */
 	uint64_t ring_budget;       /* bytes for all tails of detached execs: min(8 MiB, memory/16) */
+	bool is_traced;             /* under a tracer that reads its memory */
 };
 
 /* Runs until shutdown; the exit status. Locks nothing down: the caller has done that. Takes the secret out of its

@@ -1,4 +1,4 @@
-/* `svc-agent init`: process 1 of a userspace sandbox. Builds the root (unless the runner did), locks itself down for
+/* `svc-agent init`: process 1 of a userspace sandbox, or under a tracer (traced=1) just its first. Builds the root (unless the runner did), locks itself down for
  * good, waits until launch has recorded it, and serves. It reads nothing from arguments: its only one is a label. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -53,8 +53,11 @@ static int quiet_descriptors(void)
 /* What needs rights over the namespaces; the other runner has done most of it by its own means. */
 static int build(const struct settings *s)
 {
-	int is_built = settings_get(s, "built") != NULL, is_pool = settings_get(s, "pool_uid") != NULL;
+	int is_traced = settings_get(s, "traced") != NULL;
+	int is_built = is_traced || settings_get(s, "built") != NULL, is_pool = settings_get(s, "pool_uid") != NULL;
 
+	if (!is_traced && getpid() != 1)
+		return fail("be process 1");
 	if (!is_built && (network_up() || root_build(s)))
 		return -1;
 	if (is_pool)
@@ -85,6 +88,7 @@ static int serve_settings(struct settings *s)
 		environment[count++] = entry;
 	options.env = (char *const *)environment;
 	options.workdir = settings_get(s, "workdir");
+	options.is_traced = settings_get(s, "traced") != NULL;
 	options.ring_budget = settings_number(s, "ring_budget", MEBIBYTE);
 	if (!options.workdir)
 		options.workdir = "/workspace";
@@ -99,7 +103,7 @@ int init_main(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (getpid() != 1 || send_packet(PACKET_HELLO, "")) {
+	if (send_packet(PACKET_HELLO, "")) {
 		fputs("svc-agent init is started by svc-agent launcher alone\n", stderr);
 		return 2;
 	}

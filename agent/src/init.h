@@ -28,6 +28,8 @@ int user_enter(const struct settings *s);
 int pool_enter(const struct settings *s);
 /* Limits, no capability in any set, no new privileges, the system call filter. (lockdown.c) */
 int lockdown(const struct settings *s);
+/* Instead of the rest of lockdown() where a tracer is the runner (traced=1). (lockdown-traced.c) */
+int lockdown_traced(void);
 /* Refuses the system calls that no sandboxed program needs and kernels had faults in. (lockdown-calls.c) */
 int lockdown_calls(void);
 

@@ -18,6 +18,7 @@
 #include "launch.h"
 
 #define MAX_ARGUMENTS 512
+#define MAX_ENVIRONMENT 8
 
 /* An empty file or folder to mount `source` on, of the same sort as it. */
 static int make_mount_point(const char *source, const char *target)
@@ -110,11 +111,16 @@ static void default_signals(void)
 
 static int execute_runner(const struct settings *s)
 {
-	static char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
+	const char *environment[MAX_ENVIRONMENT + 2] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin" };
 	const char *arguments[MAX_ARGUMENTS + 2];
 	const char *argument;
 	size_t cursor = 0;
-	int count = 0;
+	int count = 1;
+
+	while (count <= MAX_ENVIRONMENT && (argument = settings_each(s, "runner_env", &cursor)))
+		environment[count++] = argument;
+	count = 0;
+	cursor = 0;
 
 	arguments[count++] = settings_get(s, "runner");
 	while ((argument = settings_each(s, "arg", &cursor))) {
@@ -123,7 +129,7 @@ static int execute_runner(const struct settings *s)
 		arguments[count++] = argument;
 	}
 	arguments[count] = NULL;
-	execve(arguments[0], (char *const *)arguments, environment);
+	execve(arguments[0], (char *const *)arguments, (char *const *)environment);
 	return fail("start the runner");
 }
 

@@ -78,7 +78,11 @@ static int drop_capabilities(uint64_t keep)
 
 int lockdown(const struct settings *s)
 {
-	if (limits(s) || drop_capabilities(kept(s)))
+	if (limits(s))
+		return -1;
+	if (settings_get(s, "traced"))
+		return lockdown_traced();
+	if (drop_capabilities(kept(s)))
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return fail("no new privileges");

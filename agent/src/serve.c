@@ -80,7 +80,7 @@ static int prepare(struct serve_options *options)
 {
 	fill_standard_descriptors();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (expendable_init() || secret_keep(options->secret) || catch_signals())
+	if (expendable_init(options->is_traced) || secret_keep(options->secret) || catch_signals())
 		return -1;
 	mkdir(options->workdir, 0755);
 	session_init();

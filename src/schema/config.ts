@@ -32,9 +32,9 @@ const MEBIBYTE = 1024 * 1024;
 export const UserspaceConfig = section('Sandboxes from namespaces alone: no daemon, no image registry.', {
   enabled: flag(true, 'Offer this provider.'),
   runner: choice(
-    ['auto', 'bwrap', 'unshare'],
+    ['auto', 'bwrap', 'unshare', 'proot'],
     'auto',
-    'What makes the namespaces; auto takes bwrap, then unshare.',
+    'What makes the namespaces; auto takes bwrap, then unshare. proot separates nothing: for trusted code where no namespace can be had.',
   ),
   runner_path: text('', 'Path of the runner program; empty finds it in PATH.'),
   rootfs_path: text(

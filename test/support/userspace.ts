@@ -16,7 +16,12 @@ export interface UserspaceHome {
   home: string;
   instance: { id: string; key: string };
   /** Another object over the same instance is what a restarted server has. */
-  provider(config?: Partial<UserspaceConfig>, instance?: { id: string; key: string }): Provider;
+  provider(
+    config?: Partial<UserspaceConfig>,
+    instance?: { id: string; key: string },
+    /** Where runners are looked for. */
+    path?: string,
+  ): Provider;
   /** Removes the home and the instance's run folder. */
   remove(): void;
 }
@@ -30,9 +35,9 @@ export function userspaceHome(): UserspaceHome {
   return {
     home,
     instance,
-    provider: (config = {}, as = instance) =>
+    provider: (config = {}, as = instance, path = '/usr/sbin:/usr/bin:/sbin:/bin') =>
       userspaceProvider({
-        host: realHost('/usr/sbin:/usr/bin:/sbin:/bin'),
+        host: realHost(path),
         clock: realClock(),
         random: realRandom(),
         logger: silentLogger,

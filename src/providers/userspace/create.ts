@@ -5,9 +5,11 @@ import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
 import { type CreateOrder, type Drawing, draw } from './drawing.ts';
 import { launch } from './launch.ts';
+import { markOf } from './marks.ts';
 import { runFolder, runtimeName, socketPath } from './places.ts';
 import { hasFolder, type RecordDraft } from './record.ts';
 import type { UserspaceState } from './state.ts';
+import { makeTracedRoot } from './traced-root.ts';
 import { claimBlock, claimSlot } from './uid-slots.ts';
 import { makeWorkspace } from './workspace.ts';
 
@@ -42,10 +44,13 @@ async function make(state: UserspaceState, order: CreateOrder, signal: AbortSign
   const { runner, spec } = order;
   const name = runtimeName(spec);
   const slot = await claimUids(state, spec, name);
-  const workspace = await makeWorkspace(state, spec, slot);
+  const workspace =
+    runner.name === 'proot'
+      ? await makeTracedRoot(state, spec, slot)
+      : await makeWorkspace(state, spec, slot);
   const drawing = await draw(state, order, { slot, workspace });
   const { blueprint, staged, memory_mb } = drawing;
-  const record = recordDraft(state, spec, drawing);
+  const record = recordDraft(state, order, drawing);
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
   const found = await launch(state, { runner, blueprint, staged, memory_mb, record, secret }, signal);
   const warnings = [...drawing.warnings, ...found];
@@ -61,7 +66,7 @@ async function claimUids(state: UserspaceState, { role }: RuntimeSpec, name: str
   return undefined;
 }
 
-function recordDraft(state: UserspaceState, spec: RuntimeSpec, drawing: Drawing): RecordDraft {
+function recordDraft(state: UserspaceState, { runner, spec }: CreateOrder, drawing: Drawing): RecordDraft {
   return {
     instance: state.instance.id,
     id: spec.id,
@@ -71,6 +76,7 @@ function recordDraft(state: UserspaceState, spec: RuntimeSpec, drawing: Drawing)
     created_at: new Date(state.clock.now()).toISOString(),
     expires_at: spec.expires_at,
     ...(drawing.slot === undefined ? {} : { uid_slot: drawing.slot }),
+    ...(runner.name === 'proot' ? { mark: markOf(state, drawing.blueprint.name) } : {}),
     cgroups: drawing.blueprint.cgroups.folders,
   };
 }

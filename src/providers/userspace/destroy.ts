@@ -5,8 +5,10 @@ import { readdir, readFile, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { UID_BASE } from './identity.ts';
+import { markOf, strays } from './marks.ts';
 import { runFolder } from './places.ts';
-import { isAlive, killProcess } from './processes.ts';
+import { isAlive, killProcess, type ProcessMark } from './processes.ts';
 import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
 import { releaseSlot, releaseSlots } from './uid-slots.ts';
@@ -27,6 +29,7 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   const folder = runFolder(state.places, name);
   const record = await readRecord(folder);
   await endProcesses(state, { name, record }, signal);
+  await endStrays(state, { name, record }, signal);
   await removeCgroups(state, { name, record }, signal);
   await removeWorkspace(state, name, signal);
   if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
@@ -34,9 +37,11 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   await removeFolder(folder);
 }
 
-/** Whether the runtime's first process lives: same boot, same number, same start. */
+/** Whether the runtime's first process lives: same boot, same number, same start. Without its tracer it is no sandbox. */
 export async function isRunning(state: UserspaceState, record: RuntimeRecord): Promise<boolean> {
   if (record.boot_id !== state.host.bootId) return false;
+  if (record.mark !== undefined && !(await isAlive({ pid: record.runner_pid, start: record.runner_start })))
+    return false;
   return isAlive({ pid: record.pid, start: record.pid_start });
 }
 
@@ -54,16 +59,44 @@ async function endProcesses(
   if (record.boot_id !== state.host.bootId) return;
   const first = { pid: record.pid, start: record.pid_start };
   const runner = { pid: record.runner_pid, start: record.runner_start };
+  if (record.mark !== undefined) await askToEnd(state, first, signal);
   // Process 1 takes its whole namespace with it; the runner ends by itself once it has waited for it, unless somebody
-  // has stopped it.
+  // has stopped it: a tracer that is stopped keeps what it traces from ending, too.
   await killProcess(first);
   const stopped = state.clock.monotonic() + RUNNER_PATIENCE_MS;
   const gone = async () => {
-    if (await isAlive(first)) return false;
     if (state.clock.monotonic() > stopped) await killProcess(runner);
-    return !(await isAlive(runner));
+    return !(await isAlive(first)) && !(await isAlive(runner));
   };
   await until(state, gone, signal);
+}
+
+/** Under a tracer the agent ends all that came from it, and then itself, when it gets the chance. */
+async function askToEnd(
+  state: UserspaceState,
+  first: ProcessMark,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await killProcess(first, 'SIGTERM');
+  const late = state.clock.monotonic() + RUNNER_PATIENCE_MS;
+  await until(state, async () => state.clock.monotonic() > late || !(await isAlive(first)), signal);
+}
+
+/** Where no namespace ends them: what carries the sandbox's mark or has its uid, until nothing does. */
+async function endStrays(
+  state: UserspaceState,
+  { name, record }: Remains,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const mark = record?.mark ?? (state.config.runner === 'proot' ? markOf(state, name) : undefined);
+  if (mark === undefined || (record && record.boot_id !== state.host.bootId)) return;
+  const uid = record?.uid_slot === undefined ? undefined : UID_BASE + record.uid_slot;
+  const none = async () => {
+    const pids = await strays(mark, uid);
+    pids.forEach(kill);
+    return pids.length === 0;
+  };
+  await until(state, none, signal);
 }
 
 /** Without a record the launcher has not let go: init ends by itself. Its socket is refused once nobody holds it. */

@@ -36,7 +36,7 @@ export async function draw(state: UserspaceState, order: CreateOrder, claims: Cl
   const { agent, cgroups } = await state.prepare();
   const name = runtimeName(spec);
   const image = chooseImage(state.config, spec.image);
-  const network = networkOf(state, spec);
+  const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
   const memory_mb = Math.min(spec.memory_mb, state.config.max_memory_mb);
   const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
   const isStaged = claims.slot !== undefined;
@@ -74,6 +74,10 @@ function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
 
 function warningsOf({ spec, runner }: CreateOrder, image: ChosenImage, memory_mb: number): string[] {
   const warnings = [...image.warnings];
+  if (runner.name === 'proot')
+    warnings.push(
+      'proot separates nothing: this sandbox can reach the files, processes and network of the host as its user.',
+    );
   if (spec.memory_mb > memory_mb)
     warnings.push(
       `memory_mb is ${memory_mb}, the most that userspace sandboxes get here, instead of ${spec.memory_mb}.`,

@@ -3,8 +3,20 @@ import type { Capability, Isolation } from '../../schema/provider.ts';
 import { MAX_PROCESSES } from './cgroups.ts';
 import type { UserspaceState } from './state.ts';
 
+/** A tracer that rewrites paths is no wall: what is limited is limited for guests that play by the rules. */
+const NOTHING: Isolation = {
+  filesystem: 'none',
+  process: 'none',
+  network: 'none',
+  memory: 'none',
+  cpu: 'none',
+  disk: 'none',
+  user: 'none',
+};
+
 export function isolationOf(state: UserspaceState): Isolation {
   const { config, host } = state;
+  if (config.runner === 'proot') return NOTHING;
   const bounds = state.prepared()?.cgroups.places;
   return {
     filesystem: 'mount_namespace: own root, host programs read-only',
@@ -26,6 +38,7 @@ export function isolationOf(state: UserspaceState): Isolation {
 
 /** A shared network has no loopback of its own to connect to. */
 export function capabilitiesOf({ config }: UserspaceState): readonly Capability[] {
-  const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console', 'network_none'];
-  return config.network === 'none' ? [...always, 'connect'] : always;
+  const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console'];
+  if (config.runner === 'proot') return always;
+  return config.network === 'none' ? [...always, 'network_none', 'connect'] : [...always, 'network_none'];
 }

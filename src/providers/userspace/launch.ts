@@ -5,7 +5,9 @@ import type { Blueprint } from './blueprint.ts';
 import { bwrapArguments } from './bwrap.ts';
 import { MAX_PROCESSES } from './cgroups.ts';
 import { POOL_UIDS, UID_BASE } from './identity.ts';
+import { MARK, markOf } from './marks.ts';
 import { runFolder } from './places.ts';
+import { prootArguments, prootSettings } from './proot.ts';
 import type { RecordDraft } from './record.ts';
 import type { Runner } from './runner.ts';
 import { encodeSettings, type Setting } from './settings.ts';
@@ -43,8 +45,7 @@ export async function launch(
 /** Public for its test: everything launch and init are told, in order. */
 export function launchSettings(state: UserspaceState, order: LaunchOrder): Setting[] {
   const { blueprint, record, secret, runner } = order;
-  const built = runner.name === 'bwrap';
-  const args = built ? bwrapArguments(blueprint) : unshareArguments(blueprint);
+  const words = wordsOf(state, runner, blueprint);
   return [
     ['secret', secret.toString('hex')],
     ['run_dir', runFolder(state.places, blueprint.name)],
@@ -54,11 +55,23 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
     ...(blueprint.terminals ? [['terminals', blueprint.terminals] as Setting] : []),
     ...cgroupSettings(blueprint),
     ['runner', runner.path],
-    ...args.map((arg): Setting => ['arg', arg]),
-    ...(built ? [['built', '1'] as Setting] : rootSettings(blueprint)),
+    ...words.args.map((arg): Setting => ['arg', arg]),
+    ...words.settings,
     ...limits(order, state.config.max_disk_mb),
     ...environment(blueprint.isPool ? '/' : '/workspace'),
   ];
+}
+
+/** What each runner is told, and what is left to init. */
+function wordsOf(
+  state: UserspaceState,
+  { name }: Runner,
+  blueprint: Blueprint,
+): { args: string[]; settings: Setting[] } {
+  if (name === 'bwrap') return { args: bwrapArguments(blueprint), settings: [['built', '1']] };
+  if (name === 'unshare') return { args: unshareArguments(blueprint), settings: rootSettings(blueprint) };
+  const mark = `${MARK}=${markOf(state, blueprint.name)}`;
+  return { args: prootArguments(blueprint), settings: prootSettings(blueprint, mark) };
 }
 
 function identity({ record, blueprint }: LaunchOrder): Setting[] {

@@ -20,11 +20,11 @@ export function parseStat(text: string): { state: string; start: number } | unde
   return state && Number.isInteger(start) ? { state, start } : undefined;
 }
 
-/** SIGKILL, when it is alive and the same. Resolves at once; see isAlive. */
-export async function killProcess(mark: ProcessMark): Promise<void> {
+/** A signal, when it is alive and the same. Resolves at once; see isAlive. */
+export async function killProcess(mark: ProcessMark, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (!(await isAlive(mark))) return;
   try {
-    process.kill(mark.pid, 'SIGKILL');
+    process.kill(mark.pid, signal);
   } catch {
     // Ended in between.
   }

@@ -15,6 +15,8 @@ export interface RecordDraft {
   expires_at: string;
   /** Absent when the sandbox has the server's uid. */
   uid_slot?: number;
+  /** See marks.ts; present where no namespace ends what runs in the sandbox. */
+  mark?: string;
   /** Folders to remove with the runtime, wherever the server's own cgroup was then. */
   cgroups: string[];
 }
@@ -68,6 +70,7 @@ function isRecord(value: unknown): value is RuntimeRecord {
     TEXTS.every((key) => typeof fields[key] === 'string') &&
     COUNTS.every((key) => isCount(fields[key])) &&
     (slot === undefined || isCount(slot)) &&
+    (fields.mark === undefined || typeof fields.mark === 'string') &&
     Array.isArray(fields.cgroups) &&
     fields.cgroups.every((path) => typeof path === 'string')
   );

@@ -8,7 +8,7 @@ import { isTrial, runtimeName, TRIAL_PREFIX } from './places.ts';
 import { once, runtimeNames, type UserspaceState } from './state.ts';
 
 export interface Runner {
-  name: 'bwrap' | 'unshare';
+  name: 'bwrap' | 'unshare' | 'proot';
   path: string;
 }
 
@@ -46,8 +46,8 @@ async function firstThatWorks(state: UserspaceState): Promise<Runner> {
 }
 
 function candidates({ config }: UserspaceState): Runner['name'][] {
-  const all = ['bwrap', 'unshare'] as const;
-  return all.filter((name) => config.runner === 'auto' || config.runner === name);
+  // proot is no boundary, so that it is taken only by whoever names it.
+  return config.runner === 'auto' ? ['bwrap', 'unshare'] : [config.runner];
 }
 
 async function find(state: UserspaceState, name: Runner['name']): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-// The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare, with svc-agent as their first process.
+// The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare (or from a tracer, by proot), with svc-agent as their first process.
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
@@ -19,7 +19,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
   return {
     kind: 'userspace',
     capabilities: capabilitiesOf(state),
-    hostsPools: deps.host.uid === 0,
+    hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     probe: (signal) => probeUserspace(state, runners, signal),
     create: async (spec, signal) => createRuntime(state, { runner: await runners.choose(), spec }, signal),

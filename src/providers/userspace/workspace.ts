@@ -17,11 +17,21 @@ export async function makeWorkspace(
   slot: number | undefined,
 ): Promise<string | undefined> {
   if (state.config.workspace !== 'disk') return undefined;
+  const path = await workspaceFolder(state, spec, spec.role === 'pool' ? 0o711 : 0o700);
+  if (slot !== undefined) await chown(path, UID_BASE + slot, UID_BASE + slot);
+  return path;
+}
+
+/** A new folder of the server's for this runtime, removed by removeWorkspace. Throws `provider_error`. */
+export async function workspaceFolder(
+  state: UserspaceState,
+  spec: RuntimeSpec,
+  mode: number,
+): Promise<string> {
   const path = workspacePath(state, runtimeName(spec));
   try {
     await mkdir(state.config.workspace_base, { recursive: true, mode: 0o711 });
-    await mkdir(path, { mode: spec.role === 'pool' ? 0o711 : 0o700 });
-    if (slot !== undefined) await chown(path, UID_BASE + slot, UID_BASE + slot);
+    await mkdir(path, { mode });
     return path;
   } catch (cause) {
     throw new ServiceError('provider_error', 'The workspace could not be made.', {

@@ -1,0 +1,28 @@
+// The sandbox in proot's words. It traces its processes and rewrites the paths in their system calls: a view, no wall.
+// What it rewrites is older than Linux 4.11; the agent hides younger calls (agent/src/lockdown-traced.c).
+import type { Blueprint } from './blueprint.ts';
+import type { Setting } from './settings.ts';
+import { TRACED_DEVICES } from './traced-root.ts';
+
+const AGENT = '/.svc/svc-agent';
+
+/** All arguments, in order: a later binding lies over an earlier one. `workspace` is the whole root; see traced-root.ts. */
+export function prootArguments({ name, view, agent, workspace = '' }: Blueprint): string[] {
+  return [
+    ...['-r', workspace],
+    ...view.binds.flatMap(({ source, target }) => ['-b', `${source}:${target}`]),
+    ...['/proc', ...TRACED_DEVICES].flatMap((path) => ['-b', path]),
+    ...['-b', `${agent}:${AGENT}`, '-w', '/workspace', AGENT, 'init', name],
+  ];
+}
+
+/** Its filter acceleration loses children on kernels since 4.8: they would run on the host's own root. */
+export function prootSettings({ workspace = '' }: Blueprint, mark: string): Setting[] {
+  return [
+    ['traced', '1'],
+    ['runner_env', 'PROOT_NO_SECCOMP=1'],
+    ['runner_env', `PROOT_TMP_DIR=${workspace}/tmp`],
+    ['runner_env', mark],
+    ['env', mark],
+  ];
+}

@@ -1,0 +1,58 @@
+// The root of a sandbox under proot: a folder on disk with a place for everything that is bound, since nothing can be
+// mounted. It lies where workspaces on disk do and goes with them.
+import { chown, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { RuntimeSpec } from '../provider.ts';
+import { UID_BASE } from './identity.ts';
+import { chooseImage } from './image.ts';
+import type { UserspaceState } from './state.ts';
+import type { View } from './view.ts';
+import { workspaceFolder } from './workspace.ts';
+
+export const TRACED_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'pts'].map(
+  (name) => `/dev/${name}`,
+);
+const FOLDERS = ['proc', 'dev', 'dev/pts', 'run', 'var', '.svc'];
+/** The sandbox's own. */
+const WRITABLE = ['workspace', 'tmp', 'dev/shm'];
+const LINKS: View['links'] = [
+  { path: '/dev/fd', target: '/proc/self/fd' },
+  { path: '/dev/stdin', target: '/proc/self/fd/0' },
+  { path: '/dev/stdout', target: '/proc/self/fd/1' },
+  { path: '/dev/stderr', target: '/proc/self/fd/2' },
+];
+
+/** The folder. Throws `provider_error`. */
+export async function makeTracedRoot(
+  state: UserspaceState,
+  spec: RuntimeSpec,
+  slot: number | undefined,
+): Promise<string> {
+  const view = await state.view(chooseImage(state.config, spec.image).rootfs, 'host');
+  const root = await workspaceFolder(state, spec, 0o755);
+  try {
+    for (const name of [...FOLDERS, ...view.folders]) await mkdir(join(root, name), { recursive: true });
+    for (const { path, target } of [...view.links, ...LINKS]) await symlink(target, join(root, path));
+    for (const { source, target } of view.binds) await makeTarget(state, join(root, target), source);
+    for (const path of TRACED_DEVICES) await makeTarget(state, join(root, path), path);
+    await writeFile(join(root, '.svc/svc-agent'), '');
+    for (const name of WRITABLE) {
+      await mkdir(join(root, name), { mode: 0o700 });
+      if (slot !== undefined) await chown(join(root, name), UID_BASE + slot, UID_BASE + slot);
+    }
+    return root;
+  } catch (cause) {
+    throw new ServiceError('provider_error', 'The root of the sandbox could not be made.', {
+      cause,
+      remedy: 'Check that providers.userspace.workspace_base can be written.',
+    });
+  }
+}
+
+/** An empty folder or file, of the sort that `source` is. One inside an earlier binding is there already. */
+async function makeTarget({ host }: UserspaceState, path: string, source: string): Promise<void> {
+  if ((await host.stat(source))?.isDirectory()) return void (await mkdir(path, { recursive: true }));
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, '');
+}

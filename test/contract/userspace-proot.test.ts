@@ -1,0 +1,134 @@
+// The proot runner is honest about what it is: named only, nothing isolated, a warning with every spawn. And whatever a
+// guest leaves behind when its tracer is gone is found again and ended.
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { SandboxIo } from '../../src/agent/io.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { UID_BASE } from '../../src/providers/userspace/identity.ts';
+import { markOf, strays } from '../../src/providers/userspace/marks.ts';
+import { NOTHING, remains } from '../support/auditor.ts';
+import { describeWith } from '../support/requires.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
+import {
+  freshId,
+  runInside,
+  runtimeSpec,
+  soon,
+  type UserspaceHome,
+  userspaceHome,
+} from '../support/userspace.ts';
+
+describeWith(['root', 'proot'], 'a sandbox of proot', () => {
+  let place: UserspaceHome;
+  let provider: Provider;
+  let short: string;
+
+  beforeAll(() => {
+    place = userspaceHome();
+    provider = place.provider({ runner: 'proot' });
+    short = place.instance.id.replaceAll('-', '').slice(0, 12);
+  });
+  afterAll(async () => {
+    await provider.close();
+    place.remove();
+  });
+
+  const record = (id: string) =>
+    JSON.parse(readFileSync(join('/run/svc', short, `${id}.1`, 'runtime.json'), 'utf8')) as {
+      pid: number;
+      runner_pid: number;
+      uid_slot: number;
+    };
+  const sh = (io: SandboxIo, line: string) => runInside(io, ['/bin/sh', '-c', line]);
+
+  it('promises nothing, and says so with every spawn', async () => {
+    const { isolation } = provider.describe();
+    expect(new Set(Object.values(isolation))).toEqual(new Set(['none']));
+    expect(Object.keys(isolation)).toEqual([
+      'filesystem',
+      'process',
+      'network',
+      'memory',
+      'cpu',
+      'disk',
+      'user',
+    ]);
+    expect(provider.capabilities).not.toContain('connect');
+    expect(provider.capabilities).not.toContain('network_none');
+    expect(provider.hostsPools).toBe(false);
+    const id = freshId();
+    const { warnings } = await provider.create(runtimeSpec(id), soon());
+    expect(warnings).toEqual([expect.stringMatching(/^proot separates nothing/)]);
+    await provider.destroy({ id, epoch: 1 }, soon());
+  });
+
+  it('runs commands and keeps files, also with calls younger than proot, never as uid 0', async () => {
+    const id = freshId();
+    await provider.create(runtimeSpec(id), soon());
+    const io = await provider.attach({ id, epoch: 1 }, soon());
+    await io.files.write('/workspace/deep/a', Buffer.from('text'), { mode: 0o640 }, soon());
+    expect(
+      await sh(io, 'cat deep/a; ls -l deep; test -r deep/a && mv deep/a b && stat -c %s b'),
+    ).toMatchObject({
+      stdout: expect.stringMatching(/^texttotal 4\n-rw-r----- 1 .* a\n4\n$/),
+      stderr: '',
+      exit_code: 0,
+    });
+    expect(await io.files.list('/workspace', 2, soon())).toMatchObject([
+      { path: '/workspace/b', size: 4, mode: '640' },
+      { path: '/workspace/deep', type: 'dir' },
+    ]);
+    const { pid, runner_pid, uid_slot } = record(id);
+    for (const one of [pid, runner_pid])
+      expect(readFileSync(`/proc/${one}/status`, 'utf8')).toContain(`\nUid:\t${UID_BASE + uid_slot}\t`);
+    expect((await sh(io, 'id -u; grep NoNewPrivs /proc/self/status')).stdout).toBe(
+      `${UID_BASE + uid_slot}\nNoNewPrivs:\t1\n`,
+    );
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
+  });
+
+  it('takes everything along when it is destroyed, a daemon that hid itself too', async () => {
+    const id = freshId();
+    await provider.create(runtimeSpec(id), soon());
+    const io = await provider.attach({ id, epoch: 1 }, soon());
+    await sh(io, 'setsid env -i /bin/sleep 600 >/dev/null 2>&1 & setsid sleep 600 >/dev/null 2>&1 &');
+    const uid = UID_BASE + record(id).uid_slot;
+    expect((await strays('none', uid)).length).toBeGreaterThanOrEqual(4);
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await strays('none', uid)).toEqual([]);
+  });
+
+  it('whose tracer is killed is lost, serves nobody, and its strays are ended', async () => {
+    const id = freshId();
+    await provider.create(runtimeSpec(id), soon());
+    const io = await provider.attach({ id, epoch: 1 }, soon());
+    await sh(io, 'setsid sleep 600 >/dev/null 2>&1 &');
+    const { runner_pid, uid_slot } = record(id);
+    const mark = markOf({ places: { short } as never }, `${id}.1`);
+    process.kill(runner_pid, 'SIGKILL');
+    await io.closed;
+    await until(
+      'the loss is seen',
+      async () => (await provider.inspect({ id, epoch: 1 }, soon())) === 'stopped',
+    );
+    await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'unavailable' });
+    expect((await strays(mark, undefined)).length).toBeGreaterThan(0);
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await strays(mark, UID_BASE + uid_slot)).toEqual([]);
+    expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
+  });
+
+  it('is never chosen by auto', async () => {
+    const programs = temporaryFolder();
+    symlinkSync('/usr/bin/proot', join(programs, 'proot'));
+    const hidden = place.provider({ runner: 'auto' }, undefined, programs);
+    expect(await hidden.probe(soon())).toMatchObject({
+      healthy: false,
+      message: expect.not.stringContaining('proot'),
+    });
+    await hidden.close();
+  });
+});

@@ -1,0 +1,45 @@
+// The proot runner behind the real server, of root and of an ordinary user: it works, and it promises nothing.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Api, api } from '../support/api.ts';
+import { NOTHING, remains } from '../support/auditor.ts';
+import { describeWith } from '../support/requires.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+
+for (const ordinaryUser of [false, true]) {
+  describeWith(
+    ordinaryUser ? ['proot'] : ['root', 'proot'],
+    `proot under ${ordinaryUser ? 'an ordinary user' : 'root'}`,
+    () => {
+      let server: TestServer;
+      let client: Api;
+
+      beforeAll(async () => {
+        server = await startServer({ ordinaryUser, env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'proot' } });
+        client = api(server.url);
+      });
+      afterAll(async () => {
+        await server.stop();
+        removeHome(server.home);
+      });
+
+      it('spawns, runs, keeps files, and leaves nothing', async () => {
+        const { id, warnings } = await client.spawn();
+        expect(warnings).toEqual([expect.stringContaining('proot separates nothing')]);
+        const run = await client.sh(id, 'echo $HOME; echo data > file; ls / | tr "\\n" " "; touch /usr/x');
+        expect(run.stdout).toMatch(/^\/workspace\nbin .*workspace $/);
+        expect(run.exit_code).not.toBe(0);
+        expect(await (await client.raw(`/sandboxes/${id}/files?path=/workspace/file`)).text()).toBe('data\n');
+        await client.sh(id, 'setsid sleep 600 >/dev/null 2>&1 &');
+        await client.destroy(id);
+        expect(remains(server, [id])).toEqual(NOTHING);
+      });
+
+      it('cuts no sandbox off, and refuses to pretend', async () => {
+        const refused = await client.call('POST', '/sandboxes', { network: 'none' });
+        expect(refused.status).toBe(501);
+        const { body } = await client.call('GET', '/providers/userspace');
+        expect(new Set(Object.values((body as { isolation: object }).isolation))).toEqual(new Set(['none']));
+      });
+    },
+  );
+}
