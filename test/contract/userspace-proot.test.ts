@@ -1,12 +1,13 @@
 // The proot runner is honest about what it is: named only, nothing isolated, a warning with every spawn. And whatever a
 // guest leaves behind when its tracer is gone is found again and ended.
-import { readFileSync, symlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { UID_BASE } from '../../src/providers/userspace/identity.ts';
-import { markOf, strays } from '../../src/providers/userspace/marks.ts';
+import { MARK, markOf, strays } from '../../src/providers/userspace/marks.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -20,7 +21,7 @@ import {
   userspaceHome,
 } from '../support/userspace.ts';
 
-describeWith(['root', 'proot'], 'a sandbox of proot', () => {
+describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
   let place: UserspaceHome;
   let provider: Provider;
   let short: string;
@@ -119,6 +120,23 @@ describeWith(['root', 'proot'], 'a sandbox of proot', () => {
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(await strays(mark, UID_BASE + uid_slot)).toEqual([]);
     expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
+  });
+
+  it('that never got as far as a record is ended by its mark, even stopped', async () => {
+    const id = freshId();
+    const folder = join('/run/svc', short, `${id}.1`);
+    mkdirSync(folder);
+    // It holds the socket, as the sandbox's first process does.
+    const hold = `import signal, socket, os
+s = socket.socket(socket.AF_UNIX); s.bind('${folder}/agent.sock'); s.listen(1)
+os.kill(os.getpid(), signal.SIGSTOP)`;
+    const env = { [MARK]: markOf({ places: { short } as never }, `${id}.1`) };
+    const left = spawn('/usr/bin/python3', ['-c', hold], { env, stdio: 'ignore' });
+    const ended = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)));
+    await until('it is stopped', () => /^State:\tT/m.test(readFileSync(`/proc/${left.pid}/status`, 'utf8')));
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await ended).toBe('SIGKILL');
+    expect(existsSync(folder)).toBe(false);
   });
 
   it('is never chosen by auto', async () => {

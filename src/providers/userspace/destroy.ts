@@ -106,6 +106,8 @@ async function endUnrecorded(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const folder = runFolder(state.places, name);
+  // A tracer that was killed early leaves a stopped process that ends by nothing else.
+  await endStrays(state, { name, record: undefined }, signal);
   if (await hasFolder(folder)) await until(state, () => isRefused(join(folder, 'agent.sock')), signal);
 }
 
