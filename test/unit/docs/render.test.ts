@@ -62,6 +62,7 @@ const files = new Map(renderAll(manifest).map(({ path, text }) => [path, text]))
 it('renders each file', () => {
   expect([...files.keys()].sort()).toEqual([
     'docs/configuration.md',
+    'docs/metrics.md',
     'man/svc-config-explain.1',
     'man/svc-config-init.1',
     'man/svc-sandbox-exec.1',
