@@ -29,8 +29,12 @@ export async function eachOf(
 ): Promise<void> {
   if (items.length === 0)
     throw new ServiceError('bad_request', 'Nothing was named.', { remedy: 'See --help.' });
-  const failures: { name: string; error: unknown }[] = [];
-  await atOnce(items, (name) => work(name).catch((error: unknown) => failures.push({ name, error })));
+  const errors = new Map<string, unknown>();
+  await atOnce(items, (name) => work(name).catch((error: unknown) => errors.set(name, error)));
+  // As they were named, whichever failed first.
+  const failures = items
+    .filter((name) => errors.has(name))
+    .map((name) => ({ name, error: errors.get(name) }));
   const [first] = failures;
   if (!first) return;
   if (items.length === 1) throw first.error;
