@@ -3,6 +3,7 @@
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 import type { Destroyer } from './destroy.ts';
 import type { Housekeeping } from './housekeeping.ts';
+import type { Prewarm } from './prewarm.ts';
 import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Sessions } from './sessions.ts';
@@ -21,6 +22,7 @@ export interface BackgroundDeps {
   destroyer: Destroyer;
   sessions: Sessions;
   spawns: Spawns;
+  prewarm: Prewarm;
   clock: Clock;
   logger: Logger;
 }
@@ -42,15 +44,16 @@ export class Background {
     watching.start();
     const inTime = await this.#within(this.#reconcile(true));
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
+    void this.#prewarm();
   }
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { reaper, housekeeping, watching, destroyer, sessions, spawns } = this.#deps;
+    const { reaper, housekeeping, watching, destroyer, sessions, spawns, prewarm } = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    const over = [reaper.stop(), housekeeping.stop(), watching.stop(), destroyer.stop(), spawns.settled()];
-    await this.#within(Promise.all(over));
+    const over = [reaper, housekeeping, watching, destroyer, prewarm].map((part) => part.stop());
+    await this.#within(Promise.all([...over, spawns.settled()]));
     sessions.closeAll();
   }
 
@@ -58,6 +61,16 @@ export class Background {
     await this.#deps.reconciler.run({ atStart });
     if (this.#stopped) return;
     this.#timer = this.#deps.clock.after(RECONCILE_EVERY_MS, () => void this.#reconcile(false));
+  }
+
+  async #prewarm(): Promise<void> {
+    const { prewarm, clock, logger } = this.#deps;
+    try {
+      if (!this.#stopped) await prewarm.start();
+    } catch (error) {
+      logger.warn({ err: error }, 'Warm sandboxes could not be read; it is tried again.');
+      clock.after(RECONCILE_EVERY_MS, () => void this.#prewarm());
+    }
   }
 
   #within(work: Promise<unknown>): Promise<boolean> {

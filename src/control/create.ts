@@ -22,6 +22,7 @@ import { Meter } from './meter.ts';
 import { metricViews } from './metric-views.ts';
 import { Metrics } from './metrics.ts';
 import { ownerLimits } from './owner-limits.ts';
+import { Prewarm } from './prewarm.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
@@ -90,7 +91,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     exec: execs(all),
     logs: logs(all),
     files: files(all),
-    templates: templates({ ...all, spawner }),
+    templates: templates({ ...all, spawner, templateChanged: () => background.prewarm.changed() }),
     quotas: quotaViews({ ...all, quotaChanged: () => {} }),
     providers: providerViews({ ...all, config: deps.config.providers }),
     events,
@@ -134,18 +135,20 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
     ...{ publisher, sessions, spawns, lock, destroyer, vitals, find, probes, reach, abandon },
     sandboxes: given.sandboxes,
     templates: deps.store.templates,
+    warm: deps.store.warm,
     idempotency: deps.store.idempotency,
   };
 }
 
 /** What happens without being asked. */
 function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
-  const all = { ...deps, ...parts, ...settings };
+  const all = { ...deps, ...parts, ...settings, settings, cpus: deps.host.cpus };
   const reconciler = new Reconciler(all);
   return {
     reaper: new Reaper(all),
     reconciler,
     watching: new Watching({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),
+    prewarm: new Prewarm(all),
   };
 }

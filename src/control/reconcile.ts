@@ -3,7 +3,7 @@
 import type { Clock, Logger } from '../domain/ports.ts';
 import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../providers/provider.ts';
-import type { SandboxRecord, SandboxStore } from '../store/store.ts';
+import type { SandboxRecord, SandboxStore, WarmStore } from '../store/store.ts';
 import type { Abandon } from './abandon.ts';
 import type { Destroyer } from './destroy.ts';
 import { KeyedLock } from './lock.ts';
@@ -19,6 +19,7 @@ const YOUNG_MS = 60_000;
 
 export interface ReconcileDeps {
   sandboxes: SandboxStore;
+  warm: Pick<WarmStore, 'all' | 'get'>;
   providers: ProviderSet;
   publisher: Publisher;
   spawns: Spawns;
@@ -75,9 +76,11 @@ export class Reconciler {
   async #compare(provider: Provider, atStart: boolean): Promise<void> {
     // Runtimes first: a row is always older than its runtime, so none of these can lack its row by being new.
     const runtimes = await provider.list(new AbortController().signal);
+    // Warm ones before sandboxes: one that a spawn takes in between is found as a sandbox then.
+    const warm = await this.#deps.warm.all();
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
     const ours = rows.filter((row) => row.provider === provider.kind);
-    const known = new Map(ours.map((row) => [row.id, row]));
+    const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
     const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
     const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch);
     await Promise.all([
@@ -116,7 +119,8 @@ export class Reconciler {
   }
 
   async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {
-    const { sandboxes, logger } = this.#deps;
+    const { sandboxes, warm, logger } = this.#deps;
+    if ((await warm.get(id))?.epoch === epoch) return;
     const row = await sandboxes.get(id);
     if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
     try {

@@ -11,18 +11,22 @@ import type {
 } from '../store/store.ts';
 import { admissionRefused } from './admission.ts';
 import { type ChooseDeps, chooseProvider } from './choose.ts';
+import { claimWarm } from './claim.ts';
 import type { Caller } from './control-plane.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
 import type { LimitsOf } from './owner-limits.ts';
 import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
+import type { Prewarm } from './prewarm.ts';
 import type { Subject } from './publish.ts';
 import type { Spawns } from './spawns.ts';
 import { type StartDeps, startSandbox } from './start.ts';
 import { withTemplate } from './template-request.ts';
 import { shownTo } from './views.ts';
+import { shapeOf } from './warm-plan.ts';
 
 export interface SpawnDeps extends ChooseDeps, Omit<StartDeps, 'providers'> {
   sandboxes: SandboxStore;
+  prewarm: Prewarm;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
   spawns: Spawns;
@@ -59,18 +63,22 @@ export class Spawner {
       // Before all else: neither a template that has changed nor a limit matters to what is answered already.
       const known = options.claim && (await this.#deps.idempotency.find(options.claim));
       if (known) return replayed(options.claim, known);
-      const { request, setup } = await withTemplate(this.#deps.templates, asked);
+      const { request, setup, template } = await withTemplate(this.#deps.templates, asked);
       const provider = await chooseProvider(this.#deps, request.provider);
       subject = { ...subject, provider: provider.kind };
       const limits = await this.#deps.limitsOf(spawnOwner(request, caller, settings));
       const facts = { settings, cpus, provider, limits, setup, id: ids.sandbox(), now: clock.now() };
       const plan = planSpawn(request, caller, facts);
       options.signal?.throwIfAborted();
+      const shape = template && template.prewarm > 0 ? shapeOf(template, plan) : undefined;
+      const taken = await this.#claim(plan, shape, options.claim);
+      if (taken) return taken;
       // In flight before the row exists: reconcile must never see it without its spawn.
       return await spawns.run(plan.row.id, async (signal) => {
         const admitted = await this.#reserve(plan, provider, options.claim);
         if ('replay' in admitted) return admitted.replay;
         subject = admitted.row;
+        await this.#deps.prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
         return startSandbox(this.#deps, { ...plan, row: admitted.row }, provider, signal);
       });
     } catch (error) {
@@ -78,6 +86,20 @@ export class Spawner {
       if (subject.id === undefined) publisher.refusal('sandbox.spawn', subject, error);
       throw error;
     }
+  }
+
+  /** A ready sandbox of this shape, now the caller's; undefined when there is none. */
+  async #claim(
+    plan: SpawnPlan,
+    shape: string | undefined,
+    claim: IdempotencyClaim | undefined,
+  ): Promise<Sandbox | undefined> {
+    const taken = await claimWarm(this.#deps, plan, shape, claim);
+    if (taken === undefined) return undefined;
+    if ('decision' in taken) throw admissionRefused(taken.decision);
+    if ('fingerprint' in taken) return replayed(claim, taken);
+    this.#deps.deadlineSet();
+    return taken.sandbox;
   }
 
   async #reserve(
@@ -90,6 +112,7 @@ export class Spawner {
     const reservation = await sandboxes.reserve(plan.row, settings.limits(provider.kind), events, claim);
     if (reservation.kind === 'denied') throw admissionRefused(reservation.decision);
     if (reservation.kind === 'replay') return { replay: replayed(claim, reservation) };
+    if (reservation.kind === 'gone') throw new Error('only a warm sandbox can be gone');
     publisher.committed(reservation.events);
     this.#deps.deadlineSet();
     return { row: reservation.sandbox };

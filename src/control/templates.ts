@@ -17,10 +17,12 @@ export interface TemplatesDeps extends TemplateRules {
   templates: TemplateStore;
   spawner: Pick<Spawner, 'spawn'>;
   clock: Clock;
+  /** What there is to keep ready may have changed. */
+  templateChanged(): void;
 }
 
 export function templates(deps: TemplatesDeps): Templates {
-  const { templates: store, spawner, clock } = deps;
+  const { templates: store, spawner, clock, templateChanged } = deps;
   const now = () => new Date(clock.now()).toISOString();
   return {
     list: (query, caller) => listTemplates(store, query, caller),
@@ -31,6 +33,7 @@ export function templates(deps: TemplatesDeps): Templates {
       const stamps = { created_at, updated_at: created_at };
       const template = { name, version: 1, ...templateFacts(asked, deps), ...stamps };
       await store.create(template, MOST_TEMPLATES);
+      templateChanged();
       return templateView(template, caller);
     },
     update: async (name, asked, caller, { versions }) => {
@@ -39,10 +42,12 @@ export function templates(deps: TemplatesDeps): Templates {
       const replaced = await store.replace(name, templateFacts(asked, deps), at);
       if (replaced.kind === 'absent') throw unknownTemplate();
       if (replaced.kind === 'stale') throw stale(replaced.version);
+      templateChanged();
       return templateView(replaced.template, caller);
     },
     delete: async (name) => {
       if (!(await store.delete(name))) throw unknownTemplate();
+      templateChanged();
     },
     spawn: (template, overrides, caller, { idempotencyKey: key }, signal) =>
       spawner.spawn(

@@ -9,6 +9,7 @@ import type { Quota } from '../schema/quota.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryQuotas } from './memory-quotas.ts';
 import { memoryTemplates } from './memory-templates.ts';
+import { memoryWarm, takeWarm } from './memory-warm.ts';
 import type {
   IdempotencyClaim,
   Replay,
@@ -17,6 +18,7 @@ import type {
   SandboxRecord,
   SandboxStore,
   Store,
+  WarmRecord,
 } from './store.ts';
 
 interface StoredClaim extends IdempotencyClaim {
@@ -29,6 +31,7 @@ interface Tables {
   sandboxes: Map<string, SandboxRecord>;
   quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
+  warm: Map<string, WarmRecord>;
   events: Event[];
   last_event_id: number;
 }
@@ -42,7 +45,7 @@ export interface MemoryStoreDeps {
 /** A store of the seam's contract that holds everything in memory; `close` keeps it readable. */
 export function memoryStore(deps: MemoryStoreDeps): Store {
   const tables: Tables = {
-    ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map() },
+    ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map(), warm: new Map() },
     ...{ events: [], last_event_id: 0 },
   };
   return {
@@ -57,6 +60,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       addEvents: (drafts) => addEvents(tables, drafts),
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
     }),
+    warm: memoryWarm(tables.warm, () => active(tables).map(({ provider }) => provider)),
     events: {
       append: async (drafts) => addEvents(tables, drafts),
       since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
@@ -80,12 +84,13 @@ function writes(tables: Tables): Writes {
     return row && from.includes(row.state) ? row : undefined;
   };
   return {
-    reserve: async (sandbox, limits, events, claim) => {
+    reserve: async (sandbox, limits, events, claim, warm) => {
       const known = claim && liveClaim(tables, claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
       const decision = decideAdmission(request, limits, admissionFacts(tables, request));
       if (!decision.allowed) return { kind: 'denied', decision };
+      if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
       tables.sandboxes.set(sandbox.id, copy(sandbox));
@@ -94,6 +99,7 @@ function writes(tables: Tables): Writes {
           ...claim,
           sandbox_id: sandbox.id,
           created_at: sandbox.created_at,
+          ...warm,
         });
       return { kind: 'reserved', sandbox: copy(sandbox), events: addEvents(tables, events) };
     },

@@ -55,6 +55,8 @@ export interface Replay {
 export type Reservation =
   | { kind: 'reserved'; sandbox: SandboxRecord; events: Event[] }
   | { kind: 'denied'; decision: AdmissionDecision }
+  /** The warm sandbox that was to be taken is not there any more. */
+  | { kind: 'gone' }
   | Replay;
 
 export interface SandboxFilter {
@@ -110,12 +112,15 @@ export interface SandboxStore {
    * In one transaction: a live idempotency claim is looked up, admission decided on the present counts and the owner's
    * quota (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
    * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
+   * With `warm` the row is that of a ready warm sandbox, which ceases to be one: same id and epoch, `running` at once,
+   * `response` kept under the claim.
    */
   reserve(
     sandbox: SandboxRecord,
     limits: AdmissionLimits,
     events: EventDraft[],
     claim?: IdempotencyClaim,
+    warm?: { response: string },
   ): Promise<Reservation>;
   /** What `reserve` would decide, in one read; nothing is written. */
   admission(request: AdmissionRequest, limits: AdmissionLimits): Promise<AdmissionDecision>;
@@ -183,6 +188,36 @@ export interface QuotaStore {
   summary(): Promise<QuotaSummary>;
 }
 
+/** A sandbox kept ready for a template: nobody's, and no sandbox of the API, until a spawn takes it. */
+export interface WarmRecord {
+  id: string;
+  epoch: number;
+  state: 'starting' | 'ready';
+  template: string;
+  /** `domain/warm-shape.ts` */
+  shape: string;
+  provider: string;
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  network: 'default' | 'none';
+  runtime_id?: string;
+  /** Of its creation, for the answer to the spawn that takes it. */
+  warnings: string[];
+  created_at: string;
+}
+
+export interface WarmStore {
+  /** Writes a `starting` row; false when sandboxes and warm ones together have reached a limit. */
+  reserve(warm: WarmRecord, limits: AdmissionLimits): Promise<boolean>;
+  /** Replaces a `starting` row; false when it is not there. */
+  ready(warm: WarmRecord): Promise<boolean>;
+  get(id: string): Promise<WarmRecord | undefined>;
+  /** Oldest first (created_at, then id). */
+  all(): Promise<WarmRecord[]>;
+  remove(id: string): Promise<void>;
+}
+
 export interface EventStore {
   /** One transaction on a connection of its own with relaxed durability (quality.md, rule 9). Ids in order. */
   append(drafts: EventDraft[]): Promise<Event[]>;
@@ -206,6 +241,7 @@ export interface Store {
   sandboxes: SandboxStore;
   templates: TemplateStore;
   quotas: QuotaStore;
+  warm: WarmStore;
   events: EventStore;
   idempotency: IdempotencyStore;
   /** A cheap read that fails when the database does. */

@@ -7,6 +7,7 @@ import { idempotent } from './store-claims.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { templated } from './store-templates.suite.ts';
+import { warm } from './store-warm.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
 export function storeContract(name: string, open: () => Promise<Store>): void {
@@ -41,6 +42,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('reading', () => reading(given));
     describe('list', () => listing(given));
     describe('templates', () => templated(given));
+    describe('warm sandboxes', () => warm(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
 

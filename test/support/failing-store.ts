@@ -45,12 +45,13 @@ export function failingStore(inner: Store): FailingStore {
     ]);
     return Object.fromEntries(wrapped) as T;
   };
-  const { instance, sandboxes, templates, quotas, events, idempotency, ping, close } = inner;
+  const { instance, sandboxes, templates, warm, quotas, events, idempotency, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
     templates: wrap(templates, 'templates.'),
     quotas: wrap(quotas, 'quotas.'),
+    warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
     idempotency: wrap(idempotency, 'idempotency.'),
     ...wrap({ ping, close }, ''),

@@ -1,7 +1,7 @@
 // Sandbox records, event drafts and limits as stores take them, with what a test does not care about filled in.
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
-import type { SandboxRecord, TemplateRecord } from '../../src/store/store.ts';
+import type { SandboxRecord, TemplateRecord, WarmRecord } from '../../src/store/store.ts';
 import { FAKE_START } from './fakes.ts';
 
 /** The stamp `seconds` after the fake clocks begin. */
@@ -46,6 +46,13 @@ export function templateRecord(facts: Partial<TemplateRecord> = {}): TemplateRec
     updated_at: stamp(),
     ...facts,
   };
+}
+
+/** A `starting` warm sandbox with an id of its own. */
+export function warmRecord(facts: Partial<WarmRecord> = {}): WarmRecord {
+  const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = sandboxRecord();
+  const own = { template: 't', shape: 's', state: 'starting' as const, warnings: [] };
+  return { id, epoch, provider, image, memory_mb, vcpus, network, created_at, ...own, ...facts };
 }
 
 export function eventDraft(facts: Partial<EventDraft> = {}): EventDraft {

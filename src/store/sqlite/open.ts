@@ -18,6 +18,7 @@ import { quotaStore } from './quotas.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
 import { templateStore } from './templates.ts';
+import { warmStore } from './warm.ts';
 import { patiently, storeWork } from './work.ts';
 
 export interface SqliteOptions {
@@ -85,6 +86,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
     sandboxes: { ...sandboxWrites(durable, ids, work), ...sandboxQueries(durable, work) },
     templates: templateStore(durable, work),
     quotas: quotaStore(durable, ids, work),
+    warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
     idempotency: idempotencyStore(durable, work),
     ping: () => work.run(() => void alive.get()),

@@ -8,6 +8,7 @@ import type { EventIds } from './event-ids.ts';
 import { deleteInBites, eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
+import { warmTaker } from './warm.ts';
 import type { Work } from './work.ts';
 
 export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
@@ -45,19 +46,22 @@ function reserving(db: Database, ids: EventIds) {
   const claims = claimTable(db);
   const events = eventTable(db, ids);
   const facts = admissionFacts(db);
+  const takeWarm = warmTaker(db);
   const insert = db.prepare(
     `INSERT INTO sandboxes (${SANDBOX_COLUMNS}) VALUES (${SANDBOX_COLUMNS.map((column) => `@${column}`)})`,
   );
   return db.transaction(
-    (...[sandbox, limits, drafts, claim]: Parameters<SandboxStore['reserve']>): Reservation => {
+    (...[sandbox, limits, drafts, claim, warm]: Parameters<SandboxStore['reserve']>): Reservation => {
       const known = claim && claims.live(claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
       const decision = decideAdmission(request, limits, facts(request));
       if (!decision.allowed) return { kind: 'denied', decision };
+      if (warm && !takeWarm(sandbox)) return { kind: 'gone' };
       const row = toSandboxRow(sandbox);
       insert.run(row);
       if (claim) claims.put(claim, sandbox.id, sandbox.created_at);
+      if (claim && warm) claims.answer(sandbox.id, warm.response);
       return { kind: 'reserved', sandbox: fromSandboxRow(row), events: events.insert(drafts) };
     },
   );

@@ -1,0 +1,24 @@
+// Whether there is room for one more ready sandbox. Spawns do not look here: what is warm gives way to them.
+import type { AdmissionLimits } from './admission.ts';
+
+/** Sandboxes and warm ones together: in all, and of the provider. */
+export interface Occupancy {
+  total: number;
+  of_provider: number;
+}
+
+/** How many there are over the limits in all, and over that of the provider. Not below 0. */
+export function overLimits(
+  { total, of_provider }: Occupancy,
+  { max_sandboxes, max_provider_sandboxes = 0 }: AdmissionLimits,
+): Occupancy {
+  return { total: beyond(total, max_sandboxes), of_provider: beyond(of_provider, max_provider_sandboxes) };
+}
+
+/** Whether one more stays within both. */
+export function hasRoom({ total, of_provider }: Occupancy, limits: AdmissionLimits): boolean {
+  const over = overLimits({ total: total + 1, of_provider: of_provider + 1 }, limits);
+  return over.total === 0 && over.of_provider === 0;
+}
+
+const beyond = (used: number, cap: number): number => (cap > 0 ? Math.max(0, used - cap) : 0);

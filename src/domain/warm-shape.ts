@@ -1,0 +1,21 @@
+// What makes two sandboxes of a template interchangeable before anybody uses them.
+import type { SpawnRequest } from '../schema/sandbox.ts';
+import { fingerprint } from './fingerprint.ts';
+
+export type WarmShape = Required<
+  Pick<SpawnRequest, 'provider' | 'memory_mb' | 'vcpus' | 'network' | 'env'>
+> & {
+  image: string | undefined;
+  setup: readonly string[];
+};
+
+/**
+ * The same text for the same template, version and shape. `env` counts only where setup has seen it: it is given to each
+ * exec anew, and is not part of what was started. Neither are metadata, owner and ttl.
+ */
+export function warmShape(template: { name: string; version: number }, shape: WarmShape): string {
+  const { name, version } = template;
+  const { image, provider, memory_mb, vcpus, network, setup, env } = shape;
+  const seen = setup.length > 0 ? env : {};
+  return fingerprint(name, { version, image, provider, memory_mb, vcpus, network, setup, seen });
+}

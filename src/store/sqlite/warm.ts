@@ -1,0 +1,79 @@
+// Warm sandboxes in the database: rows of their own until a spawn takes one (sandboxes.ts).
+import type { Database } from 'better-sqlite3';
+import { hasRoom, type Occupancy } from '../../domain/warm-room.ts';
+import type { WarmRecord, WarmStore } from '../store.ts';
+import { parse } from './rows.ts';
+import type { Work } from './work.ts';
+
+const COLUMNS = [
+  'id',
+  'epoch',
+  'state',
+  'template',
+  'shape',
+  'provider',
+  'image',
+  'memory_mb',
+  'vcpus',
+  'network',
+  'runtime_id',
+  'warnings',
+  'created_at',
+] as const satisfies readonly (keyof WarmRecord)[];
+
+type WarmRow = Omit<WarmRecord, 'runtime_id' | 'warnings'> & { runtime_id: string | null; warnings: string };
+
+export function warmStore(db: Database, work: Work): WarmStore {
+  const reserve = reserving(db);
+  const select = `SELECT ${COLUMNS} FROM warm_sandboxes`;
+  const get = db.prepare<[string], WarmRow>(`${select} WHERE id = ?`);
+  const all = db.prepare<[], WarmRow>(`${select} ORDER BY created_at, id`);
+  const ready = db.prepare(
+    `UPDATE warm_sandboxes SET state = 'ready', image = @image, memory_mb = @memory_mb, vcpus = @vcpus,
+       runtime_id = @runtime_id, warnings = @warnings WHERE id = @id AND epoch = @epoch AND state = 'starting'`,
+  );
+  const remove = db.prepare('DELETE FROM warm_sandboxes WHERE id = ?');
+  return {
+    reserve: (warm, limits) => work.grow(() => reserve.immediate(warm, limits)),
+    ready: (warm) => work.run(() => ready.run(toRow(warm)).changes > 0),
+    get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
+    all: () => work.run(() => all.all().map(fromRow)),
+    remove: (id) => work.settle(() => void remove.run(id)),
+  };
+}
+
+/** Inside a transaction: takes the ready one of this id and epoch out; false when there is none. */
+export function warmTaker(db: Database): (warm: Pick<WarmRecord, 'id' | 'epoch'>) => boolean {
+  const take = db.prepare("DELETE FROM warm_sandboxes WHERE id = ? AND epoch = ? AND state = 'ready'");
+  return ({ id, epoch }) => take.run(id, epoch).changes > 0;
+}
+
+function reserving(db: Database) {
+  const counted = (active: string, warm: string) =>
+    `(SELECT coalesce(sum(active), 0) FROM active_counts ${active}) + (SELECT count(*) FROM warm_sandboxes ${warm})`;
+  const own = 'WHERE provider = @provider';
+  const used = db.prepare<{ provider: string }, Occupancy>(
+    `SELECT ${counted('', '')} AS total, ${counted(own, own)} AS of_provider`,
+  );
+  const insert = db.prepare(
+    `INSERT INTO warm_sandboxes (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
+  );
+  return db.transaction((...[warm, limits]: Parameters<WarmStore['reserve']>): boolean => {
+    const { provider } = warm;
+    if (!hasRoom(used.get({ provider }) ?? { total: 0, of_provider: 0 }, limits)) return false;
+    insert.run(toRow(warm));
+    return true;
+  });
+}
+
+function toRow(warm: WarmRecord): WarmRow {
+  return { ...warm, runtime_id: warm.runtime_id ?? null, warnings: JSON.stringify(warm.warnings) };
+}
+
+function fromRow({ runtime_id, warnings, ...rest }: WarmRow): WarmRecord {
+  return {
+    ...rest,
+    ...(runtime_id !== null && { runtime_id }),
+    warnings: parse(warnings) as string[],
+  };
+}
