@@ -18,6 +18,7 @@ export default class SandboxList extends SvcCommand<Sandbox[]> {
     state: Flags.option({ description: 'Only this state.', options: SANDBOX_STATES })(),
     owner: Flags.string({ description: 'Only this owner.' }),
     provider: Flags.string({ description: 'Only this provider.' }),
+    template: Flags.string({ description: 'Only those of this template.' }),
     metadata: Flags.string({
       description: 'Only with this label, KEY=VALUE; repeat for more.',
       multiple: true,
@@ -34,6 +35,7 @@ export default class SandboxList extends SvcCommand<Sandbox[]> {
         ...(flags.state && { state: flags.state }),
         ...(flags.owner && { owner_id: flags.owner }),
         ...(flags.provider && { provider: flags.provider }),
+        ...(flags.template && { template: flags.template }),
         ...(flags.all && { include_ended: true }),
         ...Object.fromEntries(labels.map(([key, value]) => [`metadata.${key}`, value])),
       },

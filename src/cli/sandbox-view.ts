@@ -32,6 +32,7 @@ export function sandboxFacts(sandbox: Sandbox): string {
     ['vcpus', sandbox.vcpus],
     ['worker', sandbox.worker_id],
     ['owner', sandbox.owner_id],
+    ['template', sandbox.template],
     ['created', sandbox.created_at],
     ['expires', sandbox.expires_at],
     ['ended', sandbox.ended_at],

@@ -18,7 +18,7 @@ export const spawnFlags = {
   network: Flags.string({ description: 'none cuts the sandbox off.', options: ['default', 'none'] }),
 };
 
-interface SpawnFlags {
+export interface SpawnFlags {
   image?: string | undefined;
   provider?: string | undefined;
   memory?: number | undefined;

@@ -1,0 +1,28 @@
+// svc template create
+import { Args } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { templateFile, templateFlagFacts, templateFlags } from '../../src/cli/template-flags.ts';
+import { templateFacts } from '../../src/cli/template-view.ts';
+import type { TemplateCreate as Request, Template } from '../../src/schema/template.ts';
+
+export default class TemplateCreate extends SvcCommand<Template> {
+  static override summary = 'Create a template.';
+  static override description = 'From flags, from a YAML or JSON file, or from a file with flags over it.';
+  static override examples = [
+    "<%= config.bin %> <%= command.id %> python --image python:3.12 --setup 'pip install numpy' --prewarm 2",
+    '<%= config.bin %> <%= command.id %> --file template.yaml',
+  ];
+  static override args = { name: Args.string({ description: 'Template name; else the file says it.' }) };
+  static override flags = { ...clientFlags, ...templateFlags };
+
+  async run(): Promise<Template> {
+    const { args, flags } = await this.parse(TemplateCreate);
+    const said = flags.file === undefined ? {} : templateFile(flags.file);
+    const name = args.name === undefined ? {} : { name: args.name };
+    const request = { ...said, ...templateFlagFacts(flags), ...name } as Request;
+    const template = await connect(flags).templates.create(request);
+    this.log(templateFacts(template));
+    return template;
+  }
+}

@@ -1,0 +1,20 @@
+// svc template delete
+import { Args } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+
+export default class TemplateDelete extends SvcCommand<{ status: 'deleted' }> {
+  static override summary = 'Delete a template.';
+  static override description =
+    'Sandboxes that were spawned from it live on; ready ones that nobody took end.';
+  static override examples = ['<%= config.bin %> <%= command.id %> python'];
+  static override args = { name: Args.string({ description: 'Template name.', required: true }) };
+  static override flags = clientFlags;
+
+  async run(): Promise<{ status: 'deleted' }> {
+    const { args, flags } = await this.parse(TemplateDelete);
+    await connect(flags).templates.delete(args.name);
+    this.log(`${args.name} deleted`);
+    return { status: 'deleted' };
+  }
+}

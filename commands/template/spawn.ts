@@ -1,0 +1,36 @@
+// svc template spawn
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
+import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+
+const { image: _, ...overrides } = spawnFlags;
+
+export default class TemplateSpawn extends SvcCommand<Sandbox> {
+  static override summary = 'Spawn a sandbox from a template.';
+  static override description = 'Flags win over the template; metadata and environment are joined.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> python',
+    '<%= config.bin %> <%= command.id %> python --ttl 2h --metadata purpose=ci',
+  ];
+  static override args = { name: Args.string({ description: 'Template name.', required: true }) };
+  static override flags = {
+    ...clientFlags,
+    ...overrides,
+    'idempotency-key': Flags.string({
+      description: 'Repeating a spawn with the same key gives the same sandbox for 24 h.',
+    }),
+  };
+
+  async run(): Promise<Sandbox> {
+    const { args, flags } = await this.parse(TemplateSpawn);
+    const key = flags['idempotency-key'];
+    const options = key === undefined ? {} : { idempotencyKey: key };
+    const sandbox = await connect(flags).templates.spawn(args.name, spawnRequest(flags), options);
+    for (const warning of sandbox.warnings ?? []) this.warn(warning);
+    this.log(sandboxFacts(sandbox));
+    return sandbox;
+  }
+}

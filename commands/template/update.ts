@@ -1,0 +1,34 @@
+// svc template update
+import { Args, Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { factsOf, templateFile, templateFlagFacts, templateFlags } from '../../src/cli/template-flags.ts';
+import { templateFacts } from '../../src/cli/template-view.ts';
+import type { TemplateUpdate as Request, Template } from '../../src/schema/template.ts';
+
+export default class TemplateUpdate extends SvcCommand<Template> {
+  static override summary = 'Change a template.';
+  static override description =
+    'With --file all of it is replaced. With flags alone the rest stays as it is: it is read first, and the change is refused when somebody else was faster. A template with an environment is read for that with an admin key.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> python --memory 1024',
+    '<%= config.bin %> <%= command.id %> python --file template.yaml --if-match 3',
+  ];
+  static override args = { name: Args.string({ description: 'Template name.', required: true }) };
+  static override flags = {
+    ...clientFlags,
+    ...templateFlags,
+    'if-match': Flags.integer({ description: 'Change only this version.', min: 1 }),
+  };
+
+  async run(): Promise<Template> {
+    const { args, flags } = await this.parse(TemplateUpdate);
+    const { templates } = connect(flags);
+    const present = flags.file === undefined ? await templates.get(args.name) : undefined;
+    const said = present ? factsOf(present) : templateFile(flags.file ?? '');
+    const request = { ...said, ...templateFlagFacts(flags) } as Request;
+    const template = await templates.update(args.name, request, flags['if-match'] ?? present?.version);
+    this.log(templateFacts(template));
+    return template;
+  }
+}

@@ -1,0 +1,66 @@
+// What `template create` and `template update` take: a file that says all of it, or flags, or flags over a file.
+import { readFileSync, statSync } from 'node:fs';
+import { Flags } from '@oclif/core';
+import { readPlain } from '../config/plain-yaml.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Template, TemplateUpdate } from '../schema/template.ts';
+import { type SpawnFlags, spawnFlags, spawnRequest } from './spawn-flags.ts';
+
+const MAX_FILE_BYTES = 1024 * 1024;
+
+export const templateFlags = {
+  file: Flags.string({
+    description: 'YAML or JSON file with the fields of the template; - is standard input. Flags win over it.',
+    char: 'f',
+    helpValue: '<file>',
+  }),
+  description: Flags.string({ description: 'For people.' }),
+  ...spawnFlags,
+  setup: Flags.string({
+    description: 'Command to run before a sandbox is running; repeat for more, in order.',
+    multiple: true,
+  }),
+  prewarm: Flags.integer({ description: 'How many ready sandboxes to keep.', min: 0 }),
+};
+
+interface TemplateFlags extends SpawnFlags {
+  file?: string | undefined;
+  description?: string | undefined;
+  setup?: string[] | undefined;
+  prewarm?: number | undefined;
+}
+
+/** What the file says. Throws `bad_request` when it cannot be read or is no map of fields. */
+export function templateFile(file: string): Record<string, unknown> {
+  const facts = readPlain(textOf(file), file === '-' ? 'standard input' : file);
+  if (typeof facts === 'object' && facts !== null && !Array.isArray(facts)) return facts as never;
+  throw new ServiceError('bad_request', 'The template file is no map of fields.', { details: { file } });
+}
+
+/** What the flags say, and nothing else. */
+export function templateFlagFacts(flags: TemplateFlags): Partial<TemplateUpdate> {
+  const { description, setup, prewarm } = flags;
+  return {
+    ...spawnRequest(flags),
+    ...(description !== undefined && { description }),
+    ...(setup !== undefined && { setup }),
+    ...(prewarm !== undefined && { prewarm }),
+  };
+}
+
+/** A template as an update would say it again. */
+export function factsOf(template: Template): TemplateUpdate {
+  const { name: _, version: __, created_at: ___, updated_at: ____, ...facts } = template;
+  return facts;
+}
+
+function textOf(file: string): string {
+  try {
+    if (file !== '-' && statSync(file).size > MAX_FILE_BYTES)
+      throw new ServiceError('payload_too_large', 'The template file is over 1 MiB.', { details: { file } });
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
+    throw new ServiceError('bad_request', 'The template file cannot be read.', { cause, details: { file } });
+  }
+}

@@ -1,0 +1,43 @@
+// How a template is shown to people.
+import type { Template } from '../schema/template.ts';
+import { age, type Column, facts, table } from './render.ts';
+
+const columns = (now: number): Column<Template>[] => [
+  { title: 'name', value: ({ name }) => name },
+  { title: 'version', value: ({ version }) => version, align: 'right' },
+  { title: 'image', value: ({ image }) => image },
+  { title: 'provider', value: ({ provider }) => provider },
+  { title: 'memory', value: ({ memory_mb }) => `${memory_mb} MB`, align: 'right' },
+  { title: 'ttl', value: ({ ttl }) => ttl, align: 'right' },
+  { title: 'prewarm', value: ({ prewarm }) => prewarm, align: 'right' },
+  { title: 'updated', value: ({ updated_at }) => age(updated_at, now), align: 'right' },
+  { title: 'description', value: ({ description }) => description },
+];
+
+/** A line a template. `now` is ms since 1970, for ages. */
+export function templateTable(templates: readonly Template[], now: number): string {
+  return table(templates, columns(now), 'No templates.');
+}
+
+const pairs = (map: Record<string, string> = {}) =>
+  Object.entries(map).map(([key, value]) => `${key}=${value}`);
+
+export function templateFacts(template: Template): string {
+  return facts([
+    ['name', template.name],
+    ['version', template.version],
+    ['description', template.description],
+    ['image', template.image],
+    ['provider', template.provider],
+    ['memory', `${template.memory_mb} MB`],
+    ['vcpus', template.vcpus],
+    ['ttl', template.ttl],
+    ['network', template.network],
+    ['metadata', pairs(template.metadata)],
+    ['env', pairs(template.env)],
+    ['setup', template.setup],
+    ['prewarm', template.prewarm],
+    ['created', template.created_at],
+    ['updated', template.updated_at],
+  ]);
+}
