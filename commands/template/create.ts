@@ -13,7 +13,9 @@ export default class TemplateCreate extends SvcCommand<Template> {
     "<%= config.bin %> <%= command.id %> python --image python:3.12 --setup 'pip install numpy' --prewarm 2",
     '<%= config.bin %> <%= command.id %> --file template.yaml',
   ];
-  static override args = { name: Args.string({ description: 'Template name; else the file says it.' }) };
+  static override args = {
+    name: Args.string({ description: 'Template name; else the file says it.', ignoreStdin: true }),
+  };
   static override flags = { ...clientFlags, ...templateFlags };
 
   async run(): Promise<Template> {

@@ -1,10 +1,14 @@
 // Templates against a real server and real sandboxes: setup that works, that fails, and what is left then.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
+import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { eachRuntime } from '../support/matrix.ts';
+import { runCli } from '../support/run-cli.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
   let server: TestServer;
@@ -62,5 +66,51 @@ eachRuntime([], 'templates', ({ env, ordinaryUser }) => {
     await client.destroy(id);
     expect((await spawned).status).toBe(409);
     expect(remains(server, [id])).toEqual(NOTHING);
+  });
+
+  it('keeps ready ones, gives them away at once and whole, and makes others', async () => {
+    const { instance, home } = server;
+    const running = () => agents([instance, home]).length;
+    const before = running();
+    await make('warm', { setup: ['echo ready > /workspace/made'], prewarm: 2 });
+    await until('two are ready', () => running() === before + 2);
+    expect((await client.call<Sandbox[]>('GET', '/sandboxes')).body).toEqual([]);
+    const { status, body } = await spawn('warm', { ttl: '5m', metadata: { a: 'b' } });
+    expect([status, body.state, body.metadata]).toEqual([201, 'running', { a: 'b' }]);
+    expect((await client.sh(body.id, 'cat /workspace/made')).stdout).toBe('ready\n');
+    await until('another is ready', () => running() === before + 3);
+    await client.call('DELETE', '/templates/warm');
+    await until('only the taken one is left', () => running() === before + 1);
+    await client.destroy(body.id);
+    await until('nothing is left', () => running() === before);
+  });
+
+  it('is worked with on the command line', async () => {
+    const svc = (...args: string[]) => runCli(['template', ...args], { SVC_SERVER: server.url });
+    const json = async (...args: string[]) => JSON.parse((await svc(...args, '--json')).stdout);
+    const yaml = 'name: cli\nimage: host\nenv:\n  A: "1"\nsetup:\n  - echo hi > /workspace/hi\n';
+    const made = await runCli(
+      ['template', 'create', '-f', '-', '--memory', '64'],
+      { SVC_SERVER: server.url },
+      yaml,
+    );
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(await json('get', 'cli')).toMatchObject({ version: 1, memory_mb: 64, env: { A: '***' } });
+    expect((await svc('create', 'cli', '--image', 'host')).code).toBe(5);
+    const masked = await svc('update', 'cli', '--memory', '32');
+    expect([masked.code, masked.stderr]).toEqual([2, expect.stringContaining('env.A is masked')]);
+    expect(await json('update', 'cli', '--memory', '32', '--env', 'A=2')).toMatchObject({ version: 2 });
+    expect((await svc('update', 'cli', '-f', '-', '--if-match', '1')).code).toBe(2);
+    const file = join(server.home, 'template.json');
+    writeFileSync(file, '{"image": "host", "vcpus": 1}');
+    expect((await svc('update', 'cli', '-f', file, '--if-match', '1')).code).toBe(5);
+    const replaced = await json('update', 'cli', '-f', file, '--if-match', '2');
+    expect(replaced).toMatchObject({ version: 3, memory_mb: 512 });
+    expect((await svc('list')).stdout).toMatch(/^NAME +VERSION .*\ncli +3 +host/);
+    const { id } = await json('spawn', 'cli', '--metadata', 'a=b');
+    expect((await client.call<Sandbox>('GET', `/sandboxes/${id}`)).body).toMatchObject({ template: 'cli' });
+    await client.destroy(id);
+    expect((await svc('delete', 'cli')).stdout).toBe('cli deleted\n');
+    expect((await svc('delete', 'cli')).code).toBe(4);
   });
 });
