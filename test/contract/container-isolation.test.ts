@@ -1,0 +1,176 @@
+// What separates containers, seen from inside real ones: networks, users, roots, limits, and what the default
+// capabilities are good for.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { SandboxIo } from '../../src/agent/io.ts';
+import type { RuntimeSpec } from '../../src/providers/provider.ts';
+import type { ContainerConfig } from '../../src/schema/config.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
+import { IMAGES, type SharedEngine, sharedEngine } from '../support/engine.ts';
+import { describeWith, itWith } from '../support/requires.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { freshId, runInside, soon } from '../support/userspace.ts';
+
+interface Guest {
+  io: SandboxIo;
+  warnings: string[];
+  sh(command: string): ReturnType<typeof runInside>;
+}
+
+describeWith(['root', 'docker'], 'a sandbox in a container', () => {
+  let engine: SharedEngine;
+  let place: ContainerHome;
+
+  beforeAll(async () => {
+    engine = await sharedEngine();
+    place = containerHome(engine.socket);
+  }, 120_000);
+  afterAll(async () => {
+    expect(await engine.api.containers(`svc.instance=${place.instance.id}`)).toEqual([]);
+  });
+
+  /** `use` with one sandbox, which is gone afterwards. */
+  async function inSandbox(
+    use: (guest: Guest) => Promise<void>,
+    config: Partial<ContainerConfig> = {},
+    spec: Partial<RuntimeSpec> = {},
+  ): Promise<void> {
+    const provider = place.provider(config);
+    const id = freshId();
+    const { warnings } = await provider.create(containerSpec(id, spec), soon());
+    try {
+      const io = await provider.attach({ id, epoch: 1 }, soon());
+      await use({ io, warnings, sh: (command) => runInside(io, ['sh', '-c', command]) });
+    } finally {
+      await provider.destroy({ id, epoch: 1 }, soon());
+      await provider.close();
+    }
+  }
+
+  it('does not reach another one on the bridge, and answers through its agent', async () => {
+    await inSandbox(async (server) => {
+      const address = (
+        await server.sh("ip -4 addr show eth0 | sed -n 's/.*inet \\([0-9.]*\\).*/\\1/p'")
+      ).stdout.trim();
+      expect(address).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+      await server.sh('(echo hello | nc -l -p 8000) >/dev/null 2>&1 &');
+      await inSandbox(async (other) => {
+        const tried = await other.sh(`nc -w 2 ${address} 8000 </dev/null; ping -c 1 -W 2 ${address}`);
+        expect(tried.exit_code).not.toBe(0);
+        expect(tried.stdout).not.toContain('hello');
+      });
+      const tunnel = await server.io.connect(8000, soon());
+      const [chunk] = await tunnel.take(1).toArray();
+      expect(`${chunk}`).toBe('hello\n');
+      tunnel.destroy();
+    });
+  });
+
+  it('has no network but its own when none is asked for', async () => {
+    await inSandbox(
+      async ({ sh }) => expect((await sh('ls /sys/class/net')).stdout).toBe('lo\n'),
+      {},
+      { network: 'none' },
+    );
+  });
+
+  it('of an ordinary user writes to its workspace and nowhere else', async () => {
+    await inSandbox(
+      async ({ sh, warnings, io }) => {
+        expect((await sh('id -u; echo $HOME; touch here && ls')).stdout).toBe('1000\n/workspace\nhere\n');
+        expect((await sh('touch /bin/x')).exit_code).not.toBe(0);
+        expect((await sh('grep CapEff /proc/self/status')).stdout).toMatch(/\t0+\n/);
+        expect(warnings).toEqual([expect.stringContaining('/workspace is 8 MB of memory')]);
+        await io.files.write('/workspace/mine', Buffer.from('x'), {});
+        expect((await sh('head -c 9000000 /dev/zero > big')).exit_code).not.toBe(0);
+      },
+      { user: '1000', workspace_mb: 8 },
+    );
+  });
+
+  it('with a read-only root writes to memory alone', async () => {
+    await inSandbox(
+      async ({ sh }) => {
+        expect((await sh('touch /x')).stderr).toMatch(/Read-only/);
+        expect((await sh('cd /tmp && cp /bin/busybox true && ./true')).exit_code).toBe(0);
+        expect((await sh('touch /workspace/x /tmp/x')).exit_code).toBe(0);
+      },
+      { read_only_rootfs: true, workspace_mb: 8 },
+    );
+  });
+
+  it('is stopped where it tries to get out', async () => {
+    await inSandbox(async ({ sh }) => {
+      for (const attempt of [
+        'mount -t tmpfs none /mnt || mount -o remount,rw /.svc',
+        'echo x > /proc/sys/kernel/core_pattern',
+        'echo x > /.svc/svc-agent',
+        'mknod /tmp/disk b 8 0 && cat /tmp/disk',
+        'cat /proc/1/environ',
+        'cat /proc/1/mem',
+        'ls -l /proc/1/fd/0 | grep pipe',
+        'unshare -m true',
+        'chroot /proc/1/root true',
+        'ls /var/run/docker.sock',
+      ])
+        expect({ attempt, code: (await sh(attempt)).exit_code }).not.toEqual({ attempt, code: 0 });
+      expect((await sh('grep NoNewPrivs /proc/self/status')).stdout).toMatch(/\t1\n/);
+    });
+  });
+
+  it('is held by its limits, and its agent outlives them', async () => {
+    await inSandbox(
+      async ({ sh, io }) => {
+        const hog = await sh('head -c 200000000 /dev/zero | tail -c 199999999 | wc -c');
+        expect(hog.stdout).not.toBe('199999999\n');
+        await io.ping();
+        const bomb = await sh('i=0; while [ $i -lt 200 ]; do sleep 5 & i=$((i+1)); done');
+        expect(`${bomb.stderr}${bomb.exit_code}`).toMatch(/fork|Resource|[1-9]/);
+        await io.ping();
+      },
+      { pids_limit: 64 },
+      { memory_mb: 64 },
+    );
+  });
+
+  it('is refused with the image and the reason when it cannot be had', async () => {
+    const provider = place.provider();
+    const never = place.provider({ pull: 'never' });
+    const spec = containerSpec(freshId(), { image: 'registry.invalid/no/such:1' });
+    await expect(never.create(spec, soon())).rejects.toMatchObject({
+      ...{ code: 'provider_error', message: expect.stringContaining('registry.invalid/no/such:1') },
+    });
+    await expect(provider.create(spec, soon())).rejects.toMatchObject({
+      ...{ code: 'provider_error', message: expect.stringContaining('cannot be reached') },
+    });
+  });
+
+  itWith(['dpkg-deb'], 'of Debian installs a package with the default capabilities', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'p/DEBIAN'), { recursive: true });
+    mkdirSync(join(folder, 'p/opt'));
+    const control = [
+      'Package: svc-probe',
+      'Version: 1',
+      'Architecture: all',
+      'Maintainer: x <x@example.org>',
+    ];
+    writeFileSync(join(folder, 'p/DEBIAN/control'), [...control, 'Description: x', ''].join('\n'));
+    writeFileSync(join(folder, 'p/opt/svc-probe'), 'installed\n');
+    execFileSync('dpkg-deb', ['--build', '--root-owner-group', join(folder, 'p'), join(folder, 'p.deb')]);
+    await inSandbox(
+      async ({ sh, io }) => {
+        await io.files.write('/workspace/p.deb', readFileSync(join(folder, 'p.deb')), {});
+        const installed = await sh('dpkg -i p.deb && cat /opt/svc-probe && su nobody -s /bin/sh -c "id -un"');
+        expect(installed).toMatchObject({
+          exit_code: 0,
+          stdout: expect.stringContaining('installed\nnobody\n'),
+        });
+      },
+      {},
+      { image: IMAGES.debian },
+    );
+  });
+});

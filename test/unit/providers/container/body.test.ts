@@ -1,0 +1,68 @@
+// The bodies that create containers, held against fixtures/golden: a change to what separates a sandbox is seen here.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { packageRoot } from '../../../../src/host/package-root.ts';
+import { type BodyOrder, createBody } from '../../../../src/providers/container/body.ts';
+import { containerConfig, containerSpec } from '../../../support/container.ts';
+
+const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
+  instance: '01234567-89ab-4000-8000-000000000000',
+  spec: containerSpec('sb-golden'),
+  config: containerConfig(),
+  image: 'alpine:latest',
+  user: '',
+  agentVolume: 'svc-agent-0123456789abcdef',
+  network: 'svc',
+  ...change,
+});
+
+const golden = (name: string): unknown =>
+  JSON.parse(readFileSync(join(packageRoot(), 'fixtures/golden', `${name}.json`), 'utf8'));
+
+interface Body {
+  Env: string[];
+  HostConfig: Record<string, unknown>;
+}
+
+it('is the golden one for a sandbox', () => {
+  expect(createBody(order())).toEqual(golden('container-create'));
+});
+
+it('is the golden one for a pool: exactly three capabilities, nothing to write on', () => {
+  const spec = containerSpec('vm-golden', { role: 'pool', memory_mb: 2048 });
+  expect(createBody(order({ spec }))).toEqual(golden('container-pool'));
+});
+
+it.each([
+  ['1000', 'uid=1000,gid=0,mode=0755'],
+  ['1000:1001', 'uid=1000,gid=1001,mode=0755'],
+  ['app', 'mode=1777'],
+])('gives user %s a workspace it can write to', (user, owner) => {
+  const { HostConfig, Env } = createBody(order({ user })) as Body;
+  expect(HostConfig.Tmpfs).toEqual({ '/workspace': `rw,exec,nosuid,nodev,size=512m,${owner}` });
+  expect(Env).toEqual(['HOME=/workspace']);
+});
+
+it.each(['', '0', 'root', '0:0', 'root:root'])('takes user %j for root', (user) => {
+  expect((createBody(order({ user })) as Body).HostConfig.Tmpfs).toEqual({});
+});
+
+it('leaves memory to write on where the root is read-only', () => {
+  const config = { ...containerConfig(), read_only_rootfs: true };
+  const { HostConfig } = createBody(order({ config })) as Body;
+  expect(HostConfig.ReadonlyRootfs).toBe(true);
+  expect(HostConfig.Tmpfs).toEqual({
+    '/tmp': 'rw,exec,nosuid,nodev,size=32m,mode=1777',
+    '/workspace': 'rw,exec,nosuid,nodev,size=512m,uid=0,gid=0,mode=0755',
+  });
+});
+
+it('passes the configured runtime, profile and capabilities', () => {
+  const config = { ...containerConfig(), runtime: 'runsc', added_caps: [] };
+  const { HostConfig } = createBody(order({ config, seccomp: '{}', network: 'none' })) as Body;
+  expect(HostConfig).toMatchObject({
+    ...{ Runtime: 'runsc', CapDrop: ['ALL'], CapAdd: [], NetworkMode: 'none' },
+    SecurityOpt: ['no-new-privileges', 'seccomp={}'],
+  });
+});
