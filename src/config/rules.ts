@@ -1,4 +1,5 @@
 // Rules between keys: what no key's own schema can say. They run on a configuration whose keys all fit.
+import { isAddressRange } from '../domain/address.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Config } from '../schema/config.ts';
@@ -23,6 +24,11 @@ export const RULES: readonly Rule[] = [
     broken: ({ auth, server }) => !auth.enabled && !server.allow_insecure && !isLoopbackHost(server.host),
     words:
       'server.host is reachable from outside while auth.enabled is false; enable authentication, or set server.allow_insecure where nobody else can reach it',
+  },
+  {
+    key: 'server.trusted_proxies',
+    broken: ({ server }) => !server.trusted_proxies.every(isAddressRange),
+    words: 'server.trusted_proxies takes addresses and CIDR blocks, such as 10.0.0.0/8 or fd00::1',
   },
   {
     key: 'defaults.default_exec_timeout',

@@ -1,9 +1,11 @@
 // Everything that happens without being asked: deadlines, comparison with the runtimes, forgetting. Started and stopped
 // together.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
+import type { AuditTrail } from './audit.ts';
 import type { Destroyer } from './destroy.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Prewarm } from './prewarm.ts';
+import type { BucketRateLimits } from './rate-limits.ts';
 import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Sessions } from './sessions.ts';
@@ -23,6 +25,8 @@ export interface BackgroundDeps {
   sessions: Sessions;
   spawns: Spawns;
   prewarm: Prewarm;
+  rates: BucketRateLimits;
+  audit: AuditTrail;
   clock: Clock;
   logger: Logger;
 }
@@ -38,7 +42,8 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then goes on. */
   async start(): Promise<void> {
-    const { reaper, housekeeping, watching, logger } = this.#deps;
+    const { reaper, housekeeping, watching, rates, logger } = this.#deps;
+    rates.start();
     reaper.start();
     housekeeping.start();
     watching.start();
@@ -49,11 +54,12 @@ export class Background {
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { reaper, housekeeping, watching, destroyer, sessions, spawns, prewarm } = this.#deps;
+    const { reaper, housekeeping, watching, destroyer, sessions, spawns, prewarm, rates, audit } = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
     const over = [reaper, housekeeping, watching, destroyer, prewarm].map((part) => part.stop());
-    await this.#within(Promise.all([...over, spawns.settled()]));
+    rates.stop();
+    await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
     sessions.closeAll();
   }
 

@@ -17,7 +17,7 @@ import type {
   LogLine,
 } from '../schema/exec.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
-import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
@@ -28,6 +28,8 @@ import type {
   TemplateSpawn,
   TemplateUpdate,
 } from '../schema/template.ts';
+import type { AuditLog } from './audit.ts';
+import type { RateLimits } from './rate-limits.ts';
 
 /** Who asks. `owner` is the validated X-User-ID. */
 export interface Caller {
@@ -190,6 +192,8 @@ export interface Quotas {
 
 export interface ProviderViews {
   list(): Promise<ProviderItem[]>;
+  /** Checks all now; by name. */
+  test(): Promise<ProviderTests>;
   get(name: string): Promise<ProviderDetail>;
 }
 
@@ -252,6 +256,8 @@ export interface ControlPlane {
   events: EventViews;
   health: HealthViews;
   metrics: MetricViews;
+  rates: RateLimits;
+  audit: AuditLog;
   /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
   /** Ends background work and open sessions; sandboxes live on. */

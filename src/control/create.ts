@@ -7,6 +7,7 @@ import type { ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { Store } from '../store/store.ts';
 import { abandoner } from './abandon.ts';
+import { AuditTrail } from './audit.ts';
 import { Background } from './background.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { Destroyer } from './destroy.ts';
@@ -27,6 +28,7 @@ import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
 import { quotaViews } from './quotas.ts';
+import { BucketRateLimits } from './rate-limits.ts';
 import { Reach } from './reach.ts';
 import { Instruments } from './readings.ts';
 import { Reaper } from './reaper.ts';
@@ -82,10 +84,10 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     limitsOf: ownerLimits(deps.store.quotas, settings.ownerLimits),
   };
   const spawner = new Spawner(all);
-  const work = new Background(all);
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
   const instruments = new Instruments({ ...all, metrics, readers: events.readers });
+  const work = new Background(all);
   return {
     sandboxes: sandboxes({ ...all, spawner }),
     exec: execs(all),
@@ -97,6 +99,8 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     events,
     metrics: metricViews({ ...all, metrics, instruments }),
     health: healthViews({ ...all, defaultProvider: settings.defaultProvider }),
+    rates: background.rates,
+    audit: background.audit,
     start: () => work.start(),
     stop: () => {
       feed.close();
@@ -150,5 +154,7 @@ function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType
     watching: new Watching({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),
     prewarm: new Prewarm(all),
+    rates: new BucketRateLimits({ ...deps, config: deps.config.rate_limit }),
+    audit: new AuditTrail({ ...deps, audit: deps.store.audit }),
   };
 }

@@ -41,6 +41,11 @@ export class Probes {
     return this.#probe(provider);
   }
 
+  /** Asked now, or with whom is asking already; known from then on. Never rejects. */
+  test(provider: Provider): Promise<Probed> {
+    return this.#probe(provider);
+  }
+
   /** As `read`, but one unfinished after `ms` counts as unhealthy. */
   async readWithin(provider: Provider, ms: number): Promise<Probed> {
     const probed = this.read(provider);

@@ -29,6 +29,12 @@ export function providerViews(deps: ProviderViewDeps): ProviderViews {
   };
   return {
     list: items,
+    test: async () => {
+      const probed = await Promise.all(providers.all.map((provider) => probes.test(provider)));
+      return Object.fromEntries(
+        providers.all.map(({ kind }, index) => [kind, healthOf(probed[index] as Probed)]),
+      );
+    },
     get: async (name) => {
       const provider = providers.get(name);
       const [all, { by_provider }] = await Promise.all([items(), sandboxes.countActive()]);
@@ -51,15 +57,18 @@ function firstHealthy(probed: readonly Probed[]): number {
 }
 
 function item({ kind, capabilities }: Provider, probed: Probed, isDefault: boolean): ProviderItem {
-  const { report, latency_ms, last_checked } = probed;
+  const { last_checked } = probed;
   return {
     name: kind,
     kind,
     default: isDefault,
-    healthy: report.healthy,
-    latency_ms,
+    ...healthOf(probed),
     ...(last_checked !== undefined && { last_checked }),
-    ...(!report.healthy && { error: report.message ?? 'The provider is not healthy.' }),
     capabilities: [...capabilities],
   };
+}
+
+function healthOf({ report, latency_ms }: Probed): Pick<ProviderItem, 'healthy' | 'latency_ms' | 'error'> {
+  const { healthy, message = 'The provider is not healthy.' } = report;
+  return { healthy, latency_ms, ...(!healthy && { error: message }) };
 }

@@ -18,6 +18,7 @@ export interface Settings {
   exec: ExecTimeouts & { maxOutputBytes: number };
   endedRetentionMs: number;
   eventRetention: number;
+  auditRetentionMs: number;
   defaultProvider: string;
   /** Ready sandboxes at most, of all templates. */
   maxPrewarm: number;
@@ -56,6 +57,7 @@ export function controlSettings({ auth, defaults, database, providers }: Config)
     },
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     eventRetention: database.event_retention,
+    auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
     defaultProvider: providers.default,
     maxPrewarm: defaults.max_prewarm,
     limits: (provider) => ({

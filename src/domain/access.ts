@@ -27,6 +27,8 @@ export interface PresentedKeys {
 
 export interface Identity {
   role: Role;
+  /** For the audit: which key came in which header, such as `admin:X-Admin-API-Key`; `anonymous` without one. */
+  actor: string;
   /** A hash that stands for the key used; `anonymous` without one. */
   credential: string;
 }
@@ -50,15 +52,37 @@ export function accessRules(auth: Config['auth']): AccessRules {
  * With authentication off a key that fits nothing is as good as none.
  */
 export function identify(rules: AccessRules, keys: PresentedKeys): Identity | undefined {
-  const presented = [keys.api, keys.admin].filter((key) => key !== undefined).map(digest);
-  const admin = presented.find((key) => same(key, rules.admin_key));
-  if (admin) return { role: 'admin', credential: name(admin) };
-  const api = (rules.fallback ? presented : presented.slice(0, keys.api === undefined ? 0 : 1)).find((key) =>
-    same(key, rules.api_key),
-  );
-  if (api) return { role: rules.fallback && !rules.enforce_owner ? 'admin' : 'api', credential: name(api) };
-  return rules.enabled ? undefined : { role: 'anonymous', credential: 'anonymous' };
+  const presented = digests(keys);
+  const admin = presented.find(({ key }) => same(key, rules.admin_key));
+  if (admin) return { role: 'admin', actor: `admin:${admin.header}`, credential: name(admin.key) };
+  const api = presented.find((one) => fitsApi(rules, one));
+  if (api) {
+    const role = rules.fallback && !rules.enforce_owner ? 'admin' : 'api';
+    return { role, actor: `api:${api.header}`, credential: name(api.key) };
+  }
+  return rules.enabled ? undefined : { role: 'anonymous', actor: 'anonymous', credential: 'anonymous' };
 }
+
+/** Whether a presented key fits nothing although there is something to fit, beside a key that does or alone. */
+export function isGuess(rules: AccessRules, keys: PresentedKeys): boolean {
+  if (rules.api_key === undefined && rules.admin_key === undefined) return false;
+  return digests(keys).some((one) => !same(one.key, rules.admin_key) && !fitsApi(rules, one));
+}
+
+interface Presented {
+  header: 'X-API-Key' | 'X-Admin-API-Key';
+  key: Buffer;
+}
+
+function digests({ api, admin }: PresentedKeys): Presented[] {
+  return [
+    ...(api === undefined ? [] : [{ header: 'X-API-Key' as const, key: digest(api) }]),
+    ...(admin === undefined ? [] : [{ header: 'X-Admin-API-Key' as const, key: digest(admin) }]),
+  ];
+}
+
+const fitsApi = (rules: AccessRules, { header, key }: Presented): boolean =>
+  (header === 'X-API-Key' || rules.fallback) && same(key, rules.api_key);
 
 /** Whether admin routes are open: by the admin key, by the API key in its place, or to all with authentication off. */
 export function mayAdminister(rules: AccessRules, role: Role): boolean {

@@ -9,7 +9,7 @@ export function logAccess(
   logger: Logger,
   request: FastifyRequest,
   response: ServerResponse,
-  { remote, ms }: { remote: string | undefined; ms: number },
+  ms: number,
 ): void {
   const { raw, route } = request;
   const fields = {
@@ -19,7 +19,7 @@ export function logAccess(
     ...(route?.owned && { sandbox_id: (request.params as { id?: string }).id }),
     status: response.statusCode,
     ms: Math.round(ms * 1000) / 1000,
-    remote_address: remote,
+    remote_address: request.address,
     ...(!response.writableFinished && response.statusCode !== 101 && { aborted: true }),
   };
   if (route?.quiet) logger.debug(fields, 'request');

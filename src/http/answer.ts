@@ -41,10 +41,12 @@ export class StreamAnswer {
 export class TextAnswer {
   readonly text: string;
   readonly type: string;
+  readonly headers: Record<string, string>;
 
-  constructor(text: string, type: string) {
+  constructor(text: string, type: string, headers: Record<string, string> = {}) {
     this.text = text;
     this.type = type;
+    this.headers = headers;
   }
 }
 

@@ -1,10 +1,19 @@
 // Who calls, by the keys of the request. What this very connection proved before is not proved again: comparing with
-// what the same sender sent earlier tells it nothing, and spares two digests a request.
+// what the same sender sent earlier tells it nothing, and spares two digests a request. Everything else is a try, and
+// tries that fail are limited by address.
 import type { IncomingHttpHeaders } from 'node:http';
-import { type AccessRules, type Identity, identify } from '../domain/access.ts';
+import { type AccessRules, type Identity, identify, isGuess } from '../domain/access.ts';
+import type { Origin, RateLimiter } from './rate-limit.ts';
 
-/** `connection` is any object that lives as long as the connection. Undefined: no key, or a wrong one. */
-export type Authenticate = (headers: IncomingHttpHeaders, connection: object) => Identity | undefined;
+/**
+ * Undefined: no key, or a wrong one. Throws `resource_limit` after too many failures from this address; where a key is
+ * not `needed` the caller then counts as one without.
+ */
+export type Authenticate = (
+  headers: IncomingHttpHeaders,
+  origin: Origin,
+  needed: boolean,
+) => Identity | undefined;
 
 interface Proof {
   api: string | undefined;
@@ -12,17 +21,26 @@ interface Proof {
   identity: Identity;
 }
 
-export function authenticator(rules: AccessRules): Authenticate {
+export function authenticator(rules: AccessRules, limiter: RateLimiter): Authenticate {
   const proofs = new WeakMap<object, Proof>();
-  return (headers, connection) => {
-    const api = text(headers['x-api-key']);
-    const admin = text(headers['x-admin-api-key']);
-    const before = proofs.get(connection);
-    if (before && before.api === api && before.admin === admin) return before.identity;
-    const identity = identify(rules, { api, admin });
-    if (identity) proofs.set(connection, { api, admin, identity });
+  const nobody = identify(rules, {});
+  return (headers, origin, needed) => {
+    const keys = keysOf(headers);
+    if (keys.api === undefined && keys.admin === undefined && (nobody || !needed)) return nobody;
+    const before = proofs.get(origin.connection);
+    if (before && before.api === keys.api && before.admin === keys.admin) return before.identity;
+    const refusal = limiter.blocked(origin);
+    if (refusal && needed) throw refusal;
+    if (refusal) return nobody;
+    const identity = identify(rules, keys);
+    if (identity) proofs.set(origin.connection, { ...keys, identity });
+    if (!identity || isGuess(rules, keys)) limiter.failed(origin);
     return identity;
   };
+}
+
+export function keysOf(headers: IncomingHttpHeaders): { api: string | undefined; admin: string | undefined } {
+  return { api: text(headers['x-api-key']), admin: text(headers['x-admin-api-key']) };
 }
 
 function text(header: string | string[] | undefined): string | undefined {

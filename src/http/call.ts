@@ -12,6 +12,8 @@ interface CallParts<P, Q, B> {
   caller: Caller;
   /** A key was proved, or none is asked for. */
   full: boolean;
+  /** Admin routes are open to the caller. */
+  administers: boolean;
   response: ServerResponse;
   server: ServerFacts;
 }
@@ -23,6 +25,7 @@ export class Call<P, Q, B> {
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
   readonly full: boolean;
+  readonly administers: boolean;
   readonly server: ServerFacts;
   readonly #response: ServerResponse;
   #signal: AbortSignal | undefined;
@@ -34,6 +37,7 @@ export class Call<P, Q, B> {
     this.headers = parts.headers;
     this.caller = parts.caller;
     this.full = parts.full;
+    this.administers = parts.administers;
     this.server = parts.server;
     this.#response = parts.response;
   }

@@ -5,61 +5,106 @@ import { type AccessRules, type Identity, mayAdminister, requireOwner } from '..
 import { ServiceError } from '../domain/errors.ts';
 import { parseOwner } from '../domain/owner.ts';
 import type { Authenticate } from './authenticate.ts';
+import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { Route, RouteAuth } from './route.ts';
 
 export interface Admitted {
   caller: Caller;
   /** A key was proved, or none is asked for: health answers in full. */
   full: boolean;
+  /** Admin routes are open to the caller. */
+  administers: boolean;
 }
 
-export interface Presented {
+export interface Presented extends Origin {
   headers: IncomingHttpHeaders;
-  /** Lives as long as the connection. */
-  connection: object;
   requestId: string;
+  /** Told who it is as soon as that is known, also when they are refused later. */
+  identified(identity: Identity): void;
 }
 
-const NOBODY: Identity = { role: 'anonymous', credential: 'anonymous' };
+export interface Access {
+  authenticate: Authenticate;
+  rules: AccessRules;
+  limiter: RateLimiter;
+}
+
+const NOBODY: Identity = { role: 'anonymous', actor: 'anonymous', credential: 'anonymous' };
 
 /**
- * Throws `unauthorized` without a valid key on a route that needs one, `forbidden` for a key that is not enough,
- * `bad_request` for a bad or missing X-User-ID.
+ * Throws, in this order: `resource_limit` after too many failed tries, `unauthorized` without a valid key where one is
+ * needed, `resource_limit` for a call too many, `forbidden` on an admin route, `bad_request` for a bad or missing
+ * X-User-ID.
  */
 export function admit(
   route: Pick<Route, 'auth' | 'owned'>,
-  { headers, connection, requestId }: Presented,
-  { authenticate, rules }: { authenticate: Authenticate; rules: AccessRules },
+  presented: Presented,
+  { authenticate, rules, limiter }: Access,
 ): Admitted {
-  const identity = route.auth === 'none' ? undefined : authenticate(headers, connection);
-  if (route.auth === 'none' || route.auth === 'optional')
-    return { caller: callerOf(identity ?? NOBODY, requestId), full: identity !== undefined };
+  const { headers, requestId } = presented;
+  const needed = isKeyed(route);
+  const identity = route.auth === 'none' ? undefined : authenticate(headers, presented, needed);
+  if (identity) presented.identified(identity);
+  const administers = identity !== undefined && mayAdminister(rules, identity.role);
+  if (!needed)
+    return { caller: callerOf(identity ?? NOBODY, requestId), full: identity !== undefined, administers };
   if (!identity) throw unauthorized(headers);
-  if (isForAdmins(route.auth, rules) && !mayAdminister(rules, identity.role)) throw notAdmin();
   const caller = callerOf(identity, requestId);
-  const owner = headers['x-user-id'];
-  if (owner !== undefined) caller.owner = parseOwner(String(owner), 'X-User-ID');
+  const owner = ownerOf(headers);
+  const key = identity.role === 'anonymous' ? undefined : identity.credential;
+  limiter.count({ owner: owner.name, key }, presented);
+  if (isForAdmins(route.auth, rules) && !administers) throw notAdmin(rules, identity, headers);
+  if (owner.failure) throw owner.failure;
+  if (owner.name !== undefined) caller.owner = owner.name;
   if (route.owned) requireOwner(rules, caller);
-  return { caller, full: true };
+  return { caller, full: true, administers };
+}
+
+/** Whether a key is asked for and calls are counted. */
+export function isKeyed({ auth }: Pick<Route, 'auth'>): boolean {
+  return auth !== 'none' && auth !== 'optional';
 }
 
 function isForAdmins(auth: RouteAuth, { quota_writes }: AccessRules): boolean {
   return auth === 'admin' || (auth === 'quota_write' && quota_writes === 'admin');
 }
 
-function notAdmin(): ServiceError {
-  return new ServiceError('forbidden', 'An admin key is needed.', {
-    remedy: 'Send it in the header X-Admin-API-Key.',
-  });
-}
-
 function callerOf({ role, credential }: Identity, request_id: string): Caller {
   return { role, credential, request_id };
 }
 
+function ownerOf(headers: IncomingHttpHeaders): { name?: string; failure?: unknown } {
+  const given = headers['x-user-id'];
+  if (given === undefined) return {};
+  try {
+    return { name: parseOwner(String(given), 'X-User-ID') };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+const isGiven = (headers: IncomingHttpHeaders) =>
+  headers['x-api-key'] !== undefined || headers['x-admin-api-key'] !== undefined;
+
 function unauthorized(headers: IncomingHttpHeaders): ServiceError {
-  const given = headers['x-api-key'] !== undefined || headers['x-admin-api-key'] !== undefined;
-  return new ServiceError('unauthorized', given ? 'The API key is not valid.' : 'An API key is needed.', {
-    remedy: 'Send it in the header X-API-Key.',
-  });
+  return new ServiceError(
+    'unauthorized',
+    isGiven(headers) ? 'The API key is not valid.' : 'An API key is needed.',
+    {
+      remedy: 'Send it in the header X-API-Key.',
+    },
+  );
+}
+
+/** With authentication off nobody has proved a key, so the refusal is the other one. */
+function notAdmin(rules: AccessRules, { role }: Identity, headers: IncomingHttpHeaders): ServiceError {
+  if (role === 'anonymous' && rules.admin_key !== undefined) {
+    const message = isGiven(headers) ? 'The admin key is not valid.' : 'The admin key is needed.';
+    return new ServiceError('unauthorized', message, { remedy: 'Send it in the header X-Admin-API-Key.' });
+  }
+  const remedy =
+    rules.admin_key === undefined
+      ? 'Set auth.admin_api_key, or auth.admin_fallback_enabled.'
+      : 'Send the admin key in the header X-Admin-API-Key.';
+  return new ServiceError('forbidden', 'This call is for administrators.', { remedy });
 }

@@ -78,7 +78,8 @@ export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): P
   }
 }
 
-async function readText(answer: ClientAnswer, limit: number, signal?: AbortSignal): Promise<string> {
+/** Throws `internal` for a body over `limit` bytes. */
+export async function readText(answer: ClientAnswer, limit: number, signal?: AbortSignal): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   try {

@@ -18,6 +18,7 @@ import type {
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
+import { AdminClient } from './client-admin.ts';
 import { type CallOptions, type Connection, readJson, send, sendForJson } from './client-call.ts';
 import { followEvents } from './client-events.ts';
 import { FilesClient } from './client-files.ts';
@@ -56,6 +57,7 @@ export class Client {
   readonly files: FilesClient;
   readonly templates: TemplatesClient;
   readonly quotas: QuotasClient;
+  readonly admin: AdminClient;
   readonly #connection: Connection;
 
   /** Nothing is sent yet. Throws `bad_request` for an address that is none. */
@@ -71,6 +73,7 @@ export class Client {
     this.files = new FilesClient(this.#connection);
     this.templates = new TemplatesClient(this.#connection);
     this.quotas = new QuotasClient(this.#connection);
+    this.admin = new AdminClient(this.#connection);
   }
 
   /** The same key gives the same sandbox for 24 h. */

@@ -1,6 +1,7 @@
 // The API description, OpenAPI 3.1, from the list of routes: what is not a route is not in it, and every route is.
 import { ERROR_TABLE } from '../domain/errors.ts';
 import { ErrorBody, type ErrorCode } from '../schema/error.ts';
+import { isKeyed } from './caller.ts';
 import { referenced, SchemaShelf } from './openapi-schemas.ts';
 import { API_PREFIX } from './paths.ts';
 import type { Route } from './route.ts';
@@ -49,7 +50,7 @@ const SECURITY = {
   none: [],
   optional: [{}, ...KEYS],
   api: KEYS,
-  admin: [{ adminKey: [] }],
+  admin: [...KEYS].reverse(),
   quota_write: KEYS,
 };
 
@@ -132,7 +133,7 @@ function headersOf(headers: Record<string, string>): object | undefined {
 /** Every route can have these; those with bodies a few more. */
 function codesOf(route: Route): ErrorCode[] {
   const body: ErrorCode[] = route.body ? ['payload_too_large', 'unsupported_media_type', 'timeout'] : [];
-  const keyed: ErrorCode[] = route.auth === 'none' || route.auth === 'optional' ? [] : ['unauthorized'];
+  const keyed: ErrorCode[] = isKeyed(route) ? ['unauthorized', 'resource_limit'] : [];
   return [
     ...new Set<ErrorCode>(['bad_request', ...keyed, 'forbidden', ...route.errors, ...body, 'internal']),
   ];

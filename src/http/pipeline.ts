@@ -1,21 +1,26 @@
 // What every request passes before its handler, in this order: request id and access log, headers that mean two
-// things, Host, cross-origin rules, the caller, the kind of body. The order is part of the contract: a preflight
-// needs no key, and a refused caller's body is never read.
+// things, Host, cross-origin rules, failed tries, the caller, the rate limit, the kind of body. The order is part of the
+// contract: a preflight needs no key, and a refused caller's body is never read.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { AuditLog } from '../control/audit.ts';
 import type { AnsweredRequest } from '../control/control-plane.ts';
-import { type AccessRules, accessRules } from '../domain/access.ts';
+import type { RateLimits } from '../control/rate-limits.ts';
+import { accessRules, type Identity } from '../domain/access.ts';
+import { addressRanges, originOf } from '../domain/address.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { logAccess } from './access-log.ts';
 import { answeredRequest } from './answered.ts';
-import { type Authenticate, authenticator } from './authenticate.ts';
+import { type Auditor, auditor } from './audit.ts';
+import { authenticator } from './authenticate.ts';
 import { BYTES_TYPE, checkBody, framingFailure, hasBody, isEmptyFile, mediaType } from './body.ts';
-import { type Admitted, admit } from './caller.ts';
+import { type Access, type Admitted, admit } from './caller.ts';
 import { type Cors, cors, isPreflight } from './cors.ts';
 import { hostCheck } from './host-header.ts';
 import type { InFlight } from './in-flight.ts';
+import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { refuseRepeated } from './single-headers.ts';
@@ -26,6 +31,10 @@ declare module 'fastify' {
     admitted: Admitted | undefined;
     /** The route's own, once it is known. */
     route: Route | undefined;
+    /** Who calls, once it is known, also when they are refused. */
+    identity: Identity | undefined;
+    /** Of the client, as far as it can be trusted; empty for a connection that is gone. */
+    address: string;
   }
 }
 
@@ -38,6 +47,8 @@ export interface PipelineDeps {
   counted(answered: AnsweredRequest): void;
   /** Whether the server is stopping. */
   closing(): boolean;
+  rates: RateLimits;
+  audit: AuditLog;
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -52,19 +63,31 @@ export interface Pipeline {
 export function pipeline(deps: PipelineDeps): Pipeline {
   const { server, auth } = deps.config;
   const rules = accessRules(auth);
-  const access = { rules, authenticate: authenticator(rules) };
+  const limiter = rateLimiter(deps.rates);
+  const access = { rules, limiter, authenticate: authenticator(rules, limiter) };
   return {
-    always: alwaysHook(deps, cors(server.cors_allowed_origins), hostCheck(deps.config)),
+    always: alwaysHook(
+      { ...deps, audited: auditor({ ...deps, log: deps.audit, rules }) },
+      cors(server.cors_allowed_origins),
+      hostCheck(deps.config),
+    ),
     of: (route) => routeHook(route, access, limitsOf(route, server)),
   };
 }
 
-function alwaysHook(deps: PipelineDeps, origins: Cors, checkHost: ReturnType<typeof hostCheck>): Hook {
+function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeof hostCheck>): Hook {
+  const isProxy = addressRanges(deps.config.server.trusted_proxies);
   return (request, reply, done) => {
     const { raw } = request;
     // Pipelined behind a request that ended the connection: whatever it is, it is not served.
     if (!raw.socket.writable) return void reply.hijack();
     reply.header('X-Request-ID', request.id);
+    // Before the socket is closed: it forgets its address.
+    request.address = originOf(
+      raw.socket.remoteAddress ?? '',
+      raw.headers['x-forwarded-for'] as string,
+      isProxy,
+    );
     follow(request, reply.raw, deps);
     const doubt = framingFailure(raw.headers);
     if (doubt) return refuseConnection(request, reply, doubt);
@@ -84,16 +107,16 @@ function alwaysHook(deps: PipelineDeps, origins: Cors, checkHost: ReturnType<typ
   };
 }
 
-function routeHook(
-  route: Route,
-  access: { rules: AccessRules; authenticate: Authenticate },
-  limit: (type: string) => number,
-): Hook {
-  return (request, _reply, done) => {
-    const { headers, socket } = request.raw;
+function routeHook(route: Route, access: Access, limit: (type: string) => number): Hook {
+  return (request, reply, done) => {
+    const { headers, socket: connection } = request.raw;
+    const { id: requestId, address } = request;
     request.route = route;
+    const identified = (identity: Identity) => {
+      request.identity = identity;
+    };
     try {
-      request.admitted = admit(route, { headers, connection: socket, requestId: request.id }, access);
+      request.admitted = admit(route, { headers, connection, address, reply, requestId, identified }, access);
       checkBody(route, headers, limit(mediaType(headers)));
       // Without a body its type means nothing, and the framework would look for a parser; but no bytes are a file too.
       if (!hasBody(headers) && !isEmptyFile(route, headers)) delete headers['content-type'];
@@ -116,22 +139,25 @@ export function limitsOf({ bodyKind }: Route, server: Config['server']): (type: 
   return (type) => (type === BYTES_TYPE ? server.max_file_size : json);
 }
 
+interface FollowDeps extends PipelineDeps {
+  audited: Auditor;
+}
+
 /** From here to the end of the answer, or of the connection. */
 function follow(
   request: FastifyRequest,
   response: ServerResponse,
-  { clock, logger, inFlight, counted }: PipelineDeps,
+  { clock, logger, inFlight, counted, audited }: FollowDeps,
 ): void {
   const begin = clock.monotonic();
   const { socket } = request.raw;
-  // A closed socket has forgotten it.
-  const remote = socket.remoteAddress;
   inFlight.begun(response);
   response.once('close', () => {
     inFlight.ended(response, socket);
     const ms = clock.monotonic() - begin;
-    logAccess(logger, request, response, { remote, ms });
+    logAccess(logger, request, response, ms);
     counted(answeredRequest(request, response, ms));
+    audited(request, response, ms);
   });
 }
 

@@ -110,7 +110,7 @@ function send(reply: FastifyReply, route: Route, result: unknown, logger: Logger
     return reply.code(result.status).headers(result.headers).send(result.stream);
   }
   if (result instanceof TextAnswer)
-    return reply.code(route.success.status).type(result.type).send(result.text);
+    return reply.code(route.success.status).headers(result.headers).type(result.type).send(result.text);
   if (result instanceof Answer)
     return reply
       .code(result.status ?? route.success.status)

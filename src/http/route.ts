@@ -12,6 +12,7 @@ import { type Method, placeOf, type RouteId } from './paths.ts';
 /**
  * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
  * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says.
+ * All but the first two count for the rate limit.
  */
 export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write';
 
@@ -34,7 +35,7 @@ export interface RouteSuccess<R extends Shape = Shape> {
 
 interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
   id: RouteId;
-  tag: 'sandboxes' | 'files' | 'templates' | 'quotas' | 'providers' | 'events' | 'system';
+  tag: 'sandboxes' | 'files' | 'templates' | 'quotas' | 'providers' | 'events' | 'admin' | 'system';
   auth: RouteAuth;
   summary: string;
   description?: string;
@@ -77,6 +78,8 @@ export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
   path: string;
   /** Names a sandbox or the caller's own ones, or makes one: under owner enforcement the caller must say who they are. */
   owned: boolean;
+  /** Its calls are in the audit: all below /admin, and what changes quotas. */
+  audited: boolean;
   handler(call: Call<never, never, never>, control: ControlPlane): unknown;
 }
 
@@ -93,5 +96,6 @@ export function defineRoute<
     handler: route.handler,
     ...place,
     owned: /^\/(?:sandboxes|events|templates\/.*\/spawn|quotas\/\{)/.test(place.path),
+    audited: route.auth === 'quota_write' || place.path.startsWith('/admin'),
   };
 }

@@ -76,12 +76,14 @@ function guardStart({ server, auth }: HttpServerDeps['config']): void {
 
 function registerAll(
   app: FastifyInstance,
-  deps: HttpServerDeps & PipelineDeps & { upgrades: Upgrades },
+  deps: HttpServerDeps & Omit<PipelineDeps, 'rates' | 'audit'> & { upgrades: Upgrades },
 ): void {
-  const steps = pipeline(deps);
+  const steps = pipeline({ ...deps, rates: deps.control.rates, audit: deps.control.audit });
   const shared = { ...deps, pipeline: steps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
   app.decorateRequest('admitted', undefined);
   app.decorateRequest('route', undefined);
+  app.decorateRequest('identity', undefined);
+  app.decorateRequest('address', '');
   app.addHook('onRequest', steps.always);
   const unrouted = unroutedFailure(ROUTES);
   app.setNotFoundHandler((request) => {

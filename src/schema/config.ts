@@ -149,6 +149,9 @@ export const Config = section('svc configuration', {
     cors_allowed_origins: strings(
       'Browser origins that may call, for example https://app.example.com; * is any.',
     ),
+    trusted_proxies: strings(
+      'Addresses and CIDR blocks of proxies whose X-Forwarded-For is believed, for example 10.0.0.0/8.',
+    ),
     shutdown_timeout: duration('30s', 'How long a stop waits for calls in flight.'),
   }),
   auth: section('Who may call.', {
@@ -156,12 +159,26 @@ export const Config = section('svc configuration', {
     api_key: secret('The key clients send as X-API-Key.'),
     admin_api_key: secret('The key of administrators, sent as X-Admin-API-Key or X-API-Key.'),
     admin_fallback_enabled: flag(true, 'Without an admin key the API key counts as admin.'),
+    admin_audit_retention: duration('2160h', 'How long the audit of admin calls is kept.'),
     enforce_owner: flag(false, 'Require X-User-ID and show each owner only what is theirs.'),
     quota_writes: choice(
       ['api', 'admin'],
       'api',
       'Which key may change owner quotas under /quotas; admin where owners must not set their own.',
     ),
+  }),
+  rate_limit: section('How many calls a caller may make; a token bucket each.', {
+    enabled: flag(false, 'Limit calls, and failed authentications of each address.'),
+    requests_per_minute: whole(120, 1, 6_000_000, 'Calls a minute in the long run.'),
+    burst: whole(60, 1, 100_000, 'Calls at once.'),
+    key_by: choice(
+      ['owner', 'api_key', 'ip'],
+      'owner',
+      'Who has a bucket: an owner (X-User-ID), else a key, else an address; a key, else an address; or an address.',
+    ),
+    bucket_ttl: duration('15m', 'How long a bucket that is full again is kept.'),
+    cleanup_interval: duration('1m', 'How often such buckets are looked for; at least 1s.'),
+    max_buckets: whole(100_000, 100, 10_000_000, 'Buckets at most; the fullest make room for new ones.'),
   }),
   defaults: section('What a spawn or exec gets when it does not say.', {
     image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),

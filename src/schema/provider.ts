@@ -50,3 +50,13 @@ export const ProviderDetail = Type.Object(
   { $id: 'ProviderDetail', additionalProperties: false },
 );
 export type ProviderDetail = Static<typeof ProviderDetail>;
+
+export const ProviderTests = Type.Record(
+  Type.String(),
+  Type.Object(
+    { healthy: Type.Boolean(), latency_ms: Type.Number(), error: Type.Optional(Type.String()) },
+    { additionalProperties: false },
+  ),
+  { $id: 'ProviderTests', description: 'By provider name.' },
+);
+export type ProviderTests = Static<typeof ProviderTests>;

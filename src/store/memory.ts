@@ -7,6 +7,7 @@ import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
+import { memoryAudit } from './memory-audit.ts';
 import { memoryQuotas } from './memory-quotas.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
@@ -71,6 +72,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       find: async (claim) => liveClaim(tables, claim),
       prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before),
     },
+    audit: memoryAudit(),
     ping: async () => {},
     close: async () => {},
   };

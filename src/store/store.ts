@@ -1,6 +1,7 @@
 // THE STORE SEAM. One method is one transaction. Records in wire names, stamps as ISO 8601 with ms and Z (they sort
 // as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
 import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
+import type { AuditDraft, AuditRecord } from '../schema/audit.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota, QuotaSummary } from '../schema/quota.ts';
 import type { EndReason, SandboxState } from '../schema/sandbox.ts';
@@ -236,6 +237,33 @@ export interface IdempotencyStore {
   prune(before: string): Promise<number>;
 }
 
+export interface AuditFilter {
+  actor?: string;
+  method?: string;
+  status?: number;
+  /** A part of the path, taken literally. */
+  path?: string;
+  /** First stamp. */
+  since?: string;
+  /** First stamp that is too late. */
+  until?: string;
+  limit: number;
+  /** The last record of the page before. */
+  after?: { created_at: string; id: number };
+}
+
+export interface AuditStore {
+  /** One transaction, as durable as records of sandboxes; ids rise in order. */
+  append(drafts: AuditDraft[]): Promise<void>;
+  /** Newest first (created_at, then id, both descending). */
+  list(filter: AuditFilter): Promise<AuditRecord[]>;
+  /**
+   * Deletes what was made before `before`, and of unproven actors (`domain/audit.UNPROVEN_ACTORS`) all but the newest
+   * `keepUnproven`; the number deleted.
+   */
+  purge(before: string, keepUnproven: number): Promise<number>;
+}
+
 export interface Store {
   instance: Instance;
   sandboxes: SandboxStore;
@@ -244,6 +272,7 @@ export interface Store {
   warm: WarmStore;
   events: EventStore;
   idempotency: IdempotencyStore;
+  audit: AuditStore;
   /** A cheap read that fails when the database does. */
   ping(): Promise<void>;
   /** Idempotent. */

@@ -45,7 +45,7 @@ export function failingStore(inner: Store): FailingStore {
     ]);
     return Object.fromEntries(wrapped) as T;
   };
-  const { instance, sandboxes, templates, warm, quotas, events, idempotency, ping, close } = inner;
+  const { instance, sandboxes, templates, warm, quotas, events, idempotency, audit, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
@@ -54,6 +54,7 @@ export function failingStore(inner: Store): FailingStore {
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
     idempotency: wrap(idempotency, 'idempotency.'),
+    audit: wrap(audit, 'audit.'),
     ...wrap({ ping, close }, ''),
     calls,
     fail: (failure) => {

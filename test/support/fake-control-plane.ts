@@ -9,7 +9,12 @@ import type {
   LiveExec,
   LiveRequest,
 } from '../../src/control/control-plane.ts';
+import { BucketRateLimits } from '../../src/control/rate-limits.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
+import type { Clock } from '../../src/domain/ports.ts';
+import { realClock } from '../../src/host/clock.ts';
+import type { AuditRecord } from '../../src/schema/audit.ts';
+import type { Config } from '../../src/schema/config.ts';
 import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../../src/schema/exec.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
@@ -18,7 +23,7 @@ import { type FakeEvents, fakeEvents } from './fake-events.ts';
 import { fakeMetrics } from './fake-metrics.ts';
 import { FAKE_DECISION, fakeQuotas } from './fake-quotas.ts';
 import { fakeTemplates } from './fake-templates.ts';
-import { FAKE_START } from './fakes.ts';
+import { FAKE_START, fakeIds } from './fakes.ts';
 
 export interface Asked {
   method: string;
@@ -36,24 +41,40 @@ export interface FakeControlPlane extends ControlPlane {
   /** Makes the next calls of `method` (`files.read`, …) throw this. */
   failing: Map<string, unknown>;
   healthy: boolean;
+  /** The audit, newest first. */
+  readonly audited: AuditRecord[];
   /** Signals of execs and file calls, in order. */
   readonly signals: AbortSignal[];
 }
 
 const STAMP = new Date(FAKE_START).toISOString();
 
+const RATE_LIMIT: Config['rate_limit'] = {
+  ...{ enabled: false, requests_per_minute: 60, burst: 5, key_by: 'owner' },
+  ...{ bucket_ttl: '15m', cleanup_interval: '1m', max_buckets: 1000 },
+};
+
 const EXEC_ID = 'ex-aaaaaaaaaaaa';
 const EXEC_ITEM: ExecItem = {
   ...{ exec_id: EXEC_ID, command: 'sleep 1', detached: true, state: 'running', started_at: STAMP },
 };
 
-export function fakeControlPlane(): FakeControlPlane {
+export interface FakeControlOptions {
+  clock?: Clock;
+  rate_limit?: Partial<Config['rate_limit']>;
+}
+
+export function fakeControlPlane({
+  clock = realClock(),
+  rate_limit,
+}: FakeControlOptions = {}): FakeControlPlane {
   const asked: Asked[] = [];
   const sandboxMap = new Map<string, Sandbox>();
   const fileMap = new Map<string, Buffer>();
   const templateMap = new Map<string, Template>();
   const failing = new Map<string, unknown>();
   const signals: AbortSignal[] = [];
+  const audited: AuditRecord[] = [];
   const note = (method: string, caller: Caller | undefined, ...args: unknown[]) => {
     asked.push({ method, args, ...(caller && { caller }) });
     if (failing.has(method)) throw failing.get(method);
@@ -200,6 +221,7 @@ export function fakeControlPlane(): FakeControlPlane {
     quotas: fakeQuotas(note),
     providers: {
       list: async () => [providerItem],
+      test: async () => ({ userspace: { healthy: false, latency_ms: 3, error: 'It is not there.' } }),
       async get(name) {
         if (name !== 'userspace') throw new ServiceError('not_found', 'There is no such provider.');
         return {
@@ -229,6 +251,15 @@ export function fakeControlPlane(): FakeControlPlane {
         ...(full && { version: '9.9.9', uptime: '1s', uptime_seconds: 1 }),
       }),
     },
+    audited,
+    audit: {
+      record: (draft) => void audited.unshift({ ...draft, id: audited.length + 1 }),
+      list: async ({ limit = 100 }) => ({
+        records: audited.slice(0, limit),
+        ...(audited.length > limit && { next_cursor: 'next' }),
+      }),
+    },
+    rates: new BucketRateLimits({ config: { ...RATE_LIMIT, ...rate_limit }, clock, ids: fakeIds() }),
     start: async () => {},
     stop: async () => {},
   };

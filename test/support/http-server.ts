@@ -16,6 +16,7 @@ const MEBIBYTE = 1024 * 1024;
 export interface HttpOptions {
   server?: Partial<Config['server']>;
   auth?: Partial<Config['auth']>;
+  rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
   headersTimeoutMs?: number;
 }
@@ -31,7 +32,7 @@ export interface TestHttp {
 }
 
 export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
-  const control = fakeControlPlane();
+  const control = fakeControlPlane(options);
   const logger = recordingLogger();
   const server = createHttpServer({
     control,
@@ -56,6 +57,7 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       max_json_file: 8 * MEBIBYTE,
       max_file_size: 16 * MEBIBYTE,
       cors_allowed_origins: [],
+      trusted_proxies: [],
       shutdown_timeout: '1s',
       ...server,
     },
@@ -64,6 +66,7 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       admin_fallback_enabled: true,
       enforce_owner: false,
       quota_writes: 'api',
+      admin_audit_retention: '24h',
       ...auth,
     },
   };

@@ -27,3 +27,6 @@ export const IDEMPOTENCY = {
   'Idempotency-Key':
     'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
 };
+
+/** Client libraries send {} with a POST that says nothing. */
+export const NOTHING_SAID = Type.Object({}, { additionalProperties: false });

@@ -1,5 +1,6 @@
 // Every route of the API, in the order of the description. A route that is not here does not exist.
 import type { Route } from '../route.ts';
+import { adminRoutes } from './admin.ts';
 import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
@@ -21,5 +22,6 @@ export const ROUTES: readonly Route[] = [
   ...providerRoutes,
   ...eventRoutes,
   ...metricRoutes,
+  ...adminRoutes,
   ...systemRoutes,
 ];

@@ -12,9 +12,7 @@ import {
 import { Answer } from '../answer.ts';
 import { idempotencyOf } from '../idempotency-key.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { IDEMPOTENCY, SandboxParams } from './params.ts';
-
-const NOTHING_SAID = Type.Object({}, { additionalProperties: false });
+import { IDEMPOTENCY, NOTHING_SAID, SandboxParams } from './params.ts';
 
 const tag = 'sandboxes';
 const auth = 'api';
@@ -114,7 +112,6 @@ export const sandboxRoutes: Route[] = [
       tag,
       auth,
       summary: 'Destroy expired sandboxes now',
-      // Client libraries send {} with a POST that says nothing.
       ...(id === 'pruneSandboxes' && { body: NOTHING_SAID, bodyOptional: true, example: {} }),
       success: { status: 200, description: 'How many.', schema: PruneResult },
       errors: [],

@@ -4,9 +4,10 @@ import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import { FOUNDATION } from './migrations/0001-foundation.ts';
 import { QUOTAS } from './migrations/0002-quotas.ts';
+import { AUDIT } from './migrations/0003-audit.ts';
 import { TEMPLATES } from './migrations/0004-templates.ts';
 
-const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, TEMPLATES];
+const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** `svcd`: tells our files from every other SQLite file. */

@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { Store } from '../store.ts';
+import { auditStore } from './audit.ts';
 import { openBallast } from './ballast.ts';
 import { eventIds } from './event-ids.ts';
 import { eventStore } from './events.ts';
@@ -89,6 +90,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
     idempotency: idempotencyStore(durable, work),
+    audit: auditStore(durable, work),
     ping: () => work.run(() => void alive.get()),
     announce: (address) => opened.lock?.announce(address),
     close: async () => opened.close(),

@@ -16,6 +16,7 @@ const rules = (auth: Partial<Config['auth']>) =>
     admin_fallback_enabled: true,
     enforce_owner: false,
     quota_writes: 'api',
+    admin_audit_retention: '1h',
     ...auth,
   });
 const BOTH = { api_key: 'K', admin_api_key: 'A' };

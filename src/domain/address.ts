@@ -1,0 +1,72 @@
+// Network addresses of callers: which ones a list of trusted proxies names, and who spoke before the proxies did.
+import { BlockList, isIP } from 'node:net';
+
+/** Addresses that a chain of proxies may have; a longer one is read from its near end. */
+const MAX_HOPS = 32;
+
+/** Tells whether an address is in one of `ranges`; throws for a range that is neither an address nor a CIDR block. */
+export function addressRanges(ranges: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Whether `range` is an address or a CIDR block such as 10.0.0.0/8 or fd00::/8. */
+export function isAddressRange(range: string): boolean {
+  try {
+    addRange(new BlockList(), range);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function addRange(list: BlockList, range: string): void {
+  const [, net = '', bits] = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/.exec(range) ?? [];
+  const version = isIP(net);
+  if (version === 0) throw new RangeError('not an address');
+  const type = version === 6 ? 'ipv6' : 'ipv4';
+  if (bits === undefined) list.addAddress(net, type);
+  else list.addSubnet(net, Number(bits), type);
+}
+
+/**
+ * The client's address: the socket's own `peer`, unless that is a trusted proxy; then the last entry of X-Forwarded-For
+ * that is not one. What stands before that entry, or before one that is no address, is anybody's word and not read.
+ */
+export function originOf(
+  peer: string,
+  forwarded: string | undefined,
+  isTrusted: (address: string) => boolean,
+): string {
+  let origin = plainAddress(peer) ?? peer;
+  if (forwarded === undefined || !isTrusted(origin)) return origin;
+  const hops = forwarded.split(',').slice(-MAX_HOPS).reverse();
+  for (const hop of hops) {
+    const address = plainAddress(hop.trim());
+    if (address === undefined) return origin;
+    origin = address;
+    if (!isTrusted(address)) return origin;
+  }
+  return origin;
+}
+
+/** Without brackets, port and zone, IPv4 as such; undefined for what is no address. */
+export function plainAddress(text: string): string | undefined {
+  if (text.length > 64) return undefined;
+  const bare =
+    /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^(\d[\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  const address = bare.replace(/%.*$/s, '').replace(/^::ffff:(?=\d+\.)/i, '');
+  return isIP(address) === 0 ? undefined : address;
+}
+
+/** What one caller can hold many of counts as one: an IPv6 address stands for its /64, an IPv4 address for itself. */
+export function addressScope(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [head = '', tail] = canonical.split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return `${[...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':')}::/64`;
+}

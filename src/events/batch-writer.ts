@@ -1,0 +1,122 @@
+// Writes what comes one by one in batches: after 50 ms, or at 500 at once. One batch at a time, in order; a batch that
+// cannot be stored waits and is tried again.
+import type { Clock, Logger, Timer } from '../domain/ports.ts';
+
+const BATCH = 500;
+const LINGER_MS = 50;
+const RETRY_MS = 1000;
+
+export interface Writer<Draft> {
+  /** Takes the draft and returns at once; never throws. With too many waiting the oldest are dropped. */
+  publish(draft: Draft): void;
+  /** Resolves when every draft taken so far is stored, or at the first attempt that fails: it is logged, tried again later. */
+  flush(): Promise<void>;
+  /** Flushes and stops; what comes later or could not be stored is dropped. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface BatchWriterDeps<Draft, Stored> {
+  /** One transaction. */
+  append(drafts: Draft[]): Promise<Stored>;
+  /** What is stored, in order; does not throw. */
+  deliver(stored: Stored): void;
+  /** How many may wait. */
+  limit: number;
+  /** What is written, for the log: `Events`. */
+  what: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class BatchWriter<Draft, Stored> implements Writer<Draft> {
+  readonly #deps: BatchWriterDeps<Draft, Stored>;
+  #waiting: Draft[] = [];
+  /** Drafts taken, and drafts that are stored or dropped, since the start. */
+  #taken = 0;
+  #done = 0;
+  #dropped = 0;
+  #writing: Promise<boolean> | undefined;
+  #timer: Timer | undefined;
+  #failing = false;
+  #closed = false;
+
+  constructor(deps: BatchWriterDeps<Draft, Stored>) {
+    this.#deps = deps;
+  }
+
+  publish(draft: Draft): void {
+    this.#taken++;
+    if (this.#closed) this.#drop(1);
+    else this.#waiting.push(draft);
+    if (this.#waiting.length > this.#deps.limit) this.#drop(this.#waiting.splice(0, BATCH).length);
+    if (this.#failing || this.#closed) return;
+    if (this.#waiting.length >= BATCH) void this.#write();
+    else this.#timer ??= this.#after(LINGER_MS);
+  }
+
+  async flush(): Promise<void> {
+    const mine = this.#taken;
+    while (this.#done < mine) if (!(await this.#write())) return;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.flush();
+    this.#timer?.cancel();
+    if (this.#waiting.length > 0) this.#drop(this.#waiting.splice(0).length);
+  }
+
+  #after(ms: number): Timer {
+    return this.#deps.clock.after(ms, () => void this.#write());
+  }
+
+  /** One batch at a time, so that ids follow the order of publishing. False when it failed. */
+  #write(): Promise<boolean> {
+    this.#writing ??= this.#attempt().then((stored) => {
+      this.#writing = undefined;
+      this.#timer?.cancel();
+      this.#timer = undefined;
+      if (stored && this.#waiting.length >= BATCH) void this.#write();
+      else if (this.#waiting.length > 0) this.#timer = this.#after(stored ? LINGER_MS : RETRY_MS);
+      return stored;
+    });
+    return this.#writing;
+  }
+
+  async #attempt(): Promise<boolean> {
+    const drafts = this.#waiting.splice(0, BATCH);
+    try {
+      if (drafts.length === 0) return true;
+      const stored = await this.#deps.append(drafts);
+      this.#done += drafts.length;
+      this.#recovered();
+      this.#deps.deliver(stored);
+      return true;
+    } catch (error) {
+      this.#waiting = drafts.concat(this.#waiting);
+      this.#failed(error);
+      return false;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { logger, what } = this.#deps;
+    if (!this.#failing) logger.error({ err: error }, `${what} cannot be stored; they wait.`);
+    this.#failing = true;
+  }
+
+  #recovered(): void {
+    const { logger, what } = this.#deps;
+    if (this.#failing) logger.info({ dropped: this.#dropped }, `${what} are stored again.`);
+    this.#failing = false;
+    if (!this.#closed) this.#dropped = 0;
+  }
+
+  /** Logged once for each time that it begins; the count follows when events are stored again. */
+  #drop(count: number): void {
+    this.#done += count;
+    const { logger, what } = this.#deps;
+    if (this.#dropped === 0) logger.warn({ dropped: count }, `${what} are dropped.`);
+    this.#dropped += count;
+  }
+}

@@ -1,0 +1,69 @@
+// Which calls the audit records, and what of them: every call below /admin, also one that was refused or names nothing,
+// and those that a route marks. Bodies and queries are never recorded.
+import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { AuditLog } from '../control/audit.ts';
+import { type AccessRules, identify } from '../domain/access.ts';
+import type { Clock } from '../domain/ports.ts';
+import { keysOf } from './authenticate.ts';
+import { isPreflight } from './cors.ts';
+import { API_PREFIX } from './paths.ts';
+
+/** nginx's number for a client that went before the answer: there is no other. */
+const CLIENT_GONE = 499;
+
+export interface AuditorDeps {
+  log: AuditLog;
+  rules: AccessRules;
+  clock: Clock;
+}
+
+/** To be called once a call is over, `ms` after it came. */
+export type Auditor = (request: FastifyRequest, response: ServerResponse, ms: number) => void;
+
+export function auditor({ log, rules, clock }: AuditorDeps): Auditor {
+  return (request, response, ms) => {
+    if (!isAudited(request, response.statusCode)) return;
+    const { raw } = request;
+    const { 'x-user-id': user, 'user-agent': agent } = raw.headers;
+    log.record({
+      actor: actorOf(request, rules),
+      ...(user !== undefined && { user_id: String(user).trim() }),
+      method: raw.method ?? '',
+      path: pathOf(raw.url),
+      status: response.headersSent || response.statusCode !== 200 ? response.statusCode : CLIENT_GONE,
+      duration_ms: Math.round(ms * 10) / 10,
+      request_id: request.id,
+      remote_addr: request.address,
+      ...(agent !== undefined && { user_agent: agent }),
+      created_at: new Date(clock.now()).toISOString(),
+    });
+  };
+}
+
+/** A preflight that is granted is no call yet. */
+function isAudited({ route, raw }: FastifyRequest, status: number): boolean {
+  if (route) return route.audited;
+  return isAdminPath(pathOf(raw.url)) && !(status < 400 && isPreflight(raw.method, raw.headers));
+}
+
+/** Whoever calls what does not exist has passed no authentication. */
+function actorOf({ identity, route, raw }: FastifyRequest, rules: AccessRules): string {
+  const known = identity ?? (route ? undefined : identify(rules, keysOf(raw.headers)));
+  return known?.actor ?? 'none';
+}
+
+const pathOf = (url = '') => url.split(/[?#]/, 1)[0] ?? '';
+
+function isAdminPath(path: string): boolean {
+  const plain = decoded(path).toLowerCase();
+  return plain === `${API_PREFIX}/admin` || plain.startsWith(`${API_PREFIX}/admin/`);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}

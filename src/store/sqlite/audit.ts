@@ -1,0 +1,94 @@
+// The audit table. Records come in batches and go by age; those of unproven actors also by number, since anybody can make
+// them. No word of a request ever becomes SQL.
+import type { Database, Statement } from 'better-sqlite3';
+import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
+import type { AuditFilter, AuditStore } from '../store.ts';
+import { deleteInBites } from './events.ts';
+import type { Work } from './work.ts';
+
+const COLUMNS = [
+  'actor',
+  'user_id',
+  'method',
+  'path',
+  'status',
+  'duration_ms',
+  'request_id',
+  'remote_addr',
+  'user_agent',
+  'created_at',
+] as const satisfies readonly (keyof AuditDraft)[];
+
+type Row = Omit<AuditRecord, 'user_id' | 'user_agent'> & {
+  user_id: string | null;
+  user_agent: string | null;
+};
+
+export function auditStore(db: Database, work: Work): AuditStore {
+  const insert = db.prepare(
+    `INSERT INTO audit (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
+  );
+  const append = db.transaction((drafts: readonly AuditDraft[]) => {
+    for (const draft of drafts) insert.run({ user_id: null, user_agent: null, ...draft });
+  });
+  const list = listing(db);
+  const purge = purging(db);
+  return {
+    append: (drafts) => work.grow(() => append.immediate(drafts)),
+    list: (filter) => work.run(() => list(filter).map(fromRow)),
+    purge: async (before, keepUnproven) => {
+      const old = await deleteInBites(work, (limit) => purge.old.run(before, limit).changes);
+      const first = await work.run(() => purge.firstUnwanted.get(keepUnproven));
+      if (first === undefined) return old;
+      return old + (await deleteInBites(work, (limit) => purge.unproven.run({ ...first, limit }).changes));
+    },
+  };
+}
+
+/** The partial index serves only a query that repeats its condition (migrations/0003). */
+const UNPROVEN = "actor IN ('none', 'anonymous')";
+
+function purging(db: Database) {
+  return {
+    old: db.prepare<[string, number]>(
+      'DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE created_at < ? ORDER BY created_at, id LIMIT ?)',
+    ),
+    firstUnwanted: db.prepare<[number], { created_at: string; id: number }>(
+      `SELECT created_at, id FROM audit WHERE ${UNPROVEN} ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?`,
+    ),
+    unproven: db.prepare<{ created_at: string; id: number; limit: number }>(
+      `DELETE FROM audit WHERE id IN (SELECT id FROM audit
+         WHERE ${UNPROVEN} AND (created_at, id) <= (@created_at, @id) ORDER BY created_at, id LIMIT @limit)`,
+    ),
+  };
+}
+
+/** A statement for each combination of filters that is asked for: at most 128. */
+function listing(db: Database): (filter: AuditFilter) => Row[] {
+  const prepared = new Map<string, Statement<object, Row>>();
+  return (filter) => {
+    const sql = `SELECT id, ${COLUMNS} FROM audit INDEXED BY audit_by_age WHERE ${conditions(filter).join(' AND ')}
+      ORDER BY created_at DESC, id DESC LIMIT @limit`;
+    const statement = prepared.get(sql) ?? db.prepare<object, Row>(sql);
+    prepared.set(sql, statement);
+    const { after, ...plain } = filter;
+    return statement.all({ ...plain, after_created_at: after?.created_at, after_id: after?.id });
+  };
+}
+
+function conditions(filter: AuditFilter): string[] {
+  return [
+    'TRUE',
+    filter.actor !== undefined && 'actor = @actor',
+    filter.method !== undefined && 'method = @method',
+    filter.status !== undefined && 'status = @status',
+    filter.path !== undefined && 'instr(path, @path) > 0',
+    filter.since !== undefined && 'created_at >= @since',
+    filter.until !== undefined && 'created_at < @until',
+    filter.after !== undefined && '(created_at, id) < (@after_created_at, @after_id)',
+  ].filter((condition) => condition !== false);
+}
+
+function fromRow({ user_id, user_agent, ...row }: Row): AuditRecord {
+  return { ...row, ...(user_id !== null && { user_id }), ...(user_agent !== null && { user_agent }) };
+}
