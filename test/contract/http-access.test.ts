@@ -1,7 +1,11 @@
-// Who may do what: every route by every credential and owner, in one table; and the keys, owners and origins at its edge.
+// Who may do what: every route by every credential under every setting, in one table; and the keys and origins at its
+// edge. Whose records a caller sees is in http-owners.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../../src/control/control-plane.ts';
 import { PATHS, type RouteId } from '../../src/http/paths.ts';
+import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import type { Config } from '../../src/schema/config.ts';
 import { fakeControlPlane } from '../support/fake-control-plane.ts';
 import { fakeDeps } from '../support/fakes.ts';
 import {
@@ -12,108 +16,162 @@ import {
   startHttp,
   type TestHttp,
 } from '../support/http-server.ts';
+import { askSample, ROUTE_IDS, type RouteKind, SAMPLES } from '../support/route-samples.ts';
 
 const WHO: Record<string, Record<string, string>> = {
   nobody: {},
   'wrong key': { 'x-api-key': `${API_KEY.slice(0, -1)}0` },
+  'empty key': { 'x-api-key': '' },
   'api key': { 'x-api-key': API_KEY },
   'admin key': { 'x-admin-api-key': ADMIN_KEY },
   'admin key in X-API-Key': { 'x-api-key': ADMIN_KEY },
   'api key in the admin header': { 'x-admin-api-key': API_KEY },
+  'both keys': { 'x-api-key': API_KEY, 'x-admin-api-key': ADMIN_KEY },
+  'api key, wrong admin key': { 'x-api-key': API_KEY, 'x-admin-api-key': 'x' },
   'owner A': { 'x-api-key': API_KEY, 'x-user-id': 'a' },
-  'owner B': { 'x-api-key': API_KEY, 'x-user-id': 'b' },
+  'admin for A': { 'x-api-key': ADMIN_KEY, 'x-user-id': 'a' },
   'bad owner': { 'x-api-key': API_KEY, 'x-user-id': 'a/b' },
   'worker token': { 'x-worker-id': 'w', 'x-worker-token': API_KEY },
 };
-const OPEN: RouteId[] = ['live', 'ready', 'health', 'openapiJson', 'openapiYaml'];
-const refusals = {
-  nobody: 401,
-  'wrong key': 401,
-  'api key in the admin header': 401,
-  'worker token': 401,
-  'bad owner': 400,
-};
-/** Statuses of a route outside owners, and of one that names sandboxes while owners are enforced. `undefined`: let in. */
-const KEYED: Partial<Record<keyof typeof WHO, number>> = refusals;
-const OWNED: Partial<Record<keyof typeof WHO, number>> = { ...refusals, 'api key': 400 };
 
-/** An API key is not enough, whoever holds it. */
-const ADMINS: Partial<Record<keyof typeof WHO, number>> = {
-  ...refusals,
-  ...{ 'api key': 403, 'owner A': 403, 'owner B': 403, 'bad owner': 403 },
+const BOTH = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
+const ONE = { enabled: true, api_key: API_KEY };
+const SETUPS: Record<string, Partial<Config['auth']>> = {
+  'both keys': BOTH,
+  'both keys, owners': { ...BOTH, enforce_owner: true },
+  'one key': ONE,
+  'one key, owners': { ...ONE, enforce_owner: true },
+  'one key, no fallback': { ...ONE, admin_fallback_enabled: false },
+  off: {},
+  'off, owners': { enforce_owner: true },
+  'off, admin key': { admin_api_key: ADMIN_KEY },
+  'off, no fallback': { admin_fallback_enabled: false },
 };
 
-const BODIES: Partial<Record<RouteId, unknown>> = {
-  spawnSandbox: {},
-  admitSandbox: {},
-  putQuota: {},
-  adminPutQuota: {},
-  extendSandbox: { ttl: '1h' },
-  exec: { command: 'true' },
-  signalExec: { signal: 'SIGTERM' },
-  createTemplate: { name: 'fresh', image: 'i' },
-  updateTemplate: { image: 'i' },
-  spawnTemplate: {},
-  writeFile: { path: '/f', content: '' },
-  putFile: { content: '' },
-  moveFile: { old_path: '/f', new_path: '/g' },
-  chmodFile: { path: '/f', mode: '644' },
-  makeDirectory: { path: '/d' },
-};
-const QUERIES: Partial<Record<RouteId, string>> = {
-  readFile: '?path=/f',
-  removeFile: '?path=/f',
-  statFile: '?path=/f',
-  globFiles: '?pattern=/*',
-  events: '?follow=false',
+/** A status for each of WHO in its order; `in` is let in. */
+const TABLE: Record<string, Record<Exclude<RouteKind, 'open'>, string>> = {
+  //                    nobody wrong empty api in-admin in-api api-in-admin both api+wrong A admin-A bad worker
+  'both keys': {
+    keyed: '            401    401   401   in  in       in     401          in   in        in in     400 401',
+    owned: '            401    401   401   in  in       in     401          in   in        in in     400 401',
+    admin: '            401    401   401   403 in       in     401          in   403      403 in     403 401',
+  },
+  'both keys, owners': {
+    keyed: '            401    401   401   in  in       in     401          in   in        in in     400 401',
+    owned: '            401    401   401   400 in       in     401          in   400       in in     400 401',
+    admin: '            401    401   401   403 in       in     401          in   403      403 in     403 401',
+  },
+  'one key': {
+    keyed: '            401    401   401   in  401      401    in           in   in        in 401    400 401',
+    owned: '            401    401   401   in  401      401    in           in   in        in 401    400 401',
+    admin: '            401    401   401   in  401      401    in           in   in        in 401    400 401',
+  },
+  'one key, owners': {
+    keyed: '            401    401   401   in  401      401    in           in   in        in 401    400 401',
+    owned: '            401    401   401   400 401      401    400          400  400       in 401    400 401',
+    admin: '            401    401   401   in  401      401    in           in   in        in 401    400 401',
+  },
+  'one key, no fallback': {
+    keyed: '            401    401   401   in  401      401    401          in   in        in 401    400 401',
+    owned: '            401    401   401   in  401      401    401          in   in        in 401    400 401',
+    admin: '            401    401   401   403 401      401    401          403  403      403 401    403 401',
+  },
+  off: {
+    keyed: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    owned: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    admin: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+  },
+  'off, owners': {
+    keyed: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    owned: '            400    400   400   400 400      400    400          400  400       in in     400 400',
+    admin: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+  },
+  'off, admin key': {
+    keyed: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    owned: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    admin: '            401    401   401   401 in       in     401          in   401      401 in     401 401',
+  },
+  'off, no fallback': {
+    keyed: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    owned: '            in     in    in    in  in       in     in           in   in        in in     400 in',
+    admin: '            403    403   403   403 403      403    403          403  403      403 403    403 403',
+  },
 };
 
-let http: TestHttp;
-const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY, enforce_owner: true };
-beforeAll(async () => {
-  http = await startHttp({ auth });
-  http.control.fileMap.set('/f', Buffer.from('x'));
-});
-afterAll(() => http.server.close(0));
+describe('every route has its row', () => {
+  it('in the samples', () => expect(Object.keys(SAMPLES).sort()).toEqual([...ROUTE_IDS].sort()));
 
-async function ask(id: RouteId, headers: Record<string, string>, target: TestHttp = http) {
-  const [method = '', path = ''] = PATHS[id].split(' ');
-  const url = `${target.base}${path.replace('{path}', 'f').replace('{name}', 'userspace').replace('{id}', 'sb-x').replace('{owner_id}', 'a')}${QUERIES[id] ?? ''}`;
-  const body = BODIES[id];
-  const answer = await fetch(url, {
-    method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  it('of the kind that its path and key say', () => {
+    for (const { id, auth, owned } of ROUTES)
+      expect([id, SAMPLES[id].kind]).toEqual([
+        id,
+        auth in KIND ? KIND[auth as keyof typeof KIND] : owned ? 'owned' : 'keyed',
+      ]);
+    for (const id of ROUTE_IDS)
+      expect([id, SAMPLES[id].kind === 'admin']).toEqual([id, PATHS[id].includes(' /admin')]);
   });
-  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+
+  it('of a setting for everybody', () => {
+    expect(Object.keys(TABLE)).toEqual(Object.keys(SETUPS));
+    for (const row of Object.values(TABLE).flatMap((rows) => Object.values(rows)))
+      expect(row.trim().split(/ +/)).toHaveLength(Object.keys(WHO).length);
+  });
+});
+const KIND = { none: 'open', optional: 'open', admin: 'admin' } as const;
+
+describe.each(Object.keys(SETUPS))('with %s, every route by every credential', (setup) => {
+  const auth = SETUPS[setup]!;
+  let target: TestHttp;
+  beforeAll(async () => {
+    target = await startHttp({ auth });
+    target.control.fileMap.set('/f', Buffer.from('x'));
+  });
+  afterAll(() => target.server.close(0));
+
+  it.each(Object.keys(WHO).map((who, column) => [who, column] as const))('%s', async (who, column) => {
+    const wrong: string[] = [];
+    for (const id of ROUTE_IDS) {
+      const { kind } = SAMPLES[id];
+      const expected = kind === 'open' ? 'in' : TABLE[setup]![kind].trim().split(/ +/)[column];
+      target.control.asked.length = 0;
+      const { status } = await askSample(target.base, id, WHO[who]!);
+      // The fake has no sandbox of this name, and a template of another: what is let in may end there.
+      const found = [200, 201, 202, 404, 409, 426].includes(status) ? 'in' : String(status);
+      if (found !== expected) wrong.push(`${id}: ${status} instead of ${expected}`);
+      if (found !== 'in') expect(target.control.asked).toEqual([]);
+      const caller = target.control.asked[0]?.caller;
+      if (caller) checkCaller(caller, who, auth);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+function checkCaller(caller: Caller, who: string, auth: Partial<Config['auth']>): void {
+  expect(caller.role).toBe(roleOf(who, auth));
+  expect(caller.owner).toBe(WHO[who]!['x-user-id']);
+  expect(JSON.stringify(caller)).not.toContain(API_KEY.slice(0, 12));
 }
 
-describe('every route by every credential', () => {
-  const cells = (Object.keys(PATHS) as RouteId[]).flatMap((id) =>
-    Object.keys(WHO).map((who) => [id, who] as const),
-  );
+/** Of one who is let in. Under owner enforcement the only key is every tenant's, so it is no admin's. */
+function roleOf(
+  who: string,
+  { enabled, admin_api_key, enforce_owner, ...auth }: Partial<Config['auth']>,
+): string {
+  const holdsAdmin = who.startsWith('admin') || who === 'both keys';
+  if (admin_api_key !== undefined && holdsAdmin) return 'admin';
+  if (!enabled) return 'anonymous';
+  const standsIn = admin_api_key === undefined && auth.admin_fallback_enabled !== false;
+  return standsIn && !enforce_owner ? 'admin' : 'api';
+}
 
-  it.each(cells)('%s by %s', async (id, who) => {
-    http.control.asked.length = 0;
-    http.control.templateMap.clear();
-    const owned = / \/(?:sandboxes|events|templates\/.*\/spawn|quotas\/\{)/.test(PATHS[id]);
-    const forAdmins = PATHS[id].includes(' /admin/');
-    const refusal = OPEN.includes(id) ? undefined : (forAdmins ? ADMINS : owned ? OWNED : KEYED)[who];
-    const { status } = await ask(id, WHO[who]!);
-    if (refusal !== undefined) {
-      expect(status).toBe(refusal);
-      expect(http.control.asked).toEqual([]);
-      return;
-    }
-    // The fake has no sandbox of this name: what is let in may end there.
-    expect([200, 201, 202, 404, 426]).toContain(status);
-    const caller = http.control.asked[0]?.caller;
-    if (!caller) return;
-    expect(caller.role).toBe(who.startsWith('admin') ? 'admin' : 'api');
-    expect(caller.owner).toBe(who === 'owner A' ? 'a' : who === 'owner B' ? 'b' : undefined);
-    expect(JSON.stringify(caller)).not.toContain(API_KEY.slice(0, 12));
-  });
+let http: TestHttp;
+const auth = { ...BOTH, enforce_owner: true };
+beforeAll(async () => {
+  http = await startHttp({ auth });
 });
+afterAll(() => http.server.close(0));
+const ask = (id: RouteId, headers: Record<string, string>, target: TestHttp = http) =>
+  askSample(target.base, id, headers);
 
 describe('health', () => {
   it('shows words only without a key, and all with one', async () => {
@@ -177,39 +235,6 @@ describe('other settings', () => {
       'anonymous',
       'a',
     ]);
-  });
-
-  it('lets only admins write quotas where it is said so', async () => {
-    const statusOf = async (more: HttpOptions['auth'], id: RouteId, who: string) => {
-      const target = await startHttp({ auth: { ...auth, ...more } });
-      const { status } = await ask(id, WHO[who]!, target);
-      await target.server.close(0);
-      return status;
-    };
-    const admin = { quota_writes: 'admin' } as const;
-    expect(await statusOf({}, 'putQuota', 'owner A')).toBe(200);
-    expect(await statusOf(admin, 'putQuota', 'owner A')).toBe(403);
-    expect(await statusOf(admin, 'deleteQuota', 'owner A')).toBe(403);
-    expect(await statusOf(admin, 'putQuota', 'admin key')).toBe(200);
-    expect(await statusOf(admin, 'getQuota', 'owner A')).toBe(404);
-    const off = { enabled: false, enforce_owner: false } as const;
-    expect(await statusOf({ ...admin, ...off }, 'putQuota', 'nobody')).toBe(403);
-  });
-
-  it('opens admin routes by the API key, or to nobody, where there is no admin key', async () => {
-    const listed = async (more: HttpOptions['auth'], who: string) => {
-      const target = await startHttp({ auth: { enabled: true, api_key: API_KEY, ...more } });
-      const { status } = await ask('adminListQuotas', WHO[who]!, target);
-      await target.server.close(0);
-      return status;
-    };
-    expect(await listed({}, 'api key')).toBe(200);
-    expect(await listed({}, 'api key in the admin header')).toBe(200);
-    expect(await listed({}, 'nobody')).toBe(401);
-    expect(await listed({ admin_fallback_enabled: false }, 'api key')).toBe(403);
-    const off = { enabled: false } as const;
-    expect(await listed(off, 'nobody')).toBe(200);
-    expect(await listed({ ...off, admin_fallback_enabled: false }, 'nobody')).toBe(403);
   });
 
   it('never makes an admin of a tenant that holds the only key', async () => {

@@ -516,7 +516,7 @@ describe('failures', () => {
     '/sandboxes//x',
     '/sandboxes/x/nothing',
     '/SANDBOXES',
-    '/admin/providers',
+    '/administrators',
   ])('%s is 404', async (path) => {
     const { status, body, id } = await error(path);
     expect([status, body.code, body.request_id]).toEqual([404, 'not_found', id]);

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts';
 import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
+import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
@@ -45,6 +46,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('warm sandboxes', () => warm(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
+    describe('audit', () => audited(given));
 
     it('has an identity', async () => {
       expect(store.instance.key).toMatch(/^[0-9a-f]{64}$/);

@@ -111,7 +111,14 @@ function build(made: World): void {
 
 function testConfig(given: Partially<Config>): Config {
   const host = {
-    ...{ server: {}, auth: {}, defaults: {}, database: { path: '/nowhere' }, logging: { format: 'json' } },
+    ...{
+      server: {},
+      auth: {},
+      rate_limit: {},
+      defaults: {},
+      database: { path: '/nowhere' },
+      logging: { format: 'json' },
+    },
     providers: { userspace: { workspace_base: '/nowhere' } },
   };
   const config = Value.Default(Config, host) as Config;

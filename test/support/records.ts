@@ -1,5 +1,6 @@
 // Sandbox records, event drafts and limits as stores take them, with what a test does not care about filled in.
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
+import type { AuditDraft } from '../../src/schema/audit.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
 import type { SandboxRecord, TemplateRecord, WarmRecord } from '../../src/store/store.ts';
 import { FAKE_START } from './fakes.ts';
@@ -60,3 +61,11 @@ export function eventDraft(facts: Partial<EventDraft> = {}): EventDraft {
 }
 
 export const NO_CAP: AdmissionLimits = { max_sandboxes: 0, max_provider_sandboxes: 0 };
+
+export function auditDraft(facts: Partial<AuditDraft> = {}): AuditDraft {
+  return {
+    ...{ actor: 'admin:X-Admin-API-Key', method: 'GET', path: '/api/v1/admin/audit', status: 200 },
+    ...{ duration_ms: 1.5, request_id: 'r1', remote_addr: '127.0.0.1', created_at: stamp() },
+    ...facts,
+  };
+}

@@ -1,0 +1,187 @@
+// The admin API over HTTP, and the audit of every call to it, however it ends.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AuditRecord } from '../../src/schema/audit.ts';
+import {
+  ADMIN_KEY,
+  API_KEY,
+  type HttpOptions,
+  rawExchange,
+  startHttp,
+  type TestHttp,
+} from '../support/http-server.ts';
+import { undescribed } from '../support/openapi-check.ts';
+import { askSample, ROUTE_IDS, SAMPLES } from '../support/route-samples.ts';
+import { until } from '../support/until.ts';
+
+const ADMIN = { 'x-admin-api-key': ADMIN_KEY };
+const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
+
+let http: TestHttp;
+const start = async (options: HttpOptions = {}) => {
+  http = await startHttp({ auth, ...options });
+};
+beforeEach(() => start());
+afterEach(() => http.server.close(0));
+
+/** The record of the one call that `deed` makes. */
+async function recorded(deed: () => Promise<unknown>) {
+  const before = http.control.audited.length;
+  await deed();
+  await until('a record', () => http.control.audited.length > before);
+  return http.control.audited[0] as AuditRecord;
+}
+
+const call = (method: string, path: string, headers: Record<string, string> = ADMIN) =>
+  fetch(http.base + path, { method, headers });
+
+describe('every admin call is recorded', () => {
+  it.each(ROUTE_IDS.filter((id) => SAMPLES[id].kind === 'admin'))('%s', async (id) => {
+    const record = await recorded(() => askSample(http.base, id, { ...ADMIN, 'x-user-id': ' ann ' }));
+    expect(record).toMatchObject({
+      ...{ actor: 'admin:X-Admin-API-Key', user_id: 'ann', status: 200, remote_addr: '127.0.0.1' },
+      ...{ user_agent: 'node', duration_ms: expect.any(Number), request_id: expect.any(String) },
+    });
+    expect(record.path).toMatch(/^\/api\/v1\/admin\/[a-z/]+$/);
+    expect(record.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it.each<[string, string, string, Record<string, string>, number, string]>([
+    ['without a key', 'GET', '/admin/audit', {}, 401, 'none'],
+    ['with a wrong key', 'GET', '/admin/audit', { 'x-api-key': 'wrong' }, 401, 'none'],
+    ['by the API key', 'GET', '/admin/audit', { 'x-api-key': API_KEY }, 403, 'api:X-API-Key'],
+    [
+      'by the admin key in X-API-Key',
+      'GET',
+      '/admin/audit',
+      { 'x-api-key': ADMIN_KEY },
+      200,
+      'admin:X-API-Key',
+    ],
+    ['by a bad owner', 'GET', '/admin/audit', { ...ADMIN, 'x-user-id': 'a/b' }, 400, 'admin:X-Admin-API-Key'],
+    ['to nothing', 'GET', '/admin/nothing', ADMIN, 404, 'admin:X-Admin-API-Key'],
+    ['to nothing by nobody', 'PUT', '/admin/nothing/at/all', {}, 404, 'none'],
+    ['to the folder', 'GET', '/admin', ADMIN, 404, 'admin:X-Admin-API-Key'],
+    ['in escapes', 'GET', '/%61dmin/nothing', ADMIN, 404, 'admin:X-Admin-API-Key'],
+    ['by a wrong method', 'DELETE', '/admin/audit', ADMIN, 405, 'admin:X-Admin-API-Key'],
+    ['with a wrong query', 'GET', '/admin/audit?nonsense=secret', ADMIN, 400, 'admin:X-Admin-API-Key'],
+    ['about an unknown provider', 'GET', '/admin/providers/none', ADMIN, 404, 'admin:X-Admin-API-Key'],
+  ])('%s', async (_name, method, path, headers, status, actor) => {
+    const record = await recorded(() => call(method, path, headers));
+    expect(record).toMatchObject({ method, status, actor });
+    expect(record.path).toBe(`/api/v1${path.split('?')[0]}`);
+    expect(JSON.stringify(record)).not.toMatch(/secret|api-key-0|admin-key-0/);
+  });
+
+  it('when it is one too many', async () => {
+    await http.server.close(0);
+    await start({ rate_limit: { enabled: true, burst: 1, requests_per_minute: 1 } });
+    expect(await recorded(() => call('GET', '/admin/audit'))).toMatchObject({ status: 200 });
+    const limited = await recorded(() => call('GET', '/admin/audit'));
+    expect(limited).toMatchObject({ status: 429, actor: 'admin:X-Admin-API-Key' });
+    await recorded(() => call('GET', '/admin/audit', { 'x-api-key': 'wrong' }));
+    const blocked = await recorded(() => call('GET', '/admin/audit', { 'x-api-key': 'worse' }));
+    expect(blocked).toMatchObject({ status: 429, actor: 'none' });
+  });
+
+  it('when a header is there twice, or the client goes', async () => {
+    const head = `GET /api/v1/admin/audit HTTP/1.1\r\nHost: x\r\nX-Admin-API-Key: ${ADMIN_KEY}\r\n`;
+    const twice = await recorded(() =>
+      rawExchange(http.port, `${head}x-admin-api-key: b\r\nConnection: close\r\n\r\n`),
+    );
+    expect(twice).toMatchObject({ status: 400, method: 'GET' });
+    let asked = false;
+    http.control.audit.list = async () => {
+      asked = true;
+      return new Promise(() => {});
+    };
+    const leaving = new AbortController();
+    const gone = await recorded(async () => {
+      const left = fetch(`${http.base}/admin/audit`, { headers: ADMIN, signal: leaving.signal });
+      await until('it is asked', () => asked);
+      leaving.abort();
+      await expect(left).rejects.toThrow();
+    });
+    expect(gone).toMatchObject({ status: 499, actor: 'admin:X-Admin-API-Key' });
+  });
+
+  it('under whichever credential opens it', async () => {
+    await http.server.close(0);
+    await start({ auth: { enabled: true, api_key: API_KEY } });
+    const fallback = await recorded(() => call('GET', '/admin/audit', { 'x-api-key': API_KEY }));
+    expect(fallback).toMatchObject({ status: 200, actor: 'api:X-API-Key' });
+    await http.server.close(0);
+    await start({ auth: {} });
+    const open = await recorded(() => call('GET', '/admin/audit', {}));
+    expect(open).toMatchObject({ status: 200, actor: 'anonymous' });
+  });
+
+  it('and no other call', async () => {
+    await call('GET', '/providers');
+    await call('GET', '/administrators');
+    await call('OPTIONS', '/admin/audit', {
+      origin: http.url,
+      'access-control-request-method': 'GET',
+    });
+    await recorded(() => call('GET', '/admin/audit'));
+    expect(http.control.audited).toHaveLength(1);
+  });
+});
+
+describe('reading the audit', () => {
+  const get = async (path: string) => {
+    const url = `${http.base}${path}`;
+    const answer = await fetch(url, { headers: ADMIN });
+    const [type, body] = [answer.headers.get('content-type'), await answer.text()];
+    expect(undescribed({ method: 'GET', url }, { status: answer.status, type, body })).toBeUndefined();
+    return { status: answer.status, type, body, headers: answer.headers };
+  };
+
+  it('comes as JSON in pages', async () => {
+    for (let n = 0; n < 3; n += 1) await recorded(() => get('/admin/audit'));
+    const { body, headers } = await get('/admin/audit?limit=2');
+    expect(JSON.parse(body)).toHaveLength(2);
+    expect(headers.get('x-next-cursor')).toBe('next');
+  });
+
+  it('comes as CSV with the same cursor', async () => {
+    for (let n = 0; n < 3; n += 1) await recorded(() => call('GET', `/admin/=cmd${n}`));
+    const { type, body, headers } = await get('/admin/audit?limit=2&format=csv');
+    expect(type).toBe('text/csv; charset=utf-8; header=present');
+    expect(headers.get('x-next-cursor')).toBe('next');
+    expect(headers.get('content-disposition')).toContain('audit.csv');
+    expect(body.split('\r\n')).toHaveLength(4);
+    expect(body).toMatch(/^id,created_at,actor,/);
+  });
+
+  it.each(['limit=0', 'limit=1001', 'limit=x', 'format=xml', 'status=99', 'status=2xx', 'actor=', 'pth=/'])(
+    'refuses %s',
+    async (query) => expect((await get(`/admin/audit?${query}`)).status).toBe(400),
+  );
+
+  it('tells failures in the one shape', async () => {
+    http.control.audit.list = async () => {
+      throw new Error('SQLITE_CORRUPT');
+    };
+    expect(JSON.parse((await get('/admin/audit?format=csv')).body)).toMatchObject({ code: 'internal' });
+  });
+});
+
+describe('admin routes of providers', () => {
+  it('show what the others show, and check now', async () => {
+    const json = async (method: string, path: string) => {
+      const url = http.base + path;
+      const answer = await call(method, path);
+      const body = await answer.text();
+      const type = answer.headers.get('content-type');
+      expect(undescribed({ method, url }, { status: answer.status, type, body })).toBeUndefined();
+      return JSON.parse(body) as unknown;
+    };
+    expect(await json('GET', '/admin/providers')).toEqual(await json('GET', '/providers'));
+    expect(await json('GET', '/admin/providers/userspace')).toEqual(
+      await json('GET', '/providers/userspace'),
+    );
+    expect(await json('POST', '/admin/providers/test')).toEqual({
+      userspace: { healthy: false, latency_ms: 3, error: 'It is not there.' },
+    });
+  });
+});

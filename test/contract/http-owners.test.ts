@@ -1,0 +1,70 @@
+// Whose records a caller reaches while owners are enforced: every route about one sandbox, by nobody, its owner, another
+// owner and an admin, against the real control plane.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PATHS } from '../../src/http/paths.ts';
+import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { type World, world } from '../support/control.ts';
+import { ADMIN_KEY, API_KEY } from '../support/http-server.ts';
+import { askSample, ROUTE_IDS } from '../support/route-samples.ts';
+
+const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY, enforce_owner: true };
+const key = { 'x-api-key': API_KEY };
+const [own, other] = [
+  { ...key, 'x-user-id': 'ann' },
+  { ...key, 'x-user-id': 'bob' },
+];
+const ABOUT_ONE = ROUTE_IDS.filter((id) => PATHS[id].includes('/sandboxes/{id}'));
+
+let w: World;
+let server: HttpServer;
+let base: string;
+beforeAll(async () => {
+  w = world({ auth, server: { port: 0 } });
+  server = createHttpServer({ ...w, version: '0' });
+  base = `${await server.listen()}/api/v1`;
+});
+afterAll(() => server.close(0));
+
+async function spawn(): Promise<string> {
+  const { status, text } = await askSample(base, 'spawnSandbox', own);
+  expect(status).toBe(201);
+  const { id } = JSON.parse(text) as { id: string };
+  return id;
+}
+
+describe('a route about one sandbox', () => {
+  it.each(ABOUT_ONE)('%s', async (route) => {
+    const id = await spawn();
+    const statusOf = async (headers: Record<string, string>) =>
+      (await askSample(base, route, headers, id)).status;
+    expect(await statusOf(key)).toBe(400);
+    expect(await statusOf(other)).toBe(route === 'destroySandbox' ? 200 : 404);
+    expect((await w.store.sandboxes.get(id))?.state).toBe('running');
+    // Another owner's is told like one that never was.
+    const told = async (sandbox: string) =>
+      (await askSample(base, route, { ...other, 'x-request-id': 'same' }, sandbox)).text;
+    expect(await told(id)).toBe(await told('sb-zzzzzzzzzzzz'));
+    // What the sandbox itself answers is its own affair, as long as it was asked.
+    for (const headers of [{ 'x-admin-api-key': ADMIN_KEY }, own])
+      expect([400, 401, 403]).not.toContain(await statusOf(headers));
+  });
+});
+
+describe('routes about many', () => {
+  it('list and prune the caller’s own', async () => {
+    const id = await spawn();
+    const idsOf = async (headers: Record<string, string>) =>
+      (JSON.parse((await askSample(base, 'listSandboxes', headers)).text) as { id: string }[]).map(
+        (row) => row.id,
+      );
+    expect(await idsOf(own)).toContain(id);
+    expect(await idsOf(other)).toEqual([]);
+    expect(await idsOf({ 'x-api-key': ADMIN_KEY })).toContain(id);
+    await w.clock.advance(31 * 60_000);
+    expect((await askSample(base, 'pruneSandboxes', other)).text).toBe('{"pruned":0}');
+    expect(JSON.parse((await askSample(base, 'pruneSandboxes', own)).text)).toMatchObject({
+      pruned: expect.any(Number),
+    });
+    expect(await idsOf(own)).not.toContain(id);
+  });
+});
