@@ -1,8 +1,8 @@
 // How a provider is shown to people.
-import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 import { type Column, facts, table } from './render.ts';
 
-const health = ({ healthy }: ProviderItem) => (healthy ? 'healthy' : 'unhealthy');
+const health = ({ healthy }: Pick<ProviderItem, 'healthy'>) => (healthy ? 'healthy' : 'unhealthy');
 
 const COLUMNS: Column<ProviderItem>[] = [
   { title: 'name', value: ({ name }) => name },
@@ -30,4 +30,15 @@ export function providerFacts(provider: ProviderDetail): string {
     ['images', provider.images],
     ['config', Object.entries(provider.config).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)],
   ]);
+}
+
+const TESTS: Column<[string, ProviderTests[string]]>[] = [
+  { title: 'name', value: ([name]) => name },
+  { title: 'health', value: ([, test]) => health(test) },
+  { title: 'latency', value: ([, { latency_ms }]) => `${Math.round(latency_ms)} ms`, align: 'right' },
+  { title: 'message', value: ([, { error }]) => error },
+];
+
+export function providerTestTable(tests: ProviderTests): string {
+  return table(Object.entries(tests), TESTS, 'No providers are enabled.');
 }

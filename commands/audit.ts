@@ -1,0 +1,40 @@
+// svc audit
+import { Flags } from '@oclif/core';
+import { auditCsvPages, auditFilter, auditRecords } from '../src/cli/audit-query.ts';
+import { auditTable } from '../src/cli/audit-view.ts';
+import { clientFlags, connect } from '../src/cli/connection.ts';
+import { SvcCommand } from '../src/cli/svc-command.ts';
+import type { AuditRecord } from '../src/schema/audit.ts';
+
+export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
+  static override summary = 'List admin calls, newest first, refused ones too.';
+  static override description = 'Needs the admin key where one is configured: give it as the API key.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --since 24h --status 403',
+    '<%= config.bin %> <%= command.id %> --since 720h --limit 100000 --csv > audit.csv',
+  ];
+  static override flags = {
+    ...clientFlags,
+    actor: Flags.string({ description: 'Only this actor, such as admin:X-Admin-API-Key.' }),
+    method: Flags.string({ description: 'Only this method.' }),
+    status: Flags.integer({ description: 'Only this status.', min: 100, max: 599 }),
+    path: Flags.string({ description: 'Only paths that hold this text.' }),
+    since: Flags.string({ description: 'From this moment on; 24h is a day ago.', helpValue: '<moment>' }),
+    until: Flags.string({ description: 'Before this moment.', helpValue: '<moment>' }),
+    limit: Flags.integer({ description: 'At most so many.', min: 1, max: 100_000, default: 100 }),
+    csv: Flags.boolean({ description: 'Print CSV that no spreadsheet runs.', exclusive: ['json'] }),
+  };
+
+  async run(): Promise<AuditRecord[] | undefined> {
+    const { flags } = await this.parse(Audit);
+    const { admin } = connect(flags);
+    const filter = auditFilter(flags, Date.now());
+    if (flags.csv) {
+      for await (const page of auditCsvPages(admin, filter, flags.limit)) process.stdout.write(page);
+      return undefined;
+    }
+    const records = await auditRecords(admin, filter, flags.limit);
+    this.log(auditTable(records));
+    return records;
+  }
+}

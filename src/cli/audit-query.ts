@@ -1,0 +1,74 @@
+// The pages behind `svc audit`: from its flags to as many records as were asked for, as records or as CSV.
+import { parseDuration } from '../domain/duration.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Client } from '../http/client.ts';
+import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
+
+/** Of one call. */
+const PAGE = 1000;
+
+export interface AuditFlags {
+  actor?: string | undefined;
+  method?: string | undefined;
+  status?: number | undefined;
+  path?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  limit: number;
+}
+
+/** Throws `bad_request` for a moment that is neither a stamp nor a duration. */
+export function auditFilter(flags: AuditFlags, now: number): AuditQuery {
+  const { actor, method, status, path, since, until } = flags;
+  return {
+    ...(actor !== undefined && { actor }),
+    ...(method !== undefined && { method: method.toUpperCase() }),
+    ...(status !== undefined && { status }),
+    ...(path !== undefined && { path }),
+    ...(since !== undefined && { since: moment(since, '--since', now) }),
+    ...(until !== undefined && { until: moment(until, '--until', now) }),
+  };
+}
+
+/** A duration is so long ago. */
+function moment(text: string, flag: string, now: number): string {
+  if (/^\d+[hms]/.test(text)) return new Date(now - parseDuration(text, flag)).toISOString();
+  const at = Date.parse(text);
+  if (!Number.isNaN(at)) return new Date(at).toISOString();
+  throw new ServiceError('bad_request', `${flag} is not a moment.`, {
+    remedy: 'Write it like 2026-01-31T12:00:00Z, or like 24h for so long ago.',
+  });
+}
+
+type Admin = Pick<Client['admin'], 'auditPage' | 'auditCsvPage'>;
+
+/** The newest `limit` records. */
+export async function auditRecords(admin: Admin, filter: AuditQuery, limit: number): Promise<AuditRecord[]> {
+  const records: AuditRecord[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await admin.auditPage(pageOf(filter, limit - records.length, cursor));
+    records.push(...page.records);
+    cursor = page.next_cursor;
+  } while (cursor !== undefined && records.length < limit);
+  return records;
+}
+
+/** The same as CSV, page by page, the names once. */
+export async function* auditCsvPages(
+  admin: Admin,
+  filter: AuditQuery,
+  limit: number,
+): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  for (let left = limit; left > 0; left -= PAGE) {
+    const page = await admin.auditCsvPage(pageOf(filter, left, cursor));
+    yield cursor === undefined ? page.csv : page.csv.slice(page.csv.indexOf('\r\n') + 2);
+    cursor = page.next_cursor;
+    if (cursor === undefined) return;
+  }
+}
+
+function pageOf(filter: AuditQuery, left: number, cursor: string | undefined): AuditQuery {
+  return { ...filter, limit: Math.min(left, PAGE), ...(cursor !== undefined && { cursor }) };
+}
