@@ -237,6 +237,23 @@ describe('other settings', () => {
     ]);
   });
 
+  it('lets only admins write quotas where it is said so', async () => {
+    const statusOf = async (more: HttpOptions['auth'], id: RouteId, who: string) => {
+      const target = await startHttp({ auth: { ...auth, ...more } });
+      const { status } = await ask(id, WHO[who]!, target);
+      await target.server.close(0);
+      return status;
+    };
+    const admin = { quota_writes: 'admin' } as const;
+    expect(await statusOf({}, 'putQuota', 'owner A')).toBe(200);
+    expect(await statusOf(admin, 'putQuota', 'owner A')).toBe(403);
+    expect(await statusOf(admin, 'deleteQuota', 'owner A')).toBe(403);
+    expect(await statusOf(admin, 'putQuota', 'admin key')).toBe(200);
+    expect(await statusOf(admin, 'getQuota', 'owner A')).toBe(404);
+    const off = { enabled: false, enforce_owner: false } as const;
+    expect(await statusOf({ ...admin, ...off }, 'putQuota', 'nobody')).toBe(401);
+  });
+
   it('never makes an admin of a tenant that holds the only key', async () => {
     const only = { enabled: true, api_key: API_KEY, enforce_owner: true };
     expect(await roleWith({ auth: only }, WHO['owner A']!)).toEqual([404, 'api', 'a']);
