@@ -24,6 +24,8 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     await plane.control.start();
     const graceMs = parseDuration(deps.config.server.shutdown_timeout, 'server.shutdown_timeout');
     opened.push(() => http.close(graceMs));
+    // First of all: who waits for a place would hold up the stop until its wait is over.
+    opened.push(async () => plane.control.drain());
     const address = await http.listen();
     plane.announce(address);
     return { address, close: () => opened.close() };

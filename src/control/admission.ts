@@ -1,13 +1,14 @@
-// Admission at the edge: the dry run, and what a spawn hears that was not admitted. The decision itself is pure
-// (`domain/admission.ts`) and made by the store inside one transaction, so that spawns at once cannot over-admit.
+// The dry run of admission. The decision itself is pure (`domain/admission.ts`) and made by the store inside one
+// transaction, as for the deed.
 import {
   type AdmissionDecision,
   type AdmissionLimits,
   type AdmissionRequest,
+  isCapacityDenial,
   requestOfRow,
 } from '../domain/admission.ts';
 import { formatDuration } from '../domain/duration.ts';
-import { asServiceError, ServiceError } from '../domain/errors.ts';
+import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { AdmissionDecision as Shown } from '../schema/admission.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
@@ -15,8 +16,8 @@ import type { SandboxStore, TemplateStore } from '../store/store.ts';
 import { type ChooseDeps, chooseProvider } from './choose.ts';
 import type { Caller } from './control-plane.ts';
 import type { LimitsOf } from './owner-limits.ts';
-import { lifeMs, planSpawn, spawnOwner, ttlRefused } from './plan.ts';
-import type { Settings } from './settings.ts';
+import { lifeMs, planSpawn, spawnOwner } from './plan.ts';
+import type { QueueSettings, Settings } from './settings.ts';
 import { type FullRequest, withTemplate } from './template-request.ts';
 
 export interface AdmissionDeps extends ChooseDeps {
@@ -26,6 +27,7 @@ export interface AdmissionDeps extends ChooseDeps {
   limitsOf: LimitsOf;
   cpus: number;
   clock: Clock;
+  queue: { stats(): { depth: number } };
 }
 
 /** What a spawn of `request` would meet now. Throws what is wrong with the request itself, as a spawn does. */
@@ -36,7 +38,8 @@ export async function admissionOf(
 ): Promise<Shown> {
   const { settings, sandboxes } = deps;
   const { asked, limits } = await ask(deps, await withTemplate(deps.templates, request), caller);
-  return shown(asked.provider, await sandboxes.admission(asked, limits), settings);
+  const decision = await sandboxes.admission(asked, limits);
+  return shown(asked.provider, decision, { ...settings.queue, ...deps.queue.stats() });
 }
 
 interface Question {
@@ -64,14 +67,18 @@ async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller:
   }
 }
 
-function shown(provider: string, decision: AdmissionDecision, settings: Settings): Shown {
+function shown(
+  provider: string,
+  decision: AdmissionDecision,
+  queue: QueueSettings & { depth: number },
+): Shown {
   const { allowed, reason, message, active_sandboxes, max_sandboxes } = decision;
   const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
   const hasPlace =
     reason !== 'provider_unknown' && reason !== 'worker_unavailable' && reason !== 'worker_capacity';
   return {
     allowed,
-    queueable: false,
+    queueable: isCapacityDenial(decision) && queue.overflow === 'queue' && queue.depth < queue.most,
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
     ...{ active_sandboxes, max_sandboxes },
@@ -81,19 +88,7 @@ function shown(provider: string, decision: AdmissionDecision, settings: Settings
     provider,
     ...(allowed && { selected_worker_id: 'local' }),
     eligible_workers: hasPlace ? 1 : 0,
-    queue_depth: 0,
-    max_spawn_queue: settings.queue.most,
+    queue_depth: queue.depth,
+    max_spawn_queue: queue.most,
   };
-}
-
-/** For a spawn that was denied and does not wait. */
-export function admissionRefused(decision: AdmissionDecision): ServiceError {
-  const { reason, message = 'The sandbox was not admitted.', active_sandboxes, max_sandboxes } = decision;
-  const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
-  if (reason === 'max_ttl') return ttlRefused(maxTtlMs);
-  const ofOwner = reason === 'max_sandboxes_per_owner' && { active_owner_sandboxes, max_owner_sandboxes };
-  return new ServiceError('resource_limit', message, {
-    remedy: 'Destroy one that is no longer needed, or try again later.',
-    details: { reason, active_sandboxes, max_sandboxes, ...ofOwner },
-  });
 }

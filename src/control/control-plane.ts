@@ -260,6 +260,8 @@ export interface ControlPlane {
   audit: AuditLog;
   /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
+  /** Refuses spawns that wait for a place, and those that come: the first step of a stop. */
+  drain(): void;
   /** Ends background work and open sessions; sandboxes live on. */
   stop(): Promise<void>;
 }

@@ -27,6 +27,7 @@ import { Prewarm } from './prewarm.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
+import { SpawnQueue } from './queue.ts';
 import { quotaViews } from './quotas.ts';
 import { BucketRateLimits } from './rate-limits.ts';
 import { Reach } from './reach.ts';
@@ -77,36 +78,58 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     ...background,
     settings,
     deadlineSet,
-    enforce_owner: settings.enforce_owner,
-    defaultProvider: settings.defaultProvider,
-    cpus: deps.host.cpus,
-    quotas: deps.store.quotas,
-    limitsOf: ownerLimits(deps.store.quotas, settings.ownerLimits),
+    ...whatHolds(deps, settings),
   };
-  const spawner = new Spawner(all);
+  const queue = spawnQueue(parts.publisher, all);
+  const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
   const instruments = new Instruments({ ...all, metrics, readers: events.readers });
   const work = new Background(all);
   return {
-    sandboxes: sandboxes({ ...all, spawner }),
+    sandboxes: sandboxes({ ...all, spawner, queue }),
     exec: execs(all),
     logs: logs(all),
     files: files(all),
     templates: templates({ ...all, spawner, templateChanged: () => background.prewarm.changed() }),
-    quotas: quotaViews({ ...all, quotaChanged: () => {} }),
+    quotas: quotaViews({ ...all, quotaChanged: (owner_id) => queue.quotaChanged(owner_id) }),
     providers: providerViews({ ...all, config: deps.config.providers }),
     events,
     metrics: metricViews({ ...all, metrics, instruments }),
-    health: healthViews({ ...all, defaultProvider: settings.defaultProvider }),
+    health: healthViews(all),
     rates: background.rates,
     audit: background.audit,
     start: () => work.start(),
+    drain: () => queue.close(),
     stop: () => {
+      queue.close();
       feed.close();
       return work.stop();
     },
   };
+}
+
+/** What requests are judged by. */
+function whatHolds({ host, store }: ControlDeps, settings: Settings) {
+  const { enforce_owner, defaultProvider } = settings;
+  const { quotas } = store;
+  const limitsOf = ownerLimits(quotas, settings.ownerLimits);
+  return { enforce_owner, defaultProvider, cpus: host.cpus, quotas, limitsOf };
+}
+
+/** Told of every end of a sandbox: its place is free. */
+function spawnQueue(
+  publisher: Publisher,
+  { clock, settings }: { clock: Clock; settings: Settings },
+): SpawnQueue {
+  const queue = new SpawnQueue({ publisher, clock }, settings.queue);
+  publisher.onEnd(({ owner_id, data }) =>
+    queue.freed({
+      ...(owner_id !== undefined && { owner_id }),
+      ...(typeof data?.provider === 'string' && { provider: data.provider }),
+    }),
+  );
+  return queue;
 }
 
 /** The same parts; what goes through them is counted. */

@@ -48,20 +48,47 @@ export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): S
   );
 }
 
-export class SharedSpawns {
-  readonly #running = new Map<string, { fingerprint: string; result: Promise<Sandbox> }>();
+interface Shared {
+  fingerprint: string;
+  result: Promise<Sandbox>;
+  waiting: number;
+  abandoned: AbortController;
+}
 
-  /** Joins the spawn that runs under this claim, or runs `spawn` as the one to join. A waiter may leave, the spawn goes on. */
-  async run(claim: IdempotencyClaim, signal: AbortSignal, spawn: () => Promise<Sandbox>): Promise<Sandbox> {
+export class SharedSpawns {
+  readonly #running = new Map<string, Shared>();
+
+  /**
+   * Joins the spawn that runs under this claim, or runs `spawn` as the one to join. Who leaves stops waiting; the signal
+   * that `spawn` gets aborts when all have left.
+   */
+  async run(
+    claim: IdempotencyClaim,
+    signal: AbortSignal,
+    spawn: (abandoned: AbortSignal) => Promise<Sandbox>,
+  ): Promise<Sandbox> {
     const key = JSON.stringify([claim.scope, claim.key]);
-    const first = this.#running.get(key);
-    if (first) {
-      if (first.fingerprint !== claim.fingerprint) throw otherBody();
-      return unlessGone(first.result, signal);
+    const shared = this.#running.get(key) ?? this.#begin(key, claim, spawn);
+    if (shared.fingerprint !== claim.fingerprint) throw otherBody();
+    shared.waiting++;
+    try {
+      return await unlessGone(shared.result, signal);
+    } finally {
+      shared.waiting--;
+      if (shared.waiting === 0) shared.abandoned.abort(signal.reason);
     }
-    const result = spawn().finally(() => this.#running.delete(key));
-    this.#running.set(key, { fingerprint: claim.fingerprint, result });
-    return result;
+  }
+
+  #begin(
+    key: string,
+    { fingerprint }: IdempotencyClaim,
+    spawn: (abandoned: AbortSignal) => Promise<Sandbox>,
+  ): Shared {
+    const abandoned = new AbortController();
+    const result = spawn(abandoned.signal).finally(() => this.#running.delete(key));
+    const shared = { fingerprint, result, waiting: 0, abandoned };
+    this.#running.set(key, shared);
+    return shared;
   }
 }
 

@@ -9,6 +9,7 @@ import type { SandboxRecord } from '../store/store.ts';
 import type { Meter } from './meter.ts';
 
 const ENDED_KEPT = 10_000;
+const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
 
 /** Who an event is about; a spawn that was refused has a provider at most. */
 export type Subject = Partial<Pick<SandboxRecord, 'id' | 'owner_id' | 'provider'>>;
@@ -25,6 +26,7 @@ export class Publisher {
   readonly #deps: PublisherDeps;
   /** The newest sandboxes that ended: what a late call still has to say of them is dropped. */
   readonly #ended = new Set<string>();
+  #ends: ((event: Event) => void) | undefined;
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
@@ -32,7 +34,13 @@ export class Publisher {
 
   /** Tells listeners of events that the store has committed. */
   committed(events: readonly Event[]): void {
+    for (const event of events) if (ENDS.includes(event.type)) this.#ends?.(event);
     this.#deps.bus.publish(events);
+  }
+
+  /** `heard` is called for each sandbox that has ended, on the spot: a bus may drop who is slow, this never does. */
+  onEnd(heard: (event: Event) => void): void {
+    this.#ends = heard;
   }
 
   /** Buffers one event. */

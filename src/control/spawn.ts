@@ -1,39 +1,37 @@
-// The story of a spawn (api.md part 2): template → plan → reserve in one transaction → start (start.ts) → answer.
-// From the reservation on it is finished whether or not the client still waits.
-import type { Provider } from '../providers/provider.ts';
+// The story of a spawn (api.md part 2): template → plan → a place, at once or in its turn (queue.ts, place.ts) → start
+// (start.ts) → answer. From the reservation on it is finished whether or not the client still waits.
+import { requestOfRow } from '../domain/admission.ts';
+import type { OwnerLimits } from '../domain/quota.ts';
 import type { Sandbox, SpawnRequest } from '../schema/sandbox.ts';
-import type {
-  IdempotencyClaim,
-  IdempotencyStore,
-  SandboxRecord,
-  SandboxStore,
-  TemplateStore,
-} from '../store/store.ts';
-import { admissionRefused } from './admission.ts';
+import type { IdempotencyClaim, IdempotencyStore, SandboxStore, TemplateStore } from '../store/store.ts';
 import { type ChooseDeps, chooseProvider } from './choose.ts';
-import { claimWarm } from './claim.ts';
 import type { Caller } from './control-plane.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
 import type { LimitsOf } from './owner-limits.ts';
-import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
-import type { Prewarm } from './prewarm.ts';
+import { findPlace, type PlaceDeps, type Placed } from './place.ts';
+import { planSpawn, type SpawnPlan, spawnOwner, ttlRefused } from './plan.ts';
 import type { Subject } from './publish.ts';
-import type { Spawns } from './spawns.ts';
+import type { SpawnQueue } from './queue.ts';
 import { type StartDeps, startSandbox } from './start.ts';
 import { withTemplate } from './template-request.ts';
 import { shownTo } from './views.ts';
 import { shapeOf } from './warm-plan.ts';
 
-export interface SpawnDeps extends ChooseDeps, Omit<StartDeps, 'providers'> {
+export interface SpawnDeps extends ChooseDeps, PlaceDeps, Omit<StartDeps, 'providers' | 'sandboxes'> {
   sandboxes: SandboxStore;
-  prewarm: Prewarm;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
-  spawns: Spawns;
+  queue: SpawnQueue;
   limitsOf: LimitsOf;
   cpus: number;
-  /** A row with a deadline has been written. */
-  deadlineSet(): void;
+}
+
+interface Asked {
+  request: SpawnRequest;
+  caller: Caller;
+  claim: IdempotencyClaim | undefined;
+  /** Its client has gone, or all that share it. */
+  signal: AbortSignal;
 }
 
 export class Spawner {
@@ -46,75 +44,66 @@ export class Spawner {
 
   async spawn(request: SpawnRequest, caller: Caller, keyed: Keyed, signal: AbortSignal): Promise<Sandbox> {
     const claim = spawnClaim(keyed, request, caller);
-    if (!claim) return shownTo(caller, await this.#spawn(request, caller, { signal }));
-    // Others may wait for this one: that its own client has gone must not end it.
-    const spawn = () => this.#spawn(request, caller, { claim });
-    return shownTo(caller, await this.#shared.run(claim, signal, spawn));
+    const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
+    return shownTo(caller, await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal)));
   }
 
-  async #spawn(
-    asked: SpawnRequest,
-    caller: Caller,
-    options: { claim?: IdempotencyClaim; signal?: AbortSignal },
-  ): Promise<Sandbox> {
-    const { settings, cpus, clock, ids, publisher, spawns } = this.#deps;
-    let subject: Subject = caller.owner === undefined ? {} : { owner_id: caller.owner };
+  async #spawn(asked: Asked): Promise<Sandbox> {
+    const { caller, claim, signal } = asked;
+    const told: { subject: Subject } = {
+      subject: caller.owner === undefined ? {} : { owner_id: caller.owner },
+    };
     try {
       // Before all else: neither a template that has changed nor a limit matters to what is answered already.
-      const known = options.claim && (await this.#deps.idempotency.find(options.claim));
-      if (known) return replayed(options.claim, known);
-      const { request, setup, template } = await withTemplate(this.#deps.templates, asked);
-      const provider = await chooseProvider(this.#deps, request.provider);
-      subject = { ...subject, provider: provider.kind };
-      const limits = await this.#deps.limitsOf(spawnOwner(request, caller, settings));
-      const facts = { settings, cpus, provider, limits, setup, id: ids.sandbox(), now: clock.now() };
-      const plan = planSpawn(request, caller, facts);
-      options.signal?.throwIfAborted();
-      const shape = template && template.prewarm > 0 ? shapeOf(template, plan) : undefined;
-      const taken = await this.#claim(plan, shape, options.claim);
-      if (taken) return taken;
-      // In flight before the row exists: reconcile must never see it without its spawn.
-      return await spawns.run(plan.row.id, async (signal) => {
-        const admitted = await this.#reserve(plan, provider, options.claim);
-        if ('replay' in admitted) return admitted.replay;
-        subject = admitted.row;
-        await this.#deps.prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
-        return startSandbox(this.#deps, { ...plan, row: admitted.row }, provider, signal);
-      });
+      const known = claim && (await this.#deps.idempotency.find(claim));
+      if (known) return replayed(claim, known);
+      const order = await this.#order(asked, told);
+      signal.throwIfAborted();
+      const placed = await this.#deps.queue.admit(order, signal);
+      if ('sandbox' in placed) return placed.sandbox;
+      told.subject = placed.plan.row;
+      return await this.#start(placed);
     } catch (error) {
-      // What went wrong after the reservation has been told by then.
-      if (subject.id === undefined) publisher.refusal('sandbox.spawn', subject, error);
+      // What went wrong after the reservation has been told by then; of one who has left there is nothing to tell.
+      const isTold = told.subject.id !== undefined || signal.aborted;
+      if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error);
       throw error;
     }
   }
 
-  /** A ready sandbox of this shape, now the caller's; undefined when there is none. */
-  async #claim(
-    plan: SpawnPlan,
-    shape: string | undefined,
-    claim: IdempotencyClaim | undefined,
-  ): Promise<Sandbox | undefined> {
-    const taken = await claimWarm(this.#deps, plan, shape, claim);
-    if (taken === undefined) return undefined;
-    if ('decision' in taken) throw admissionRefused(taken.decision);
-    if ('fingerprint' in taken) return replayed(claim, taken);
-    this.#deps.deadlineSet();
-    return taken.sandbox;
+  /** The request made whole and found right: it can wait for its turn, and is planned anew when that comes. */
+  async #order({ request: short, caller, claim }: Asked, told: { subject: Subject }) {
+    const { settings, cpus, clock, ids, limitsOf } = this.#deps;
+    const { request, setup, template } = await withTemplate(this.#deps.templates, short);
+    const provider = await chooseProvider(this.#deps, request.provider);
+    told.subject = { ...told.subject, provider: provider.kind };
+    const owner_id = spawnOwner(request, caller, settings);
+    const id = ids.sandbox();
+    const planned = async () => {
+      const facts = { settings, cpus, provider, setup, id };
+      return planSpawn(request, caller, { ...facts, limits: await limitsOf(owner_id), now: clock.now() });
+    };
+    refuseLongLife(await planned(), await limitsOf(owner_id));
+    const attempt = async () => {
+      const plan = await planned();
+      const shape = template && template.prewarm > 0 ? shapeOf(template, plan) : undefined;
+      return findPlace(this.#deps, { plan, provider, shape, claim });
+    };
+    return { owner_id, provider: provider.kind, attempt };
   }
 
-  async #reserve(
-    plan: SpawnPlan,
-    provider: Provider,
-    claim: IdempotencyClaim | undefined,
-  ): Promise<{ row: SandboxRecord } | { replay: Sandbox }> {
-    const { sandboxes, publisher, settings } = this.#deps;
-    const events = [publisher.draft('sandbox.created', plan.row)];
-    const reservation = await sandboxes.reserve(plan.row, settings.limits(provider.kind), events, claim);
-    if (reservation.kind === 'denied') throw admissionRefused(reservation.decision);
-    if (reservation.kind === 'replay') return { replay: replayed(claim, reservation) };
-    if (reservation.kind === 'gone') throw new Error('only a warm sandbox can be gone');
-    publisher.committed(reservation.events);
-    this.#deps.deadlineSet();
-    return { row: reservation.sandbox };
+  async #start({ plan, provider, flight }: Exclude<Placed, { sandbox: Sandbox }>): Promise<Sandbox> {
+    const { prewarm, settings } = this.#deps;
+    try {
+      await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
+      return await startSandbox(this.#deps, plan, provider, flight.signal);
+    } finally {
+      flight.end();
+    }
   }
+}
+
+/** Before it waits for anything: no place would help it. */
+function refuseLongLife({ row }: SpawnPlan, { maxTtlMs }: OwnerLimits): void {
+  if (maxTtlMs > 0 && requestOfRow(row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
 }

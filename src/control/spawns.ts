@@ -7,6 +7,11 @@ interface Flight {
   over: Promise<void>;
 }
 
+export interface Begun {
+  signal: AbortSignal;
+  end(): void;
+}
+
 export class Spawns {
   readonly #flights = new Map<string, Flight>();
 
@@ -14,20 +19,19 @@ export class Spawns {
     return this.#flights.has(id);
   }
 
-  /** Runs `work` as the spawn of `id`; its signal aborts when the sandbox is destroyed meanwhile. */
-  async run<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** `id` is a spawn of this process until `end()`; `signal` aborts when the sandbox is destroyed meanwhile. */
+  begin(id: string): Begun {
     const abort = new AbortController();
-    const running = work(abort.signal);
-    const over = running.then(
-      () => undefined,
-      () => undefined,
-    );
+    let settle = () => {};
+    const over = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
     this.#flights.set(id, { abort, over });
-    try {
-      return await running;
-    } finally {
+    const end = () => {
       this.#flights.delete(id);
-    }
+      settle();
+    };
+    return { signal: abort.signal, end };
   }
 
   /** Resolves when the provider no longer works on `id`, at most a second after this. */

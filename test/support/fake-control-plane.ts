@@ -261,6 +261,7 @@ export function fakeControlPlane({
     },
     rates: new BucketRateLimits({ config: { ...RATE_LIMIT, ...rate_limit }, clock, ids: fakeIds() }),
     start: async () => {},
+    drain: () => {},
     stop: async () => {},
   };
   return control;

@@ -1,11 +1,17 @@
 // 50,400 seeded steps of everything at once: requests, deadlines, faults of the provider, deaths of runtimes,
-// crashes of the server. The invariants of quality.md are looked at in the store and in the provider, never through us.
+// crashes of the server, quotas that change, spawns that wait. The invariants of quality.md are looked at in the store and in the provider, never through us.
 import { describe, expect, it } from 'vitest';
-import { api, forever, type World, world } from '../../support/control.ts';
+import { ServiceError } from '../../../src/domain/errors.ts';
+import { api, forever, owned, type World, world } from '../../support/control.ts';
 import { seededRandom } from '../../support/fakes.ts';
 import type { Fault, Operation } from '../../support/scripted-provider.ts';
 
 const CAP = 12;
+/** Of one owner, unless its quota says less or more. */
+const OWNER_CAP = 4;
+const MOST_QUOTA = 6;
+const OWNERS = ['ann', 'bob', 'cid'];
+const WAIT_MS = 15_000;
 const STEPS = 600;
 const FAULTS: (Fault | undefined)[] = ['fail', 'lost', 'hang', 'late'];
 
@@ -15,8 +21,10 @@ function dice(seed: number) {
 }
 
 class Run {
-  readonly w: World = world({ defaults: { max_sandboxes: CAP }, database: { ended_retention: '8760h' } });
+  readonly w: World;
   readonly roll: (sides: number) => number;
+  /** Spawns that have not been answered, with the time by which a wait in the queue is over. */
+  readonly open = new Set<object>();
   /** Ids whose spawn, and whose destroy, was answered with success. */
   readonly spawned = new Set<string>();
   readonly destroyed = new Set<string>();
@@ -24,6 +32,15 @@ class Run {
 
   constructor(seed: number) {
     this.roll = dice(seed);
+    // Every third run without a queue.
+    const overflow = seed % 3 === 0 ? 'reject' : 'queue';
+    this.w = world({
+      defaults: {
+        ...{ max_sandboxes: CAP, max_sandboxes_per_owner: OWNER_CAP, max_spawn_queue: 20 },
+        ...{ spawn_overflow: overflow, spawn_queue_timeout: `${WAIT_MS / 1000}s` },
+      },
+      database: { ended_retention: '8760h' },
+    });
   }
 
   /** One call in `odds` goes wrong; 0: none does. */
@@ -50,15 +67,32 @@ class Run {
       () => w.provider.release(),
       () => w.fake.plant(`sb-stray${roll(1000)}`),
       ...Array(4).fill(() => w.clock.advance(roll(20_000))),
+      () => this.quota(),
       () => (roll(6) === 0 ? this.restart() : undefined),
     ];
     return deeds[roll(deeds.length)]?.();
   }
 
   spawn(): void {
-    const key = this.roll(3) === 0 ? { idempotencyKey: `k${this.roll(20)}` } : {};
-    const spawned = this.w.control.sandboxes.spawn({ ttl: `${1 + this.roll(120)}s` }, api, key, forever);
+    const { w, roll } = this;
+    const key = roll(3) === 0 ? { idempotencyKey: `k${roll(20)}` } : {};
+    const owner = OWNERS[roll(OWNERS.length + 1)];
+    const client = new AbortController();
+    const request = { ttl: `${1 + roll(120)}s` };
+    const caller = owner === undefined ? api : owned(owner);
+    const spawned = w.control.sandboxes.spawn(request, caller, key, client.signal);
+    const open = { client };
+    this.open.add(open);
+    spawned.finally(() => this.open.delete(open)).catch(() => undefined);
     this.call(spawned.then(({ id }) => this.spawned.add(id)));
+    if (roll(8) === 0) w.clock.after(roll(5000), () => client.abort(gone()));
+  }
+
+  quota(): void {
+    const { quotas } = this.w.control;
+    const owner = OWNERS[this.roll(OWNERS.length)] ?? '';
+    const max_sandboxes = this.roll(MOST_QUOTA + 1);
+    this.call(this.roll(3) === 0 ? quotas.delete(owner, api) : quotas.put(owner, { max_sandboxes }, api));
   }
 
   /** Nobody waits; a failure must be one of the typed kinds. */
@@ -69,6 +103,8 @@ class Run {
   }
 
   async restart(): Promise<void> {
+    // Whoever waited for the old server hears nothing more from it.
+    this.open.clear();
     const restarted = this.w.restart();
     await this.w.clock.advance(6000);
     await restarted;
@@ -79,6 +115,8 @@ class Run {
     const { w } = this;
     const { total } = await w.store.sandboxes.countActive();
     expect(total).toBeLessThanOrEqual(CAP);
+    for (const owner of OWNERS)
+      expect((await w.store.quotas.usage(owner)).active_sandboxes).toBeLessThanOrEqual(MOST_QUOTA);
     expect(new Set(w.fake.made).size, 'a sandbox was made twice').toBe(w.fake.made.length);
     expect(this.surprises).toEqual([]);
     if (step % 10 !== 0) return;
@@ -98,6 +136,8 @@ class Run {
     await w.clock.advance(200_000);
     w.provider.release();
     await w.clock.advance(200_000);
+    expect(this.open.size, 'a spawn was never answered').toBe(0);
+    expect(await w.control.sandboxes.admission({}, api)).toMatchObject({ allowed: true, queue_depth: 0 });
     const live = (await w.store.sandboxes.list({ limit: 100_000 })).map(({ id }) => id).sort();
     expect([...w.fake.runtimes.values()].map(({ id }) => id).sort()).toEqual(live);
     expect(live, 'everything has expired').toEqual([]);
@@ -119,6 +159,8 @@ class Run {
     }
   }
 }
+
+const gone = () => new ServiceError('unavailable', 'The client closed the connection.');
 
 describe('a seeded simulation', () => {
   const seeds = Array.from(
