@@ -256,7 +256,7 @@ describe('large JSON files', () => {
       return response.status;
     });
     for (let done = 0; done < 6; done += 1) {
-      await until('one is written', () => holds.length > 0);
+      await until('as many are written as may be', () => holds.length > (done < 5 ? 1 : 0));
       holds.shift()!();
     }
     expect(await Promise.all(requests)).toEqual([200, 200, 200, 200, 200, 200]);
