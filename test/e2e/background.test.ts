@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/http/client.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
-import { eachRuntime } from '../support/matrix.ts';
+import { everywhere } from '../support/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -14,7 +14,7 @@ const text = (lines: ExecLine[], stream: string) =>
     .map(({ data }) => data)
     .join('');
 
-eachRuntime([], 'background execs', ({ env, ordinaryUser }) => {
+everywhere([], 'background execs', ({ env, ordinaryUser }) => {
   let server: TestServer;
   let client: Client;
   const open = async (home?: string) => {

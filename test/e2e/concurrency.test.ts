@@ -3,11 +3,11 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
-import { eachRuntime } from '../support/matrix.ts';
+import { everywhere, inContainer } from '../support/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-eachRuntime([], 'many at once', ({ env, ordinaryUser }) => {
+everywhere([], 'many at once', ({ env, ordinaryUser, runner }) => {
   let server: TestServer;
   let client: Api;
 
@@ -49,6 +49,8 @@ eachRuntime([], 'many at once', ({ env, ordinaryUser }) => {
     });
     await Promise.all(ids.map((id) => client.destroy(id)));
     expect(remains(server, ids)).toEqual(NOTHING);
-    await until('descriptors given back', () => open() <= before + 2);
+    // Up to eight idle connections to an engine are kept.
+    const kept = inContainer(runner) ? 10 : 2;
+    await until('descriptors given back', () => open() <= before + kept);
   });
 });

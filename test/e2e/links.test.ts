@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
-import { eachRuntime } from '../support/matrix.ts';
+import { everywhere } from '../support/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
 const OPERATIONS = 300;
 
-eachRuntime(['python3'], 'hostile links', ({ env, ordinaryUser }) => {
+everywhere(['python3'], 'hostile links', ({ env, ordinaryUser }) => {
   let server: TestServer;
   let client: Api;
   let canary: string;

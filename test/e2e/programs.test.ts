@@ -1,14 +1,14 @@
 // The main job with real programs: Debian's Python runs its own suites, a C program is compiled and run.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
-import { eachRuntime } from '../support/matrix.ts';
+import { everywhere } from '../support/matrix.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
 const HELLO = `#include <stdio.h>
 int main(int argc, char **argv) { printf("%d arguments, last %s\\n", argc - 1, argv[argc - 1]); return argc; }
 `;
 
-eachRuntime(['python3-testsuite', 'cc'], 'real programs', ({ env, ordinaryUser }) => {
+everywhere(['python3-testsuite', 'cc'], 'real programs', ({ env, ordinaryUser }) => {
   let server: TestServer;
   let client: Api;
   let id: string;

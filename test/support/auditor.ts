@@ -1,4 +1,5 @@
 // The independent auditor: what of ours exists on this host, read from the kernel and never through our API.
+import { execFileSync } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,12 +10,23 @@ export interface Remains {
   sockets: string[];
   cgroups: string[];
   folders: string[];
+  containers: string[];
 }
 
-export const NOTHING: Remains = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
+export const NOTHING: Remains = {
+  processes: [],
+  mounts: [],
+  sockets: [],
+  cgroups: [],
+  folders: [],
+  containers: [],
+};
 
 /** What is left of sandboxes `ids` of the server with this state folder and instance. */
-export function remains(server: { home: string; instance?: string }, ids: readonly string[]): Remains {
+export function remains(
+  server: { home: string; instance?: string; env?: Record<string, string> },
+  ids: readonly string[],
+): Remains {
   const names = [server.home, ...(server.instance === undefined ? [] : [server.instance]), ...ids];
   const ours = (line: string) => names.some((name) => line.includes(name));
   const named = (path: string) => ids.some((id) => path.includes(id));
@@ -24,6 +36,7 @@ export function remains(server: { home: string; instance?: string }, ids: readon
     sockets: lines('/proc/net/unix').filter(ours),
     cgroups: folders('/sys/fs/cgroup', 6).filter(named),
     folders: [server.home, '/run/svc'].flatMap((root) => folders(root, 5)).filter(named),
+    containers: containers(server.env?.SVC_PROVIDERS_CONTAINER_SOCKET).filter(named),
   };
 }
 
@@ -38,6 +51,13 @@ export function agents(names: readonly string[]): string[] {
       return names.some((name) => marks.includes(name));
     })
     .map(({ pid, command }) => `${pid} ${command}`);
+}
+
+/** Names and labels of all containers of the engine at `socket`, as its own client lists them. */
+function containers(socket: string | undefined): string[] {
+  if (socket === undefined) return [];
+  const args = ['-H', `unix://${socket}`, 'ps', '-a', '--no-trunc', '--format', '{{.Names}} {{.Labels}}'];
+  return execFileSync('/usr/bin/docker', args, { encoding: 'utf8' }).split('\n');
 }
 
 function folders(root: string, depth: number): string[] {

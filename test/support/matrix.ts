@@ -1,10 +1,18 @@
-// The four ways a userspace sandbox is made here: two runners, each under a server of root and of an ordinary user.
+// The ways in which a sandbox is made here: two userspace runners, each under a server of root and of an ordinary user,
+// and containers of Debian under two runtimes of a real engine.
+import { beforeAll } from 'vitest';
+import { IMAGES, sharedEngine } from './engine.ts';
 import { describeWith, type Need } from './requires.ts';
 
 export interface Runtime {
-  runner: 'bwrap' | 'unshare';
+  runner: 'bwrap' | 'unshare' | 'runc' | 'runsc';
   ordinaryUser: boolean;
   env: Record<string, string>;
+}
+
+/** Whether the sandbox is a container: its root may be written to, and its disk is the engine's. */
+export function inContainer(runner: Runtime['runner']): boolean {
+  return runner === 'runc' || runner === 'runsc';
 }
 
 /** Declares `body` once for each runner and user. */
@@ -17,5 +25,25 @@ export function eachRuntime(needs: readonly Need[], name: string, body: (runtime
         body({ runner, ordinaryUser, env: { SVC_PROVIDERS_USERSPACE_RUNNER: runner } }),
       );
     }
+  }
+}
+
+/** `eachRuntime`, then once for each container runtime. `env` of those is complete when the body's own hooks run. */
+export function everywhere(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
+  eachRuntime(needs, name, body);
+  for (const runner of ['runc', 'runsc'] as const) {
+    const all: Need[] = ['root', 'docker', ...(runner === 'runsc' ? (['runsc'] as const) : []), ...needs];
+    describeWith(all, `${name} [${runner}]`, () => {
+      const env: Record<string, string> = {
+        SVC_PROVIDERS_DEFAULT: 'container',
+        SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
+        SVC_PROVIDERS_CONTAINER_RUNTIME: runner,
+        SVC_DEFAULTS_IMAGE: IMAGES.debian,
+      };
+      beforeAll(async () => {
+        env.SVC_PROVIDERS_CONTAINER_SOCKET = (await sharedEngine()).socket;
+      }, 120_000);
+      body({ runner, ordinaryUser: false, env });
+    });
   }
 }
