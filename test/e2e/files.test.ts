@@ -121,7 +121,7 @@ everywhere([], 'files', ({ env, ordinaryUser, runner }) => {
     const kept = await client.call('DELETE', `/sandboxes/${id}/files?path=/workspace/full`);
     expect(kept).toMatchObject({ status: 409, body: { code: 'conflict' } });
     const readOnly = await client.call('POST', `/sandboxes/${id}/files`, {
-      path: inContainer(runner) ? '/proc/ours' : '/usr/bin/ours',
+      path: inContainer(runner) ? '/sys/kernel/ours' : '/usr/bin/ours',
       content: 'x',
     });
     expect(readOnly).toMatchObject({ status: 403, body: { code: 'forbidden' } });

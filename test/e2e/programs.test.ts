@@ -1,14 +1,15 @@
 // The main job with real programs: Debian's Python runs its own suites, a C program is compiled and run.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
-import { everywhere } from '../support/matrix.ts';
+import { everywhere, inContainers, type Runtime } from '../support/matrix.ts';
+import type { Need } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
 const HELLO = `#include <stdio.h>
 int main(int argc, char **argv) { printf("%d arguments, last %s\\n", argc - 1, argv[argc - 1]); return argc; }
 `;
 
-everywhere(['python3-testsuite', 'cc'], 'real programs', ({ env, ordinaryUser }) => {
+const body = ({ env, ordinaryUser }: Runtime) => {
   let server: TestServer;
   let client: Api;
   let id: string;
@@ -47,4 +48,8 @@ everywhere(['python3-testsuite', 'cc'], 'real programs', ({ env, ordinaryUser })
     });
     expect(ran.body).toMatchObject({ exit_code: 3, stdout: '2 arguments, last two words\n' });
   });
-});
+};
+
+const needs: Need[] = ['python3-testsuite', 'cc'];
+everywhere(needs, 'real programs', body);
+inContainers(['runsc'], { needs, name: 'real programs' }, body);

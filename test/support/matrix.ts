@@ -28,10 +28,19 @@ export function eachRuntime(needs: readonly Need[], name: string, body: (runtime
   }
 }
 
-/** `eachRuntime`, then once for each container runtime. `env` of those is complete when the body's own hooks run. */
+/** `eachRuntime`, then in containers of `runc`. */
 export function everywhere(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
   eachRuntime(needs, name, body);
-  for (const runner of ['runc', 'runsc'] as const) {
+  inContainers(['runc'], { needs, name }, body);
+}
+
+/** Once for each container runtime. `env` is complete when the body's own hooks run. */
+export function inContainers(
+  runners: readonly ('runc' | 'runsc')[],
+  { needs, name }: { needs: readonly Need[]; name: string },
+  body: (runtime: Runtime) => void,
+): void {
+  for (const runner of runners) {
     const all: Need[] = ['root', 'docker', ...(runner === 'runsc' ? (['runsc'] as const) : []), ...needs];
     describeWith(all, `${name} [${runner}]`, () => {
       const env: Record<string, string> = {
