@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { remains } from '../support/auditor.ts';
+import { NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import {
   freshId,
@@ -156,8 +156,6 @@ for (const runner of ['unshare', 'bwrap'] as const) {
     });
   });
 }
-
-const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
 
 interface HostSide {
   facts: { canary: string; host_pid: number; host_port: number; host_files: string[] };

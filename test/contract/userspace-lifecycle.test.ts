@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
-import { remains } from '../support/auditor.ts';
+import { NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import {
@@ -15,8 +15,6 @@ import {
   type UserspaceHome,
   userspaceHome,
 } from '../support/userspace.ts';
-
-const NOTHING = { processes: [], mounts: [], sockets: [], cgroups: [], folders: [] };
 
 for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
   describeWith(['root', runner], `runtimes of ${runner}`, () => {
