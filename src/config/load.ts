@@ -42,6 +42,8 @@ export function loadConfig(request: LoadRequest): LoadedConfig {
   const problems = layers.flatMap((each) => each.problems);
   problems.push(...readSecretFiles(settings, { cwd: request.cwd, file }));
   const { config, sources } = assemble(settings, hostDefaults(request));
+  // Whoever shares a VM with others sees only what is theirs.
+  if (config.pool.enabled === true) config.auth.enforce_owner = true;
   problems.push(...check(config, sources));
   if (problems.length > 0) throw configFailure(problems);
   return { config, sources, secrets: secretsOf(config), ...(file && { file: file.name }) };

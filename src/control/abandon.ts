@@ -1,16 +1,16 @@
 // What follows a spawn that failed, in this process or in one that died: whatever it left is destroyed by its label, and
 // only when that is confirmed does the row end as `error`. Otherwise it goes on as `destroying` and is tried again.
 import type { Logger } from '../domain/ports.ts';
-import type { ProviderSet } from '../providers/provider.ts';
 import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Publisher } from './publish.ts';
+import type { Runtimes } from './runtimes.ts';
 
 /** Never rejects: a row that could not be moved stays `creating`, and reconcile comes back to it. */
 export type Abandon = (row: SandboxRecord) => Promise<void>;
 
 export interface AbandonDeps {
   sandboxes: SandboxStore;
-  providers: ProviderSet;
+  runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
   logger: Logger;
   /** Takes over a row that is `destroying`. */
@@ -29,14 +29,14 @@ export function abandoner(deps: AbandonDeps): Abandon {
 }
 
 async function confirmedGone(
-  { providers, logger }: AbandonDeps,
-  { id, epoch, provider }: SandboxRecord,
+  { runtimes, logger }: AbandonDeps,
+  { runtime_id: _, ...row }: SandboxRecord,
 ): Promise<boolean> {
   try {
-    await providers.get(provider).destroy({ id, epoch }, new AbortController().signal);
+    await runtimes.destroy(row, new AbortController().signal);
     return true;
   } catch (error) {
-    logger.warn({ sandbox_id: id, err: error }, 'What a failed spawn left is not confirmed gone.');
+    logger.warn({ sandbox_id: row.id, err: error }, 'What a failed spawn left is not confirmed gone.');
     return false;
   }
 }

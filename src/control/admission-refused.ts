@@ -8,7 +8,7 @@ export function admissionRefused(decision: AdmissionDecision): ServiceError {
   const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
   if (reason === 'max_ttl') return ttlRefused(maxTtlMs);
   const ofOwner = reason === 'max_sandboxes_per_owner' && { active_owner_sandboxes, max_owner_sandboxes };
-  return new ServiceError('resource_limit', message, {
+  return new ServiceError(reason === 'pool_full' ? 'unavailable' : 'resource_limit', message, {
     remedy: 'Destroy one that is no longer needed, or try again later.',
     details: { reason, active_sandboxes, max_sandboxes, ...ofOwner },
   });

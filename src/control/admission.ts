@@ -53,7 +53,8 @@ async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller:
   const limits = await deps.limitsOf(owner_id);
   try {
     const provider = await chooseProvider(deps, request.provider);
-    const facts = { settings, cpus, provider, limits, setup, id: '', now: clock.now() };
+    const names = { id: '', ...(settings.pool && { vm_id: '' }) };
+    const facts = { settings, cpus, provider, limits, setup, ...names, now: clock.now() };
     const plan = planSpawn(request, caller, facts);
     return { asked: requestOfRow(plan.row), limits: settings.limits(provider.kind) };
   } catch (error) {

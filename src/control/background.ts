@@ -10,6 +10,7 @@ import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Sessions } from './sessions.ts';
 import type { Spawns } from './spawns.ts';
+import type { Vms } from './vms.ts';
 import type { Watching } from './watching.ts';
 
 const RECONCILE_EVERY_MS = 30_000;
@@ -23,6 +24,7 @@ export interface BackgroundDeps {
   housekeeping: Housekeeping;
   destroyer: Destroyer;
   sessions: Sessions;
+  vms: Vms;
   spawns: Spawns;
   prewarm: Prewarm;
   rates: BucketRateLimits;
@@ -54,13 +56,15 @@ export class Background {
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { reaper, housekeeping, watching, destroyer, sessions, spawns, prewarm, rates, audit } = this.#deps;
+    const { reaper, housekeeping, watching, destroyer, sessions, vms, spawns, prewarm, rates, audit } =
+      this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
     const over = [reaper, housekeeping, watching, destroyer, prewarm].map((part) => part.stop());
     rates.stop();
     await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
     sessions.closeAll();
+    vms.closeAll();
   }
 
   async #reconcile(atStart: boolean): Promise<void> {

@@ -17,6 +17,7 @@ import type {
   LogLine,
 } from '../schema/exec.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
+import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
@@ -238,6 +239,10 @@ export interface MetricViews {
   diagnostics(options: { logs: boolean }): Promise<Diagnostics>;
 }
 
+export interface PoolViews {
+  status(): Promise<PoolStatus>;
+}
+
 export interface HealthViews {
   /** `full` false (no key): status words only. */
   live(full: boolean): Live;
@@ -253,6 +258,7 @@ export interface ControlPlane {
   templates: Templates;
   quotas: Quotas;
   providers: ProviderViews;
+  pool: PoolViews;
   events: EventViews;
   health: HealthViews;
   metrics: MetricViews;

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import { abandoner } from './abandon.ts';
 import { AuditTrail } from './audit.ts';
 import { Background } from './background.ts';
+import { requirePoolHost } from './choose.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { Destroyer } from './destroy.ts';
 import { eventViews } from './events.ts';
@@ -23,6 +24,7 @@ import { Meter } from './meter.ts';
 import { metricViews } from './metric-views.ts';
 import { Metrics } from './metrics.ts';
 import { ownerLimits } from './owner-limits.ts';
+import { poolViews } from './pool-views.ts';
 import { Prewarm } from './prewarm.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
@@ -34,13 +36,16 @@ import { Reach } from './reach.ts';
 import { Instruments } from './readings.ts';
 import { Reaper } from './reaper.ts';
 import { Reconciler } from './reconcile.ts';
+import { runtimes } from './runtimes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
 import { controlSettings, type Settings } from './settings.ts';
 import { Spawner } from './spawn.ts';
 import { Spawns } from './spawns.ts';
 import { templates } from './templates.ts';
+import { tenants } from './tenants.ts';
 import { Vitals } from './vitals.ts';
+import { Vms } from './vms.ts';
 import { Watching } from './watching.ts';
 
 export interface ControlDeps {
@@ -69,6 +74,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const { metrics = new Metrics() } = given;
   const deps = metered({ ...given, metrics });
   const settings = controlSettings(deps.config);
+  requirePoolHost(settings, deps.providers);
   const parts = workingParts(deps);
   const background = backgroundWork(deps, settings, parts);
   const deadlineSet = () => background.reaper.wake();
@@ -96,6 +102,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     providers: providerViews({ ...all, config: deps.config.providers }),
     events,
     metrics: metricViews({ ...all, metrics, instruments }),
+    pool: poolViews({ settings, pool: deps.store.pool }),
     health: healthViews(all),
     rates: background.rates,
     audit: background.audit,
@@ -149,17 +156,32 @@ function metered<D extends ControlDeps & { metrics: Metrics }>(deps: D): D & { m
 function workingParts(deps: ControlDeps & { meter: Meter }) {
   const given = { ...deps, sandboxes: deps.store.sandboxes };
   const publisher = new Publisher(deps);
-  const sessions = new Sessions(deps);
+  const vms = new Vms({ ...given, pool: deps.store.pool });
+  const under = runtimes(deps.providers, tenants({ ...deps, pool: deps.store.pool, vms }));
+  const sessions = new Sessions({ ...deps, attach: under.attach });
   const spawns = new Spawns();
   const lock = new KeyedLock();
-  const destroyer = new Destroyer({ ...given, publisher, sessions, spawns, lock });
-  const vitals = new Vitals({ ...given, sessions, destroyer });
+  const destroyer = new Destroyer({ ...given, runtimes: under, publisher, sessions, spawns, lock });
+  const vitals = new Vitals({ ...given, runtimes: under, sessions, destroyer });
   const find = finder(given.sandboxes, deps.config.auth);
   const probes = new Probes({ ...given, publisher });
   const reach = new Reach({ ...given, find, sessions, vitals });
-  const abandon = abandoner({ ...given, publisher, retry: (id) => destroyer.retry(id) });
+  const abandon = abandoner({ ...given, runtimes: under, publisher, retry: (id) => destroyer.retry(id) });
   return {
-    ...{ publisher, sessions, spawns, lock, destroyer, vitals, find, probes, reach, abandon },
+    ...{
+      runtimes: under,
+      vms,
+      publisher,
+      sessions,
+      spawns,
+      lock,
+      destroyer,
+      vitals,
+      find,
+      probes,
+      reach,
+      abandon,
+    },
     sandboxes: given.sandboxes,
     templates: deps.store.templates,
     warm: deps.store.warm,

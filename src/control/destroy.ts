@@ -3,12 +3,12 @@
 import { asServiceError, ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
-import type { ProviderSet } from '../providers/provider.ts';
 import type { EndReason } from '../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { KeyedLock } from './lock.ts';
 import { Pool } from './pool.ts';
 import type { Publisher } from './publish.ts';
+import type { Runtimes } from './runtimes.ts';
 import type { Sessions } from './sessions.ts';
 import type { Spawns } from './spawns.ts';
 
@@ -19,7 +19,7 @@ const MARK_ATTEMPTS = 5;
 
 export interface DestroyDeps {
   sandboxes: SandboxStore;
-  providers: ProviderSet;
+  runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
   sessions: Sessions;
   spawns: Spawns;
@@ -108,12 +108,12 @@ export class Destroyer {
   }
 
   async #finish(row: SandboxRecord): Promise<void> {
-    const { spawns, sessions, providers } = this.#deps;
-    const { id, epoch, runtime_id } = row;
+    const { spawns, sessions, runtimes } = this.#deps;
+    const { id } = row;
     try {
       await spawns.cancel(id);
       await sessions.end(id);
-      await providers.get(row.provider).destroy({ runtime_id, id, epoch }, new AbortController().signal);
+      await runtimes.destroy(row, new AbortController().signal);
       await this.#record(row);
       this.#retries.get(id)?.timer?.cancel();
       this.#retries.delete(id);

@@ -30,6 +30,8 @@ export interface PlanFacts {
   /** In force for the owner. */
   limits: OwnerLimits;
   id: string;
+  /** In a pool: the id of the VM, should a new one be needed. */
+  vm_id?: string;
   /** Wall clock, ms. */
   now: number;
 }
@@ -40,16 +42,18 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const owner_id = spawnOwner(request, caller, settings);
   const env = request.env ?? {};
   checkEnv(env);
-  checkNetwork(request, provider);
-  const vcpus = Math.min(request.vcpus ?? settings.vcpus, facts.cpus);
-  const image = chooseImage(request, settings, provider);
+  const isShared = settings.pool !== undefined;
+  if (isShared) checkShared(request, owner_id, settings);
+  else checkNetwork(request, provider);
+  const vcpus = Math.min((isShared ? undefined : request.vcpus) ?? settings.vcpus, facts.cpus);
+  const image = chooseImage(isShared ? {} : request, settings, provider);
   const row: SandboxRecord = {
     id: facts.id,
     epoch: 1,
     state: 'creating',
     provider: provider.kind,
     image: image ?? settings.image,
-    memory_mb: request.memory_mb ?? settings.memory_mb,
+    memory_mb: (isShared ? undefined : request.memory_mb) ?? settings.memory_mb,
     vcpus,
     network: request.network ?? 'default',
     created_at: new Date(now).toISOString(),
@@ -59,8 +63,27 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     worker_id: 'local',
     ...(owner_id !== undefined && { owner_id }),
     ...(request.template !== undefined && { template: request.template }),
+    ...(facts.vm_id !== undefined && { vm_id: facts.vm_id }),
   };
-  return { row, image, warnings: vcpuWarning(request.vcpus, vcpus), setup: facts.setup };
+  const warnings = isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus);
+  return { row, image, warnings, setup: facts.setup };
+}
+
+/** What a sandbox in a shared VM cannot have of its own (api.md part 7). */
+function checkShared(request: SpawnRequest, owner: string | undefined, settings: Settings): void {
+  const refuse = (message: string, remedy: string) => new ServiceError('bad_request', message, { remedy });
+  if (owner === undefined) throw refuse('X-User-ID is missing.', 'Name the user in the X-User-ID header.');
+  if (request.image !== undefined && request.image !== settings.image)
+    throw refuse(`Sandboxes of this server run on ${settings.image}.`, 'Leave image out.');
+  if (request.network === 'none')
+    throw refuse('A sandbox in a shared VM has the network of the VM.', 'Leave network out.');
+}
+
+function sharedWarnings(request: SpawnRequest, row: SandboxRecord): string[] {
+  const differs = (['memory_mb', 'vcpus'] as const).filter(
+    (key) => request[key] !== undefined && request[key] !== row[key],
+  );
+  return differs.map((key) => `${key}: the sandbox shares the ${row[key]} of its VM.`);
 }
 
 /** The life asked for in ms, at least 1s; else the default, as far as the limits allow. */

@@ -3,7 +3,7 @@
 import type { Clock, Logger } from '../domain/ports.ts';
 import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../providers/provider.ts';
-import type { SandboxRecord, SandboxStore, WarmStore } from '../store/store.ts';
+import type { PoolStore, SandboxRecord, SandboxStore, WarmStore } from '../store/store.ts';
 import type { Abandon } from './abandon.ts';
 import type { Destroyer } from './destroy.ts';
 import { KeyedLock } from './lock.ts';
@@ -11,6 +11,7 @@ import { Pool } from './pool.ts';
 import type { Publisher } from './publish.ts';
 import type { Spawns } from './spawns.ts';
 import type { Vitals } from './vitals.ts';
+import { VM_EPOCH, type Vms } from './vms.ts';
 
 const AT_ONCE = 16;
 const ALL = 1_000_000;
@@ -20,6 +21,8 @@ const YOUNG_MS = 60_000;
 export interface ReconcileDeps {
   sandboxes: SandboxStore;
   warm: Pick<WarmStore, 'all' | 'get'>;
+  store: { pool: Pick<PoolStore, 'get' | 'all'> };
+  vms: Vms;
   providers: ProviderSet;
   publisher: Publisher;
   spawns: Spawns;
@@ -79,12 +82,14 @@ export class Reconciler {
     // Warm ones before sandboxes: one that a spawn takes in between is found as a sandbox then.
     const warm = await this.#deps.warm.all();
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
+    const vms = new Set((await this.#deps.store.pool.all()).map(({ id }) => id));
     const ours = rows.filter((row) => row.provider === provider.kind);
     const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
     const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
-    const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch);
+    const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch && !vms.has(id));
     await Promise.all([
-      ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(row))))),
+      this.#deps.vms.sweep(provider.kind),
+      ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
       ...orphans
         .filter((runtime) => atStart || !this.#isYoung(runtime))
         .map((runtime) => this.#pool.run(() => this.#orphan(provider, runtime))),
@@ -119,8 +124,8 @@ export class Reconciler {
   }
 
   async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {
-    const { sandboxes, warm, logger } = this.#deps;
-    if ((await warm.get(id))?.epoch === epoch) return;
+    const { sandboxes, warm, store, logger } = this.#deps;
+    if ((await warm.get(id))?.epoch === epoch || (await store.pool.get(id))) return;
     const row = await sandboxes.get(id);
     if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
     try {
@@ -147,4 +152,7 @@ export class Reconciler {
   }
 }
 
+/** A row of the pool lives as long as its VM. */
+const runtimeOf = ({ id, epoch, vm_id }: SandboxRecord) =>
+  vm_id === undefined ? { id, epoch } : { id: vm_id, epoch: VM_EPOCH };
 const identity = ({ id, epoch }: { id: string; epoch: number }) => `${id} ${epoch}`;

@@ -2,8 +2,7 @@
 // closed after 60 s without any. One that is over is forgotten and the next call opens a new one.
 import type { SandboxIo } from '../agent/io.ts';
 import type { Clock, Timer } from '../domain/ports.ts';
-import type { ProviderSet } from '../providers/provider.ts';
-import type { SandboxRecord } from '../store/store.ts';
+import type { Runtime } from './runtimes.ts';
 import { unlessGone } from './unless-gone.ts';
 
 const IDLE_MS = 60_000;
@@ -17,9 +16,6 @@ export interface Lease {
   release(): void;
 }
 
-/** What a session is opened with. */
-export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'runtime_id' | 'provider'>;
-
 interface Entry {
   io: Promise<SandboxIo>;
   users: number;
@@ -28,11 +24,16 @@ interface Entry {
   empty?: () => void;
 }
 
+export interface SessionsDeps {
+  clock: Clock;
+  attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+}
+
 export class Sessions {
-  readonly #deps: { providers: ProviderSet; clock: Clock };
+  readonly #deps: SessionsDeps;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(deps: { providers: ProviderSet; clock: Clock }) {
+  constructor(deps: SessionsDeps) {
     this.#deps = deps;
   }
 
@@ -70,10 +71,8 @@ export class Sessions {
   }
 
   #open(row: Runtime): Entry {
-    const { id, epoch, runtime_id } = row;
-    const attaching = this.#deps.providers
-      .get(row.provider)
-      .attach({ runtime_id, id, epoch }, new AbortController().signal);
+    const { id } = row;
+    const attaching = this.#deps.attach(row, new AbortController().signal);
     const entry: Entry = { io: attaching, users: 0 };
     this.#entries.set(id, entry);
     attaching.then(

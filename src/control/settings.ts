@@ -2,6 +2,7 @@
 import type { AdmissionLimits } from '../domain/admission.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { ExecTimeouts } from '../domain/exec-request.ts';
+import type { PoolLimits } from '../domain/pool.ts';
 import type { OwnerLimits } from '../domain/quota.ts';
 import type { Config } from '../schema/config.ts';
 import type { ProviderKind } from '../schema/provider.ts';
@@ -22,6 +23,8 @@ export interface Settings {
   defaultProvider: string;
   /** Ready sandboxes at most, of all templates. */
   maxPrewarm: number;
+  /** Sandboxes share VMs; absent: each has a runtime of its own. */
+  pool?: PoolLimits;
   /** Limits in force for a spawn on `provider`; without one those that hold for all. */
   limits(provider?: ProviderKind): AdmissionLimits;
   queue: QueueSettings;
@@ -36,8 +39,13 @@ export interface QueueSettings {
 }
 
 /** Throws `bad_request` for a duration that the configuration loader would not have let through. */
-export function controlSettings({ auth, defaults, database, providers }: Config): Settings {
-  const { image, memory_mb, vcpus, max_sandboxes } = defaults;
+export function controlSettings({ auth, defaults, database, providers, pool }: Config): Settings {
+  const { max_sandboxes } = defaults;
+  // In a pool a sandbox has what its VM has.
+  const { image, memory_mb, vcpus } = pool.enabled ? pool : defaults;
+  const places = pool.enabled
+    ? { pool: { max_vms: pool.max_vms, max_users_per_vm: pool.max_users_per_vm } }
+    : {};
   const ownerLimits = {
     max_sandboxes: defaults.max_sandboxes_per_owner,
     maxTtlMs: parseDuration(defaults.max_ttl, 'defaults.max_ttl'),
@@ -59,11 +67,14 @@ export function controlSettings({ auth, defaults, database, providers }: Config)
     eventRetention: database.event_retention,
     auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
     defaultProvider: providers.default,
-    maxPrewarm: defaults.max_prewarm,
+    // Those that share a VM have nothing that could be made ready before it is known for whom.
+    maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,
+    ...places,
     limits: (provider) => ({
       max_sandboxes,
       ...(provider && { max_provider_sandboxes: providers[provider].max_sandboxes }),
       owner: ownerLimits,
+      ...places,
     }),
     queue: {
       overflow: defaults.spawn_overflow,

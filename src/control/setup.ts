@@ -6,7 +6,8 @@ import { execArgv, execEnv, execLabel, execTimeoutMs } from '../domain/exec-requ
 import { OutputTail } from '../domain/output.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import type { ProviderSet } from '../providers/provider.ts';
-import type { Runtime, Sessions } from './sessions.ts';
+import type { Runtime } from './runtimes.ts';
+import type { Sessions } from './sessions.ts';
 import type { Settings } from './settings.ts';
 
 const KEPT_BYTES = 4096;

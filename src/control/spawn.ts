@@ -78,15 +78,16 @@ export class Spawner {
     const provider = await chooseProvider(this.#deps, request.provider);
     told.subject = { ...told.subject, provider: provider.kind };
     const owner_id = spawnOwner(request, caller, settings);
-    const id = ids.sandbox();
+    const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const planned = async () => {
-      const facts = { settings, cpus, provider, setup, id };
+      const facts = { settings, cpus, provider, setup, ...names };
       return planSpawn(request, caller, { ...facts, limits: await limitsOf(owner_id), now: clock.now() });
     };
     refuseLongLife(await planned(), await limitsOf(owner_id));
     const attempt = async () => {
       const plan = await planned();
-      const shape = template && template.prewarm > 0 ? shapeOf(template, plan) : undefined;
+      const hasWarm = template && template.prewarm > 0 && !settings.pool;
+      const shape = hasWarm ? shapeOf(template, plan) : undefined;
       return findPlace(this.#deps, { plan, provider, shape, claim });
     };
     return { owner_id, provider: provider.kind, attempt };
@@ -96,7 +97,7 @@ export class Spawner {
     const { prewarm, settings } = this.#deps;
     try {
       await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
-      return await startSandbox(this.#deps, plan, provider, flight.signal);
+      return await startSandbox(this.#deps, plan, flight.signal);
     } finally {
       flight.end();
     }

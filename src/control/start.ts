@@ -1,12 +1,13 @@
 // From a reserved row to a running sandbox: provider → setup → `running`, with its events and the stored answer. A
 // failure leaves nothing behind.
-import type { Created, Provider, RuntimeSpec } from '../providers/provider.ts';
+import type { Created } from '../providers/provider.ts';
 import type { EventType } from '../schema/event.ts';
 import type { Sandbox } from '../schema/sandbox.ts';
 import type { SandboxStore } from '../store/store.ts';
 import type { Abandon } from './abandon.ts';
 import type { SpawnPlan } from './plan.ts';
 import type { Publisher } from './publish.ts';
+import type { Runtimes } from './runtimes.ts';
 import { runSetup, type SetupDeps } from './setup.ts';
 import { destroyedMeanwhile } from './spawns.ts';
 import { sandboxView } from './views.ts';
@@ -15,22 +16,18 @@ export interface StartDeps extends SetupDeps {
   sandboxes: Pick<SandboxStore, 'transition'>;
   publisher: Publisher;
   abandon: Abandon;
+  runtimes: Pick<Runtimes, 'create'>;
 }
 
 /** Throws what went wrong once it is cleared away, `conflict` when `signal` said that the sandbox was destroyed meanwhile. */
-export async function startSandbox(
-  deps: StartDeps,
-  plan: SpawnPlan,
-  provider: Provider,
-  signal: AbortSignal,
-): Promise<Sandbox> {
+export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Sandbox> {
   const { row } = plan;
   const told = (type: EventType) => (error: unknown) => {
     if (!signal.aborted) deps.publisher.failure('sandbox.spawn', row, error, type);
     throw error;
   };
   try {
-    const created = await provider.create(runtimeSpec(plan), signal).catch(told('provider.failed'));
+    const created = await deps.runtimes.create(plan, signal).catch(told('provider.failed'));
     const made = { ...row, runtime_id: created.runtime_id };
     await runSetup(deps, made, plan.setup, signal).catch(told('operation.failed'));
     const sandbox = await running(deps, plan, created).catch(told('operation.failed'));
@@ -43,11 +40,6 @@ export async function startSandbox(
   }
   // Cancelled by a destroy: that owns the row now and finds the runtime by its label.
   throw destroyedMeanwhile();
-}
-
-function runtimeSpec({ row, image }: SpawnPlan): RuntimeSpec {
-  const { id, epoch, memory_mb, vcpus, network, expires_at } = row;
-  return { id, epoch, image, memory_mb, vcpus, network, expires_at };
 }
 
 async function running(

@@ -1,17 +1,18 @@
 // Whether a sandbox that did not answer still lives. Three outcomes: it answers (`running`), its runtime is there and
 // silent (`unhealthy`), its runtime is gone (the row ends as `destroyed` with `runtime_lost`).
 import type { Logger } from '../domain/ports.ts';
-import type { ProviderSet, RuntimeState } from '../providers/provider.ts';
+import type { RuntimeState } from '../providers/provider.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Destroyer } from './destroy.ts';
+import type { Runtimes } from './runtimes.ts';
 import type { Sessions } from './sessions.ts';
 
 export type Finding = 'answers' | 'silent' | 'lost' | 'unknown';
 
 export interface VitalsDeps {
   sandboxes: SandboxStore;
-  providers: ProviderSet;
+  runtimes: Pick<Runtimes, 'inspect'>;
   sessions: Sessions;
   destroyer: Destroyer;
   logger: Logger;
@@ -56,9 +57,8 @@ export class Vitals {
     return 'silent';
   }
 
-  #inspect({ id, epoch, runtime_id, provider }: SandboxRecord): Promise<RuntimeState> {
-    const signal = new AbortController().signal;
-    return this.#deps.providers.get(provider).inspect({ runtime_id, id, epoch }, signal);
+  #inspect(row: SandboxRecord): Promise<RuntimeState> {
+    return this.#deps.runtimes.inspect(row, new AbortController().signal);
   }
 
   async #answers(row: SandboxRecord): Promise<boolean> {

@@ -3,6 +3,7 @@
 import type { AdmissionReason } from '../schema/admission.ts';
 import type { Quota } from '../schema/quota.ts';
 import { formatDuration } from './duration.ts';
+import type { PoolLimits } from './pool.ts';
 import { effectiveLimits, type OwnerLimits } from './quota.ts';
 
 /** What is asked for. */
@@ -20,6 +21,8 @@ export interface AdmissionLimits {
   max_provider_sandboxes?: number;
   /** Of owners without a quota that says otherwise; absent: no caps. */
   owner?: OwnerLimits;
+  /** Sandboxes share VMs. */
+  pool?: PoolLimits;
   /** Known before anything is counted: nothing here runs what is asked for, or nothing can now. */
   unplaceable?: 'provider_unknown' | 'worker_unavailable';
 }
@@ -49,6 +52,8 @@ export interface AdmissionFacts {
   usage: AdmissionUsage;
   /** The owner's own. */
   quota: Quota | undefined;
+  /** No VM has a place for the owner; absent without a pool. */
+  pool_is_full?: boolean;
 }
 
 /** What the row of a spawn asks for. */
@@ -69,7 +74,7 @@ const NO_CAPS: OwnerLimits = { max_sandboxes: 0, maxTtlMs: 0, maxExecTimeoutMs: 
 export function decideAdmission(
   request: AdmissionRequest,
   limits: AdmissionLimits,
-  { usage, quota }: AdmissionFacts,
+  { usage, quota, pool_is_full = false }: AdmissionFacts,
 ): AdmissionDecision {
   const owner = effectiveLimits(quota, limits.owner ?? NO_CAPS);
   const { max_sandboxes, max_provider_sandboxes = 0 } = limits;
@@ -80,7 +85,7 @@ export function decideAdmission(
     ...(request.owner_id !== undefined && { max_owner_sandboxes: owner.max_sandboxes }),
     maxTtlMs: owner.maxTtlMs,
   };
-  const reason = refusal(request, facts, limits.unplaceable);
+  const reason = refusal(request, facts, limits.unplaceable) ?? (pool_is_full ? 'pool_full' : undefined);
   return reason === undefined
     ? { allowed: true, ...facts }
     : { allowed: false, reason, message: words(reason, facts), ...facts };
@@ -112,7 +117,7 @@ function words(reason: AdmissionReason, facts: Facts): string {
     max_sandboxes: `All ${facts.max_sandboxes} sandboxes that this server allows are in use.`,
     max_sandboxes_per_owner: `All ${facts.max_owner_sandboxes} sandboxes that this owner may have are in use.`,
     worker_capacity: `All ${facts.max_provider_sandboxes} sandboxes that this provider allows are in use.`,
-    pool_full: 'The pool is full.',
+    pool_full: 'All places of the pool are in use.',
   };
   return texts[reason];
 }

@@ -20,6 +20,8 @@ export interface Clock {
 export interface Ids {
   /** `sb-` and 12 characters of lower-case base32: 60 random bits. */
   sandbox(): string;
+  /** `vm-` and as many, for a VM of the pool. */
+  vm(): string;
   /** `ex-` and 12 characters of lower-case base32. */
   exec(): string;
   /** A random UUID, for request ids and instance ids. */

@@ -9,6 +9,7 @@ const LETTERS = 12;
 export function realIds(random: Random): Ids {
   return {
     sandbox: () => `sb-${letters(random)}`,
+    vm: () => `vm-${letters(random)}`,
     exec: () => `ex-${letters(random)}`,
     uuid: () => uuid(random),
   };

@@ -15,6 +15,7 @@ import type {
   ExecResult,
   LogLine,
 } from '../schema/exec.ts';
+import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
@@ -199,6 +200,10 @@ export class Client {
     const options = { params: { id }, query: { lines, follow: true }, signal };
     const answer = await send(this.#connection, 'sandboxLogs', options);
     for await (const { line } of jsonLines<LogLine>(answer, signal)) yield line;
+  }
+
+  poolStatus(): Promise<PoolStatus> {
+    return this.#call('poolStatus');
   }
 
   providers(): Promise<ProviderItem[]> {

@@ -50,6 +50,7 @@ export const PATHS = {
   adminQuotaUsage: 'GET /admin/quotas/{owner_id}/usage',
   listProviders: 'GET /providers',
   getProvider: 'GET /providers/{name}',
+  poolStatus: 'GET /pool/status',
   events: 'GET /events',
   metrics: 'GET /metrics',
   metricsText: 'GET /metrics/prometheus',

@@ -35,7 +35,7 @@ export interface RouteSuccess<R extends Shape = Shape> {
 
 interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
   id: RouteId;
-  tag: 'sandboxes' | 'files' | 'templates' | 'quotas' | 'providers' | 'events' | 'admin' | 'system';
+  tag: 'sandboxes' | 'files' | 'templates' | 'quotas' | 'providers' | 'pool' | 'events' | 'admin' | 'system';
   auth: RouteAuth;
   summary: string;
   description?: string;

@@ -215,6 +215,17 @@ export const Config = section('svc configuration', {
     spawn_queue_timeout: duration('30s', 'How long a spawn waits in the queue at most.'),
     max_spawn_queue: whole(100, 1, 1_000_000, 'Spawns that may wait in the queue.'),
   }),
+  pool: section('Sandboxes of several users in shared VMs.', {
+    enabled: flag(
+      false,
+      'Put sandboxes into shared VMs; X-User-ID is then required on every call, whatever auth.enforce_owner says.',
+    ),
+    max_vms: whole(10, 1, 4000, 'VMs at once.'),
+    max_users_per_vm: whole(5, 1, 1000, 'Users whose sandboxes share a VM.'),
+    image: text('alpine:latest', 'Image of the VMs.', { minLength: 1, maxLength: 512 }),
+    memory_mb: whole(2048, 16, 1_048_576, 'Memory of a VM in megabytes, for all in it.'),
+    vcpus: whole(2, 1, 256, 'Virtual processors of a VM.'),
+  }),
   database: section('Where state is kept.', {
     path: hostText({
       description: 'The database file.',

@@ -1,6 +1,11 @@
 // The store as plain maps: the reference for what the seam means, used in tests. Nothing survives the process.
 // Every record goes in and out as a deep copy, so that no caller can change what is stored.
-import { type AdmissionFacts, decideAdmission, requestOfRow } from '../domain/admission.ts';
+import {
+  type AdmissionFacts,
+  type AdmissionLimits,
+  decideAdmission,
+  requestOfRow,
+} from '../domain/admission.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
@@ -8,6 +13,7 @@ import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryAudit } from './memory-audit.ts';
+import { findPlace, memoryPool, type PoolTables, takePlace } from './memory-pool.ts';
 import { memoryQuotas } from './memory-quotas.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
@@ -28,7 +34,7 @@ interface StoredClaim extends IdempotencyClaim {
   response?: string;
 }
 
-interface Tables {
+interface Tables extends PoolTables {
   sandboxes: Map<string, SandboxRecord>;
   quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
@@ -47,6 +53,7 @@ export interface MemoryStoreDeps {
 export function memoryStore(deps: MemoryStoreDeps): Store {
   const tables: Tables = {
     ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map(), warm: new Map() },
+    ...{ vms: new Map(), uids: { given: 0 } },
     ...{ events: [], last_event_id: 0 },
   };
   return {
@@ -62,6 +69,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       active: (owner_id) => active(tables).filter((row) => row.owner_id === owner_id).length,
     }),
     warm: memoryWarm(tables.warm, () => active(tables).map(({ provider }) => provider)),
+    pool: memoryPool(tables),
     events: {
       append: async (drafts) => addEvents(tables, drafts),
       since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
@@ -90,12 +98,14 @@ function writes(tables: Tables): Writes {
       const known = claim && liveClaim(tables, claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
-      const decision = decideAdmission(request, limits, admissionFacts(tables, request));
+      const place = limits.pool && findPlace(tables, sandbox, limits.pool);
+      const decision = decideAdmission(request, limits, admissionFacts(tables, request, limits));
       if (!decision.allowed) return { kind: 'denied', decision };
       if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
-      tables.sandboxes.set(sandbox.id, copy(sandbox));
+      const placed = copy(place ? takePlace(tables, sandbox, place) : sandbox);
+      tables.sandboxes.set(sandbox.id, placed);
       if (claim)
         tables.claims.set(claimId(claim), {
           ...claim,
@@ -103,7 +113,7 @@ function writes(tables: Tables): Writes {
           created_at: sandbox.created_at,
           ...warm,
         });
-      return { kind: 'reserved', sandbox: copy(sandbox), events: addEvents(tables, events) };
+      return { kind: 'reserved', sandbox: copy(placed), events: addEvents(tables, events) };
     },
     transition: async ({ id, from, epoch, patch, events, response }) => {
       const row = held(id, from);
@@ -132,7 +142,8 @@ function reads(tables: Tables): Omit<SandboxStore, keyof Writes> {
       .filter((row) => LIVE_STATES.some((state) => state === row.state))
       .sort(bySoonest);
   return {
-    admission: async (request, limits) => decideAdmission(request, limits, admissionFacts(tables, request)),
+    admission: async (request, limits) =>
+      decideAdmission(request, limits, admissionFacts(tables, request, limits)),
     get: async (id) => copy(tables.sandboxes.get(id)),
     list: async (filter) =>
       copy(
@@ -223,15 +234,18 @@ const active = (tables: Tables) =>
 function admissionFacts(
   tables: Tables,
   { provider, owner_id }: { provider: string; owner_id?: string },
+  { pool }: AdmissionLimits,
 ): AdmissionFacts {
   const rows = active(tables);
   const usage = {
     active_sandboxes: rows.length,
     active_provider_sandboxes: rows.filter((row) => row.provider === provider).length,
   };
-  if (owner_id === undefined) return { usage, quota: undefined };
+  const asking = { provider, ...(owner_id !== undefined && { owner_id }) };
+  const places = pool && { pool_is_full: findPlace(tables, asking, pool) === undefined };
+  if (owner_id === undefined) return { usage, quota: undefined, ...places };
   const active_owner_sandboxes = rows.filter((row) => row.owner_id === owner_id).length;
-  return { usage: { ...usage, active_owner_sandboxes }, quota: tables.quotas.get(owner_id) };
+  return { usage: { ...usage, active_owner_sandboxes }, quota: tables.quotas.get(owner_id), ...places };
 }
 
 type Place = Pick<SandboxRecord, 'created_at' | 'id'>;

@@ -33,6 +33,9 @@ export interface SandboxRecord {
   owner_id?: string;
   template?: string;
   runtime_id?: string;
+  /** In a pool: the VM it is in, and its uid there. */
+  vm_id?: string;
+  uid?: number;
   ended_at?: string;
   end_reason?: EndReason;
 }
@@ -112,6 +115,8 @@ export interface SandboxStore {
   /**
    * In one transaction: a live idempotency claim is looked up, admission decided on the present counts and the owner's
    * quota (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
+   * With `limits.pool` a place is taken too: the row's `vm_id` is the id that a new VM would get, its image and sizes
+   * those of the VM; the sandbox that comes back says where it is.
    * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
    * With `warm` the row is that of a ready warm sandbox, which ceases to be one: same id and epoch, `running` at once,
    * `response` kept under the claim.
@@ -230,6 +235,41 @@ export interface EventStore {
   prune(keep: number): Promise<number>;
 }
 
+/** A shared runtime of the pool. Its epoch is always 1. */
+export interface PoolVm {
+  id: string;
+  provider: string;
+  state: 'creating' | 'running' | 'destroying';
+  /** As of SandboxRecord. */
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  created_at: string;
+  /** Of its making, for every spawn in it. */
+  warnings: string[];
+  runtime_id?: string;
+}
+
+export interface PoolStore {
+  get(id: string): Promise<PoolVm | undefined>;
+  /** Oldest first. */
+  all(): Promise<PoolVm[]>;
+  /** From `creating` to `running`; undefined when it was not `creating`. */
+  running(
+    id: string,
+    made: Required<Pick<PoolVm, 'runtime_id' | 'image' | 'memory_mb' | 'vcpus' | 'warnings'>>,
+  ): Promise<PoolVm | undefined>;
+  /**
+   * To `destroying`, in which it takes no sandbox any more, unless one is in it that is neither `destroying` nor `but`;
+   * with `lost` in any case. The VM when it is `destroying` now.
+   */
+  retire(id: string, options?: { but?: string; lost?: boolean }): Promise<PoolVm | undefined>;
+  /** Forgets one that is `destroying`. */
+  remove(id: string): Promise<void>;
+  /** VMs there are, and users who have a sandbox in one. */
+  usage(): Promise<{ vms: number; users: number }>;
+}
+
 export interface IdempotencyStore {
   /** What `reserve` would replay for this claim; undefined when it is free. */
   find(claim: IdempotencyClaim): Promise<Replay | undefined>;
@@ -271,6 +311,7 @@ export interface Store {
   quotas: QuotaStore;
   warm: WarmStore;
   events: EventStore;
+  pool: PoolStore;
   idempotency: IdempotencyStore;
   audit: AuditStore;
   /** A cheap read that fails when the database does. */

@@ -118,6 +118,7 @@ function testConfig(given: Partially<Config>): Config {
       defaults: {},
       database: { path: '/nowhere' },
       logging: { format: 'json' },
+      pool: {},
     },
     providers: { userspace: { workspace_base: '/nowhere' } },
   };

@@ -45,7 +45,8 @@ export function failingStore(inner: Store): FailingStore {
     ]);
     return Object.fromEntries(wrapped) as T;
   };
-  const { instance, sandboxes, templates, warm, quotas, events, idempotency, audit, ping, close } = inner;
+  const { instance, sandboxes, templates, warm, quotas, events, pool, idempotency, audit, ping, close } =
+    inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
@@ -53,6 +54,7 @@ export function failingStore(inner: Store): FailingStore {
     quotas: wrap(quotas, 'quotas.'),
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
+    pool: wrap(pool, 'pool.'),
     idempotency: wrap(idempotency, 'idempotency.'),
     audit: wrap(audit, 'audit.'),
     ...wrap({ ping, close }, ''),

@@ -219,6 +219,12 @@ export function fakeControlPlane({
       return sandbox;
     }),
     quotas: fakeQuotas(note),
+    pool: {
+      async status() {
+        note('pool.status', undefined);
+        return { enabled: true, vms: 1, max_vms: 10, total_users: 2, max_users_per_vm: 5 };
+      },
+    },
     providers: {
       list: async () => [providerItem],
       test: async () => ({ userspace: { healthy: false, latency_ms: 3, error: 'It is not there.' } }),

@@ -88,6 +88,7 @@ export function fakeIds(): Ids {
       .join('');
   return {
     sandbox: () => `sb-${letters(++count)}`,
+    vm: () => `vm-${letters(++count)}`,
     exec: () => `ex-${letters(++count)}`,
     uuid: () => `00000000-0000-4000-8000-${(++count).toString(16).padStart(12, '0')}`,
   };

@@ -6,6 +6,7 @@ import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
 import { metricRoutes } from './metrics.ts';
+import { poolRoutes } from './pool.ts';
 import { providerRoutes } from './providers.ts';
 import { quotaRoutes } from './quotas.ts';
 import { sandboxRoutes } from './sandboxes.ts';
@@ -20,6 +21,7 @@ export const ROUTES: readonly Route[] = [
   ...templateRoutes,
   ...quotaRoutes,
   ...providerRoutes,
+  ...poolRoutes,
   ...eventRoutes,
   ...metricRoutes,
   ...adminRoutes,

@@ -1,7 +1,8 @@
 // What admission is decided on, read inside the transaction that decides: counts of what is active, the owner's quota.
 import type { Database } from 'better-sqlite3';
-import type { AdmissionFacts, AdmissionRequest } from '../../domain/admission.ts';
+import type { AdmissionFacts, AdmissionLimits, AdmissionRequest } from '../../domain/admission.ts';
 import type { Quota } from '../../schema/quota.ts';
+import { poolPlaces } from './pool.ts';
 
 export const QUOTA_COLUMNS = 'owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at';
 
@@ -17,18 +18,21 @@ export function ownerCount(db: Database): (owner_id: string) => number {
 
 export function admissionFacts(
   db: Database,
-): (request: Pick<AdmissionRequest, 'provider' | 'owner_id'>) => AdmissionFacts {
+): (request: Pick<AdmissionRequest, 'provider' | 'owner_id'>, limits: AdmissionLimits) => AdmissionFacts {
   const usage = db.prepare<[string], { active_sandboxes: number; active_provider_sandboxes: number }>(
     `SELECT coalesce(sum(active), 0) AS active_sandboxes,
             coalesce(sum(active) FILTER (WHERE provider = ?), 0) AS active_provider_sandboxes FROM active_counts`,
   );
   const ofOwner = ownerCount(db);
   const quota = db.prepare<[string], Quota>(`SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = ?`);
-  return ({ provider, owner_id }) => {
+  const places = poolPlaces(db);
+  return (request, { pool }) => {
+    const { provider, owner_id } = request;
     const counts = usage.get(provider) ?? NOTHING;
-    if (owner_id === undefined) return { usage: counts, quota: undefined };
+    const full = pool && { pool_is_full: places.find(request, pool) === undefined };
+    if (owner_id === undefined) return { usage: counts, quota: undefined, ...full };
     const active_owner_sandboxes = ofOwner(owner_id);
-    return { usage: { ...counts, active_owner_sandboxes }, quota: quota.get(owner_id) };
+    return { usage: { ...counts, active_owner_sandboxes }, quota: quota.get(owner_id), ...full };
   };
 }
 

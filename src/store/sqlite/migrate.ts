@@ -6,8 +6,9 @@ import { FOUNDATION } from './migrations/0001-foundation.ts';
 import { QUOTAS } from './migrations/0002-quotas.ts';
 import { AUDIT } from './migrations/0003-audit.ts';
 import { TEMPLATES } from './migrations/0004-templates.ts';
+import { POOL } from './migrations/0005-pool.ts';
 
-const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES];
+const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES, POOL];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** `svcd`: tells our files from every other SQLite file. */

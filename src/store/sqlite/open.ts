@@ -15,6 +15,7 @@ import { idempotencyStore } from './idempotency.ts';
 import { loadInstance } from './instance.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
+import { poolStore } from './pool.ts';
 import { quotaStore } from './quotas.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
@@ -89,6 +90,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
     quotas: quotaStore(durable, ids, work),
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
+    pool: poolStore(durable, work),
     idempotency: idempotencyStore(durable, work),
     audit: auditStore(durable, work),
     ping: () => work.run(() => void alive.get()),

@@ -23,9 +23,19 @@ export const SANDBOX_COLUMNS = [
   'runtime_id',
   'ended_at',
   'end_reason',
+  'vm_id',
+  'uid',
 ] as const satisfies readonly (keyof SandboxRecord)[];
 
-const OPTIONAL_COLUMNS = ['owner_id', 'template', 'runtime_id', 'ended_at', 'end_reason'] as const;
+const OPTIONAL_COLUMNS = [
+  'owner_id',
+  'template',
+  'runtime_id',
+  'ended_at',
+  'end_reason',
+  'vm_id',
+  'uid',
+] as const;
 type Optional = (typeof OPTIONAL_COLUMNS)[number];
 type Maps = 'metadata' | 'env';
 
@@ -42,6 +52,8 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     runtime_id: record.runtime_id ?? null,
     ended_at: record.ended_at ?? null,
     end_reason: record.end_reason ?? null,
+    vm_id: record.vm_id ?? null,
+    uid: record.uid ?? null,
   };
 }
 

@@ -39,7 +39,7 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
   );
   const facts = admissionFacts(db);
   const admission = db.transaction((request: AdmissionRequest, limits: AdmissionLimits) =>
-    decideAdmission(request, limits, facts(request)),
+    decideAdmission(request, limits, facts(request, limits)),
   );
   return {
     admission: (request, limits) => work.run(() => admission(request, limits)),

@@ -7,6 +7,7 @@ import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { deleteInBites, eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
+import { poolPlaces } from './pool.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
 import type { Work } from './work.ts';
@@ -47,6 +48,7 @@ function reserving(db: Database, ids: EventIds) {
   const events = eventTable(db, ids);
   const facts = admissionFacts(db);
   const takeWarm = warmTaker(db);
+  const places = poolPlaces(db);
   const insert = db.prepare(
     `INSERT INTO sandboxes (${SANDBOX_COLUMNS}) VALUES (${SANDBOX_COLUMNS.map((column) => `@${column}`)})`,
   );
@@ -55,10 +57,11 @@ function reserving(db: Database, ids: EventIds) {
       const known = claim && claims.live(claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
-      const decision = decideAdmission(request, limits, facts(request));
+      const place = limits.pool && places.find(sandbox, limits.pool);
+      const decision = decideAdmission(request, limits, facts(request, limits));
       if (!decision.allowed) return { kind: 'denied', decision };
       if (warm && !takeWarm(sandbox)) return { kind: 'gone' };
-      const row = toSandboxRow(sandbox);
+      const row = toSandboxRow(place ? places.take(sandbox, place) : sandbox);
       insert.run(row);
       if (claim) claims.put(claim, sandbox.id, sandbox.created_at);
       if (claim && warm) claims.answer(sandbox.id, warm.response);

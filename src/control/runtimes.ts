@@ -1,0 +1,46 @@
+// What a sandbox row runs on: a runtime of its own at its provider, or a place in a VM of the pool (tenants.ts). Everything
+// that starts, reaches or ends sandboxes goes this way, so that nobody else tells the two apart.
+import type { SandboxIo } from '../agent/io.ts';
+import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../providers/provider.ts';
+import type { SandboxRecord } from '../store/store.ts';
+import type { SpawnPlan } from './plan.ts';
+
+/** What of a row is needed to find what it runs on. */
+export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &
+  Partial<Pick<SandboxRecord, 'runtime_id' | 'vm_id' | 'uid'>>;
+
+/** As the methods of Provider, for rows. */
+export interface Runtimes {
+  create(plan: Pick<SpawnPlan, 'row' | 'image'>, signal: AbortSignal): Promise<Created>;
+  inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
+  /** Idempotent; resolves only when nothing of it is left. */
+  destroy(row: Runtime, signal: AbortSignal): Promise<void>;
+  attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+}
+
+/** `tenants` has the rows with a `vm_id`. */
+export function runtimes(providers: ProviderSet, tenants: Runtimes): Runtimes {
+  const own = ownRuntimes(providers);
+  const of = ({ vm_id }: Pick<Runtime, 'vm_id'>) => (vm_id === undefined ? own : tenants);
+  return {
+    create: (plan, signal) => of(plan.row).create(plan, signal),
+    inspect: (row, signal) => of(row).inspect(row, signal),
+    destroy: (row, signal) => of(row).destroy(row, signal),
+    attach: (row, signal) => of(row).attach(row, signal),
+  };
+}
+
+function ownRuntimes(providers: ProviderSet): Runtimes {
+  const refOf = ({ runtime_id, id, epoch }: Runtime) => ({ runtime_id, id, epoch });
+  return {
+    create: (plan, signal) => providers.get(plan.row.provider).create(runtimeSpec(plan), signal),
+    inspect: (row, signal) => providers.get(row.provider).inspect(refOf(row), signal),
+    destroy: (row, signal) => providers.get(row.provider).destroy(refOf(row), signal),
+    attach: (row, signal) => providers.get(row.provider).attach(refOf(row), signal),
+  };
+}
+
+function runtimeSpec({ row, image }: Pick<SpawnPlan, 'row' | 'image'>): RuntimeSpec {
+  const { id, epoch, memory_mb, vcpus, network, expires_at } = row;
+  return { id, epoch, image, memory_mb, vcpus, network, expires_at };
+}

@@ -1,0 +1,37 @@
+// Places in a pool (api.md part 7): which VM a sandbox goes to and which uid it has there. Pure; the store decides with it
+// inside the reservation.
+
+export interface PoolLimits {
+  max_vms: number;
+  max_users_per_vm: number;
+}
+
+/** A VM that can take another sandbox, with those who have one in it. */
+export interface PoolCandidate {
+  id: string;
+  users: number;
+  /** The user who asks has one in it. */
+  is_users: boolean;
+}
+
+/** `existing`: all VMs there are, also those that take no more. Undefined: the pool is full. */
+export function choosePlace(
+  candidates: readonly PoolCandidate[],
+  existing: number,
+  { max_vms, max_users_per_vm }: PoolLimits,
+): { vm_id: string } | 'new' | undefined {
+  const vm =
+    candidates.find(({ is_users }) => is_users) ?? candidates.find(({ users }) => users < max_users_per_vm);
+  if (vm) return { vm_id: vm.id };
+  return existing < max_vms ? 'new' : undefined;
+}
+
+/** Above what images give to users of their own, below the 65,536 that a VM may have. */
+const FIRST_UID = 20_000;
+/** A VM takes no sandbox any more when so many uids were given out since it was made: none comes twice in its life. */
+export const POOL_UIDS = 40_000;
+
+/** The uid of the `count`th sandbox of all pools of this database: two VMs that share a kernel rarely share one. */
+export function poolUid(count: number): number {
+  return FIRST_UID + (count % POOL_UIDS);
+}
