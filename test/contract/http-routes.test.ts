@@ -435,6 +435,13 @@ describe('providers and the system', () => {
     expect((await call('GET', '/providers/none')).status).toBe(404);
   });
 
+  it('says how full the pool is', async () => {
+    expect(await call('GET', '/pool/status')).toMatchObject({
+      status: 200,
+      json: { enabled: true, vms: 1, max_vms: 10, total_users: 2, max_users_per_vm: 5 },
+    });
+  });
+
   it('is alive, ready and healthy, or says so', async () => {
     expect((await call('GET', '/live')).json).toMatchObject({ status: 'alive', version: '9.9.9' });
     expect((await call('GET', '/ready')).json).toMatchObject({ status: 'ready', total_providers: 1 });

@@ -6,6 +6,7 @@ import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
+import { pooling } from './store-pool.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { warm } from './store-warm.suite.ts';
@@ -44,6 +45,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('list', () => listing(given));
     describe('templates', () => templated(given));
     describe('warm sandboxes', () => warm(given));
+    describe('pool', () => pooling(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
     describe('audit', () => audited(given));
