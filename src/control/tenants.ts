@@ -48,6 +48,8 @@ async function leave(deps: TenantsDeps, row: Runtime, signal: AbortSignal): Prom
   if (!vm) return;
   const retired = await pool.retire(vm.id, { but: row.id });
   if (retired) return vms.end(retired);
+  // Of several that end at once each may have taken another for one that stays.
+  vms.lookLater(vm.id);
   if ((await vms.inspect(vm, signal)) !== 'running') return;
   await withinTime(deps.clock, (inTime) => withUser(deps, vm, row, (user) => user.leave(inTime), inTime));
 }

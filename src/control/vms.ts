@@ -8,6 +8,7 @@ import { destroyedMeanwhile } from './spawns.ts';
 import { unlessGone } from './unless-gone.ts';
 
 export const VM_EPOCH = 1;
+const LOOK_MS = 1000;
 /** In the runtime's label; a VM lives as long as there are sandboxes in it. */
 const NEVER = '9999-12-31T23:59:59.999Z';
 
@@ -63,21 +64,27 @@ export class Vms {
 
   /** Ends what of `provider` has no sandbox any more: whoever should have done it was interrupted. Never rejects. */
   async sweep(provider: string): Promise<void> {
-    const { pool, logger } = this.#deps;
-    for (const vm of await pool.all()) {
-      if (vm.provider !== provider) continue;
-      const retired = await pool.retire(vm.id);
-      await (retired && this.end(retired))?.catch((error: unknown) =>
-        logger.warn(
-          { vm_id: vm.id, err: error },
-          'A VM of the pool is not confirmed gone; it is tried again.',
-        ),
-      );
-    }
+    const vms = await this.#deps.pool.all();
+    await Promise.all(vms.filter((vm) => vm.provider === provider).map(({ id }) => this.#look(id)));
+  }
+
+  /** Someone has left: in a moment, when that is written down, it may turn out to have been the last. */
+  lookLater(id: string): void {
+    this.#deps.clock.after(LOOK_MS, () => void this.#look(id));
   }
 
   closeAll(): void {
     this.#sessions.closeAll();
+  }
+
+  async #look(id: string): Promise<void> {
+    const { pool, logger } = this.#deps;
+    try {
+      const retired = await pool.retire(id);
+      if (retired) await this.end(retired);
+    } catch (error) {
+      logger.warn({ vm_id: id, err: error }, 'A VM of the pool is not confirmed gone; it is tried again.');
+    }
   }
 
   #begin(vm: PoolVm, image: string | undefined): Making {
