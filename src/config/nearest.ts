@@ -14,10 +14,12 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** The known path for a key at `path`: a near one, else one whose last part is the same (a key in the wrong section). */
+/** The known path for a key at `path`: a near one, else one whose last part is the same (a key in the wrong section). A
+ * key outside of every section is more likely one without its section than a mistyped section. */
 export function nearestPath(path: string, known: readonly string[]): string | undefined {
   const last = path.slice(path.lastIndexOf('.') + 1);
-  return nearest(path, known) ?? known.find((candidate) => candidate.endsWith(`.${last}`));
+  const same = known.find((candidate) => candidate.endsWith(`.${last}`));
+  return last === path ? (same ?? nearest(path, known)) : (nearest(path, known) ?? same);
 }
 
 /** Edits (insert, delete, replace, swap of neighbours) from `a` to `b`. */
