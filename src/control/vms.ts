@@ -8,7 +8,8 @@ import { destroyedMeanwhile } from './spawns.ts';
 import { unlessGone } from './unless-gone.ts';
 
 export const VM_EPOCH = 1;
-const LOOK_MS = 1000;
+/** After these: the ends of others may take their time. */
+const LOOKS_MS = [1000, 5000, 15_000];
 /** In the runtime's label; a VM lives as long as there are sandboxes in it. */
 const NEVER = '9999-12-31T23:59:59.999Z';
 
@@ -70,7 +71,7 @@ export class Vms {
 
   /** Someone has left: in a moment, when that is written down, it may turn out to have been the last. */
   lookLater(id: string): void {
-    this.#deps.clock.after(LOOK_MS, () => void this.#look(id));
+    for (const ms of LOOKS_MS) this.#deps.clock.after(ms, () => void this.#look(id));
   }
 
   closeAll(): void {

@@ -5,8 +5,8 @@ import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts'
 import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
-import { admitting, quotas } from './store-quotas.suite.ts';
 import { pooling } from './store-pool.suite.ts';
+import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { warm } from './store-warm.suite.ts';
