@@ -195,6 +195,7 @@ describeWith(['root', 'unshare'], 'a pool under kill -9', () => {
       await until(
         'as many VMs as there are',
         async () => vmsOf(server).length === (await status(as(server, 'ann'))).vms,
+        60_000,
       );
       for (const { id, owner_id = '' } of rows)
         expect((await as(server, owner_id).sh(id, 'echo fine')).stdout).toBe('fine\n');
@@ -202,7 +203,7 @@ describeWith(['root', 'unshare'], 'a pool under kill -9', () => {
     for (const user of users)
       for (const { id } of (await as(server, user).call<Sandbox[]>('GET', '/sandboxes')).body)
         await as(server, user).destroy(id);
-    await until('the end of the VMs', async () => (await status(as(server, 'ann'))).vms === 0);
+    await until('the end of the VMs', async () => (await status(as(server, 'ann'))).vms === 0, 60_000);
     await server.stop();
     expect(remains(server, [...created])).toEqual(NOTHING);
     removeHome(server.home);
