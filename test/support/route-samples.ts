@@ -54,6 +54,7 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   adminPutQuota: { kind: 'admin', body: {} },
   adminDeleteQuota: { kind: 'admin' },
   adminQuotaUsage: { kind: 'admin' },
+  poolStatus: { kind: 'keyed' },
   listProviders: { kind: 'keyed' },
   getProvider: { kind: 'keyed' },
   events: { kind: 'owned', query: '?follow=false' },
