@@ -2,8 +2,9 @@
 // is what a row of the pool has instead of a runtime.
 import type { PoolUser, UserIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { PoolVm } from '../domain/pool.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { PoolStore, PoolVm } from '../store/store.ts';
+import type { PoolStore } from '../store/store.ts';
 import { atHome } from './home.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 import type { Lease } from './sessions.ts';

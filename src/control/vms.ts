@@ -1,8 +1,10 @@
 // The life of the pool's VMs: made for their first sandbox, ended with their last. Nobody asks for one by name, and none
 // is in any list of sandboxes.
+
+import type { PoolVm } from '../domain/pool.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../providers/provider.ts';
-import type { PoolStore, PoolVm } from '../store/store.ts';
+import type { PoolStore } from '../store/store.ts';
 import { type Lease, Sessions } from './sessions.ts';
 import { destroyedMeanwhile } from './spawns.ts';
 import { unlessGone } from './unless-gone.ts';

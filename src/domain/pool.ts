@@ -35,3 +35,21 @@ export const POOL_UIDS = 40_000;
 export function poolUid(count: number): number {
   return FIRST_UID + (count % POOL_UIDS);
 }
+
+/** A shared runtime of the pool. Its epoch is always 1. */
+export interface PoolVm {
+  id: string;
+  provider: string;
+  state: 'creating' | 'running' | 'destroying';
+  /** As of SandboxRecord. */
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  created_at: string;
+  /** Of its making, for every spawn in it. */
+  warnings: string[];
+  runtime_id?: string;
+}
+
+/** What is known of a VM once it runs. */
+export type PoolMade = Required<Pick<PoolVm, 'runtime_id' | 'image' | 'memory_mb' | 'vcpus' | 'warnings'>>;

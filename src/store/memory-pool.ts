@@ -1,7 +1,9 @@
 // VMs of the pool as a map: the reference twin of sqlite/pool.ts.
+
+import type { PoolVm } from '../domain/pool.ts';
 import { choosePlace, POOL_UIDS, type PoolLimits, poolUid } from '../domain/pool.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
-import type { PoolStore, PoolVm, SandboxRecord } from './store.ts';
+import type { PoolStore, SandboxRecord } from './store.ts';
 
 export interface PoolTables {
   sandboxes: ReadonlyMap<string, SandboxRecord>;
@@ -57,11 +59,9 @@ export function findPlace(
   return choosePlace(candidates, tables.vms.size, limits);
 }
 
-export function takePlace(
-  tables: PoolTables,
-  sandbox: SandboxRecord,
-  place: NonNullable<ReturnType<typeof findPlace>>,
-): SandboxRecord {
+/** Of a sandbox that was admitted: there is one. */
+export function takePlace(tables: PoolTables, sandbox: SandboxRecord, limits: PoolLimits): SandboxRecord {
+  const place = findPlace(tables, sandbox, limits) ?? 'new';
   const { vm_id = '', provider, image, memory_mb, vcpus, created_at } = sandbox;
   const made = { id: vm_id, provider, image, memory_mb, vcpus, created_at, warnings: [] };
   if (place === 'new') tables.vms.set(vm_id, { ...made, state: 'creating', uids_before: tables.uids.given });

@@ -98,13 +98,12 @@ function writes(tables: Tables): Writes {
       const known = claim && liveClaim(tables, claim);
       if (known) return known;
       const request = requestOfRow(sandbox);
-      const place = limits.pool && findPlace(tables, sandbox, limits.pool);
       const decision = decideAdmission(request, limits, admissionFacts(tables, request, limits));
       if (!decision.allowed) return { kind: 'denied', decision };
       if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
-      const placed = copy(place ? takePlace(tables, sandbox, place) : sandbox);
+      const placed = copy(limits.pool ? takePlace(tables, sandbox, limits.pool) : sandbox);
       tables.sandboxes.set(sandbox.id, placed);
       if (claim)
         tables.claims.set(claimId(claim), {

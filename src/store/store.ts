@@ -1,6 +1,7 @@
 // THE STORE SEAM. One method is one transaction. Records in wire names, stamps as ISO 8601 with ms and Z (they sort
 // as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
 import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
+import type { PoolMade, PoolVm } from '../domain/pool.ts';
 import type { AuditDraft, AuditRecord } from '../schema/audit.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota, QuotaSummary } from '../schema/quota.ts';
@@ -33,7 +34,7 @@ export interface SandboxRecord {
   owner_id?: string;
   template?: string;
   runtime_id?: string;
-  /** In a pool: the VM it is in, and its uid there. */
+  /** In a pool: the VM it is in, and its `uid` there. */
   vm_id?: string;
   uid?: number;
   ended_at?: string;
@@ -115,8 +116,7 @@ export interface SandboxStore {
   /**
    * In one transaction: a live idempotency claim is looked up, admission decided on the present counts and the owner's
    * quota (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
-   * With `limits.pool` a place is taken too: the row's `vm_id` is the id that a new VM would get, its image and sizes
-   * those of the VM; the sandbox that comes back says where it is.
+   * With `limits.pool` a place is taken too: the row's `vm_id` is the id that a new VM would get, image and sizes its own.
    * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
    * With `warm` the row is that of a ready warm sandbox, which ceases to be one: same id and epoch, `running` at once,
    * `response` kept under the claim.
@@ -235,34 +235,13 @@ export interface EventStore {
   prune(keep: number): Promise<number>;
 }
 
-/** A shared runtime of the pool. Its epoch is always 1. */
-export interface PoolVm {
-  id: string;
-  provider: string;
-  state: 'creating' | 'running' | 'destroying';
-  /** As of SandboxRecord. */
-  image: string;
-  memory_mb: number;
-  vcpus: number;
-  created_at: string;
-  /** Of its making, for every spawn in it. */
-  warnings: string[];
-  runtime_id?: string;
-}
-
 export interface PoolStore {
   get(id: string): Promise<PoolVm | undefined>;
   /** Oldest first. */
   all(): Promise<PoolVm[]>;
   /** From `creating` to `running`; undefined when it was not `creating`. */
-  running(
-    id: string,
-    made: Required<Pick<PoolVm, 'runtime_id' | 'image' | 'memory_mb' | 'vcpus' | 'warnings'>>,
-  ): Promise<PoolVm | undefined>;
-  /**
-   * To `destroying`, in which it takes no sandbox any more, unless one is in it that is neither `destroying` nor `but`;
-   * with `lost` in any case. The VM when it is `destroying` now.
-   */
+  running(id: string, made: PoolMade): Promise<PoolVm | undefined>;
+  /** To `destroying`, unless a sandbox is in it that is neither that nor `but`; with `lost` always. The VM if it is now. */
   retire(id: string, options?: { but?: string; lost?: boolean }): Promise<PoolVm | undefined>;
   /** Forgets one that is `destroying`. */
   remove(id: string): Promise<void>;

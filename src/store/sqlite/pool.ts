@@ -1,7 +1,8 @@
 // VMs of the pool. A place in one is found and taken inside the reservation of a sandbox (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
+import type { PoolVm } from '../../domain/pool.ts';
 import { choosePlace, POOL_UIDS, type PoolCandidate, type PoolLimits, poolUid } from '../../domain/pool.ts';
-import type { PoolStore, PoolVm, SandboxRecord } from '../store.ts';
+import type { PoolStore, SandboxRecord } from '../store.ts';
 import type { Work } from './work.ts';
 
 type VmRow = Omit<PoolVm, 'warnings' | 'runtime_id'> & { warnings: string; runtime_id: string | null };
