@@ -16,8 +16,11 @@ everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser, runner }) => {
   let client: Api;
   let id: string;
   let folder: string;
+  // One that is ending still takes calls, and fails them.
+  let session = 0;
+  const socket = () => join(folder, `tmux-${session}`);
   const tmux = (...args: string[]) =>
-    execFileSync('tmux', ['-S', join(folder, 'tmux'), '-f', '/dev/null', ...args], { encoding: 'utf8' });
+    execFileSync('tmux', ['-S', socket(), '-f', '/dev/null', ...args], { encoding: 'utf8' });
   const screen = () => tmux('capture-pane', '-p');
   const type = (...keys: string[]) => tmux('send-keys', ...keys);
   const shows = (what: string | RegExp) =>
@@ -44,7 +47,8 @@ everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser, runner }) => {
     folder = mkdtempSync(join(tmpdir(), 'svc-tmux-'));
   });
   afterEach(() => {
-    spawnSync('tmux', ['-S', join(folder, 'tmux'), 'kill-server']);
+    spawnSync('tmux', ['-S', socket(), 'kill-server']);
+    session += 1;
   });
   afterAll(async () => {
     await client.destroy(id);
