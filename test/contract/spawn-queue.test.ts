@@ -27,6 +27,7 @@ async function plane(timeout: string) {
       ...{ max_sandboxes: PLACES, spawn_overflow: 'queue', spawn_queue_timeout: timeout },
       max_spawn_queue: WAITING,
     },
+    pool: {},
     providers: { userspace: { workspace_base: '/nowhere' } },
   }) as Config;
   const bus = eventBus(deps);
