@@ -16,7 +16,7 @@ export default class ExecSignal extends SvcCommand<Signalled> {
   static override args = {
     sandbox: Args.string({ description: 'Sandbox id.', required: true }),
     exec: Args.string({ description: 'Exec id.', required: true }),
-    signal: Args.string({ description: 'Name of the signal.', default: 'SIGTERM' }),
+    signal: Args.string({ description: 'Name of the signal.', default: 'SIGTERM', ignoreStdin: true }),
   };
   static override flags = { ...clientFlags };
 

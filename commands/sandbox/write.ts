@@ -18,7 +18,12 @@ export default class SandboxWrite extends SvcCommand<FileWritten> {
   static override args = {
     id: idArg,
     path: pathArg,
-    file: Args.string({ description: 'File of this machine; - is standard input.', default: '-' }),
+    // Else the parser takes what is piped in for this argument.
+    file: Args.string({
+      description: 'File of this machine; - is standard input.',
+      default: '-',
+      ignoreStdin: true,
+    }),
   };
   static override flags = {
     ...clientFlags,
