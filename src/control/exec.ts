@@ -10,8 +10,8 @@ import { type ExecDeps, startExec } from './exec-start.ts';
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
   return {
     run: async (id, request, caller, signal) => {
-      const started = await startExec(deps, id, request, { caller, signal });
       try {
+        const started = await startExec(deps, id, request, { caller, signal });
         return await execResult(started, deps.settings.exec.maxOutputBytes);
       } catch (error) {
         throw await deps.reach.why(id, error);
