@@ -27,13 +27,13 @@ busybox() {
   tar -C "$work/busybox" --numeric-owner --owner=0 --group=0 -cf "$folder/busybox.tar.new" .
 }
 
-# Debian as this host has it: a Python with its own suite, a C compiler, dpkg.
+# Debian as this host has it: a Python with its own suite, a C compiler, dpkg, an editor.
 debian() {
   local version suite
   version="$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
   suite="$(. /etc/os-release && echo "$VERSION_CODENAME")"
   mmdebstrap --quiet --variant=minbase --mode=root --format=tar \
-    --include="python3,libpython$version-testsuite,gcc,libc6-dev" \
+    --include="python3,libpython$version-testsuite,gcc,libc6-dev,vim-tiny" \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
     --customize-hook='rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*' \

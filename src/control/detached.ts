@@ -1,7 +1,8 @@
 // Commands that run on their own (api.md part 3, background execs). They and their tails are kept by the agent alone, so
 // they outlive clients and servers; nothing of them is in the database.
-import type { ExecRecord } from '../agent/io.ts';
+import type { Exec, ExecRecord, SandboxIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { signalWord } from '../domain/exec-request.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery } from '../schema/exec.ts';
 import type { Caller, LiveRequest } from './control-plane.ts';
@@ -58,19 +59,29 @@ export async function signalExec(
   name: string,
   caller: Caller,
 ): Promise<void> {
-  const upper = name.toUpperCase();
-  const signal = upper.startsWith('SIG') ? upper : `SIG${upper}`;
   const asked = { caller, signal: new AbortController().signal };
-  await inside({ reach }, id, asked, ({ io }) => io.execs.signal(exec_id, signal));
+  await inside({ reach }, id, asked, ({ io }) => io.execs.signal(exec_id, signalWord(name)));
 }
 
 /** Rejects for everything that goes wrong before the first line. */
 export async function detachedOutput(
-  { reach, clock }: ExecDeps & { clock: Clock },
-  { id, exec_id }: Target,
+  deps: ExecDeps & { clock: Clock },
+  target: Target,
   { follow = false, encoding = 'utf8' }: ExecOutputQuery,
-  { caller, signal }: Asked,
+  asked: Asked,
 ): Promise<AsyncIterable<ExecLine>> {
+  const { exec, io } = await attachTo(deps, target, follow, asked);
+  const view = { sandbox_id: target.id, exec, io, encoding, attached: exec };
+  return execLines(view, { clock: deps.clock, signal: asked.signal });
+}
+
+/** A view of a detached command; the session is held until the view is over. */
+export async function attachTo(
+  { reach }: Pick<ExecDeps, 'reach'>,
+  { id, exec_id }: Target,
+  follow: boolean,
+  { caller, signal }: Asked,
+): Promise<{ exec: Exec & { truncated: boolean }; io: SandboxIo }> {
   const held = await reach.open(await reach.find(id, caller), signal);
   try {
     const exec = await held.io.execs.attach(exec_id, follow, signal);
@@ -78,7 +89,7 @@ export async function detachedOutput(
       () => held.release(),
       (error: unknown) => held.release(error),
     );
-    return execLines({ sandbox_id: id, exec, io: held.io, encoding, attached: exec }, { clock, signal });
+    return { exec, io: held.io };
   } catch (error) {
     held.release(error);
     throw error;

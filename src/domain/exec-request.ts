@@ -26,6 +26,12 @@ export function quoteWord(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** The full name of a signal, which may come without SIG and in any case. Whether there is one is not checked. */
+export function signalWord(name: string): string {
+  const upper = name.toUpperCase();
+  return upper.startsWith('SIG') ? upper : `SIG${upper}`;
+}
+
 /** What a listing shows of a command: its beginning. */
 export function execLabel(command: string): string {
   return command.slice(0, LABEL_CHARACTERS);

@@ -3,6 +3,7 @@
 import type { WebSocket } from 'ws';
 import type { LiveExec, LiveRequest } from '../control/control-plane.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { signalWord } from '../domain/exec-request.ts';
 import { outputDecoder } from '../domain/output.ts';
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 import type { SocketAnswer, SocketStart } from '../schema/exec-socket.ts';
@@ -88,13 +89,8 @@ async function obey(exec: LiveExec, input: SocketInput): Promise<never> {
     if (message.type === 'stdin') await feed.write(message.data);
     else if (message.type === 'stdin_close') feed.end();
     else if (message.type === 'resize') await exec.resize(message.rows, message.cols).catch(ignoreEnded);
-    else await exec.signal(signalOf(message.signal)).catch(ignoreEnded);
+    else await exec.signal(signalWord(message.signal)).catch(ignoreEnded);
   }
-}
-
-function signalOf(name: string): string {
-  const upper = name.toUpperCase();
-  return upper.startsWith('SIG') ? upper : `SIG${upper}`;
 }
 
 function ignoreEnded(error: unknown): void {

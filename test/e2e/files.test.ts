@@ -127,7 +127,9 @@ everywhere([], 'files', ({ env, ordinaryUser, runner }) => {
     expect(readOnly).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 
-  it.skipIf(inContainer(runner))('refuses a file that does not fit, with nothing left of it', async () => {
+  // A container's disk is the engine's own, which has no limit of ours.
+  if (inContainer(runner)) return;
+  it('refuses a file that does not fit, with nothing left of it', async () => {
     const over = await client.raw(`/sandboxes/${id}/files/workspace/over.bin`, {
       method: 'PUT',
       headers: { 'content-type': 'application/octet-stream' },

@@ -12,18 +12,20 @@ const OPERATIONS = 300;
 everywhere(['python3'], 'hostile links', ({ env, ordinaryUser }) => {
   let server: TestServer;
   let client: Api;
-  let canary: string;
+  /** A folder of the host. Its name may show as the target of a link that the guest made; what is in it must not. */
+  let outside: string;
 
   beforeAll(async () => {
     server = await startServer({ env, ordinaryUser });
     client = api(server.url);
-    canary = mkdtempSync(join(tmpdir(), 'svc-canary-'));
-    writeFileSync(join(canary, 'secret'), 'canary');
+    outside = mkdtempSync(join(tmpdir(), 'svc-outside-'));
+    writeFileSync(join(outside, 'secret'), 'canary');
+    writeFileSync(join(outside, 'canary'), '');
   });
   afterAll(async () => {
     await server.stop();
     removeHome(server.home);
-    rmSync(canary, { recursive: true, force: true });
+    rmSync(outside, { recursive: true, force: true });
   });
 
   it('never reaches the host or a sibling', async () => {
@@ -33,7 +35,7 @@ everywhere(['python3'], 'hostile links', ({ env, ordinaryUser }) => {
 os.makedirs('/workspace/real', exist_ok=True)
 end = time.time() + 60
 while time.time() < end and not os.path.exists('/workspace/stop'):
-    for target in ('real', '${canary}', '/proc/1/root', '/', '/proc/self/cwd'):
+    for target in ('real', '${outside}', '/proc/1/root', '/', '/proc/self/cwd'):
         try:
             os.symlink(target, '/workspace/next')
             os.rename('/workspace/next', '/workspace/door')
@@ -46,8 +48,8 @@ while time.time() < end and not os.path.exists('/workspace/stop'):
     await client.call('POST', `/sandboxes/${one.id}/files`, { path: '/workspace/stop', content: '' });
     await swapping;
     expect(bodies.filter((body) => body.includes('canary') || body.includes('sibling'))).toEqual([]);
-    expect(readFileSync(join(canary, 'secret'), 'utf8')).toBe('canary');
-    expect(readdirSync(canary)).toEqual(['secret']);
+    expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('canary');
+    expect(readdirSync(outside).sort()).toEqual(['canary', 'secret']);
     expect((await client.sh(two.id, 'cat secret; ls')).stdout).toBe('sibling\nsecret\n');
     await Promise.all([client.destroy(one.id), client.destroy(two.id)]);
   });

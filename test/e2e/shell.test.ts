@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere, inContainer } from '../support/matrix.ts';
+import { everywhere } from '../support/matrix.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser, runner }) => {
+everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser }) => {
   let server: TestServer;
   let client: Api;
   let id: string;
@@ -78,8 +78,7 @@ everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser, runner }) => {
     await shows('code=7');
   });
 
-  // The test image holds none.
-  it.skipIf(inContainer(runner))('runs an editor that fills the screen', async () => {
+  it('runs an editor that fills the screen', async () => {
     open('--', 'vim.tiny', '-u', 'NONE', '/workspace/note');
     await shows('note" [New');
     tmux('resize-window', '-x', '60', '-y', '12');
