@@ -1,4 +1,4 @@
-// Builds the package: commands and library to dist/ (esbuild, shared chunks), the guest agent to dist/agent/, and the
+// Builds the package: commands to dist/ (esbuild, shared chunks), `svc/client` to dist/client/, the guest agent to dist/agent/, and the
 // command manifest, without which oclif would load every command at each start.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
+import { buildClient } from './build-client.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -15,7 +16,7 @@ const commands = readdirSync(join(root, 'commands'), { recursive: true })
   .map((name) => `commands/${name}`);
 
 buildAgent(root);
-for (const stale of ['commands', 'chunks', 'src'])
+for (const stale of ['commands', 'chunks', 'client', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   absWorkingDir: root,
@@ -33,6 +34,7 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 });
+await buildClient(root);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
   cwd: root,
   env: { ...process.env, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' },

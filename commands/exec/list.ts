@@ -17,7 +17,7 @@ export default class ExecList extends SvcCommand<ExecItem[]> {
 
   async run(): Promise<ExecItem[]> {
     const { args, flags } = await this.parse(ExecList);
-    const items = await connect(flags).execs(args.sandbox);
+    const items = await connect(flags).execs.list(args.sandbox);
     this.log(execTable(items, Date.now()));
     return items;
   }

@@ -22,7 +22,7 @@ export default class ExecSignal extends SvcCommand<Signalled> {
 
   async run(): Promise<Signalled> {
     const { args, flags } = await this.parse(ExecSignal);
-    await connect(flags).signalExec(args.sandbox, args.exec, args.signal);
+    await connect(flags).execs.signal(args.sandbox, args.exec, args.signal);
     return { status: 'signalled' };
   }
 }

@@ -13,7 +13,7 @@ export default class ProviderGet extends SvcCommand<ProviderDetail> {
 
   async run(): Promise<ProviderDetail> {
     const { args, flags } = await this.parse(ProviderGet);
-    const provider = await connect(flags).provider(args.name);
+    const provider = await connect(flags).system.provider(args.name);
     this.log(providerFacts(provider));
     return provider;
   }

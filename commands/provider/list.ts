@@ -11,7 +11,7 @@ export default class ProviderList extends SvcCommand<ProviderItem[]> {
 
   async run(): Promise<ProviderItem[]> {
     const { flags } = await this.parse(ProviderList);
-    const providers = await connect(flags).providers();
+    const providers = await connect(flags).system.providers();
     this.log(providerTable(providers));
     return providers;
   }

@@ -9,7 +9,7 @@ export async function detachIn(
   target: { id: string; output: OutputMode },
   { encoding: _, ...request }: ExecRequest,
 ): Promise<ExecOutcome> {
-  const exec_id = await client.detach(target.id, request);
+  const exec_id = await client.execs.detach(target.id, request);
   if (target.output === 'passed') process.stdout.write(`${exec_id}\n`);
   return { sandbox_id: target.id, exec_id, exit_code: 0 };
 }

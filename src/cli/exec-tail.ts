@@ -21,7 +21,7 @@ export async function outputOf(
   const sink = output === 'kept' ? keeping() : passing();
   const query = { follow, encoding: 'base64' as const };
   const last = await interruptible(
-    (signal) => take(client.execOutput(id, exec_id, query, signal), sink),
+    (signal) => take(client.execs.output(id, exec_id, query, signal), sink),
     () => ({ exit_code: 0 }),
   );
   return { sandbox_id: id, exec_id, ...sink.kept(), ...last };

@@ -1,5 +1,4 @@
 // From the flags of `svc events` to the events themselves.
-import { realClock } from '../host/clock.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import { type ConnectionFlags, connect } from './connection.ts';
 
@@ -20,5 +19,5 @@ export function followEvents(flags: EventFlags): AsyncIterable<Event> {
     ...(since !== undefined && { since }),
     ...(!follow && { follow }),
   };
-  return connect(flags).events(query, { clock: realClock() });
+  return connect(flags).events(query);
 }

@@ -21,7 +21,7 @@ export interface CallOptions {
   params?: Record<string, string>;
   query?: Query;
   json?: unknown;
-  bytes?: Buffer | Readable;
+  bytes?: string | Uint8Array | Readable;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
   /** How long the server may think; 0 is without end. */
@@ -95,7 +95,7 @@ export async function readText(answer: ClientAnswer, limit: number, signal?: Abo
 }
 
 function bodyOf({ json, bytes }: CallOptions): {
-  body: string | Buffer | Readable | null;
+  body: string | Uint8Array | Readable | null;
   type: Record<string, string>;
 } {
   if (bytes !== undefined) return { body: bytes, type: { 'content-type': 'application/octet-stream' } };

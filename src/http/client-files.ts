@@ -3,6 +3,9 @@ import { PassThrough, type Readable } from 'node:stream';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
 import { type Connection, send, sendForJson, transportFailure } from './client-call.ts';
 
+/** What a file is written from; a stream is sent as it comes. */
+export type Content = string | Uint8Array | Readable;
+
 export interface ReadFile {
   /** Fails with a ServiceError when the download breaks off. */
   content: Readable;
@@ -43,13 +46,13 @@ export class FilesClient {
   write(
     id: string,
     path: string,
-    bytes: Buffer | Readable,
+    content: Content,
     options: { mode?: string; signal?: AbortSignal } = {},
   ): Promise<FileWritten> {
     return sendForJson(this.#connection, 'putFile', {
       params: { id, path: path.replace(/^\//, '') },
       query: { mode: options.mode },
-      bytes,
+      bytes: content,
       signal: options.signal,
       timeoutMs: 0,
     });

@@ -50,10 +50,12 @@ export class ExecSocket {
     ws.once('close', () => this.#end(lost()));
   }
 
-  /** Resolves when there is room for more. */
-  async write(data: Buffer): Promise<void> {
+  /** Standard input, raw. Resolves when there is room for more. */
+  async write(data: string | Uint8Array): Promise<void> {
     if (this.#ws.readyState !== WebSocket.OPEN || data.length === 0) return;
-    const sent = new Promise<void>((resolve) => this.#ws.send(data, () => resolve()));
+    const sent = new Promise<void>((resolve) =>
+      this.#ws.send(typeof data === 'string' ? Buffer.from(data) : data, () => resolve()),
+    );
     if (this.#ws.bufferedAmount > WAITING_BYTES) await sent;
   }
 
@@ -157,12 +159,14 @@ async function opened(ws: WebSocket): Promise<void> {
 async function refused(response: IncomingMessage): Promise<ServiceError> {
   const parts: Buffer[] = [];
   let size = 0;
+  response.setTimeout(HANDSHAKE_MS, () => response.destroy());
   for await (const part of response) {
     size += (part as Buffer).length;
     if (size > MAX_ERROR_BYTES) break;
     parts.push(part as Buffer);
   }
-  return answerFailure(Buffer.concat(parts).toString('utf8'), response.statusCode);
+  const retryAfter = Number(response.headers['retry-after']);
+  return answerFailure(Buffer.concat(parts).toString('utf8'), response.statusCode, retryAfter);
 }
 
 function lost(): ServiceError {

@@ -23,7 +23,7 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
   };
   const output = async (id: string, exec_id: string, follow = false) => {
     const lines: ExecLine[] = [];
-    for await (const line of client.execOutput(id, exec_id, { follow })) lines.push(line);
+    for await (const line of client.execs.output(id, exec_id, { follow })) lines.push(line);
     return lines;
   };
 
@@ -35,7 +35,7 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
 
   it('run on without anybody, are read twice, and end with their status', async () => {
     const { id } = await client.spawn();
-    const exec_id = await client.detach(id, {
+    const exec_id = await client.execs.detach(id, {
       command: 'echo out; echo err >&2; read x < /workspace/go; exit 7',
     });
     // The program waits for a pipe that is not there yet, so it fails at once without one.
@@ -45,42 +45,42 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
     expect(text(lines, 'stderr')).toMatch(/^err\n/);
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 7 });
     expect(await output(id, exec_id)).toEqual(lines);
-    expect(await client.getExec(id, exec_id)).toMatchObject({
+    expect(await client.execs.get(id, exec_id)).toMatchObject({
       state: 'exited',
       exit_code: 7,
       detached: true,
     });
     await client.destroy(id);
-    await expect(client.execs(id)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(client.execs.list(id)).rejects.toMatchObject({ code: 'not_found' });
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
   it('outlive a killed server and take signals from the next', async () => {
     const { id } = await client.spawn();
     const command = 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done';
-    const exec_id = await client.detach(id, { command });
+    const exec_id = await client.execs.detach(id, { command });
     await until('the first line', async () => text(await output(id, exec_id), 'stdout') === 'up\n');
     await server.kill();
     await open(server.home);
-    expect((await client.execs(id)).map((item) => [item.exec_id, item.state])).toContainEqual([
+    expect((await client.execs.list(id)).map((item) => [item.exec_id, item.state])).toContainEqual([
       exec_id,
       'running',
     ]);
     const following = output(id, exec_id, true);
-    await client.signalExec(id, exec_id, 'TERM');
+    await client.execs.signal(id, exec_id, 'TERM');
     const lines = await following;
     expect(text(lines, 'stdout')).toBe('up\nbye\n');
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 3 });
-    await expect(client.signalExec(id, exec_id, 'TERM')).rejects.toMatchObject({ code: 'not_found' });
-    await expect(client.signalExec(id, exec_id, 'SIGNONE')).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(client.execs.signal(id, exec_id, 'TERM')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(client.execs.signal(id, exec_id, 'SIGNONE')).rejects.toMatchObject({ code: 'bad_request' });
     await client.destroy(id);
     expect(remains(server, [id])).toEqual(NOTHING);
   });
 
   it('keep the newest MiB of what they write, and say that older is gone', async () => {
     const { id } = await client.spawn();
-    const exec_id = await client.detach(id, { command: 'seq 1 400000' });
-    await until('its end', async () => (await client.getExec(id, exec_id)).state === 'exited');
+    const exec_id = await client.execs.detach(id, { command: 'seq 1 400000' });
+    await until('its end', async () => (await client.execs.get(id, exec_id)).state === 'exited');
     const lines = await output(id, exec_id);
     expect(lines[0]).toMatchObject({ stream: 'start', truncated: true });
     const kept = text(lines, 'stdout');
@@ -92,7 +92,7 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
 
   it('write to the console, which can be followed until the sandbox ends', async () => {
     const { id } = await client.spawn();
-    await client.detach(id, { command: 'echo first; echo second' });
+    await client.execs.detach(id, { command: 'echo first; echo second' });
     await until(
       'both lines',
       async () => (await client.logs(id)).filter((line) => / (first|second)$/.test(line)).length === 2,
@@ -103,7 +103,7 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
       for await (const line of client.followLogs(id, 1)) followed.push(line);
     })();
     await until('the kept line', () => followed.length === 1);
-    await client.detach(id, { command: 'echo third' });
+    await client.execs.detach(id, { command: 'echo third' });
     await until('the next line', () => followed.some((line) => line.endsWith(' third')));
     await client.destroy(id);
     await following;
@@ -112,16 +112,16 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
 
   it('leaving what is followed leaves the command running', async () => {
     const { id } = await client.spawn();
-    const exec_id = await client.detach(id, { command: 'while :; do echo x; sleep 0.05; done' });
-    for await (const line of client.execOutput(id, exec_id, { follow: true }))
+    const exec_id = await client.execs.detach(id, { command: 'while :; do echo x; sleep 0.05; done' });
+    for await (const line of client.execs.output(id, exec_id, { follow: true }))
       if (line.stream === 'stdout') break;
-    expect(await client.getExec(id, exec_id)).toMatchObject({ state: 'running' });
+    expect(await client.execs.get(id, exec_id)).toMatchObject({ state: 'running' });
     const attached = client.exec(id, { command: 'sleep 30' }).catch((error: unknown) => error);
     await until(
       'two running',
-      async () => (await client.execs(id)).filter(({ state }) => state === 'running').length === 2,
+      async () => (await client.execs.list(id)).filter(({ state }) => state === 'running').length === 2,
     );
-    const other = (await client.execs(id)).find((item) => !item.detached && item.state === 'running');
+    const other = (await client.execs.list(id)).find((item) => !item.detached && item.state === 'running');
     await expect(output(id, other?.exec_id ?? '')).rejects.toMatchObject({ code: 'bad_request' });
     await client.destroy(id);
     expect(await attached).toMatchObject({ code: 'not_found', details: { end_reason: 'destroyed' } });
@@ -131,10 +131,10 @@ everywhere([], 'background execs', ({ env, ordinaryUser }) => {
   it('refuse what would contradict itself', async () => {
     const { id } = await client.spawn();
     for (const more of [{ stream: true }, { stdin: 'x' }, { encoding: 'utf8' as const }])
-      await expect(client.detach(id, { command: 'true', ...more })).rejects.toMatchObject({
+      await expect(client.execs.detach(id, { command: 'true', ...more })).rejects.toMatchObject({
         code: 'bad_request',
       });
-    const late = await client.detach(id, { command: 'sleep 100', timeout: '1s' });
+    const late = await client.execs.detach(id, { command: 'sleep 100', timeout: '1s' });
     const lines = await output(id, late, true);
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 124, timed_out: true });
     await client.destroy(id);

@@ -114,14 +114,14 @@ describe('the client', () => {
   });
 
   it('reads providers and health', async () => {
-    expect((await client.providers())[0]?.name).toBe('userspace');
-    expect((await client.provider('userspace')).isolation).toEqual({ network: 'namespace' });
-    expect((await client.live()).version).toBe('9.9.9');
-    expect((await client.health()).uptime_seconds).toBe(1);
+    expect((await client.system.providers())[0]?.name).toBe('userspace');
+    expect((await client.system.provider('userspace')).isolation).toEqual({ network: 'namespace' });
+    expect((await client.system.live()).version).toBe('9.9.9');
+    expect((await client.system.health()).uptime_seconds).toBe(1);
     http.control.healthy = false;
-    await expect(client.ready()).rejects.toMatchObject({ code: 'unavailable', status: 503 });
+    await expect(client.system.ready()).rejects.toMatchObject({ code: 'unavailable', status: 503 });
     http.control.healthy = true;
-    expect((await client.ready()).status).toBe('ready');
+    expect((await client.system.ready()).status).toBe('ready');
   });
 
   it("keeps the server's code, words, details and request id", async () => {
