@@ -40,6 +40,7 @@ const TABLE: Record<string, Allowance> = {
   'store/sqlite': { folders: ['schema', 'domain', 'store'], packages: ['better-sqlite3'] },
   agent: { folders: ['schema', 'domain'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
+  'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },
   control: {
     folders: ['schema', 'domain', 'redact', 'events', 'store/store.ts', 'providers/provider.ts'],
     packages: [],
@@ -115,6 +116,7 @@ const packageName = (specifier: string) =>
 function rowOf(path: string): string {
   if (path.startsWith('commands/')) return 'commands';
   if (path.startsWith('src/store/sqlite/')) return 'store/sqlite';
+  if (path.startsWith('src/providers/container/')) return 'providers/container';
   if (path === 'src/control/metrics.ts') return 'control/metrics';
   if (/^src\/http\/client[^/]*\.ts$/.test(path)) return 'http/client';
   return path.split('/')[1] ?? '';

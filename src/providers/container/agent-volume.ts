@@ -6,7 +6,7 @@ import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { AGENT_FOLDER } from './body.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, EngineOrder } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';
 import { firstFile, tarOf } from './tar.ts';
@@ -63,7 +63,7 @@ async function seeded(deps: AgentVolumeDeps): Promise<string> {
   try {
     await fill(deps.engine, container, build);
   } finally {
-    await remove(deps.engine, `/containers/${container}?force=1`);
+    await removeSeed(deps.engine, container);
   }
   await removeOldBuilds(deps, build);
   return build.name;
@@ -81,12 +81,9 @@ async function importImage(engine: Engine, { bytes, name }: Build): Promise<void
     await engine.bytes({ method: 'GET', path: `/images/${name}:latest/json`, what }, NEVER);
   } catch (error) {
     if (!refusedWith(error, 404)) throw error;
-    const label = encodeURIComponent(`LABEL ${LABEL.agent}=${name}`);
-    const path = `/images/create?fromSrc=-&repo=${name}&tag=latest&changes=${label}`;
-    await engine.bytes(
-      { method: 'POST', path, body: tarOf({ path: 'svc-agent', bytes, mode: 0o755 }), what },
-      NEVER,
-    );
+    const query = { fromSrc: '-', repo: name, tag: 'latest', changes: `LABEL ${LABEL.agent}=${name}` };
+    const body = tarOf({ path: 'svc-agent', bytes, mode: 0o755 });
+    await engine.bytes({ method: 'POST', path: '/images/create', query, body, what }, NEVER);
   }
 }
 
@@ -114,12 +111,13 @@ async function lock({ engine, clock }: AgentVolumeDeps, { name }: Build): Promis
   const deadline = clock.monotonic() + PATIENCE_MS;
   for (;;) {
     try {
-      await engine.json({ method: 'POST', path: `/containers/create?name=${container}`, body, what }, NEVER);
+      const query = { name: container };
+      await engine.json({ method: 'POST', path: '/containers/create', query, body, what }, NEVER);
       return container;
     } catch (error) {
       if (!refusedWith(error, 409) || clock.monotonic() > deadline) throw error;
     }
-    if (await isStale(engine, container, clock)) await remove(engine, `/containers/${container}?force=1`);
+    if (await isStale(engine, container, clock)) await removeSeed(engine, container);
     await clock.sleep(PAUSE_MS);
   }
 }
@@ -141,8 +139,8 @@ async function isStale(engine: Engine, container: string, clock: Clock): Promise
 async function fill(engine: Engine, container: string, build: Build): Promise<void> {
   if (await holds(engine, container, build)) return;
   const archive = tarOf({ path: 'svc-agent', bytes: build.bytes, mode: 0o755 });
-  const path = `/containers/${container}/archive?path=${AGENT_FOLDER}`;
-  await engine.bytes({ method: 'PUT', path, body: archive, what: 'store the agent' }, NEVER);
+  const where = { path: `/containers/${container}/archive`, query: { path: AGENT_FOLDER } };
+  await engine.bytes({ method: 'PUT', ...where, body: archive, what: 'store the agent' }, NEVER);
   if (await holds(engine, container, build)) return;
   throw new ServiceError('provider_error', 'The container engine does not keep the guest agent.', {
     remedy: 'Check the space for volumes on the engine.',
@@ -150,10 +148,10 @@ async function fill(engine: Engine, container: string, build: Build): Promise<vo
 }
 
 async function holds(engine: Engine, container: string, { bytes }: Build): Promise<boolean> {
-  const path = `/containers/${container}/archive?path=${PATH}`;
+  const where = { path: `/containers/${container}/archive`, query: { path: PATH } };
   try {
     const archive = await engine.bytes(
-      { method: 'GET', path, what: 'read the agent', maxBytes: MAX_ARCHIVE },
+      { method: 'GET', ...where, what: 'read the agent', maxBytes: MAX_ARCHIVE },
       NEVER,
     );
     return firstFile(archive)?.equals(bytes) ?? false;
@@ -165,11 +163,11 @@ async function holds(engine: Engine, container: string, { bytes }: Build): Promi
 
 /** Volumes and images of other builds that nothing uses: whoever still needs one seeds it again. */
 async function removeOldBuilds({ engine, logger }: AgentVolumeDeps, { name }: Build): Promise<void> {
-  const filter = encodeURIComponent(JSON.stringify({ label: [LABEL.agent] }));
+  const query = { filters: { label: [LABEL.agent] } };
   const what = 'list old agents';
   try {
-    const volumes = await engine.json({ method: 'GET', path: `/volumes?filters=${filter}`, what }, NEVER);
-    const images = await engine.json({ method: 'GET', path: `/images/json?filters=${filter}`, what }, NEVER);
+    const volumes = await engine.json({ method: 'GET', path: '/volumes', query, what }, NEVER);
+    const images = await engine.json({ method: 'GET', path: '/images/json', query, what }, NEVER);
     const paths = [
       ...names((volumes as { Volumes?: unknown } | undefined)?.Volumes).map((old) => `/volumes/${old}`),
       ...tags(images).map((old) => `/images/${old}`),
@@ -193,10 +191,14 @@ function tags(images: unknown): string[] {
   });
 }
 
+function removeSeed(engine: Engine, container: string): Promise<void> {
+  return remove(engine, `/containers/${container}`, { force: 1 });
+}
+
 /** What is used or gone stays so. */
-async function remove(engine: Engine, path: string): Promise<void> {
+async function remove(engine: Engine, path: string, query: EngineOrder['query'] = {}): Promise<void> {
   try {
-    await engine.bytes({ method: 'DELETE', path, what: 'remove what seeding left' }, NEVER);
+    await engine.bytes({ method: 'DELETE', path, query, what: 'remove what seeding left' }, NEVER);
   } catch (error) {
     if (!refusedWith(error, 404, 409)) throw error;
   }

@@ -14,6 +14,7 @@ import { containerName } from './names.ts';
 import type { ContainerState } from './state.ts';
 
 const PARKED_MS = 30_000;
+const STREAMS = { stream: 1, stdin: 1, stdout: 1, stderr: 1, logs: 0 };
 
 /** Throws `unavailable` when the runtime is not running or its agent does not answer. */
 export async function attachRuntime(
@@ -41,8 +42,9 @@ export interface Dialled {
 
 /** Also before the container runs: nothing that it says is then missed. */
 export async function dial(state: ContainerState, name: string, signal: AbortSignal): Promise<Dialled> {
-  const path = `/containers/${name}/attach?stream=1&stdin=1&stdout=1&stderr=1&logs=0`;
-  const socket = await state.engine.upgrade({ method: 'POST', path, what: 'attach to a sandbox' }, signal);
+  const path = `/containers/${name}/attach`;
+  const order = { method: 'POST', path, query: STREAMS, what: 'attach to a sandbox' } as const;
+  const socket = await state.engine.upgrade(order, signal);
   const diagnostics = new Diagnostics();
   const stream = new AttachedStream(socket, (bytes) => diagnostics.add(bytes));
   // Until somebody listens; 'close' always follows.

@@ -57,8 +57,8 @@ async function start(state: ContainerState, plan: Plan, signal: AbortSignal): Pr
 
 /** Asks twice when the answer was lost: the name then says whether the first one had been heard. */
 async function create(state: ContainerState, { name, body }: Plan, signal: AbortSignal): Promise<void> {
-  const path = `/containers/create?name=${name}`;
-  const order = { method: 'POST', path, body, what: 'create a sandbox', ms: state.startMs } as const;
+  const call = { method: 'POST', path: '/containers/create', query: { name }, body } as const;
+  const order = { ...call, what: 'create a sandbox', ms: state.startMs };
   try {
     await state.engine.bytes(order, signal);
   } catch (error) {

@@ -25,9 +25,9 @@ export async function removeContainer(
 
 /** False while the engine is at it, or failed to: a busy mount is free a moment later. */
 async function removed(state: ContainerState, name: string, signal: AbortSignal): Promise<boolean> {
-  const path = `/containers/${name}?force=1&v=1`;
+  const call = { method: 'DELETE', path: `/containers/${name}`, query: { force: 1, v: 1 } } as const;
   try {
-    await state.engine.bytes({ method: 'DELETE', path, what: 'remove a sandbox', ms: REMOVE_MS }, signal);
+    await state.engine.bytes({ ...call, what: 'remove a sandbox', ms: REMOVE_MS }, signal);
     return true;
   } catch (error) {
     if (refusedWith(error, 404)) return true;

@@ -1,7 +1,7 @@
 // Where the engine listens: its Unix socket, or a TCP address with or without TLS. DOCKER_HOST and its like are not
 // read: the configuration alone says which engine runs sandboxes.
 import { readFile } from 'node:fs/promises';
-import type { RequestOptions } from 'node:https';
+import type { AgentOptions } from 'node:https';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ContainerConfig } from '../../schema/config.ts';
 
@@ -12,8 +12,10 @@ const PLAIN_PORT = 2375;
 export interface Endpoint {
   /** For the log and the probe; no secret. */
   label: string;
-  secure: boolean;
-  options: RequestOptions;
+  /** As dockerode takes it. */
+  docker: { socketPath: string } | { protocol: 'http' | 'https'; host: string; port: number };
+  /** Its key is for connections only: what dockerode is told, it may print. */
+  tls?: AgentOptions;
 }
 
 type EndpointConfig = Pick<ContainerConfig, 'socket' | 'host' | 'tls'>;
@@ -22,13 +24,14 @@ type EndpointConfig = Pick<ContainerConfig, 'socket' | 'host' | 'tls'>;
 export async function resolveEndpoint(config: EndpointConfig): Promise<Endpoint> {
   if (config.host === '') {
     const socketPath = config.socket || DEFAULT_SOCKET;
-    return { label: `unix:${socketPath}`, secure: false, options: { socketPath } };
+    return { label: `unix:${socketPath}`, docker: { socketPath } };
   }
   const secure = usesTls(config);
   const { hostname, port } = address(config.host, secure);
-  const where = { host: hostname, port };
-  const label = `${secure ? 'https' : 'http'}://${config.host.replace(/^\w+:\/\//, '')}`;
-  return { label, secure, options: secure ? { ...where, ...(await tlsOptions(config.tls)) } : where };
+  const protocol = secure ? 'https' : 'http';
+  const label = `${protocol}://${config.host.replace(/^\w+:\/\//, '')}`;
+  const docker = { protocol, host: `${protocol}://${hostname}`, port } as const;
+  return { label, docker, ...(secure && { tls: await tlsOptions(config.tls) }) };
 }
 
 /** Any file of TLS, or an address that says so, switches it on. */
@@ -43,7 +46,7 @@ function address(text: string, secure: boolean): { hostname: string; port: numbe
     const standard = secure ? TLS_PORT : PLAIN_PORT;
     // URL drops a port of 80, which is then the one that was written.
     const written = /:(\d+)\/?$/.exec(bare)?.[1];
-    return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || written || standard) };
+    return { hostname, port: Number(port || written || standard) };
   } catch (cause) {
     throw new ServiceError('unavailable', 'providers.container.host is not an address.', {
       cause,

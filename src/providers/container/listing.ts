@@ -31,8 +31,9 @@ export async function stateOf(
 }
 
 export async function listRuntimes(state: ContainerState, signal: AbortSignal): Promise<RuntimeListing[]> {
-  const path = `/containers/json?all=1&filters=${instanceFilter(state.instance.id)}`;
-  const order = { method: 'GET', path, what: 'list sandboxes', maxBytes: MAX_LIST } as const;
+  const query = { all: 1, filters: instanceFilter(state.instance.id) };
+  const call = { method: 'GET', path: '/containers/json', query } as const;
+  const order = { ...call, what: 'list sandboxes', maxBytes: MAX_LIST };
   const answer = await state.engine.json(order, signal);
   if (!Array.isArray(answer)) throw engineGarbled('the list of containers is no list', undefined);
   return answer.map((each) => listing(state, each)).filter((each) => each !== undefined);

@@ -25,6 +25,9 @@ export function identityOf(labels: unknown): { id: string; epoch: number } | und
 }
 
 /** Of `/containers/json` and `/events`. */
-export function instanceFilter(instance: string, more: Record<string, string[]> = {}): string {
-  return encodeURIComponent(JSON.stringify({ label: [`${LABEL.instance}=${instance}`], ...more }));
+export function instanceFilter(
+  instance: string,
+  more: Record<string, string[]> = {},
+): Record<string, string[]> {
+  return { label: [`${LABEL.instance}=${instance}`], ...more };
 }

@@ -26,11 +26,10 @@ export async function pull(deps: PullDeps, reference: string): Promise<void> {
   const { engine, clock, logger } = deps;
   const stop = new AbortController();
   const timer = clock.after(PULL_MS, () => stop.abort(tooSlow(reference)));
-  const path = `/images/create?fromImage=${encodeURIComponent(withTag(reference))}`;
+  const call = { method: 'POST', path: '/images/create', query: { fromImage: withTag(reference) } } as const;
   logger.info({ image: reference }, 'pulling an image');
   try {
-    const order = { method: 'POST', path, what: 'pull an image', ms: PULL_MS } as const;
-    const answer = await engine.stream(order, stop.signal);
+    const answer = await engine.stream({ ...call, what: 'pull an image', ms: PULL_MS }, stop.signal);
     stop.signal.addEventListener('abort', () => answer.destroy(), { once: true });
     await follow(deps, reference, answer);
     logger.info({ image: reference }, 'pulled an image');

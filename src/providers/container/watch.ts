@@ -17,8 +17,9 @@ export async function watchRuntimes(
   heard: (event: RuntimeEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const filter = instanceFilter(state.instance.id, { type: ['container'], event: ['die', 'destroy', 'oom'] });
-  const order = { method: 'GET', path: `/events?filters=${filter}`, what: 'tell of events' } as const;
+  const news = { type: ['container'], event: ['die', 'destroy', 'oom'] };
+  const query = { filters: instanceFilter(state.instance.id, news) };
+  const order = { method: 'GET', path: '/events', query, what: 'tell of events' } as const;
   try {
     const answer = await state.engine.stream(order, signal);
     const stop = () => answer.destroy();

@@ -1,5 +1,5 @@
 // The client of the engine against one that misbehaves: every call ends, as the right kind of failure.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
 import { type Engine, type EngineOrder, openEngine } from '../../../../src/providers/container/engine.ts';
@@ -87,6 +87,62 @@ it('ends with its caller, whose reason it gives', async () => {
   const reason = new Error('enough');
   stop.abort(reason);
   await expect(call).rejects.toBe(reason);
+});
+
+it.each(['http://127.0.0.1:1/', 'ftp://elsewhere/', '//'])('goes nowhere else: %s', async (location) => {
+  const { scripted, engine } = await engines();
+  scripted.on(CALL, (response) => response.writeHead(301, { Location: location }).end());
+  // What the modem would ask there fails on nobody's hands: this file ends with an uncaught error.
+  await expect(engine.json(order(), forever)).rejects.toMatchObject({ code: 'provider_error' });
+});
+
+it('asks again for what may be asked twice when its connection breaks', async () => {
+  const { scripted, engine } = await engines();
+  scripted.on(CALL, reset, status(200, { fine: true }));
+  expect(await engine.json(order(), forever)).toEqual({ fine: true });
+  scripted.on('POST /x', reset, status(200, { fine: true }));
+  await expect(engine.json(order({ method: 'POST' }), forever)).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect(scripted.seen).toEqual([CALL, CALL, 'POST /x']);
+});
+
+it.each([
+  { DOCKER_HOST: 'tcp://127.0.0.1:1' },
+  { DOCKER_HOST: 'tcp://[', DOCKER_CERT_PATH: '/nowhere' },
+  { DOCKER_HOST: 'tcp://127.0.0.1:2376', DOCKER_CERT_PATH: '/nowhere', DOCKER_TLS_VERIFY: '1' },
+  { DOCKER_HOST: 'ssh://nobody@127.0.0.1', DOCKER_CLIENT_TIMEOUT: '1', DOCKER_PATH_PREFIX: '/elsewhere' },
+])('is told by the configuration alone where the engine is: not %o', async (environment) => {
+  const { scripted, engine } = await engines();
+  scripted.on(CALL, status(200, { fine: true }));
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const before = process.env;
+  expect(await engine.json(order(), forever).finally(() => vi.unstubAllEnvs())).toEqual({ fine: true });
+  expect(process.env).toBe(before);
+});
+
+it('sends a body as it is, with its length, and queries as they were meant', async () => {
+  const { scripted, engine } = await engines();
+  const heard: [string | undefined, string | undefined, string][] = [];
+  scripted.on('POST /x', (response, request) => {
+    const chunks: Buffer[] = [];
+    request
+      .on('data', (chunk) => chunks.push(chunk))
+      .on('end', () => {
+        const { 'content-type': type, 'content-length': length } = request.headers;
+        heard.push([`${request.url} ${type}`, length, `${Buffer.concat(chunks)}`]);
+        status(204)(response, request);
+      });
+  });
+  const post = (more: Partial<EngineOrder>) => engine.bytes(order({ method: 'POST', ...more }), forever);
+  await post({});
+  await post({ query: { name: 'a b', filters: { label: ['c=d'] } }, body: { e: 'é' } });
+  await post({ query: {}, body: Buffer.from('tar') });
+  expect(heard).toEqual([
+    ['/x application/json', '0', ''],
+    ['/x?name=a%20b&filters=%7B%22label%22%3A%5B%22c%3Dd%22%5D%7D application/json', '10', '{"e":"é"}'],
+    ['/x application/x-tar', '3', 'tar'],
+  ]);
 });
 
 it('200 attaches that are silent leave a call its connection', async () => {

@@ -1,0 +1,118 @@
+// Requests to one engine over dockerode's modem, which is always asked for the raw answer: its own reading has no bound.
+// Calls share a few kept connections; what lasts (an attach, events, a pull) has one of its own and makes no call wait.
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
+import type { ContainerConfig } from '../../schema/config.ts';
+import { type Endpoint, resolveEndpoint } from './endpoint.ts';
+import type { EngineOrder } from './engine.ts';
+import { type Answered, accepted } from './engine-answers.ts';
+import { EngineRefusal, engineGarbled, engineLost } from './engine-faults.ts';
+import { type Modem, type Modems, openModems } from './modems.ts';
+
+const EVERY_STATUS = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [100 + index, true]));
+
+export type Connection = 'kept' | 'own';
+
+interface Way {
+  connection: Connection;
+  /** Ends the request and what is left of its answer. */
+  signal: AbortSignal;
+}
+
+interface Opened {
+  endpoint: Endpoint;
+  modems: Modems;
+}
+
+/** The configured files are read on first use, and again after a failure. */
+export class EngineLine {
+  readonly #config: ContainerConfig;
+  #opened: Promise<Opened> | undefined;
+
+  constructor(config: ContainerConfig) {
+    this.#config = config;
+  }
+
+  async label(): Promise<string> {
+    return (await this.#open()).endpoint.label;
+  }
+
+  close(): void {
+    void this.#opened?.then(({ modems }) => modems.close()).catch(() => undefined);
+  }
+
+  /** The answer's head, whatever its status. A kept connection that the engine had closed is not the end of it. */
+  async answer(order: EngineOrder, way: Way): Promise<Answered> {
+    const { endpoint, modems } = await this.#open();
+    for (let isRetry = false; ; isRetry = true) {
+      try {
+        const answer = await dial(modems[way.connection], order, way.signal);
+        if (answer instanceof IncomingMessage)
+          return { answer: addAbortSignal(way.signal, answer), label: endpoint.label };
+        answer.destroy();
+        throw new Error('an upgrade nobody asked for');
+      } catch (error) {
+        way.signal.throwIfAborted();
+        const isReset = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+        if (!isReset || isRetry || order.method === 'POST') throw engineLost(endpoint.label, error);
+      }
+    }
+  }
+
+  async socket(order: EngineOrder, signal: AbortSignal): Promise<Socket> {
+    const { endpoint, modems } = await this.#open();
+    try {
+      const answer = await dial(modems.own, order, signal, true);
+      if (!(answer instanceof IncomingMessage)) return answer;
+      await accepted(order, { answer: addAbortSignal(signal, answer), label: endpoint.label });
+      answer.destroy();
+      // A status below 300 in the place of a 101 gives no way to write.
+      throw engineGarbled(`${order.what}: status ${answer.statusCode} in place of 101`, undefined);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw isOurs(error) ? error : engineLost(endpoint.label, error);
+    }
+  }
+
+  #open(): Promise<Opened> {
+    this.#opened ??= this.#opening().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #opening(): Promise<Opened> {
+    const endpoint = await resolveEndpoint(this.#config);
+    return { endpoint, modems: await openModems(endpoint) };
+  }
+}
+
+function dial(
+  modem: Modem,
+  { method, path, query, body }: EngineOrder,
+  abortSignal: AbortSignal,
+  hijack = false,
+): Promise<IncomingMessage | Socket> {
+  const isJson = !Buffer.isBuffer(body);
+  const hasBody = method === 'POST' || method === 'PUT';
+  return new Promise((resolve, reject) => {
+    const options = {
+      ...{ method, abortSignal, hijack, isStream: true, statusCodes: EVERY_STATUS },
+      // The modem takes the end of a path to be its query's when there is a question mark in it.
+      ...(query ? { path: `${path}?`, options: query } : { path }),
+      // Bytes get a length. Without any, an attach would be sent as chunks, and their end could reach the agent.
+      ...(hasBody && { file: isJson ? Buffer.from(body ? JSON.stringify(body) : '') : body }),
+      headers: hasBody ? { 'Content-Type': isJson ? 'application/json' : 'application/x-tar' } : {},
+    };
+    modem.dial(options, (error, answer) => {
+      if (answer instanceof IncomingMessage || answer instanceof Socket) resolve(answer);
+      else reject(error);
+    });
+  });
+}
+
+function isOurs(error: unknown): boolean {
+  return error instanceof EngineRefusal || (error instanceof Error && error.name === 'ServiceError');
+}
