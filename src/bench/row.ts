@@ -1,15 +1,26 @@
 // A row of the speed table, and the interleaved measuring of a pair.
-import { type Figures, figures, ratioInterval, ratioOfMedians } from './stats.ts';
+import {
+  differenceInterval,
+  type Figures,
+  figures,
+  quantile,
+  ratioInterval,
+  ratioOfMedians,
+} from './stats.ts';
 
 export interface Row {
   id: string;
   name: string;
   unit: string;
   ours: Figures;
+  /** null where a row is judged by its own figure. */
   baseline: Figures | null;
-  ratio: number;
+  /** What is judged: the ratio of medians, or for `value` a number of units: a difference, or the figure itself. */
+  ratio?: number;
+  value?: number;
+  /** 95 %, of what is judged. */
   interval: [number, number];
-  /** Largest ratio that passes. */
+  /** Largest that passes. */
   target: number;
   pass: boolean;
   pairs: number;
@@ -18,33 +29,50 @@ export interface Row {
 export interface Pair {
   id: string;
   name: string;
+  /** Largest ratio that passes; for `difference` the most ms that ours may take longer. */
   target: number;
+  /** `ratio` unless given. */
+  judged?: 'ratio' | 'difference';
   pairs: number;
+  /** 5 unless given. */
+  warmUps?: number;
   /** Each does its thing once and gives the ms it counts. */
   ours(): Promise<number>;
   baseline(): Promise<number>;
 }
 
-/** Runs both sides A-B-A-B after five warm-ups, so that drift of the machine hits both alike. */
+/** Runs both sides A-B-A-B after the warm-ups, so that drift of the machine hits both alike. */
 export async function measurePair(pair: Pair, next: () => number): Promise<Row> {
   const ours: number[] = [];
   const baseline: number[] = [];
-  for (let n = 0; n < 5; n += 1) await Promise.all([pair.ours(), pair.baseline()]);
+  for (let n = 0; n < (pair.warmUps ?? 5); n += 1) await Promise.all([pair.ours(), pair.baseline()]);
   for (let n = 0; n < pair.pairs; n += 1) {
     ours.push(await pair.ours());
     baseline.push(await pair.baseline());
   }
-  const ratio = ratioOfMedians(ours, baseline);
+  const { measure, ...judged } = verdict(pair, { ours, baseline }, next);
   return {
     id: pair.id,
     name: pair.name,
     unit: 'ms',
     ours: figures(ours),
     baseline: figures(baseline),
-    ratio,
-    interval: ratioInterval({ ours, baseline }, next),
+    ...judged,
     target: pair.target,
-    pass: ratio <= pair.target,
+    pass: measure <= pair.target,
     pairs: pair.pairs,
   };
+}
+
+function verdict(
+  { judged = 'ratio' }: Pair,
+  samples: { ours: number[]; baseline: number[] },
+  next: () => number,
+): Pick<Row, 'ratio' | 'value' | 'interval'> & { measure: number } {
+  if (judged === 'ratio') {
+    const ratio = ratioOfMedians(samples.ours, samples.baseline);
+    return { measure: ratio, ratio, interval: ratioInterval(samples, next) };
+  }
+  const value = quantile(samples.ours, 0.5) - quantile(samples.baseline, 0.5);
+  return { measure: value, value, interval: differenceInterval(samples, next) };
 }

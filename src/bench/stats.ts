@@ -21,16 +21,30 @@ export function ratioOfMedians(ours: readonly number[], baseline: readonly numbe
   return quantile(ours, 0.5) / quantile(baseline, 0.5);
 }
 
+interface Samples {
+  ours: readonly number[];
+  baseline: readonly number[];
+}
+
 /** 95 % bootstrap interval of the ratio of medians; `next` gives numbers in [0, 1). */
-export function ratioInterval(
-  samples: { ours: readonly number[]; baseline: readonly number[] },
+export function ratioInterval(samples: Samples, next: () => number): [number, number] {
+  return interval(samples, next, ratioOfMedians);
+}
+
+/** The same of the difference of medians. */
+export function differenceInterval(samples: Samples, next: () => number): [number, number] {
+  return interval(samples, next, (ours, baseline) => quantile(ours, 0.5) - quantile(baseline, 0.5));
+}
+
+const ROUNDS = 1000;
+
+function interval(
+  samples: Samples,
   next: () => number,
-  rounds = 1000,
+  measure: (ours: readonly number[], baseline: readonly number[]) => number,
 ): [number, number] {
   const draw = (sample: readonly number[]) =>
     sample.map(() => sample[Math.floor(next() * sample.length)] ?? 0);
-  const ratios = Array.from({ length: rounds }, () =>
-    ratioOfMedians(draw(samples.ours), draw(samples.baseline)),
-  );
-  return [quantile(ratios, 0.025), quantile(ratios, 0.975)];
+  const found = Array.from({ length: ROUNDS }, () => measure(draw(samples.ours), draw(samples.baseline)));
+  return [quantile(found, 0.025), quantile(found, 0.975)];
 }

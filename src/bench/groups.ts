@@ -1,0 +1,59 @@
+// The rows of the speed table by the world that they need: each group opens its own, measures the rows that are wanted of
+// it, and clears it away.
+import { join } from 'node:path';
+import { eventBench } from './events.ts';
+import { fillDatabase, listBench } from './list.ts';
+import type { Runner } from './raw-runner.ts';
+import type { Pair } from './row.ts';
+import { withHome, withServer } from './server.ts';
+import { userspacePairs } from './userspace.ts';
+
+export interface Group {
+  ids: readonly string[];
+  /** Hands `measure` one pair after the other; those whose id is not wanted are passed over there. */
+  run(root: string, measure: (pair: Pair) => Promise<void>): Promise<void>;
+}
+
+const withRunner = (runner: Runner) => ({ SVC_PROVIDERS_USERSPACE_RUNNER: runner });
+
+const userspace = (runner: Runner): Group => ({
+  ids: [`P20-${runner}`, `P21-${runner}`],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home, env: withRunner(runner) }, async ({ client }) => {
+        const live = await client.spawn({ ttl: '1h' });
+        for (const pair of userspacePairs(runner, client, live.id)) await measure(pair);
+        await client.destroy(live.id);
+      }),
+    ),
+});
+
+const list: Group = {
+  ids: ['P13'],
+  run: (root, measure) =>
+    withHome(async (home) => {
+      const env = withRunner('unshare');
+      await withServer(root, { home, env }, async ({ client }) => {
+        const { id } = await client.spawn({ metadata: { purpose: 'bench' } });
+        await client.destroy(id);
+      });
+      fillDatabase(join(home, 'svc.db'));
+      await withServer(root, { home, env }, async ({ address, client }) => {
+        const { pair, close } = await listBench(address, client);
+        await measure(pair).finally(close);
+      });
+    }),
+};
+
+const events: Group = {
+  ids: ['P23'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home, env: withRunner('unshare') }, async ({ address }) => {
+        const { pair, close } = await eventBench(address);
+        await measure(pair).finally(close);
+      }),
+    ),
+};
+
+export const GROUPS: readonly Group[] = [userspace('bwrap'), userspace('unshare'), list, events];

@@ -1,0 +1,67 @@
+// A real server of the bench's own, in a process and a folder of its own.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '../http/client.ts';
+
+export interface BenchServer {
+  address: string;
+  client: Client;
+  /** Holds `svc.db`; given to `withServer` again it is the same server, restarted. */
+  home: string;
+}
+
+/** A folder that lasts as long as `work`. */
+export async function withHome<T>(work: (home: string) => Promise<T>): Promise<T> {
+  const home = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  try {
+    return await work(home);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** Runs `work` against `svc serve` of the package at `root` with these SVC_ variables beside the folder's own. */
+export async function withServer<T>(
+  root: string,
+  { home, env = {} }: { home: string; env?: Record<string, string> },
+  work: (server: BenchServer) => Promise<T>,
+): Promise<T> {
+  const { child, address } = await serve(root, home, env);
+  const client = new Client({ server: address });
+  try {
+    return await work({ address, client, home });
+  } finally {
+    await client.close();
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+function serve(
+  root: string,
+  home: string,
+  extra: Record<string, string>,
+): Promise<{ child: ChildProcess; address: string }> {
+  const env = {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: home,
+    SVC_SERVER_PORT: '0',
+    SVC_DATABASE_PATH: join(home, 'svc.db'),
+    SVC_PROVIDERS_DEFAULT: 'userspace',
+    SVC_PROVIDERS_CONTAINER_ENABLED: 'false',
+    SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
+    ...extra,
+  };
+  const child = spawn(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
+    env,
+    cwd: home,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    child.once('message', (message: { address: string }) => resolve({ child, address: message.address }));
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+}
