@@ -46,5 +46,6 @@ export async function chooseProvider(deps: ChooseDeps, name: string | undefined)
   if (chosen) return chosen;
   throw new ServiceError('unavailable', 'No provider can start sandboxes now.', {
     remedy: 'See the provider list for what is wrong.',
+    details: { reason: 'worker_unavailable' },
   });
 }

@@ -90,7 +90,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
-  const instruments = new Instruments({ ...all, metrics, readers: events.readers });
+  const instruments = new Instruments({ ...all, metrics, queue, readers: events.readers });
   const work = new Background(all);
   return {
     sandboxes: sandboxes({ ...all, spawner, queue }),

@@ -1,10 +1,18 @@
 // Where numbers are counted: around providers and the reservation, and from the events that tell of everything else, so
 // that the stories themselves count nothing.
+import type { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
+import { ADMISSION_REASONS } from '../schema/admission.ts';
 import type { Event, EventType } from '../schema/event.ts';
 import type { Reservation, SandboxStore, Store } from '../store/store.ts';
 import type { Metrics } from './metrics.ts';
+
+/** What a spawn can be refused for: no other word becomes a label. */
+export const REFUSALS = [
+  ...ADMISSION_REASONS.filter((reason) => reason !== 'provider_unknown'),
+  ...(['queue_full', 'queue_timeout'] as const),
+];
 
 /** Spawns whose end has not been heard of. */
 const MOST_SPAWNS = 10_000;
@@ -48,11 +56,22 @@ export class Meter {
 
   /** An event on its way that no state change waits for, with what it is about. */
   noted(type: EventType, { provider = 'unknown' }: Noted, data: Record<string, unknown>): void {
-    const { duration_ms, action } = data;
+    const { duration_ms, action, wait_ms, reason } = data;
+    if (type === 'spawn.queued')
+      this.#metrics.count('svc_admission_total', { decision: 'queued', reason: String(reason) });
+    if (type === 'spawn.dequeued' && typeof wait_ms === 'number')
+      this.#metrics.observe('svc_spawn_queue_wait_seconds', {}, wait_ms / 1000);
     const isExec = type === 'exec.completed' || type === 'exec.timeout';
     if (isExec && typeof duration_ms === 'number')
       this.#metrics.observe('svc_exec_duration_seconds', { provider }, duration_ms / 1000);
     if (action === 'destroy_orphan') this.#metrics.count('svc_orphans_total', { provider });
+  }
+
+  /** A spawn that was refused. What is no decision on it, such as a wrong request or a provider's fault, is not counted. */
+  refused({ details }: ServiceError): void {
+    const reason = details?.reason;
+    const known = REFUSALS.find((refusal) => refusal === reason);
+    if (known) this.#metrics.count('svc_admission_total', { decision: 'denied', reason: known });
   }
 
   /** A stored event. */
@@ -92,10 +111,6 @@ export class Meter {
     this.#phase(provider, 'reserve', began);
     if (reservation.kind === 'reserved')
       this.#metrics.count('svc_admission_total', { decision: 'allowed', reason: 'none' });
-    if (reservation.kind === 'denied') {
-      const { reason = 'none' } = reservation.decision;
-      this.#metrics.count('svc_admission_total', { decision: 'denied', reason });
-    }
   }
 
   #phase(provider: string, phase: 'reserve' | 'create', began: number): void {

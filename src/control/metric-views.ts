@@ -3,9 +3,10 @@ import type { Config } from '../schema/config.ts';
 import type { Diagnostics } from '../schema/diagnostics.ts';
 import { REMEDIATION } from '../schema/remediation.ts';
 import type { MetricViews } from './control-plane.ts';
+import { exposeReadings } from './exposed.ts';
 import { maskedPlaces } from './masked.ts';
 import type { Metrics } from './metrics.ts';
-import type { Instruments, Readings } from './readings.ts';
+import type { Instruments } from './readings.ts';
 
 export interface MetricViewDeps {
   metrics: Metrics;
@@ -26,7 +27,7 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
       metrics.observe('svc_http_request_duration_seconds', { route, method, status }, seconds),
     body: async () => (await instruments.read()).body,
     text: async () => {
-      setGauges(metrics, await instruments.read());
+      exposeReadings(metrics, await instruments.read());
       return metrics.text();
     },
     diagnostics: async ({ logs }) => {
@@ -42,28 +43,6 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
       };
     },
   };
-}
-
-function setGauges(metrics: Metrics, { body, groups }: Readings): void {
-  const sums = new Map<string, { labels: { state: string; provider: string }; value: number }>();
-  for (const { state, provider, count } of groups) {
-    const key = `${state} ${provider}`;
-    const value = (sums.get(key)?.value ?? 0) + count;
-    sums.set(key, { labels: { state, provider }, value });
-  }
-  metrics.set('svc_sandboxes', [...sums.values()]);
-  const { total, with_max_sandboxes, with_max_ttl, with_max_exec_timeout } = body.quotas;
-  metrics.set('svc_owner_quotas', [{ labels: {}, value: total }]);
-  metrics.set('svc_owner_quota_overrides', [
-    { labels: { limit: 'max_sandboxes' }, value: with_max_sandboxes },
-    { labels: { limit: 'max_ttl' }, value: with_max_ttl },
-    { labels: { limit: 'max_exec_timeout' }, value: with_max_exec_timeout },
-  ]);
-  metrics.set(
-    'svc_provider_up',
-    body.providers.map(({ name, healthy }) => ({ labels: { provider: name }, value: Number(healthy) })),
-  );
-  metrics.set('svc_event_subscribers', [{ labels: {}, value: body.events.subscribers }]);
 }
 
 function facts({ version, config }: MetricViewDeps): Pick<Diagnostics, 'build' | 'limits'> {

@@ -64,6 +64,13 @@ export class Metrics {
     for (const { labels, value } of samples) gauge.set(labels, value);
   }
 
+  /** The same of a counter whose counting is done elsewhere: what it has come to. */
+  setTotals<N extends CounterName>(name: N, samples: readonly Sample<N>[]): void {
+    const counter = this.#families[name] as Counter;
+    counter.reset();
+    for (const { labels, value } of samples) counter.inc(labels, value);
+  }
+
   async summaries<N extends HistogramName>(name: N): Promise<Summary<N>[]> {
     const { values } = await (this.#families[name] as Histogram).get();
     const sums = values.filter(({ metricName }) => metricName === `${name}_sum`);

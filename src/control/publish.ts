@@ -59,7 +59,9 @@ export class Publisher {
 
   /** Buffers the event of a failed operation; of which kind depends on the failure unless `type` says it. */
   failure(operation: string, subject: Subject, error: unknown, type?: EventType): void {
-    const { code, message, status } = asServiceError(error);
+    const known = asServiceError(error);
+    const { code, message, status } = known;
+    if (operation === 'sandbox.spawn') this.#deps.meter?.refused(known);
     const kind =
       status === 429 ? 'resource.limit' : code === 'provider_error' ? 'provider.failed' : 'operation.failed';
     const { provider } = subject;

@@ -10,6 +10,9 @@ import type { Publisher } from './publish.ts';
 import { QueueCounters, type QueueCounts } from './queue-counters.ts';
 import type { QueueSettings } from './settings.ts';
 
+/** Why one waits that was not tried: those before it wait for the same. */
+const BEHIND_OTHERS = 'behind_others';
+
 /** What an attempt came to. It is over when the place is reserved or refused, not when the sandbox runs. */
 export type Attempt<T> = { admitted: T } | { denied: AdmissionDecision };
 
@@ -68,8 +71,9 @@ export class SpawnQueue {
       const tried = await applicant.attempt();
       if ('admitted' in tried) return tried.admitted;
       if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
+      return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
     }
-    return this.#wait(applicant, signal);
+    return this.#wait(applicant, BEHIND_OTHERS, signal);
   }
 
   /** A sandbox has ended. */
@@ -98,7 +102,7 @@ export class SpawnQueue {
     return { ...this.#counters.counts(), depth: this.#fair.size };
   }
 
-  #wait<T>(applicant: Applicant<T>, signal: AbortSignal | undefined): Promise<T> {
+  #wait<T>(applicant: Applicant<T>, reason: string, signal: AbortSignal | undefined): Promise<T> {
     if (this.#closed) throw stopping();
     signal?.throwIfAborted();
     if (this.#fair.size >= this.#settings.most) throw queueFull(this.#settings.most);
@@ -121,14 +125,14 @@ export class SpawnQueue {
         ...{ age: undefined, ending: undefined },
       });
       signal?.addEventListener('abort', leave);
-      this.#begin(place);
+      this.#begin(place, reason);
     });
   }
 
-  #begin(place: Place<Ticket>): void {
+  #begin(place: Place<Ticket>, reason: string): void {
     place.item.age = this.#ages.append(place);
     this.#counters.queued();
-    this.#note('spawn.queued', place.item, { depth: this.#fair.size });
+    this.#note('spawn.queued', place.item, { depth: this.#fair.size, reason });
     this.#arm();
     this.#pump();
   }
@@ -224,7 +228,7 @@ export class SpawnQueue {
   #note(
     type: 'spawn.queued' | 'spawn.dequeued' | 'spawn.queue_timeout',
     { owner, provider }: Ticket,
-    facts: Record<string, number>,
+    facts: { wait_ms: number } | { depth: number; reason: string },
   ): void {
     const owner_id = owner === '' ? {} : { owner_id: owner };
     this.#deps.publisher.note(type, owner_id, { provider, ...owner_id, ...facts });

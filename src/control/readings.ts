@@ -1,11 +1,16 @@
 // What is read when somebody asks how the service is: counts of rows, health of parts, requests answered. The same
 // readings make the JSON of /metrics and the gauges of /metrics/prometheus, so that the two cannot differ.
+import { formatDuration } from '../domain/duration.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { MetricsBody } from '../schema/diagnostics.ts';
 import type { SandboxGroup, Store } from '../store/store.ts';
 import type { Metrics } from './metrics.ts';
+import type { PrewarmStats } from './prewarm.ts';
 import type { Probes } from './probes.ts';
+import type { QueueCounts } from './queue-counters.ts';
+import type { RateStats } from './rate-limits.ts';
+import type { QueueSettings } from './settings.ts';
 
 const PROBE_MS = 2000;
 /** Counting 100,000 rows takes a while; a monitor that asks every second must not make it every second. */
@@ -18,6 +23,10 @@ export interface ReadingDeps {
   metrics: Metrics;
   /** Readers of events. */
   readers(): number;
+  queue: { stats(): QueueCounts & { depth: number } };
+  prewarm: { stats(): PrewarmStats };
+  rates: { stats(): RateStats };
+  settings: { queue: QueueSettings };
   clock: Clock;
 }
 
@@ -38,7 +47,7 @@ export class Instruments {
 
   /** Rejects when the database does not answer. */
   async read(): Promise<Readings> {
-    const { clock } = this.#deps;
+    const { clock, prewarm, rates } = this.#deps;
     const [store, groups, quotas, providers, events, operations] = await Promise.all([
       this.#store(),
       this.#groups(),
@@ -57,7 +66,10 @@ export class Instruments {
         store,
         providers,
         sandboxes,
+        scheduler: schedulerNumbers(this.#deps),
+        prewarm: prewarm.stats(),
         quotas,
+        rate_limit: rates.stats(),
         events,
         operations,
       },
@@ -122,6 +134,26 @@ export class Instruments {
     const stored_total = totals.reduce((sum, { value }) => sum + value, 0);
     return { subscribers: readers(), stored_total, oldest_id: oldest, newest_id: newest };
   }
+}
+
+function schedulerNumbers({
+  queue,
+  settings,
+}: Pick<ReadingDeps, 'queue' | 'settings'>): MetricsBody['scheduler'] {
+  const { depth, queued_total, dequeued_total, timeouts, ...waits } = queue.stats();
+  const { overflow, most, timeoutMs } = settings.queue;
+  return {
+    spawn_overflow: overflow,
+    spawn_queue_depth: depth,
+    max_spawn_queue: most,
+    spawn_queue_timeout: formatDuration(timeoutMs),
+    spawn_queued_total: queued_total,
+    spawn_dequeued_total: dequeued_total,
+    spawn_queue_timeouts: timeouts,
+    spawn_queue_wait_total_ms: waits.wait_total_ms,
+    spawn_queue_wait_max_ms: waits.wait_max_ms,
+    spawn_queue_wait_avg_ms: Math.round(waits.wait_avg_ms * 10) / 10,
+  };
 }
 
 function sandboxCounts(groups: readonly SandboxGroup[]): MetricsBody['sandboxes'] {

@@ -22,7 +22,8 @@ export function boundedAudit(draft: AuditDraft): AuditDraft {
   return bounded;
 }
 
-const COLUMNS = [
+/** Fields of a record, as tables of it show them. */
+export const AUDIT_COLUMNS = [
   'id',
   'created_at',
   'actor',
@@ -38,7 +39,10 @@ const COLUMNS = [
 
 /** RFC 4180 with a line of names. */
 export function auditCsv(records: readonly AuditRecord[]): string {
-  const lines = [COLUMNS, ...records.map((record) => COLUMNS.map((column) => cell(record[column])))];
+  const lines = [
+    AUDIT_COLUMNS,
+    ...records.map((record) => AUDIT_COLUMNS.map((column) => cell(record[column]))),
+  ];
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
 }
 

@@ -2,10 +2,58 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { QuotaSummary } from './quota.ts';
 
-const part = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false });
+const part = <P extends TProperties>(properties: P, description?: string) =>
+  Type.Object(properties, { additionalProperties: false, ...(description !== undefined && { description }) });
 const count = Type.Integer({ minimum: 0 });
 const counts = Type.Record(Type.String(), count);
+const ms = Type.Number({ minimum: 0 });
+
+const Scheduler = part(
+  {
+    spawn_overflow: Type.Enum(['reject', 'queue']),
+    spawn_queue_depth: count,
+    max_spawn_queue: count,
+    spawn_queue_timeout: Type.String(),
+    spawn_queued_total: count,
+    spawn_dequeued_total: count,
+    spawn_queue_timeouts: count,
+    spawn_queue_wait_total_ms: ms,
+    spawn_queue_wait_max_ms: ms,
+    spawn_queue_wait_avg_ms: ms,
+  },
+  'Spawns that wait for a place. Waits are those of spawns that were started.',
+);
+
+const Prewarmed = part(
+  {
+    wanted: count,
+    ready: count,
+    starting: count,
+    claimed_total: count,
+    missed_total: Type.Integer({ minimum: 0, description: 'Spawns that found none ready.' }),
+    made_total: count,
+    failed_total: count,
+    evicted_total: Type.Integer({ minimum: 0, description: 'Ended to make room for a spawn.' }),
+  },
+  'Ready sandboxes that templates ask for.',
+);
+
+const RateLimit = part(
+  {
+    enabled: Type.Boolean(),
+    key_by: Type.Enum(['owner', 'api_key', 'ip']),
+    requests_per_minute: count,
+    burst: count,
+    max_buckets: count,
+    buckets: count,
+    evicted_total: Type.Integer({ minimum: 0, description: 'Buckets that gave way to others.' }),
+    allowed_total: count,
+    limited_total: count,
+    failed_total: Type.Integer({ minimum: 0, description: 'Keys that were refused.' }),
+    blocked_total: Type.Integer({ minimum: 0, description: 'Calls refused for too many of those.' }),
+  },
+  'Buckets are known by hashes, so no caller can be named.',
+);
 
 const numbers = {
   generated_at: Type.String({ format: 'date-time' }),
@@ -33,7 +81,10 @@ const numbers = {
     { total: count, by_state: counts, by_provider: counts, by_worker: counts },
     { additionalProperties: false, description: 'Those that have not ended.' },
   ),
+  scheduler: Scheduler,
+  prewarm: Prewarmed,
   quotas: QuotaSummary,
+  rate_limit: RateLimit,
   events: part({
     subscribers: count,
     stored_total: Type.Integer({ description: 'Since the start.' }),
@@ -50,6 +101,13 @@ const numbers = {
     { description: 'Requests answered since the start.' },
   ),
 };
+
+/** For administrators. */
+export const DiagnosticsQuery = Type.Object(
+  { logs: Type.Optional(Type.Boolean({ description: 'With the newest log lines; false.' })) },
+  { additionalProperties: false },
+);
+export type DiagnosticsQuery = Static<typeof DiagnosticsQuery>;
 
 export const MetricsBody = Type.Object(numbers, { $id: 'Metrics', additionalProperties: false });
 export type MetricsBody = Static<typeof MetricsBody>;

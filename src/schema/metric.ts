@@ -13,6 +13,8 @@ export interface MetricFamily {
 const CALLS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** Starting a runtime. */
 const STARTS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** Waiting for a place: as long as somebody else's sandbox lives. */
+const WAITS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export const METRICS = {
   svc_build_info: {
@@ -45,8 +47,52 @@ export const METRICS = {
   },
   svc_admission_total: {
     type: 'counter',
-    help: 'Decisions on spawns: allowed, or denied for the reason.',
+    help: 'Decisions on spawns: allowed, queued for the reason, denied for the reason. A queued one is decided once more.',
     labels: ['decision', 'reason'],
+  },
+  svc_spawn_queue_depth: {
+    type: 'gauge',
+    help: 'Spawns that wait for a place.',
+  },
+  svc_spawn_queue_capacity: {
+    type: 'gauge',
+    help: 'Spawns that may wait; 0 where none is queued.',
+  },
+  svc_spawn_queue_enqueued_total: {
+    type: 'counter',
+    help: 'Spawns that began to wait.',
+  },
+  svc_spawn_queue_dequeued_total: {
+    type: 'counter',
+    help: 'Spawns that waited and were started.',
+  },
+  svc_spawn_queue_timeouts_total: {
+    type: 'counter',
+    help: 'Spawns that waited for too long and were refused.',
+  },
+  svc_spawn_queue_wait_seconds: {
+    type: 'histogram',
+    help: 'Waits of spawns that were started.',
+    buckets: WAITS,
+  },
+  svc_prewarm_wanted: {
+    type: 'gauge',
+    help: 'Ready sandboxes that templates ask for.',
+  },
+  svc_prewarm_sandboxes: {
+    type: 'gauge',
+    help: 'Sandboxes made ahead: ready, or starting.',
+    labels: ['state'],
+  },
+  svc_prewarm_claims_total: {
+    type: 'counter',
+    help: 'Spawns of templates that keep ready sandboxes: claimed one, or missed because none was ready.',
+    labels: ['outcome'],
+  },
+  svc_prewarm_runtimes_total: {
+    type: 'counter',
+    help: 'Sandboxes made ahead: made, failed to start, evicted to make room for a spawn.',
+    labels: ['outcome'],
   },
   svc_owner_quotas: {
     type: 'gauge',
@@ -56,6 +102,19 @@ export const METRICS = {
     type: 'gauge',
     help: 'Owners whose quota overrides the limit.',
     labels: ['limit'],
+  },
+  svc_rate_limit_requests_total: {
+    type: 'counter',
+    help: 'Requests: allowed or limited by the rate limit, failed with a wrong key, blocked after too many of those.',
+    labels: ['outcome'],
+  },
+  svc_rate_limit_buckets: {
+    type: 'gauge',
+    help: 'Callers whose bucket is not full.',
+  },
+  svc_rate_limit_evictions_total: {
+    type: 'counter',
+    help: 'Buckets that gave way because there were too many.',
   },
   svc_provider_up: {
     type: 'gauge',

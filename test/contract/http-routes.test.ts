@@ -469,6 +469,14 @@ describe('providers and the system', () => {
     expect((await call('GET', '/diagnostics')).json).toMatchObject({ build: { version: '9.9.9' } });
     expect(lastArgs()).toEqual([{ logs: false }]);
     expect((await call('GET', '/diagnostics?logs=true')).status).toBe(400);
+    expect((await call('GET', '/admin/metrics')).json).toEqual((await call('GET', '/metrics')).json);
+    expect((await call('GET', '/admin/metrics/prometheus')).text).toBe(text.text);
+    expect((await call('GET', '/admin/diagnostics')).json).not.toHaveProperty('logs');
+    expect((await call('GET', '/admin/diagnostics?logs=true')).json).toMatchObject({
+      logs: [{ message: 'hello' }],
+    });
+    expect(lastArgs()).toEqual([{ logs: true }]);
+    expect((await call('GET', '/admin/diagnostics?logs=yes')).status).toBe(400);
     http.control.failing.set('metrics.body', new ServiceError('unavailable', 'No database.'));
     expect(await call('GET', '/metrics')).toMatchObject({ status: 503, json: { code: 'unavailable' } });
   });

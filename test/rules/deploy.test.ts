@@ -2,7 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { REFUSALS } from '../../src/control/meter.ts';
 import { Metrics } from '../../src/control/metrics.ts';
+import { ERROR_CODES } from '../../src/schema/error.ts';
 import { EVENT_TYPES, GAP_TYPE } from '../../src/schema/event.ts';
 import { REMEDIATION } from '../../src/schema/remediation.ts';
 import { promtool } from '../support/promtool.ts';
@@ -92,6 +94,18 @@ describe('the dashboard', () => {
 
 it('the documents that diagnostics name exist', () => {
   for (const place of Object.values(REMEDIATION)) expect([place, isThere(place)]).toEqual([place, true]);
+});
+
+it('docs/remediation.md has a row for every error, each refusal of a spawn, and no topic that nothing names', () => {
+  const text = read('docs/remediation.md');
+  const [table = ''] = text.split(/^## /m, 1);
+  const told = [...table.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code);
+  expect(told).toEqual(expect.arrayContaining([...ERROR_CODES]));
+  for (const [, anchor] of text.matchAll(/\]\(#([a-z_]+)\)/g))
+    expect([anchor, isThere(`docs/remediation.md#${anchor}`)]).toEqual([anchor, true]);
+  for (const reason of REFUSALS) expect(text).toContain(`\`${reason}\``);
+  const topics = [...text.matchAll(/^## (\w+)$/gm)].map(([, topic]) => topic);
+  expect(Object.keys(REMEDIATION)).toEqual(expect.arrayContaining(topics));
 });
 
 it('docs/events.md tells of every kind and of no other', () => {

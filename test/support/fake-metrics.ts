@@ -39,7 +39,27 @@ const numbers: MetricsBody = {
   store: { status: 'ok', latency_ms: 0.1 },
   providers: [{ name: 'userspace', healthy: false, latency_ms: 1, error: 'No.' }],
   sandboxes: { total: 0, by_state: {}, by_provider: {}, by_worker: {} },
+  scheduler: {
+    ...{ spawn_overflow: 'reject', spawn_queue_depth: 0, max_spawn_queue: 100, spawn_queue_timeout: '1m' },
+    ...{ spawn_queued_total: 0, spawn_dequeued_total: 0, spawn_queue_timeouts: 0 },
+    ...{ spawn_queue_wait_total_ms: 0, spawn_queue_wait_max_ms: 0, spawn_queue_wait_avg_ms: 0 },
+  },
+  prewarm: {
+    ...{ wanted: 0, ready: 0, starting: 0, claimed_total: 0, missed_total: 0 },
+    ...{ made_total: 0, failed_total: 0, evicted_total: 0 },
+  },
   quotas: { total: 0, with_max_sandboxes: 0, with_max_ttl: 0, with_max_exec_timeout: 0 },
+  rate_limit: {
+    ...{ enabled: false, key_by: 'owner', requests_per_minute: 120, burst: 60, max_buckets: 1000 },
+    ...{
+      buckets: 0,
+      evicted_total: 0,
+      allowed_total: 0,
+      limited_total: 0,
+      failed_total: 0,
+      blocked_total: 0,
+    },
+  },
   events: { subscribers: 0, stored_total: 0, oldest_id: 0, newest_id: 0 },
   operations: [],
 };

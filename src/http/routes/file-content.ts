@@ -15,19 +15,12 @@ import { BYTES_TYPE } from '../body.ts';
 import { parseRange } from '../range.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { limitedUpload, orUploadFailure } from '../upload.ts';
-import { FileParams, SandboxParams } from './params.ts';
+import { FILE_ERRORS, FileParams, SandboxParams } from './params.ts';
 
 const tag = 'files';
 const auth = 'api';
 const written = { status: 200 as const, description: 'It is written.', schema: FileWritten };
-const errors = [
-  'forbidden',
-  'not_found',
-  'conflict',
-  'resource_limit',
-  'provider_error',
-  'unavailable',
-] as const;
+const errors = FILE_ERRORS;
 
 export const fileContentRoutes: Route[] = [
   defineRoute({

@@ -12,19 +12,12 @@ import {
   FileStatus,
 } from '../../schema/file.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { SandboxParams } from './params.ts';
+import { FILE_ERRORS, SandboxParams } from './params.ts';
 
 const tag = 'files';
 const auth = 'api';
 const params = SandboxParams;
-const errors = [
-  'forbidden',
-  'not_found',
-  'conflict',
-  'resource_limit',
-  'provider_error',
-  'unavailable',
-] as const;
+const errors = FILE_ERRORS;
 
 export const fileRoutes: Route[] = [
   defineRoute({

@@ -1,42 +1,70 @@
-// Numbers for monitors and for people who look for a fault (specification part 4, api.md part 9).
-import { Diagnostics, MetricsBody } from '../../schema/diagnostics.ts';
+// Numbers for monitors and for people who look for a fault (specification part 4, api.md part 9). Twice: as they are, and
+// below /admin where the admin key is always needed. One handler serves both.
+import { Diagnostics, DiagnosticsQuery, MetricsBody } from '../../schema/diagnostics.ts';
 import { TextAnswer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const tag = 'system';
-const auth = 'api';
+const errors = ['unavailable'] as const;
+const DIAGNOSTICS = {
+  summary: 'How the service is, and what to read when it is not well',
+  success: { status: 200, description: 'Redacted: no secret is in it.', schema: Diagnostics },
+} as const;
 
-export const metricRoutes: Route[] = [
+/** What differs between the two places. */
+interface Place {
+  ids: { body: 'metrics' | 'adminMetrics'; text: 'metricsText' | 'adminMetricsText' };
+  tag: 'system' | 'admin';
+  auth: 'api' | 'admin';
+}
+
+const numbers = ({ ids, tag, auth }: Place) => [
   defineRoute({
-    id: 'metrics',
+    id: ids.body,
     tag,
     auth,
     summary: 'Numbers as JSON',
     success: { status: 200, description: 'The same as in Prometheus.', schema: MetricsBody },
-    errors: ['unavailable'],
+    errors,
     quiet: true,
     handler: (_call, { metrics }) => metrics.body(),
   }),
   defineRoute({
-    id: 'metricsText',
+    id: ids.text,
     tag,
     auth,
     summary: 'Numbers for Prometheus',
     success: { status: 200, description: 'The text exposition format.', other: { 'text/plain': {} } },
-    errors: ['unavailable'],
+    errors,
     quiet: true,
     handler: async (_call, { metrics }) => {
       const { text, type } = await metrics.text();
       return new TextAnswer(text, type);
     },
   }),
+];
+
+export const metricRoutes: Route[] = [
+  ...numbers({ ids: { body: 'metrics', text: 'metricsText' }, tag: 'system', auth: 'api' }),
   defineRoute({
     id: 'diagnostics',
-    tag,
-    auth,
-    summary: 'How the service is, and what to read when it is not well',
-    success: { status: 200, description: 'Redacted: no secret is in it.', schema: Diagnostics },
-    errors: ['unavailable'],
+    tag: 'system',
+    auth: 'api',
+    ...DIAGNOSTICS,
+    errors,
     handler: (_call, { metrics }) => metrics.diagnostics({ logs: false }),
+  }),
+];
+
+export const adminMetricRoutes: Route[] = [
+  ...numbers({ ids: { body: 'adminMetrics', text: 'adminMetricsText' }, tag: 'admin', auth: 'admin' }),
+  defineRoute({
+    id: 'adminDiagnostics',
+    tag: 'admin',
+    auth: 'admin',
+    ...DIAGNOSTICS,
+    description: 'With logs=true the newest log lines too.',
+    query: DiagnosticsQuery,
+    errors,
+    handler: ({ query }, { metrics }) => metrics.diagnostics({ logs: query.logs ?? false }),
   }),
 ];

@@ -28,5 +28,15 @@ export const IDEMPOTENCY = {
     'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
 };
 
+/** What can happen to every call on files, beside what every route can answer. */
+export const FILE_ERRORS = [
+  'forbidden',
+  'not_found',
+  'conflict',
+  'resource_limit',
+  'provider_error',
+  'unavailable',
+] as const;
+
 /** Client libraries send {} with a POST that says nothing. */
 export const NOTHING_SAID = Type.Object({}, { additionalProperties: false });

@@ -1,23 +1,30 @@
-// Providers (api.md part 7).
+// Providers (api.md part 7). Twice: as they are, and below /admin where the admin key is always needed.
 import { Type } from 'typebox';
-import { ProviderDetail, ProviderItem } from '../../schema/provider.ts';
+import { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { ProviderParams } from './params.ts';
+import { NOTHING_SAID, ProviderParams } from './params.ts';
 
-export const providerRoutes: Route[] = [
+/** What differs between the two places. */
+interface Place {
+  ids: { list: 'listProviders' | 'adminListProviders'; get: 'getProvider' | 'adminGetProvider' };
+  tag: 'providers' | 'admin';
+  auth: 'api' | 'admin';
+}
+
+const views = ({ ids, tag, auth }: Place) => [
   defineRoute({
-    id: 'listProviders',
-    tag: 'providers',
-    auth: 'api',
+    id: ids.list,
+    tag,
+    auth,
     summary: 'List providers with their health',
     success: { status: 200, description: 'All that are enabled.', schema: Type.Array(ProviderItem) },
     errors: [],
     handler: (_call, { providers }) => providers.list(),
   }),
   defineRoute({
-    id: 'getProvider',
-    tag: 'providers',
-    auth: 'api',
+    id: ids.get,
+    tag,
+    auth,
     summary: 'Get a provider',
     params: ProviderParams,
     success: {
@@ -27,5 +34,28 @@ export const providerRoutes: Route[] = [
     },
     errors: ['not_found'],
     handler: ({ params }, { providers }) => providers.get(params.name),
+  }),
+];
+
+export const providerRoutes: Route[] = views({
+  ids: { list: 'listProviders', get: 'getProvider' },
+  tag: 'providers',
+  auth: 'api',
+});
+
+export const adminProviderRoutes: Route[] = [
+  ...views({ ids: { list: 'adminListProviders', get: 'adminGetProvider' }, tag: 'admin', auth: 'admin' }),
+  defineRoute({
+    id: 'testProviders',
+    tag: 'admin',
+    auth: 'admin',
+    summary: 'Check all providers now',
+    description: 'Each has 3 s. What is found is also what the lists show for the next 5 s.',
+    body: NOTHING_SAID,
+    bodyOptional: true,
+    success: { status: 200, description: 'By name.', schema: ProviderTests },
+    errors: [],
+    example: {},
+    handler: (_call, { providers }) => providers.test(),
   }),
 ];

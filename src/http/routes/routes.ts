@@ -1,13 +1,13 @@
 // Every route of the API, in the order of the description. A route that is not here does not exist.
 import type { Route } from '../route.ts';
-import { adminRoutes } from './admin.ts';
+import { auditRoutes } from './audit.ts';
 import { eventRoutes } from './events.ts';
 import { execRoutes } from './exec.ts';
 import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
-import { metricRoutes } from './metrics.ts';
+import { adminMetricRoutes, metricRoutes } from './metrics.ts';
 import { poolRoutes } from './pool.ts';
-import { providerRoutes } from './providers.ts';
+import { adminProviderRoutes, providerRoutes } from './providers.ts';
 import { quotaRoutes } from './quotas.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { systemRoutes } from './system.ts';
@@ -24,6 +24,8 @@ export const ROUTES: readonly Route[] = [
   ...poolRoutes,
   ...eventRoutes,
   ...metricRoutes,
-  ...adminRoutes,
+  ...adminProviderRoutes,
+  ...adminMetricRoutes,
+  ...auditRoutes,
   ...systemRoutes,
 ];

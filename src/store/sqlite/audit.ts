@@ -1,23 +1,14 @@
 // The audit table. Records come in batches and go by age; those of unproven actors also by number, since anybody can make
 // them. No word of a request ever becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
+import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../store.ts';
 import { deleteInBites } from './events.ts';
 import type { Work } from './work.ts';
 
-const COLUMNS = [
-  'actor',
-  'user_id',
-  'method',
-  'path',
-  'status',
-  'duration_ms',
-  'request_id',
-  'remote_addr',
-  'user_agent',
-  'created_at',
-] as const satisfies readonly (keyof AuditDraft)[];
+/** `id` is the table's to give. */
+const COLUMNS = AUDIT_COLUMNS.filter((column) => column !== 'id');
 
 type Row = Omit<AuditRecord, 'user_id' | 'user_agent'> & {
   user_id: string | null;

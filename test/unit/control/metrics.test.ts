@@ -73,6 +73,93 @@ describe('what happens is counted', () => {
     expect(await samples(made, 'svc_event_subscribers')).toEqual({ '': 0 });
   });
 
+  it('spawns that wait: decided twice, counted once in each place', async () => {
+    const limits = { max_sandboxes: 1, max_spawn_queue: 2, spawn_queue_timeout: '30s' };
+    const made = world({ defaults: { spawn_overflow: 'queue', ...limits } });
+    const spawn = (ttl = '1h') => made.control.sandboxes.spawn({ ttl }, api, {}, forever);
+    const first = await spawn();
+    const waiting = [spawn()];
+    await made.clock.advance(0);
+    waiting.push(spawn());
+    await made.clock.advance(2000);
+    await expect(spawn()).rejects.toMatchObject({ details: { reason: 'queue_full' } });
+    await expect(spawn('25h')).rejects.toMatchObject({ details: { reason: 'max_ttl' } });
+    expect(await samples(made, 'svc_spawn_queue_depth')).toEqual({ '': 2 });
+    expect(await samples(made, 'svc_spawn_queue_capacity')).toEqual({ '': 2 });
+    await made.control.sandboxes.destroy(first.id, api);
+    await waiting[0];
+    const timedOut = expect(waiting[1]).rejects.toMatchObject({ details: { reason: 'queue_timeout' } });
+    await made.clock.advance(30_000);
+    await timedOut;
+    expect(await samples(made, 'svc_admission_total')).toEqual({
+      '{decision="allowed",reason="none"}': 2,
+      '{decision="queued",reason="max_sandboxes"}': 1,
+      '{decision="queued",reason="behind_others"}': 1,
+      '{decision="denied",reason="queue_full"}': 1,
+      '{decision="denied",reason="max_ttl"}': 1,
+      '{decision="denied",reason="queue_timeout"}': 1,
+    });
+    expect(await samples(made, 'svc_spawn_queue_enqueued_total')).toEqual({ '': 2 });
+    expect(await samples(made, 'svc_spawn_queue_dequeued_total')).toEqual({ '': 1 });
+    expect(await samples(made, 'svc_spawn_queue_timeouts_total')).toEqual({ '': 1 });
+    expect(await samples(made, 'svc_spawn_queue_wait_seconds_sum')).toEqual({ '': 2 });
+    expect((await made.control.metrics.body()).scheduler).toEqual({
+      ...{ spawn_overflow: 'queue', spawn_queue_depth: 0, max_spawn_queue: 2, spawn_queue_timeout: '30s' },
+      ...{ spawn_queued_total: 2, spawn_dequeued_total: 1, spawn_queue_timeouts: 1 },
+      ...{ spawn_queue_wait_total_ms: 2000, spawn_queue_wait_max_ms: 2000, spawn_queue_wait_avg_ms: 2000 },
+    });
+  });
+
+  it('a queue that is switched off as one without room', async () => {
+    expect(await samples(world(), 'svc_spawn_queue_capacity')).toEqual({ '': 0 });
+  });
+
+  it('calls that the rate limit counts, by what became of them', async () => {
+    const made = world({ rate_limit: { enabled: true, burst: 2, requests_per_minute: 1 } });
+    const { rates } = made.control;
+    const [caller, guesser] = [rates.bucket('caller'), rates.bucket('guesser')];
+    for (let n = 0; n < 3; n += 1) rates.call(caller);
+    for (let n = 0; n < 2; n += 1) rates.failed(guesser);
+    rates.mayTry(guesser);
+    const counted = { allowed_total: 2, limited_total: 1, failed_total: 2, blocked_total: 1, buckets: 2 };
+    expect((await made.control.metrics.body()).rate_limit).toMatchObject({ enabled: true, ...counted });
+    expect(await samples(made, 'svc_rate_limit_requests_total')).toEqual({
+      '{outcome="allowed"}': 2,
+      '{outcome="limited"}': 1,
+      '{outcome="failed"}': 2,
+      '{outcome="blocked"}': 1,
+    });
+    expect(await samples(made, 'svc_rate_limit_buckets')).toEqual({ '': 2 });
+    // What is read twice is not counted twice.
+    expect((await samples(made, 'svc_rate_limit_requests_total'))['{outcome="allowed"}']).toBe(2);
+  });
+
+  it('ready sandboxes, and who found one', async () => {
+    const made = world();
+    await made.control.start();
+    await made.control.templates.create({ name: 'warm', image: 'host', prewarm: 2 }, admin);
+    const ready = async () => (await made.control.metrics.body()).prewarm.ready;
+    const settle = async () => {
+      await made.clock.advance(1000);
+      return ready();
+    };
+    for (let n = 0; n < 20 && (await settle()) < 2; n += 1);
+    expect(await samples(made, 'svc_prewarm_sandboxes')).toEqual({
+      '{state="ready"}': 2,
+      '{state="starting"}': 0,
+    });
+    await made.control.templates.spawn('warm', {}, api, {}, forever);
+    expect(await samples(made, 'svc_prewarm_wanted')).toEqual({ '': 2 });
+    expect(await samples(made, 'svc_prewarm_claims_total')).toEqual({
+      '{outcome="claimed"}': 1,
+      '{outcome="missed"}': 0,
+    });
+    expect((await samples(made, 'svc_prewarm_runtimes_total'))['{outcome="made"}']).toBe(2);
+    // A claimed one was decided on as any other.
+    expect(await samples(made, 'svc_admission_total')).toEqual({ '{decision="allowed",reason="none"}': 1 });
+    await made.control.stop();
+  });
+
   it('quotas, without their owners', async () => {
     const made = world();
     const limits = { max_sandboxes: 3, max_ttl: '0s', max_exec_timeout: '1h' };

@@ -1,0 +1,36 @@
+// The audit of admin calls (specification, Admin API): JSON or CSV, in pages either way.
+import { Type } from 'typebox';
+import { auditCsv } from '../../domain/audit.ts';
+import { AuditQuery, AuditRecord } from '../../schema/audit.ts';
+import { Answer, TextAnswer } from '../answer.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+export const auditRoutes: Route[] = [
+  defineRoute({
+    id: 'listAudit',
+    tag: 'admin',
+    auth: 'admin',
+    summary: 'List admin calls, newest first',
+    description:
+      'Refused ones too. With format=csv a cell that a spreadsheet would run has an apostrophe in front.',
+    query: AuditQuery,
+    success: {
+      status: 200,
+      description: 'One page.',
+      schema: Type.Array(AuditRecord),
+      other: { 'text/csv': { schema: Type.String() } },
+      headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
+    },
+    errors: [],
+    handler: async ({ query }, { audit }) => {
+      const { records, next_cursor } = await audit.list(query);
+      const headers: Record<string, string> =
+        next_cursor === undefined ? {} : { 'X-Next-Cursor': next_cursor };
+      if (query.format !== 'csv') return new Answer(records, { headers });
+      return new TextAnswer(auditCsv(records), 'text/csv; charset=utf-8; header=present', {
+        ...headers,
+        'Content-Disposition': 'attachment; filename="audit.csv"',
+      });
+    },
+  }),
+];
