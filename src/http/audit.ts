@@ -53,17 +53,17 @@ function actorOf({ identity, route, raw }: FastifyRequest, rules: AccessRules): 
   return known?.actor ?? 'none';
 }
 
-const pathOf = (url = '') => url.split(/[?#]/, 1)[0] ?? '';
+/** Without the query, and without the host that a target for a proxy names. */
+const pathOf = (url = '') => url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
 
 function isAdminPath(path: string): boolean {
   const plain = decoded(path).toLowerCase();
   return plain === `${API_PREFIX}/admin` || plain.startsWith(`${API_PREFIX}/admin/`);
 }
 
+/** Each escape by itself: one that is malformed must not hide what stands before it. */
 function decoded(path: string): string {
-  try {
-    return decodeURI(path);
-  } catch {
-    return path;
-  }
+  return path.replaceAll(/%[2-7][0-9a-f]/gi, (code) =>
+    String.fromCharCode(Number.parseInt(code.slice(1), 16)),
+  );
 }

@@ -1,9 +1,14 @@
 // Fastify as this service uses it: its own log off, its parsers replaced, every failure in our one shape.
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestHookHandler,
+} from 'fastify';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import { BYTES_TYPE, JSON_TYPE, readJson } from './body.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
-import { refuseOddRequests } from './odd-requests.ts';
+import { takeOddRequests } from './odd-requests.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
 import { requestIdFrom } from './request-id.ts';
@@ -14,6 +19,8 @@ export interface FrameworkDeps {
   ids: Ids;
   logger: Logger;
   headersTimeoutMs?: number;
+  /** What every request passes first, also one whose path cannot be read. */
+  always: onRequestHookHandler;
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -22,7 +29,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 /** Without routes. */
 export function createFastify(deps: FrameworkDeps): FastifyInstance {
   const { ids, logger } = deps;
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
     logger: false,
     genReqId: requestIdFrom(ids),
     // Bodies are held to a pace instead (slow-body.ts): an honest upload may take long.
@@ -37,11 +44,15 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
       logger.debug({ request_id: id, code: error.code }, 'not a valid HTTP request');
       answerAndClose(socket, parserFailure(error), id);
     },
-    frameworkErrors: (error, request, reply) =>
-      void answerFailure(error, request as FastifyRequest, reply as FastifyReply, deps),
+    frameworkErrors: (error, given, answer) => {
+      const [request, reply] = [given as FastifyRequest, answer as FastifyReply];
+      const done = (refused?: Error) => void answerFailure(refused ?? error, request, reply, deps);
+      deps.always.call(app, request, reply, done);
+    },
   }) as unknown as FastifyInstance;
+  app.addHook('onRequest', deps.always);
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
-  refuseOddRequests(app.server, ids);
+  takeOddRequests(app.server, ids);
   takeBodies(app);
   return app;
 }

@@ -5,16 +5,23 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Ids } from '../domain/ports.ts';
 import { answerAndClose } from './raw-answer.ts';
 
-/** Gives CONNECT and unknown expectations an answer in our shape and closes the connection. */
-export function refuseOddRequests(server: Server, ids: Ids): void {
+/** Answers CONNECT, which names no path of ours; unknown expectations pass the pipeline, which refuses them. */
+export function takeOddRequests(server: Server, ids: Ids): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     const error = new ServiceError('method_not_allowed', 'This server is no proxy.');
     answerAndClose(socket, error, ids.uuid());
   });
-  server.on('checkExpectation', (request: IncomingMessage, _response: ServerResponse) => {
-    const error = new ServiceError('bad_request', 'The expectation in the Expect header cannot be met.', {
-      status: 417,
-    });
-    answerAndClose(request.socket, error, ids.uuid());
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
+}
+
+/** For an expectation that Node does not meet by itself. RFC 9110 10.1.1: HTTP/1.0 knows none. */
+export function expectationFailure({ headers, httpVersion }: IncomingMessage): ServiceError | undefined {
+  const { expect } = headers;
+  if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue')
+    return undefined;
+  return new ServiceError('bad_request', 'The expectation in the Expect header cannot be met.', {
+    status: 417,
   });
 }

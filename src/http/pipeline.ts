@@ -20,6 +20,7 @@ import { type Access, type Admitted, admit } from './caller.ts';
 import { type Cors, cors, isPreflight } from './cors.ts';
 import { hostCheck } from './host-header.ts';
 import type { InFlight } from './in-flight.ts';
+import { expectationFailure } from './odd-requests.ts';
 import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
@@ -89,7 +90,7 @@ function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeo
       isProxy,
     );
     follow(request, reply.raw, deps);
-    const doubt = framingFailure(raw.headers);
+    const doubt = framingFailure(raw.headers) ?? expectationFailure(raw);
     if (doubt) return refuseConnection(request, reply, doubt);
     try {
       if (deps.closing()) throw stopping(reply);

@@ -68,8 +68,12 @@ function bodyHook(route: Route, { gate, clock }: RegisterDeps) {
     if (route.bodyKind !== undefined && isLargeJson(request)) {
       reply.raw.once('close', await gate.enter(clientGone(reply.raw)));
     }
-    const late = () =>
-      answerAndClose(raw.socket, new ServiceError('timeout', 'The body came too slowly.'), request.id);
+    const late = () => {
+      const failure = new ServiceError('timeout', 'The body came too slowly.');
+      // For the log and the audit: the answer goes past the framework.
+      reply.raw.statusCode = failure.status;
+      answerAndClose(raw.socket, failure, request.id);
+    };
     watchPace(raw, clock, late);
   };
 }

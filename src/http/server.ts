@@ -12,7 +12,7 @@ import { type InFlight, inFlight } from './in-flight.ts';
 import { unroutedFailure } from './methods.ts';
 import { renderOpenapi } from './openapi.ts';
 import { API_PREFIX } from './paths.ts';
-import { type PipelineDeps, pipeline } from './pipeline.ts';
+import { type Pipeline, pipeline } from './pipeline.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { ServerFacts } from './server-facts.ts';
@@ -39,18 +39,22 @@ export interface HttpServer {
 /** Built, not listening. Throws `bad_request` for a configuration that would open the service to everybody. */
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   guardStart(deps.config);
-  const app = createFastify(deps);
   const running = inFlight();
-  app.server.on('connection', running.connected);
   let closed: Promise<void> | undefined;
-  const counted = deps.control.metrics.request;
+  const { rates, audit, metrics } = deps.control;
+  const steps = pipeline({
+    ...{ ...deps, rates, audit, counted: metrics.request },
+    ...{ inFlight: running, closing: () => closed !== undefined },
+  });
+  const app = createFastify({ ...deps, always: steps.always });
+  app.server.on('connection', running.connected);
   const upgrades = acceptUpgrades(app, {
     clock: deps.clock,
     logger: deps.logger,
     maxMessageBytes: deps.config.server.body_limit,
     detached: running.detached,
   });
-  registerAll(app, { ...deps, counted, inFlight: running, upgrades, closing: () => closed !== undefined });
+  registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades });
   return {
     listen: () => listen(app, deps.config.server),
     close: (graceMs) => {
@@ -76,19 +80,18 @@ function guardStart({ server, auth }: HttpServerDeps['config']): void {
 
 function registerAll(
   app: FastifyInstance,
-  deps: HttpServerDeps & Omit<PipelineDeps, 'rates' | 'audit'> & { upgrades: Upgrades },
+  deps: HttpServerDeps & { pipeline: Pipeline; inFlight: InFlight; upgrades: Upgrades },
 ): void {
-  const steps = pipeline({ ...deps, rates: deps.control.rates, audit: deps.control.audit });
-  const shared = { ...deps, pipeline: steps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
+  const shared = { ...deps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
   app.decorateRequest('admitted', undefined);
   app.decorateRequest('route', undefined);
   app.decorateRequest('identity', undefined);
   app.decorateRequest('address', '');
-  app.addHook('onRequest', steps.always);
   const unrouted = unroutedFailure(ROUTES);
-  app.setNotFoundHandler((request) => {
-    throw unrouted(request.raw.url ?? '');
-  });
+  // Before the framework looks at the body, which nobody asked for.
+  app.addHook('onRequest', ({ is404, raw }, _reply, done) =>
+    done(is404 ? unrouted(raw.url ?? '') : undefined),
+  );
   app.register(
     async (api) => {
       for (const route of ROUTES) registerRoute(api, route, shared);

@@ -117,6 +117,8 @@ function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
   response.once('finish', () => {
     response.detachSocket(socket as never);
     socket.end();
+    // As Node does for the answers it owns: the access log, the audit and what counts calls in flight wait for it.
+    process.nextTick(() => response.emit('close'));
   });
   return response;
 }

@@ -16,6 +16,11 @@ import { until } from '../support/until.ts';
 const ADMIN = { 'x-admin-api-key': ADMIN_KEY };
 const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
 
+const JSON_BODY = 'Content-Type: application/json\r\n';
+const PREFLIGHT = 'Origin: http://evil.example\r\nAccess-Control-Request-Method: GET\r\n';
+const UPGRADE =
+  'Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
 let http: TestHttp;
 const start = async (options: HttpOptions = {}) => {
   http = await startHttp({ auth, ...options });
@@ -73,6 +78,39 @@ describe('every admin call is recorded', () => {
     expect(record).toMatchObject({ method, status, actor });
     expect(record.path).toBe(`/api/v1${path.split('?')[0]}`);
     expect(JSON.stringify(record)).not.toMatch(/secret|api-key-0|admin-key-0/);
+  });
+
+  it.each([
+    ['with an escape that is none', 'GET', '/admin/audit/%zz', '', 400],
+    ['with that and escapes that hide where it goes', 'GET', '/%61dmin/%zz', '', 400],
+    ['with an expectation', 'POST', '/admin/providers/test', 'Expect: tea\r\nContent-Length: 2\r\n', 417],
+    ['by a method nobody knows', 'QUERY', '/admin/audit', '', 405],
+    [
+      'with a body that is too large',
+      'POST',
+      '/admin/providers/test',
+      `${JSON_BODY}Content-Length: 99999999\r\n`,
+      413,
+    ],
+    ['with a body of another kind', 'POST', '/admin/providers/test', 'Content-Length: 2\r\n', 415],
+    ['with a body in doubt', 'POST', '/admin/providers/test', 'Transfer-Encoding: gzip, chunked\r\n', 400],
+    ['from another site', 'OPTIONS', '/admin/audit', PREFLIGHT, 403],
+    ['with the offer of a socket', 'GET', '/admin/audit', UPGRADE, 200],
+    ['with the offer of a socket, to nothing', 'GET', '/admin/nothing', UPGRADE, 404],
+  ])('%s', async (_name, method, path, headers, status) => {
+    const key = `Host: x\r\nX-Admin-API-Key: ${ADMIN_KEY}\r\n`;
+    const closing = headers === UPGRADE ? '' : 'Connection: close\r\n';
+    const head = `${method} /api/v1${path} HTTP/1.1\r\n${key}${closing}${headers}\r\n`;
+    const record = await recorded(() => rawExchange(http.port, head));
+    expect(record).toMatchObject({ method, path: `/api/v1${path}`, status, actor: 'admin:X-Admin-API-Key' });
+    await recorded(() => call('GET', '/admin/audit'));
+    expect(http.control.audited).toHaveLength(2);
+  });
+
+  it('as written for a proxy, under its path', async () => {
+    const target = `GET http://x/api/v1/admin/audit?a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    const record = await recorded(() => rawExchange(http.port, target));
+    expect(record).toMatchObject({ path: '/api/v1/admin/audit', status: 401, actor: 'none' });
   });
 
   it('when it is one too many', async () => {
