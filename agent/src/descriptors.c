@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define CLOSE_RANGE 436 /* since Linux 5.9; one number on every architecture */
+#define LAST 0x7fffffff  /* gVisor takes the numbers as signed ones */
 #define DESCRIPTORS_MAX 65536
 
 int set_nonblocking(int fd)
@@ -44,7 +45,7 @@ void descriptors_close_from(int first)
 {
 	long last = sysconf(_SC_OPEN_MAX);
 
-	if (syscall(CLOSE_RANGE, first, ~0U, 0) == 0)
+	if (syscall(CLOSE_RANGE, first, LAST, 0) == 0)
 		return;
 	for (int fd = first; fd < (last < DESCRIPTORS_MAX ? last : DESCRIPTORS_MAX); fd++)
 		close(fd);

@@ -42,7 +42,7 @@ _Noreturn void file_list(const struct file_op *op, int out_fd)
 		struct stat facts;
 
 		frame = file_walk_top(&walk);
-		if (fstatat(frame->fd, name, &facts, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		if (fstatat(frame->fd, name, &facts, AT_SYMLINK_NOFOLLOW))
 			continue;
 		if (count == op->limit)
 			file_finish_walk(&records, out_fd, count, 1);

@@ -147,7 +147,7 @@ static int type_of(const struct file_frame *frame, const char *entry)
 
 	if (file_name_type(entry) != DT_UNKNOWN)
 		return file_name_type(entry);
-	if (fstatat(frame->fd, file_name_text(entry), &facts, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+	if (fstatat(frame->fd, file_name_text(entry), &facts, AT_SYMLINK_NOFOLLOW))
 		return -1;
 	return S_ISDIR(facts.st_mode) ? DT_DIR : S_ISLNK(facts.st_mode) ? DT_LNK : DT_REG;
 }

@@ -43,9 +43,10 @@ int pty_hold(const char *name)
 	return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 }
 
+/* Not made its own by the opening already: gVisor refuses to do it twice. */
 int pty_take(const char *name)
 {
-	int slave = open(name, O_RDWR);
+	int slave = open(name, O_RDWR | O_NOCTTY);
 
 	if (slave < 0 || ioctl(slave, TIOCSCTTY, 0))
 		return -1;

@@ -50,7 +50,7 @@ while time.time() < end and not os.path.exists('/workspace/stop'):
     expect(bodies.filter((body) => body.includes('canary') || body.includes('sibling'))).toEqual([]);
     expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('canary');
     expect(readdirSync(outside).sort()).toEqual(['canary', 'secret']);
-    expect((await client.sh(two.id, 'cat secret; ls')).stdout).toBe('sibling\nsecret\n');
+    expect((await client.sh(two.id, 'cat secret; echo *')).stdout).toBe('sibling\nsecret\n');
     await Promise.all([client.destroy(one.id), client.destroy(two.id)]);
   });
 

@@ -1,7 +1,7 @@
 // The main job with real programs: Debian's Python runs its own suites, a C program is compiled and run.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
-import { everywhere, inContainers, type Runtime } from '../support/matrix.ts';
+import { everywhere, type Runtime } from '../support/matrix.ts';
 import type { Need } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
@@ -52,4 +52,3 @@ const body = ({ env, ordinaryUser }: Runtime) => {
 
 const needs: Need[] = ['python3-testsuite', 'cc'];
 everywhere(needs, 'real programs', body);
-inContainers(['runsc'], { needs, name: 'real programs' }, body);

@@ -28,10 +28,13 @@ export function eachRuntime(needs: readonly Need[], name: string, body: (runtime
   }
 }
 
-/** `eachRuntime`, then in containers of `runc`. */
+/**
+ * `eachRuntime`, then in containers of `runc` and of gVisor. Under gVisor `ls` and `stat` of coreutils fail (statx with
+ * AT_NO_AUTOMOUNT), so tests look with the shell or `find`.
+ */
 export function everywhere(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
   eachRuntime(needs, name, body);
-  inContainers(['runc'], { needs, name }, body);
+  inContainers(['runc', 'runsc'], { needs, name }, body);
 }
 
 /** Once for each container runtime. `env` is complete when the body's own hooks run. */
