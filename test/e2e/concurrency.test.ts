@@ -41,9 +41,7 @@ everywhere([], 'many at once', ({ env, ordinaryUser, runner }) => {
     const ids = sandboxes.map((sandbox) => sandbox.id);
     expect(new Set(ids).size).toBe(20);
     await Promise.all(ids.map((id) => client.sh(id, `echo ${id} > /workspace/mine; echo ${id} > /tmp/mine`)));
-    const seen = await Promise.all(
-      ids.map((id) => client.sh(id, 'cat /workspace/mine /tmp/mine; echo *')),
-    );
+    const seen = await Promise.all(ids.map((id) => client.sh(id, 'cat /workspace/mine /tmp/mine; echo *')));
     seen.forEach((result, n) => {
       expect(result.stdout).toBe(`${ids[n]}\n${ids[n]}\nmine\n`);
     });

@@ -2,6 +2,7 @@
 import type { ContainerConfig } from '../../schema/config.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { LABEL } from './names.ts';
+import { hostProcesses } from './runtime-kernel.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const SHM_MB = 64;
@@ -19,6 +20,8 @@ export interface BodyOrder {
   instance: string;
   spec: RuntimeSpec;
   config: ContainerConfig;
+  /** Effective: the configured one, else the engine's default. */
+  runtime: string;
   image: string;
   /** Effective: the configured one, else the image's. */
   user: string;
@@ -95,7 +98,7 @@ function hostConfig(order: BodyOrder, isPool: boolean): object {
     CapDrop: isPool ? ['ALL'] : config.dropped_caps,
     CapAdd: isPool ? POOL_CAPS : config.added_caps,
     SecurityOpt: ['no-new-privileges', ...(order.seccomp === undefined ? [] : [`seccomp=${order.seccomp}`])],
-    PidsLimit: isPool ? POOL_PIDS : config.pids_limit,
+    PidsLimit: hostProcesses(order.runtime, isPool ? POOL_PIDS : config.pids_limit),
     Memory: memory,
     MemorySwap: memory,
     NanoCpus: Math.round(spec.vcpus * 1e9),

@@ -1,14 +1,16 @@
 // What really separates a sandbox here, in words for `svc provider get container`. Says nothing that is not in force;
 // what only the engine knows is told once it has been asked.
 import type { Capability, Isolation } from '../../schema/provider.ts';
+import { kernelWords, processWords } from './runtime-kernel.ts';
 import type { ContainerState } from './state.ts';
 
 export function isolationOf({ config, facts }: ContainerState): Isolation {
   const known = facts.known();
   const limits = known?.limits;
-  const pids = limits?.pids === false ? 'processes not limited' : `at most ${config.pids_limit} processes`;
+  const runtime = config.runtime || known?.default_runtime || '';
+  const pids = limits?.pids === false ? 'processes not limited' : processWords(runtime, config.pids_limit);
   return {
-    kernel: kernel(config.runtime || known?.default_runtime || ''),
+    kernel: kernelWords(runtime),
     filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
     process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, seccomp ${seccomp(config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
@@ -21,15 +23,6 @@ export function isolationOf({ config, facts }: ContainerState): Isolation {
       ? `${config.user}: as configured`
       : "image: the image's own user, often root of the container",
   };
-}
-
-/** The name is all that says what a runtime is: ours is told for those that are widely known under theirs. */
-function kernel(runtime: string): string {
-  if (/runsc|gvisor/i.test(runtime)) return `${runtime}: its own, in user space (gVisor)`;
-  if (/kata|firecracker/i.test(runtime)) return `${runtime}: its own, in a virtual machine`;
-  if (/^(runc|crun|io\.containerd\.runc.*)?$/.test(runtime))
-    return `${runtime || 'runc'}: shared with the engine's host`;
-  return `${runtime}: as that runtime does it`;
 }
 
 function seccomp(setting: string): string {

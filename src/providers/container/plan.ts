@@ -37,6 +37,7 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
     instance: state.instance.id,
     spec,
     config: state.config,
+    runtime: state.config.runtime || facts.default_runtime,
     image,
     user,
     agentVolume,

@@ -10,6 +10,7 @@ const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
   instance: '01234567-89ab-4000-8000-000000000000',
   spec: containerSpec('sb-golden'),
   config: containerConfig(),
+  runtime: 'runc',
   image: 'alpine:latest',
   user: '',
   agentVolume: 'svc-agent-0123456789abcdef',
@@ -65,4 +66,9 @@ it('passes the configured runtime, profile and capabilities', () => {
     ...{ Runtime: 'runsc', CapDrop: ['ALL'], CapAdd: [], NetworkMode: 'none' },
     SecurityOpt: ['no-new-privileges', 'seccomp={}'],
   });
+});
+
+it('leaves room for the threads of a kernel in user space, which would not survive their lack', () => {
+  const { HostConfig } = createBody(order({ runtime: 'runsc' })) as Body;
+  expect(HostConfig.PidsLimit).toBe(4 * containerConfig().pids_limit);
 });

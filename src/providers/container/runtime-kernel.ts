@@ -1,0 +1,34 @@
+// What the kernel of a sandbox is under an OCI runtime. The name is all that says what a runtime is: ours is told for
+// those that are widely known under theirs.
+
+/** gVisor runs threads of its own on the engine's host for each thread of the sandbox: up to three, and more at a start. */
+const GVISOR_THREADS = 4;
+
+/** In words. '' is the engine's default of an engine not asked yet. */
+export function kernelWords(runtime: string): string {
+  if (isGvisor(runtime)) return `${runtime}: its own, in user space (gVisor)`;
+  if (/kata|firecracker/i.test(runtime)) return `${runtime}: its own, in a virtual machine`;
+  if (/^(runc|crun|io\.containerd\.runc.*)?$/.test(runtime))
+    return `${runtime || 'runc'}: shared with the engine's host`;
+  return `${runtime}: as that runtime does it`;
+}
+
+/**
+ * The cgroup's limit with room for `processes` of a sandbox. What gVisor itself cannot start it does not survive: the
+ * sandbox would end where a command should be refused.
+ */
+export function hostProcesses(runtime: string, processes: number): number {
+  return isGvisor(runtime) ? processes * GVISOR_THREADS : processes;
+}
+
+/** The limit in words that hold under this runtime. */
+export function processWords(runtime: string, processes: number): string {
+  const most = hostProcesses(runtime, processes);
+  return most === processes
+    ? `at most ${most} processes`
+    : `at most ${most} threads, gVisor's own among them`;
+}
+
+function isGvisor(runtime: string): boolean {
+  return /runsc|gvisor/i.test(runtime);
+}
