@@ -1,6 +1,11 @@
 // The rows of the speed table by the world that they need: each group opens its own, measures the rows that are wanted of
 // it, and clears it away.
 import { join } from 'node:path';
+import { echoBench } from './container-echo.ts';
+import { filePairs } from './container-files.ts';
+import { spawnPairs } from './container-spawns.ts';
+import { streamPair } from './container-streams.ts';
+import { withContainers } from './container-world.ts';
 import { eventBench } from './events.ts';
 import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
@@ -56,4 +61,15 @@ const events: Group = {
     ),
 };
 
-export const GROUPS: readonly Group[] = [userspace('bwrap'), userspace('unshare'), list, events];
+const container: Group = {
+  ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
+  run: (root, measure) =>
+    withContainers(root, async (world) => {
+      const { pairs, close } = await echoBench(world);
+      for (const pair of [...pairs, ...spawnPairs(world)]) await measure(pair);
+      close();
+      for (const pair of [await streamPair(world), ...filePairs(world)]) await measure(pair);
+    }),
+};
+
+export const GROUPS: readonly Group[] = [container, userspace('bwrap'), userspace('unshare'), list, events];

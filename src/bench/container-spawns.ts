@@ -1,0 +1,107 @@
+// P1, P2, P4 and P7 of the speed table: containers made and commands run over HTTP, against the Engine API by hand.
+import { once } from 'node:events';
+import type { ContainerWorld } from './container-world.ts';
+import type { Pair } from './row.ts';
+
+const AT_ONCE = 20;
+/** A container that waits: for as long as its standard input is open. */
+const WAIT = ['cat'];
+
+export function spawnPairs(world: ContainerWorld): Pair[] {
+  return [
+    {
+      id: 'P1',
+      name: 'container spawn to running, image present',
+      target: 1.05,
+      pairs: 40,
+      ours: () => timed(world, (made) => spawned(world, made)),
+      baseline: () => timed(world, (made) => started(world, made, true)),
+    },
+    {
+      id: 'P2',
+      name: "container spawn + first command's output",
+      target: 0.9,
+      pairs: 40,
+      ours: () => timed(world, async (made) => execOnce(world, await spawned(world, made))),
+      baseline: () => timed(world, async (made) => rawExec(world, await started(world, made, false))),
+    },
+    {
+      id: 'P4',
+      name: `${AT_ONCE} container spawns at once, the last one running`,
+      target: 1.05,
+      pairs: 10,
+      warmUps: 1,
+      ours: () => timed(world, (made) => atOnce(() => spawned(world, made))),
+      baseline: () => timed(world, (made) => atOnce(() => started(world, made, false))),
+    },
+    {
+      id: 'P7',
+      name: 'exec true in a running container',
+      target: 0.15,
+      pairs: 200,
+      ours: () => clocked(() => execOnce(world, world.live)),
+      baseline: () => clocked(() => rawExec(world, world.liveContainer)),
+    },
+  ];
+}
+
+/** What one measurement leaves to be removed after its time has been taken. */
+interface Made {
+  sandboxes: string[];
+  containers: string[];
+}
+
+async function clocked(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function timed(
+  { client, raw }: ContainerWorld,
+  work: (made: Made) => Promise<unknown>,
+): Promise<number> {
+  const made: Made = { sandboxes: [], containers: [] };
+  const took = await clocked(() => work(made));
+  await Promise.all([
+    ...made.sandboxes.map((id) => client.destroy(id)),
+    ...made.containers.map((id) => raw.call('DELETE', `/containers/${id}?force=1&v=1`)),
+  ]);
+  return took;
+}
+
+const atOnce = (work: () => Promise<unknown>) => Promise.all(Array.from({ length: AT_ONCE }, () => work()));
+
+async function spawned({ client }: ContainerWorld, made: Made): Promise<string> {
+  const { id } = await client.spawn({ ttl: '10m' });
+  made.sandboxes.push(id);
+  return id;
+}
+
+async function started({ raw, create }: ContainerWorld, made: Made, isAttached: boolean): Promise<string> {
+  const id = await create(WAIT);
+  made.containers.push(id);
+  if (isAttached) {
+    const attached = await raw.hijack(`/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`);
+    attached.on('error', () => {}).resume();
+  }
+  await raw.call('POST', `/containers/${id}/start`);
+  return id;
+}
+
+async function execOnce({ client }: ContainerWorld, id: string): Promise<void> {
+  const { exit_code } = await client.exec(id, { command: 'true' });
+  if (exit_code !== 0) throw new Error(`the exec ended with ${exit_code}`);
+}
+
+/** As a program does it that wants the status: create, start and read to the end, inspect. */
+async function rawExec({ raw }: ContainerWorld, container: string): Promise<void> {
+  const order = { AttachStdout: true, AttachStderr: true, Cmd: ['sh', '-c', 'true'] };
+  const { Id } = await raw.call<{ Id: string }>('POST', `/containers/${container}/exec`, order);
+  const output = await raw.hijack(`/exec/${Id}/start`, { Detach: false, Tty: false });
+  const ended = once(output, 'close');
+  output.resume();
+  await ended;
+  const { ExitCode } = await raw.call<{ ExitCode: number }>('GET', `/exec/${Id}/json`);
+  if (ExitCode !== 0) throw new Error(`the raw exec ended with ${ExitCode}`);
+}

@@ -1,0 +1,62 @@
+// P8 of the speed table: a large output streamed over HTTP, against the engine's own attach. Both sides are read as bytes
+// and by nobody: what is measured is the way, not a parser at its end.
+import type { ContainerWorld } from './container-world.ts';
+import { openStream } from './raw-http.ts';
+import type { Pair } from './row.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const TEXT_MB = 256;
+const TIMES = 16;
+const FILE = '/tmp/text';
+const LINE =
+  '2026-01-02T03:04:05.678Z info request served path=/api/v1/things status=200 took_ms=12 agent="probe/1.0"';
+/** The text is made before it is asked for: busybox makes it slower than either side carries it. */
+const MAKE = `yes '${LINE}' | head -c ${(TEXT_MB / TIMES) * MEBIBYTE} > ${FILE}`;
+const WRITE = `for n in $(seq ${TIMES}); do cat ${FILE}; done`;
+
+export async function streamPair(world: ContainerWorld): Promise<Pair> {
+  await world.client.exec(world.live, { command: MAKE });
+  return {
+    id: 'P8',
+    name: `${TEXT_MB} MB of text streamed from a container`,
+    // Half as many bytes a second.
+    target: 2,
+    pairs: 15,
+    warmUps: 2,
+    ours: () => execStream(world),
+    baseline: () => rawAttach(world),
+  };
+}
+
+async function execStream({ address, live }: ContainerWorld): Promise<number> {
+  const began = performance.now();
+  const answer = await openStream(address, `/sandboxes/${live}/exec`, { command: WRITE, stream: true });
+  const { last } = await read(answer);
+  if (!last.includes('"exit_code":0')) throw new Error(`the stream ended with ${last}`);
+  return performance.now() - began;
+}
+
+/** From the word that lets a waiting container write to its end. */
+async function rawAttach({ raw, create }: ContainerWorld): Promise<number> {
+  const id = await create(['sh', '-c', `${MAKE}; echo ready; read go; ${WRITE}`]);
+  const socket = await raw.hijack(`/containers/${id}/attach?stream=1&stdin=1&stdout=1`);
+  await raw.call('POST', `/containers/${id}/start`);
+  await new Promise((resolve) => socket.once('readable', resolve));
+  const began = performance.now();
+  socket.write('go\n');
+  await read(socket);
+  const took = performance.now() - began;
+  await raw.call('DELETE', `/containers/${id}?force=1`);
+  return took;
+}
+
+async function read(source: AsyncIterable<Buffer>): Promise<{ last: string }> {
+  let bytes = 0;
+  let last: Buffer | undefined;
+  for await (const part of source) {
+    bytes += part.length;
+    last = part;
+  }
+  if (bytes < TEXT_MB * MEBIBYTE) throw new Error(`only ${bytes} bytes came`);
+  return { last: String(last?.subarray(-300)) };
+}
