@@ -40,6 +40,15 @@ export function remains(
   };
 }
 
+/** What runs, or is left of what ran, for the server of this instance: agents on this host, and containers. */
+export function runtimes(server: { home: string; instance: string; env?: Record<string, string> }): string[] {
+  const inEngine = containers(server.env?.SVC_PROVIDERS_CONTAINER_SOCKET);
+  return [
+    ...agents([server.instance, server.home]),
+    ...inEngine.filter((name) => name.startsWith(`svc-${server.instance}-`)),
+  ];
+}
+
 /** Agents that are process 1 of a sandbox of ours: by their command line, cgroups or mounts, host pid first. */
 export function agents(names: readonly string[]): string[] {
   return readdirSync('/proc')
