@@ -86,7 +86,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     deadlineSet,
     ...whatHolds(deps, settings),
   };
-  const queue = spawnQueue(parts.publisher, all);
+  const queue = spawnQueue(all);
   const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
@@ -124,11 +124,18 @@ function whatHolds({ host, store }: ControlDeps, settings: Settings) {
   return { enforce_owner, defaultProvider, cpus: host.cpus, quotas, limitsOf };
 }
 
-/** Told of every end of a sandbox: its place is free. */
-function spawnQueue(
-  publisher: Publisher,
-  { clock, settings }: { clock: Clock; settings: Settings },
-): SpawnQueue {
+/** Told of every end of a sandbox, and of a VM of the pool: a place is free. */
+function spawnQueue({
+  publisher,
+  vms,
+  clock,
+  settings,
+}: {
+  publisher: Publisher;
+  vms: Vms;
+  clock: Clock;
+  settings: Settings;
+}): SpawnQueue {
   const queue = new SpawnQueue({ publisher, clock }, settings.queue);
   publisher.onEnd(({ owner_id, data }) =>
     queue.freed({
@@ -136,6 +143,7 @@ function spawnQueue(
       ...(typeof data?.provider === 'string' && { provider: data.provider }),
     }),
   );
+  vms.onEnd((provider) => queue.freed({ provider }));
   return queue;
 }
 

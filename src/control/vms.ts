@@ -32,6 +32,7 @@ export class Vms {
   readonly #sessions: Sessions;
   readonly #makings = new Map<string, Making>();
   readonly #ends = new Map<string, Promise<void>>();
+  #ended: ((provider: string) => void) | undefined;
 
   constructor(deps: VmsDeps) {
     this.#deps = deps;
@@ -40,6 +41,11 @@ export class Vms {
       signal: AbortSignal,
     ) => deps.providers.get(vm.provider).attach(refOf(vm), signal);
     this.#sessions = new Sessions({ clock: deps.clock, attach });
+  }
+
+  /** `heard` is called when a VM is gone: its places are free, which the end of its last sandbox may not have made them. */
+  onEnd(heard: (provider: string) => void): void {
+    this.#ended = heard;
   }
 
   /** The VM, running; by many at once it is made once. `image`: what the provider is asked for. */
@@ -149,6 +155,7 @@ export class Vms {
     // Not by its runtime_id: it may have been made after this record was read.
     await providers.get(vm.provider).destroy({ id: vm.id, epoch: VM_EPOCH }, new AbortController().signal);
     await pool.remove(vm.id);
+    this.#ended?.(vm.provider);
   }
 }
 

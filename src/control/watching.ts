@@ -2,20 +2,25 @@
 // at the next comparison. News is a hint and never a fact: what it names is examined, and its absence means nothing.
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeEvent } from '../providers/provider.ts';
-import type { SandboxStore } from '../store/store.ts';
+import type { PoolStore, SandboxStore } from '../store/store.ts';
 import { Pool } from './pool.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Vitals } from './vitals.ts';
+import { VM_EPOCH } from './vms.ts';
 
 const AT_ONCE = 16;
 const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 60_000;
 /** A source that lasts so long counts as open; what happened before it did is then looked for. */
 const SETTLED_MS = 1000;
+const ALL = 1_000_000;
+/** Rows that are being created or destroyed are in somebody's hands. */
+const EXAMINED = ['running', 'unhealthy'] as const;
 
 export interface WatchingDeps {
   providers: ProviderSet;
-  sandboxes: Pick<SandboxStore, 'get'>;
+  sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
+  store: { pool: Pick<PoolStore, 'get'> };
   vitals: Vitals;
   reconciler: Reconciler;
   clock: Clock;
@@ -89,16 +94,26 @@ export class Watching {
     });
   }
 
-  /** Rows that are being created or destroyed are in somebody's hands. */
   async #examine(provider: Provider, id: string, epoch: number): Promise<void> {
-    const { sandboxes, vitals, logger } = this.#deps;
+    const { vitals, logger } = this.#deps;
     try {
-      const row = await sandboxes.get(id);
-      if (row?.provider !== provider.kind || row.epoch !== epoch) return;
-      if (row.state === 'running' || row.state === 'unhealthy') await vitals.examine(id);
+      const ids = await this.#concerned(provider, id, epoch);
+      await Promise.all(ids.map((one) => vitals.examine(one)));
     } catch (error) {
       logger.warn({ sandbox_id: id, err: error }, 'News of a runtime could not be followed.');
     }
+  }
+
+  /** The sandbox of this runtime, or all in this VM of the pool. */
+  async #concerned({ kind }: Provider, id: string, epoch: number): Promise<string[]> {
+    const { sandboxes, store } = this.#deps;
+    const row = await sandboxes.get(id);
+    if (row) {
+      const isMeant = row.provider === kind && row.epoch === epoch;
+      return isMeant && EXAMINED.some((state) => state === row.state) ? [id] : [];
+    }
+    if (epoch !== VM_EPOCH || (await store.pool.get(id))?.provider !== kind) return [];
+    return (await sandboxes.inStates(EXAMINED, ALL)).filter(({ vm_id }) => vm_id === id).map((one) => one.id);
   }
 }
 

@@ -1,7 +1,16 @@
 // The inside of a sandbox in memory: files in a map, programs as functions. Ends when its runtime does.
 import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
-import type { Exec, ExecExit, ExecSpec, OutputChunk, SandboxFiles, SandboxIo } from '../../src/agent/io.ts';
+import type {
+  Exec,
+  ExecExit,
+  ExecSpec,
+  OutputChunk,
+  PoolUser,
+  SandboxFiles,
+  SandboxIo,
+  UserIo,
+} from '../../src/agent/io.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 
@@ -23,6 +32,9 @@ export interface FakeInside {
   programs: Map<string, FakeProgram>;
   /** False: calls and pings are not answered. */
   answers: boolean;
+  /** Uids of those who are in, and of all who ever were: a uid that comes twice is a tenant who sees another's. */
+  tenants: Set<number>;
+  everTenants: number[];
 }
 
 export interface FakeIo extends SandboxIo {
@@ -41,7 +53,7 @@ export function fakeIo(inside: FakeInside): FakeIo {
   const live = () => {
     if (end.signal.aborted || !inside.answers) throw lost();
   };
-  return {
+  const io: FakeIo = {
     exec: (spec, signal) => fakeExec(inside, spec, [end.signal, ...(signal ? [signal] : [])]),
     execs: { list: none, attach: none, signal: none },
     files: fakeFiles(inside.files, live),
@@ -51,6 +63,29 @@ export function fakeIo(inside: FakeInside): FakeIo {
     close: () => end.abort(lost()),
     die: () => end.abort(lost()),
     closed,
+    as: (user) => fakeUser(io, inside, user, live),
+  };
+  return io;
+}
+
+function fakeUser(io: FakeIo, inside: FakeInside, { uid }: PoolUser, live: () => void): UserIo {
+  let close = () => {};
+  const left = new Promise<void>((resolve) => {
+    close = resolve;
+  });
+  return {
+    ...io,
+    enter: async () => {
+      live();
+      if (!inside.tenants.has(uid)) inside.everTenants.push(uid);
+      inside.tenants.add(uid);
+    },
+    leave: async () => {
+      live();
+      inside.tenants.delete(uid);
+    },
+    close,
+    closed: Promise.race([left, io.closed]),
   };
 }
 

@@ -46,6 +46,7 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
   const plant: FakeProvider['plant'] = (id, epoch = 1) => {
     const runtime: FakeRuntime = {
       ...{ runtime_id: `rt-${++count}`, id, epoch, state: 'running', sessions: new Set(), answers: true },
+      ...{ tenants: new Set(), everTenants: [] },
       ...{ created_at: new Date(clock.now()).toISOString(), files: new Map(), programs: new Map(programs) },
     };
     runtimes.set(runtime.runtime_id, runtime);
@@ -56,6 +57,7 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
   };
   return {
     kind: 'userspace',
+    hostsPools: true,
     capabilities: ['exec', 'stream', 'files', 'network_none'],
     runtimes,
     programs,

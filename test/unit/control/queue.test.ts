@@ -19,7 +19,8 @@ function spawning(w: World, owner?: string, more: { key?: string; signal?: Abort
   );
   return seen;
 }
-const depth = async (w: World) => (await w.control.sandboxes.admission({}, api)).queue_depth;
+const depth = async (w: World, caller = api) =>
+  (await w.control.sandboxes.admission({}, caller)).queue_depth;
 const spawnEvents = async (w: World) => (await w.events()).filter(({ type }) => type.startsWith('spawn.'));
 
 describe('a spawn without room', () => {
@@ -203,5 +204,36 @@ describe('an idempotency key in the queue', () => {
     await expect(left.spawn).rejects.toThrow('gone');
     await w.clock.advance(0);
     expect(await depth(w)).toBe(0);
+  });
+});
+
+describe('a queue before a pool', () => {
+  it('goes on when a VM is gone, although its last sandboxes ended before it', async () => {
+    const pool = { enabled: true, max_vms: 1, max_users_per_vm: 2 };
+    const w = world({ defaults: QUEUE, pool });
+    let entries = 0;
+    w.provider.decide = (operation) => {
+      if (operation === 'create') return 'late';
+      return operation === 'attach' && ++entries <= 1 ? 'fail' : undefined;
+    };
+    // Both fail on their way in, at once: each takes the other for one that stays.
+    const failing = [spawning(w, 'ann'), spawning(w, 'bob')];
+    await w.clock.advance(0);
+    w.provider.decide = (operation) => (operation === 'attach' && ++entries <= 1 ? 'fail' : undefined);
+    w.provider.release();
+    await w.clock.advance(0);
+    for (const { spawn } of failing) await expect(spawn).rejects.toThrow();
+    expect(await w.store.pool.usage()).toEqual({ vms: 1, users: 0 });
+    // Now the VM ends, and takes its time.
+    w.provider.decide = (operation) => (operation === 'destroy' ? 'late' : undefined);
+    await w.clock.advance(1000);
+    const cid = spawning(w, 'cid');
+    await w.clock.advance(5000);
+    expect([cid.id, await depth(w, owned('cid'))]).toEqual([undefined, 1]);
+    w.provider.decide = () => undefined;
+    w.provider.release();
+    await w.clock.advance(0);
+    expect(cid.id).toBeDefined();
+    expect(await w.store.pool.usage()).toEqual({ vms: 1, users: 1 });
   });
 });

@@ -1,7 +1,7 @@
 // News from the provider: what it names is examined at once, what it says falsely is not believed, what was missed is
 // looked for.
 import { expect, it } from 'vitest';
-import { api, forever, type World, world } from '../../support/control.ts';
+import { api, forever, owned, type World, world } from '../../support/control.ts';
 
 const started = async () => {
   const w = world();
@@ -31,6 +31,30 @@ it('a death that is told is known at once, and told', async () => {
   const types = (await w.events()).filter(({ sandbox_id }) => sandbox_id === dead).map(({ type }) => type);
   expect(types).toEqual(['sandbox.created', 'sandbox.running', 'sandbox.error', 'sandbox.destroyed']);
   expect(w.fake.runtimes.size).toBe(1);
+});
+
+it('the death of a VM that is told ends all in it at once, and nobody in another', async () => {
+  const w = world({ pool: { enabled: true, max_vms: 2, max_users_per_vm: 2 } });
+  await w.control.start();
+  await w.clock.advance(0);
+  const placed = async (user: string) => {
+    const { id } = await w.control.sandboxes.spawn({}, owned(user), {}, forever);
+    return { id, vm: (await w.store.sandboxes.get(id))?.vm_id ?? '' };
+  };
+  const [ann, bob, cid] = [await placed('ann'), await placed('bob'), await placed('cid')];
+  expect([bob.vm, cid.vm === ann.vm]).toEqual([ann.vm, false]);
+  w.fake.crash(ann.vm);
+  w.fake.tell({ id: ann.vm, epoch: 2 });
+  await w.clock.advance(0);
+  expect(await end(w, bob.id)).toBe('running');
+  w.fake.tell({ id: ann.vm });
+  await w.clock.advance(0);
+  expect(await Promise.all([ann, bob, cid].map(({ id }) => end(w, id)))).toEqual([
+    'destroyed runtime_lost',
+    'destroyed runtime_lost',
+    'running',
+  ]);
+  expect([...w.fake.runtimes.values()].map(({ id }) => id)).toEqual([cid.vm]);
 });
 
 it('news that is false, of another epoch or of nobody changes nothing', async () => {
