@@ -19,8 +19,7 @@ function spawning(w: World, owner?: string, more: { key?: string; signal?: Abort
   );
   return seen;
 }
-const depth = async (w: World, caller = api) =>
-  (await w.control.sandboxes.admission({}, caller)).queue_depth;
+const depth = async (w: World, caller = api) => (await w.control.sandboxes.admission({}, caller)).queue_depth;
 const spawnEvents = async (w: World) => (await w.events()).filter(({ type }) => type.startsWith('spawn.'));
 
 describe('a spawn without room', () => {
