@@ -82,9 +82,13 @@ const body = ({ env, ordinaryUser }: Runtime) => {
     open('--', 'vim.tiny', '-u', 'NONE', '/workspace/note');
     await shows('note" [New');
     tmux('resize-window', '-x', '60', '-y', '12');
-    type('ihello from the editor', 'Escape', ':set lines? columns?', 'Enter');
-    await shows('lines=12');
-    type('Enter', ':wq', 'Enter');
+    type('ihello from the editor', 'Escape');
+    // The news of the new size takes its time to reach the program.
+    await until('the editor to know its size', () => {
+      type(':set lines?', 'Enter');
+      return screen().includes('lines=12');
+    });
+    type(':wq', 'Enter');
     await shows('code=0');
     expect((await client.sh(id, 'cat /workspace/note')).stdout).toBe('hello from the editor\n');
   });
