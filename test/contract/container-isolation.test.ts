@@ -8,8 +8,9 @@ import type { SandboxIo } from '../../src/agent/io.ts';
 import type { RuntimeSpec } from '../../src/providers/provider.ts';
 import type { ContainerConfig } from '../../src/schema/config.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES, type SharedEngine, sharedEngine } from '../support/engine.ts';
+import { IMAGES } from '../support/engine.ts';
 import { describeWith, itWith } from '../support/requires.ts';
+import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { freshId, runInside, soon } from '../support/userspace.ts';
 

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider, RuntimeEvent } from '../../src/providers/provider.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { type SharedEngine, sharedEngine } from '../support/engine.ts';
 import { describeWith, type Need } from '../support/requires.ts';
+import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { until } from '../support/until.ts';
 import { freshId, runInside, soon } from '../support/userspace.ts';
 

@@ -2,7 +2,7 @@
 // ever made is gone. Needs root, docker.io and runsc. Images are those of scripts/test-images.sh.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,9 +40,6 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** What tests may use of an engine that they share. */
-export type SharedEngine = Pick<Engine, 'socket' | 'folder' | 'cgroup' | 'init' | 'api'>;
-
 export interface EngineOptions {
   /** Imported before it is handed out; Debian takes some seconds. */
   images?: readonly TestImage[];
@@ -68,33 +65,6 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const log = engine.log();
     await engine.stop();
     throw new Error(`the engine did not start:\n${log}`, { cause: error });
-  }
-}
-
-/**
- * The engine of this whole test run, with both images: started by the first test that asks, ended with the run. Nobody
- * restarts it, and each test counts only what carries its own server's label.
- */
-export async function sharedEngine(): Promise<SharedEngine> {
-  const folder = join(tmpdir(), `svc-eng-${process.ppid}`);
-  const ready = join(folder, 'ready');
-  if (mkdirOnce(folder)) {
-    await startEngine({ folder, owner: process.ppid, images: ['busybox', 'debian'] });
-    writeFileSync(ready, '');
-  }
-  await until("this run's engine", () => existsSync(ready), 100_000);
-  const socket = join(folder, 's');
-  const init = Number(readFileSync(join(folder, 'init'), 'utf8'));
-  return { socket, folder, init, cgroup: basename(folder), api: engineApi(socket) };
-}
-
-function mkdirOnce(folder: string): boolean {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
   }
 }
 

@@ -1,8 +1,9 @@
 // The ways in which a sandbox is made here: two userspace runners, each under a server of root and of an ordinary user,
 // and containers of Debian under two runtimes of a real engine.
 import { beforeAll } from 'vitest';
-import { IMAGES, sharedEngine } from './engine.ts';
+import { IMAGES } from './engine.ts';
 import { describeWith, type Need } from './requires.ts';
+import { sharedEngine } from './shared-engine.ts';
 
 export interface Runtime {
   runner: 'bwrap' | 'unshare' | 'runc' | 'runsc';
