@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "execs.h"
+#include "foreground.h"
 #include "session.h"
 
 static bool ending;
@@ -55,6 +56,8 @@ static int resize(struct stream *stream, struct reader *arguments)
 		return EINVAL;
 	if (pty_resize(exec->master, rows, cols))
 		return errno;
+	if (exec->foreground >= 0)
+		foreground_signal(exec->foreground, SIGWINCH);
 	stream_result(stream, NULL, 0);
 	return 0;
 }

@@ -13,9 +13,12 @@
 
 #include "descriptors.h"
 #include "exec.h"
+#include "foreground.h"
 #include "user.h"
 
 #define STATUS_FD 3
+#define FOREGROUND_FD 4
+#define ABOVE 16
 #define NOT_FOUND 127
 #define NOT_EXECUTABLE 126
 
@@ -29,18 +32,31 @@ static _Noreturn void refuse(int error)
 	_exit(NOT_FOUND);
 }
 
+/* Kept until the terminal is ours; everything else of the agent goes. */
+static void take_own(const struct exec_ends *ends)
+{
+	/* Out of the way of the other first. */
+	int foreground = ends->foreground < 0 ? -1 : fcntl(ends->foreground, F_DUPFD_CLOEXEC, ABOVE);
+
+	if (ends->status != STATUS_FD && dup3(ends->status, STATUS_FD, O_CLOEXEC) < 0)
+		_exit(NOT_EXECUTABLE);
+	if (foreground >= 0 && dup3(foreground, FOREGROUND_FD, O_CLOEXEC) < 0)
+		_exit(NOT_EXECUTABLE);
+	descriptors_close_from(foreground < 0 ? FOREGROUND_FD : FOREGROUND_FD + 1);
+}
+
 static void take_descriptors(const struct exec_ends *ends)
 {
 	/* All of them are above 2, so none is lost before it was taken. */
 	if (!ends->terminal && (dup2(ends->in, 0) < 0 || dup2(ends->out, 1) < 0 || dup2(ends->err, 2) < 0))
 		_exit(NOT_EXECUTABLE);
-	if (ends->status != STATUS_FD && dup3(ends->status, STATUS_FD, O_CLOEXEC) < 0)
-		_exit(NOT_EXECUTABLE);
-	descriptors_close_from(STATUS_FD + 1);
+	take_own(ends);
 	if (user_take(ends->uid))
 		refuse(errno);
 	if (ends->terminal && pty_take(ends->terminal))
 		refuse(errno);
+	if (ends->foreground >= 0)
+		foreground_keep(FOREGROUND_FD, STDIN_FILENO);
 	/* The terminal's own descriptor. */
 	descriptors_close_from(STATUS_FD + 1);
 }

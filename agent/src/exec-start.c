@@ -7,9 +7,10 @@
 #include "descriptors.h"
 #include "exec.h"
 #include "expendable.h"
+#include "foreground.h"
 
 struct ends {
-	int status[2], out[2], err[2], in[2]; /* ours, the child's */
+	int status[2], out[2], err[2], in[2], foreground[2]; /* ours, the child's */
 	int master, slave;
 	char terminal[PTY_NAME];
 };
@@ -28,16 +29,22 @@ static int open_input(const struct exec_plan *plan, struct ends *ends)
 	return 0;
 }
 
+static int open_terminal(const struct exec_plan *plan, struct ends *ends)
+{
+	ends->master = pty_open(plan->rows, plan->cols, ends->terminal);
+	ends->slave = ends->master < 0 ? -1 : pty_hold(ends->terminal);
+	if (ends->slave < 0)
+		return -1;
+	return foreground_is_ours(ends->master) ? pipe_to_child(ends->foreground) : 0;
+}
+
 static int open_ends(const struct exec_plan *plan, struct ends *ends)
 {
-	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, -1, -1, "" };
+	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, -1, -1, "" };
 	if (pipe_from_child(ends->status))
 		return -1;
-	if (plan->flags & EXEC_PTY) {
-		ends->master = pty_open(plan->rows, plan->cols, ends->terminal);
-		ends->slave = ends->master < 0 ? -1 : pty_hold(ends->terminal);
-		return ends->slave < 0 ? -1 : 0;
-	}
+	if (plan->flags & EXEC_PTY)
+		return open_terminal(plan, ends);
 	return open_input(plan, ends) || pipe_from_child(ends->out) || pipe_from_child(ends->err) ? -1 : 0;
 }
 
@@ -53,6 +60,7 @@ static void close_ends(struct ends *ends, int whose)
 	close_end(&ends->out[whose]);
 	close_end(&ends->err[whose]);
 	close_end(&ends->in[whose]);
+	close_end(&ends->foreground[whose]);
 	if (whose == 0) {
 		close_end(&ends->master);
 		close_end(&ends->slave);
@@ -66,6 +74,7 @@ static void adopt(struct exec *exec, struct ends *ends, bool has_stdin)
 	watch_add(&exec->status);
 	exec->master = ends->master;
 	exec->slave = ends->slave;
+	exec->foreground = ends->foreground[0];
 	exec->in_fd = has_stdin && ends->master < 0 ? ends->in[0] : -1;
 	output_open(&exec->outputs[0], ends->master >= 0 ? ends->master : ends->out[0], 1);
 	output_open(&exec->outputs[1], ends->err[0], 2);
@@ -79,7 +88,7 @@ int exec_start(struct exec *exec, const struct exec_plan *plan, const char *defa
 	pid_t pid = -1;
 	int error = open_ends(plan, &ends) || give_terminal(&ends, exec->child.uid) ? errno : 0;
 
-	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1],
+	theirs = (struct exec_ends){ ends.in[1], ends.out[1], ends.err[1], ends.status[1], ends.foreground[1],
 		plan->flags & EXEC_PTY ? ends.terminal : NULL, default_workdir, exec->child.uid };
 	if (!error)
 		pid = expendable_fork();

@@ -12,6 +12,7 @@
 
 #include "descriptors.h"
 #include "execs.h"
+#include "foreground.h"
 #include "moment.h"
 #include "say.h"
 
@@ -105,6 +106,7 @@ static void on_child_end(struct child *child)
 	exec->duration_us = now_us() - exec->started_us;
 	timer_stop(&exec->deadline);
 	close_end(&exec->slave);
+	close_end(&exec->foreground);
 	if (exec->kill.active)
 		kill_look(&exec->kill);
 	else
@@ -247,13 +249,35 @@ static int open_exec(struct stream *stream, struct reader *arguments)
 	return error;
 }
 
+/* What the kernel makes of keys elsewhere: they are not input. */
+static size_t take_keys(struct exec *exec, const uint8_t *bytes, size_t size)
+{
+	struct foreground_keys keys = foreground_keys(exec->master);
+	size_t start = 0;
+
+	for (size_t at = 0; at < size; at++) {
+		int number = foreground_key_signal(&keys, bytes[at]);
+
+		if (!number)
+			continue;
+		inflow_data(&exec->in, bytes + start, at - start);
+		if (!keys.keep_input)
+			foreground_flush(exec->slave);
+		foreground_signal(exec->foreground, number);
+		stream_took(exec->stream, 1);
+		start = at + 1;
+	}
+	return start;
+}
+
 static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
 {
 	struct exec *exec = stream->work;
+	size_t taken = exec->foreground < 0 || exec->master < 0 ? 0 : take_keys(exec, bytes, size);
 
 	if (size > 0)
 		exec->line_is_open = bytes[size - 1] != '\n';
-	inflow_data(&exec->in, bytes, size);
+	inflow_data(&exec->in, bytes + taken, size - taken);
 }
 
 /* A terminal has no end of input but the character for it, which in the middle of a line only hands over the line. */

@@ -33,6 +33,7 @@ int exec_plan_read(struct exec_plan *plan, struct reader *arguments, char *const
 struct exec_ends {
 	int in, out, err;   /* -1 with a terminal */
 	int status;         /* close-on-exec: nothing means the program runs, else a u32 errno */
+	int foreground;     /* see foreground.h; -1: the kernel does it */
 	const char *terminal;
 	const char *default_workdir;
 	uid_t uid;          /* to be taken, see user.h */
@@ -68,6 +69,7 @@ struct exec {
 	int in_fd;             /* the pipe to its standard input, -1: none */
 	int master;            /* of its terminal, the same as the first output's; -1: none */
 	int slave;             /* held open while the program runs, see pty.h */
+	int foreground;        /* while the program runs, see foreground.h; -1: none */
 	bool line_is_open;     /* the terminal's input does not end in a line end */
 	struct timer deadline, grace;
 	bool detached, started, refused, cancelled, timed_out, ended;
