@@ -63,7 +63,7 @@ export function agents(names: readonly string[]): string[] {
 }
 
 /** Names and labels of all containers of the engine at `socket`, as its own client lists them. */
-function containers(socket: string | undefined): string[] {
+export function containers(socket: string | undefined): string[] {
   if (socket === undefined) return [];
   const args = ['-H', `unix://${socket}`, 'ps', '-a', '--no-trunc', '--format', '{{.Names}} {{.Labels}}'];
   return execFileSync('/usr/bin/docker', args, { encoding: 'utf8' }).split('\n');

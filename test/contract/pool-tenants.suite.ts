@@ -1,0 +1,167 @@
+// Tenants of a pool's VM try to reach each other and to get out, by real execs: the same attempts under every provider
+// that makes such VMs. Whoever declares them makes the VM and ends it.
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import type { PoolUser, UserIo } from '../../src/agent/io.ts';
+import { until } from '../support/until.ts';
+import { freshId, runInside } from '../support/userspace.ts';
+
+export interface Tenants {
+  /** Both have entered. */
+  ann: UserIo & { user: PoolUser };
+  bob: UserIo & { user: PoolUser };
+  /** The host's uid of uid 0 in there. */
+  hostUid: number;
+}
+
+/** Attempts that this kind of VM does not stop, all told in docs/threat-model.md. */
+export interface Unstopped {
+  /** What a tenant sees of another. */
+  seen: readonly string[];
+  /** What the profile of system calls lets through; others of its versions may stop it. */
+  profile: readonly string[];
+}
+
+const ATTACKS = readFileSync(new URL('../support/tenant-attacks.py', import.meta.url));
+const ESCAPES = readFileSync(new URL('../support/escapes.py', import.meta.url));
+const STOPPED = [
+  ...['EPERM', 'EACCES', 'EROFS', 'ENOENT', 'ENOSYS', 'ESRCH', 'EXDEV', 'EADDRINUSE', 'EMFILE'],
+  ...['ECONNREFUSED', 'ENETUNREACH', 'EAFNOSUPPORT', 'SIGSYS'],
+];
+const KEY = 0x5bc1;
+/** Listens, shares memory and semaphores, keeps a secret in its environment, and says its number and port. */
+const VICTIM = `
+import ctypes, os, socket, time
+libc = ctypes.CDLL(None)
+libc.shmget(${KEY}, 4096, 0o1600), libc.semget(${KEY}, 1, 0o1600)
+server = socket.create_server(('127.0.0.1', 0))
+print(os.getpid(), server.getsockname()[1], flush=True)
+server.accept()[0].sendall(b'hello')
+time.sleep(600)
+`;
+const BOMB = `
+import os, time
+count = 0
+for _ in range(4000):
+    try:
+        if os.fork() == 0:
+            time.sleep(600)
+        count += 1
+    except OSError:
+        break
+print(count, flush=True)
+`;
+
+export function tenantsAreApart(tenants: () => Tenants, { seen, profile }: Unstopped): void {
+  it('stops a tenant each way it tries to reach another', async () => {
+    const { ann, bob } = tenants();
+    const secret = `${ann.user.home}/secret`;
+    await ann.files.write(secret, Buffer.from('secret'), { mode: 0o666 });
+    const victim = ann.exec({ ...spec(['/usr/bin/python3', '-c', VICTIM]), env: { SECRET: 'x' } });
+    const [pid, port] = (await firstLine(victim)).split(' ').map(Number);
+    const facts = { ...ann.user, file: secret, pid, port, key: KEY, own: bob.user.home };
+    const outcomes = await attempts(bob, ATTACKS, facts);
+    expect(Object.keys(outcomes).length).toBeGreaterThan(50);
+    expect(notStopped(outcomes)).toEqual(seen.map((name) => [name, 'DONE']));
+    await expect(bob.connect(port ?? 0)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await hello(ann, port ?? 0)).toBe('hello');
+    victim.kill();
+    await victim.exit;
+  });
+
+  it('stops a tenant each way it tries to get out', async () => {
+    const { bob } = tenants();
+    const host_files = ['/etc/shadow', '/root'];
+    const facts = { canary: 'svc-no-canary', host_pid: process.pid, host_port: 1, host_files };
+    const outcomes = notStopped(await attempts(bob, ESCAPES, facts));
+    expect(outcomes.filter(([name]) => !profile.includes(name))).toEqual([]);
+  });
+
+  it('bounds the processes and, where the kernel can, the room of each tenant', async () => {
+    const { ann, bob } = tenants();
+    const bomb = await runInside(bob, ['/usr/bin/python3', '-c', BOMB]);
+    expect(Number(bomb.stdout)).toBeGreaterThan(100);
+    expect(Number(bomb.stdout)).toBeLessThan(256);
+    expect((await runInside(ann, ['/bin/echo', 'fine'])).stdout).toBe('fine\n');
+    await bob.leave();
+    await bob.enter();
+    const filled = await runInside(bob, ['/bin/sh', '-c', 'cat /dev/zero > $HOME/full']);
+    expect(filled.stderr).toMatch(/No space left|quota exceeded/);
+    if (/quota/.test(filled.stderr))
+      await ann.files.write(`${ann.user.home}/room`, Buffer.alloc(1 << 20), {});
+    await bob.leave();
+    await bob.enter();
+    expect((await bob.files.list(bob.user.home, 1)).length).toBe(0);
+  });
+
+  it('leaves nothing of a tenant that has gone', async () => {
+    const { ann, hostUid } = tenants();
+    const uid = hostUid + ann.user.uid;
+    await ann.exec({ ...spec(['/bin/sh', '-c', 'setsid sleep 600 & echo > f; chmod 0 f .']), detach: true })
+      .exit;
+    await until('the process', () => processesOf(uid).length > 0);
+    await ann.leave();
+    expect(processesOf(uid)).toEqual([]);
+    await ann.enter();
+    expect(await ann.files.list(ann.user.home, 3)).toEqual([]);
+  });
+
+  it('gives terminals to those they are for', async () => {
+    const exec = tenants().ann.exec({
+      ...spec(['/bin/sh', '-c', 'echo x > $(tty) && echo fine']),
+      pty: { rows: 24, cols: 80 },
+    });
+    let said = '';
+    for await (const { data } of exec.output) said += data.toString();
+    expect(said).toBe('x\r\nfine\r\n');
+  });
+}
+
+async function attempts(
+  who: Tenants['bob'],
+  script: Buffer,
+  facts: Record<string, unknown>,
+): Promise<Record<string, string>> {
+  const path = `${who.user.home}/attempts.py`;
+  await who.files.write(path, script, {});
+  const { stdout, stderr } = await runInside(who, ['/usr/bin/python3', path, JSON.stringify(facts)]);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+const notStopped = (outcomes: Record<string, string>) =>
+  Object.entries(outcomes).filter(([, outcome]) => !STOPPED.includes(outcome));
+
+function spec(argv: string[]) {
+  return { exec_id: freshId(), argv, label: argv.join(' '), env: { PATH: '/usr/bin:/bin' } };
+}
+
+async function firstLine(exec: ReturnType<UserIo['exec']>): Promise<string> {
+  let said = '';
+  for await (const { data } of exec.output) {
+    said += data.toString();
+    if (said.includes('\n')) return said.trim();
+  }
+  throw new Error(`no line: ${said}`);
+}
+
+async function hello(io: UserIo, port: number): Promise<string> {
+  const socket = await io.connect(port);
+  const [data] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return data.toString();
+}
+
+function processesOf(uid: number): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+        return new RegExp(`^Uid:\\t${uid}\\t`, 'm').test(status) && !/^State:\t[ZX]/m.test(status);
+      } catch {
+        return false;
+      }
+    });
+}
