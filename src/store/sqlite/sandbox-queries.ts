@@ -5,7 +5,14 @@ import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
-import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
+import {
+  fromRowTexts,
+  fromSandboxRow,
+  SANDBOX_COLUMNS,
+  SANDBOX_ROW_TEXT,
+  type SandboxRow,
+  toPairs,
+} from './rows.ts';
 import type { SandboxWrites } from './sandboxes.ts';
 import type { Work } from './work.ts';
 
@@ -44,7 +51,7 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
   return {
     admission: (request, limits) => work.run(() => admission(request, limits)),
     get: (id) => work.run(() => get.all(id).map(fromSandboxRow)[0]),
-    list: (filter) => work.run(() => list(filter).map(fromSandboxRow)),
+    list: (filter) => work.run(() => fromRowTexts(list(filter))),
     inStates: (states, limit) =>
       work.run(() => inStates.all(JSON.stringify(states), limit).map(fromSandboxRow)),
     due: (now, limit, owner_id = undefined) =>
@@ -61,12 +68,12 @@ function sum(rows: { provider: string; active: number }[]) {
 }
 
 /** A statement for each combination of filters that is asked for: at most 192. */
-function listing(db: Database): (filter: SandboxFilter) => SandboxRow[] {
-  const prepared = new Map<string, Statement<object, SandboxRow>>();
+function listing(db: Database): (filter: SandboxFilter) => string[] {
+  const prepared = new Map<string, Statement<object, string>>();
   return (filter) => {
-    const sql = `${SELECT} INDEXED BY ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
+    const sql = `SELECT ${SANDBOX_ROW_TEXT} FROM sandboxes INDEXED BY ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
       ORDER BY created_at DESC, id DESC LIMIT @limit`;
-    const statement = prepared.get(sql) ?? db.prepare<object, SandboxRow>(sql);
+    const statement = prepared.get(sql) ?? db.prepare<object, string>(sql).pluck();
     prepared.set(sql, statement);
     const { after, metadata = {} } = filter;
     return statement.all({
