@@ -3,6 +3,7 @@ import { parseDuration } from '../domain/duration.ts';
 import { createHttpServer } from '../http/server.ts';
 import { closeStack } from './close-stack.ts';
 import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
+import { startWarnings } from './start-warnings.ts';
 
 export interface RunningServer {
   /** For example `http://127.0.0.1:7423`. */
@@ -18,6 +19,7 @@ export interface RunningServer {
 export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
   const opened = closeStack();
   try {
+    for (const warning of startWarnings(deps.config)) deps.logger.warn({}, warning);
     const plane = await openControlPlane(deps);
     opened.push(() => plane.close());
     const http = createHttpServer({ ...deps, control: plane.control });
