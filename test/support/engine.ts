@@ -45,8 +45,10 @@ export interface EngineOptions {
   images?: readonly TestImage[];
   /** Of the process whose end is the engine's end; this one unless given. */
   owner?: number;
-  /** More arguments of dockerd, for example `--tlsverify …` with `-H tcp://…`. */
+  /** More arguments of dockerd, for example `--tlsverify …`. */
   args?: readonly string[];
+  /** Where it listens beside its socket, in its own network: `tcp://127.0.0.1:2376`. */
+  hosts?: readonly string[];
   /** An empty one of the caller's choice; short, since a socket's path may have 107 bytes. */
   folder?: string;
 }
@@ -55,7 +57,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'svc-eng-'));
   const cgroup = basename(folder);
   const keeper = await keep(folder, options.owner ?? process.pid, cgroup);
-  const engine = engineOf(folder, { cgroup, keeper, args: options.args ?? [] });
+  const engine = engineOf(folder, { cgroup, keeper, args: options.args ?? [], hosts: options.hosts ?? [] });
   try {
     await engine.start();
     for (const image of options.images ?? ['busybox'])
@@ -92,14 +94,15 @@ interface Parts {
   cgroup: string;
   keeper: ChildProcess;
   args: readonly string[];
+  hosts: readonly string[];
 }
 
-function engineOf(folder: string, { cgroup, keeper, args }: Parts): Engine {
+function engineOf(folder: string, { cgroup, keeper, args, hosts }: Parts): Engine {
   const socket = join(folder, 's');
   const init = Number(readFileSync(join(folder, 'init'), 'utf8'));
   const api = engineApi(socket);
   const log = openSync(join(folder, 'log'), 'a');
-  writeFileSync(join(folder, 'daemon.json'), JSON.stringify(daemonConfig(folder, cgroup)));
+  writeFileSync(join(folder, 'daemon.json'), JSON.stringify(daemonConfig(folder, cgroup, hosts)));
   let daemon: { process: ChildProcess; pid: number } | undefined;
   const end = async (signal: NodeJS.Signals) => {
     if (!daemon) return;
@@ -143,9 +146,9 @@ function engineOf(folder: string, { cgroup, keeper, args }: Parts): Engine {
   };
 }
 
-function daemonConfig(folder: string, cgroup: string): object {
+function daemonConfig(folder: string, cgroup: string, hosts: readonly string[]): object {
   return {
-    hosts: [`unix://${join(folder, 's')}`],
+    hosts: [`unix://${join(folder, 's')}`, ...hosts],
     'data-root': join(folder, 'root'),
     'exec-root': join(folder, 'exec'),
     pidfile: join(folder, 'pid'),

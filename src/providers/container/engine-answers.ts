@@ -1,11 +1,13 @@
 // What comes back from the engine, read within bounds. Nothing in it is believed: what listens there may be anything.
 import type { IncomingMessage } from 'node:http';
 import type { EngineOrder } from './engine.ts';
-import { EngineRefusal, engineGarbled, engineLost } from './engine-faults.ts';
+import { EngineRefusal, engineGarbled, engineLost, engineWantsTls } from './engine-faults.ts';
 
 const MAX_ANSWER = 4 * 1024 * 1024;
 const MAX_WORDS = 2048;
 const NOT_MODIFIED = 304;
+/** A server in Go says so of a plain request. */
+const WANTS_TLS = /HTTP request to an HTTPS server/;
 
 /** The head of an answer, and where it came from, for what is said of its loss. */
 export interface Answered {
@@ -18,7 +20,8 @@ export async function accepted(order: EngineOrder, answered: Answered): Promise<
   const status = answered.answer.statusCode ?? 0;
   if (status >= 400) {
     const { bytes } = await gathered(answered, MAX_WORDS);
-    throw new EngineRefusal(order.what, status, words(bytes));
+    const said = words(bytes);
+    throw WANTS_TLS.test(said) ? engineWantsTls(said) : new EngineRefusal(order.what, status, said);
   }
   if (status < 300 || status === NOT_MODIFIED) return answered;
   answered.answer.destroy();

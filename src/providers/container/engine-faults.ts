@@ -1,5 +1,6 @@
 // What can go wrong between us and the engine. The engine's own words are causes: logged, never sent to a caller.
 import { ServiceError } from '../../domain/errors.ts';
+import { tlsAdvice } from './tls-faults.ts';
 
 /** The engine answered, and said no. */
 export class EngineRefusal extends Error {
@@ -22,9 +23,21 @@ export function refusedWith(error: unknown, ...statuses: number[]): error is Eng
 
 /** No connection, or one that broke before the answer was whole: nobody knows what the engine did. */
 export function engineLost(where: string, cause: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The container engine cannot be reached.', {
-    cause: new Error(`${where}: ${cause instanceof Error ? cause.message : cause}`, { cause }),
+  const { message, remedy } = tlsAdvice(cause) ?? {
+    message: 'The container engine cannot be reached.',
     remedy: 'Start it, or set providers.container.socket or host to where it is.',
+  };
+  return new ServiceError('unavailable', message, {
+    cause: new Error(`${where}: ${cause instanceof Error ? cause.message : cause}`, { cause }),
+    remedy,
+  });
+}
+
+/** An engine that speaks TLS only was spoken to in plain. */
+export function engineWantsTls(words: string): ServiceError {
+  return new ServiceError('unavailable', 'The container engine speaks TLS there.', {
+    cause: new Error(words),
+    remedy: 'Set providers.container.tls, or write providers.container.host with https://.',
   });
 }
 

@@ -1,0 +1,47 @@
+// Why TLS with the engine failed, from the codes of Node and OpenSSL to what the configuration has to change.
+
+interface Advice {
+  message: string;
+  remedy: string;
+}
+
+const ADVICE: readonly [pattern: RegExp, message: string, remedy: string][] = [
+  [
+    /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_UNTRUSTED|CERT_REJECTED|INVALID_CA)/,
+    'The certificate of the container engine is not trusted.',
+    'Set providers.container.tls.ca_file to the authority that signed it.',
+  ],
+  [
+    /^CERT_(HAS_EXPIRED|NOT_YET_VALID)/,
+    'The certificate of the container engine is not valid today.',
+    'Renew it, or set the clocks right.',
+  ],
+  [
+    /ALTNAME_INVALID/,
+    'The certificate of the container engine is for another name.',
+    'Set providers.container.host to a name that is in it.',
+  ],
+  [
+    // Engines say the same of none, of one that they do not trust, and of one that is over.
+    /_ALERT_/,
+    'The container engine asks for a certificate that it trusts.',
+    'Set providers.container.tls.cert_file and key_file to such a pair.',
+  ],
+  [
+    /^EPROTO|^ERR_SSL_(WRONG_VERSION|HTTP_REQUEST|PACKET_LENGTH)/,
+    'The container engine does not speak TLS there.',
+    'Check the port in providers.container.host, or leave out providers.container.tls.',
+  ],
+  [
+    /^ERR_OSSL_/,
+    'The files of providers.container.tls cannot be used.',
+    'They are to be PEM, and key_file the key of cert_file.',
+  ],
+];
+
+/** Undefined for a failure that has nothing to do with TLS. */
+export function tlsAdvice(cause: unknown): Advice | undefined {
+  const { code } = (cause ?? {}) as { code?: unknown };
+  const [, message, remedy] = ADVICE.find(([pattern]) => pattern.test(`${code}`)) ?? [];
+  return message === undefined || remedy === undefined ? undefined : { message, remedy };
+}
