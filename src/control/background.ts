@@ -9,11 +9,12 @@ import type { BucketRateLimits } from './rate-limits.ts';
 import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Sessions } from './sessions.ts';
+import type { Settings } from './settings.ts';
 import type { Spawns } from './spawns.ts';
 import type { Vms } from './vms.ts';
 import type { Watching } from './watching.ts';
 
-const RECONCILE_EVERY_MS = 30_000;
+const PREWARM_RETRY_MS = 30_000;
 /** How long a start waits for the first comparison, and a stop for work under way. */
 const PATIENCE_MS = 5000;
 
@@ -29,6 +30,7 @@ export interface BackgroundDeps {
   prewarm: Prewarm;
   rates: BucketRateLimits;
   audit: AuditTrail;
+  settings: Pick<Settings, 'reconcileEveryMs'>;
   clock: Clock;
   logger: Logger;
 }
@@ -70,7 +72,8 @@ export class Background {
   async #reconcile(atStart: boolean): Promise<void> {
     await this.#deps.reconciler.run({ atStart });
     if (this.#stopped) return;
-    this.#timer = this.#deps.clock.after(RECONCILE_EVERY_MS, () => void this.#reconcile(false));
+    const { clock, settings } = this.#deps;
+    this.#timer = clock.after(settings.reconcileEveryMs, () => void this.#reconcile(false));
   }
 
   async #prewarm(): Promise<void> {
@@ -79,7 +82,7 @@ export class Background {
       if (!this.#stopped) await prewarm.start();
     } catch (error) {
       logger.warn({ err: error }, 'Warm sandboxes could not be read; it is tried again.');
-      clock.after(RECONCILE_EVERY_MS, () => void this.#prewarm());
+      clock.after(PREWARM_RETRY_MS, () => void this.#prewarm());
     }
   }
 

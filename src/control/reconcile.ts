@@ -1,4 +1,4 @@
-// Holds the rows against the runtimes that are really there, at start and every 30 s. A provider that does not answer is
+// Holds the rows against the runtimes that are really there, at start and every so often. A provider that does not answer is
 // skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
 import type { Clock, Logger } from '../domain/ports.ts';
 import { ACTIVE_STATES } from '../domain/sandbox-state.ts';

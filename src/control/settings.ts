@@ -7,6 +7,8 @@ import type { OwnerLimits } from '../domain/quota.ts';
 import type { Config } from '../schema/config.ts';
 import type { ProviderKind } from '../schema/provider.ts';
 
+const SHORTEST_RECONCILE_MS = 1000;
+
 export interface Settings {
   enforce_owner: boolean;
   image: string;
@@ -20,6 +22,7 @@ export interface Settings {
   endedRetentionMs: number;
   eventRetention: number;
   auditRetentionMs: number;
+  reconcileEveryMs: number;
   defaultProvider: string;
   /** Ready sandboxes at most, of all templates. */
   maxPrewarm: number;
@@ -66,6 +69,10 @@ export function controlSettings({ auth, defaults, database, providers, pool }: C
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     eventRetention: database.event_retention,
     auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
+    reconcileEveryMs: Math.max(
+      SHORTEST_RECONCILE_MS,
+      parseDuration(providers.reconcile_interval, 'providers.reconcile_interval'),
+    ),
     defaultProvider: providers.default,
     // Those that share a VM have nothing that could be made ready before it is known for whom.
     maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,

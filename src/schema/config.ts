@@ -252,6 +252,10 @@ export const Config = section('svc configuration', {
       'auto',
       'Provider of a spawn that names none; auto is the first healthy one.',
     ),
+    reconcile_interval: duration(
+      '30s',
+      'How often records are compared with what providers really run; at least 1s.',
+    ),
     container: ContainerConfig,
     userspace: UserspaceConfig,
   }),

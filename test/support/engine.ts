@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type EngineApi, engineApi } from './engine-api.ts';
+import { stateOf } from './process-state.ts';
 import { until } from './until.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -165,10 +166,6 @@ function daemonConfig(folder: string, cgroup: string, hosts: readonly string[]):
 function onlyChild(pid: number): number | undefined {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === '' ? undefined : Number(children.split(' ')[0]);
-}
-
-function stateOf(pid: number): string | undefined {
-  return /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
 }
 
 async function answers(api: EngineApi, running: ChildProcess): Promise<boolean> {

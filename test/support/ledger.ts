@@ -12,6 +12,8 @@ export interface LedgerRow {
 }
 
 export interface Ledger {
+  /** Sandboxes that were ever begun. */
+  all: LedgerRow[];
   /** Sandboxes that have not ended. */
   live: LedgerRow[];
   /** Ready ones and ones on their way, of nobody. */
@@ -43,6 +45,7 @@ export function readLedger(home: string): Ledger {
       "SELECT type, sandbox_id, owner_id FROM events WHERE type LIKE 'sandbox.%' ORDER BY id",
     );
     return {
+      all: rows,
       live: rows.filter(({ state }) => state !== 'destroyed' && state !== 'error'),
       warm: number('SELECT count(*) FROM warm_sandboxes'),
       vms: number('SELECT count(*) FROM pool_vms'),

@@ -4,12 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /**
  * S0 before the row of a spawn is committed · S1 after it, before the provider · S2 the provider has answered · S3 the
- * result is committed · S4 the reply is out · D0 before the intent to destroy is committed · D1 after it · D2 the
- * provider has confirmed · D3 the end is committed · D4 before the reply · R1 runtimes are listed, nothing done yet.
+ * result is committed · S4 the reply is out · S5 a ready one has changed hands, in place of S1 to S3 · D0 before the
+ * intent to destroy is committed · D1 after it · D2 the provider has confirmed · D3 the end is committed · D4 before the
+ * reply · R1 runtimes are listed, nothing done yet.
  */
-export const POINTS = ['S0', 'S1', 'S2', 'S3', 'S4', 'D0', 'D1', 'D2', 'D3', 'D4', 'R1'] as const;
+export const POINTS = ['S0', 'S1', 'S2', 'S3', 'S4', 'S5', 'D0', 'D1', 'D2', 'D3', 'D4', 'R1'] as const;
 export type Point = (typeof POINTS)[number];
-export type Action = 'kill' | 'stop' | 'throw' | 'delay';
+/** `freeze`: until the test says SIGCONT. */
+export type Action = 'kill' | 'freeze' | 'throw' | 'delay';
 
 const DELAY_MS = 2000;
 let [armed, action] = (process.env.SVC_TEST_FAILPOINT ?? '').split(':') as [Point | undefined, Action];

@@ -19,7 +19,8 @@ export async function openSqliteStore(options: SqliteOptions) {
     reserve: async (...given) => {
       await at('S0');
       const reservation = await sandboxes.reserve(...given);
-      await at('S1');
+      // The fifth says that the row is a ready sandbox's.
+      await at(given[4] ? 'S5' : 'S1');
       return reservation;
     },
     transition: async (change) => {
