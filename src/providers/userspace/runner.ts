@@ -17,6 +17,10 @@ export interface RunnerChoice {
   choose(): Promise<Runner>;
   /** The one chosen, if one is. */
   chosen(): Runner | undefined;
+  /** Clears what servers left that ended in the middle of a trial. Done once, before this one's own. */
+  sweep(): Promise<void>;
+  /** Ends a trial under way and waits until nothing of it is left. */
+  close(): Promise<void>;
 }
 
 const TRIAL_MS = 10_000;
@@ -24,19 +28,29 @@ const TRIAL_MEMORY_MB = 32;
 
 export function runnerChoice(state: UserspaceState): RunnerChoice {
   let found: Runner | undefined;
+  const end = new AbortController();
+  const sweep = once(() => clearTrials(state));
+  let trying: Promise<unknown> = Promise.resolve();
   const choose = once(async () => {
-    found = await firstThatWorks(state);
+    await sweep();
+    const first = firstThatWorks(state, end.signal);
+    trying = first.catch(() => undefined);
+    found = await first;
     return found;
   });
-  return { choose, chosen: () => found };
+  const close = async () => {
+    end.abort(closing());
+    await trying;
+  };
+  return { choose, chosen: () => found, sweep, close };
 }
 
-async function firstThatWorks(state: UserspaceState): Promise<Runner> {
-  await clearTrials(state);
+async function firstThatWorks(state: UserspaceState, end: AbortSignal): Promise<Runner> {
   const reasons: string[] = [];
   for (const name of candidates(state)) {
+    end.throwIfAborted();
     const path = await find(state, name);
-    const reason = path ? await tryRunner(state, { name, path }) : 'is not installed';
+    const reason = path ? await tryRunner(state, { name, path }, end) : 'is not installed';
     if (path && reason === undefined) return { name, path };
     reasons.push(`${name} ${reason}`);
   }
@@ -56,11 +70,15 @@ async function find(state: UserspaceState, name: Runner['name']): Promise<string
 }
 
 /** Undefined when it works, else what happened, as the end of a sentence. */
-async function tryRunner(state: UserspaceState, runner: Runner): Promise<string | undefined> {
+async function tryRunner(
+  state: UserspaceState,
+  runner: Runner,
+  end: AbortSignal,
+): Promise<string | undefined> {
   const spec = trialSpec(state);
   const name = runtimeName(spec);
   try {
-    await createRuntime(state, { runner, spec }, AbortSignal.timeout(TRIAL_MS));
+    await createRuntime(state, { runner, spec }, AbortSignal.any([end, AbortSignal.timeout(TRIAL_MS)]));
     await clear(state, name);
     return undefined;
   } catch (error) {
@@ -70,10 +88,15 @@ async function tryRunner(state: UserspaceState, runner: Runner): Promise<string 
   }
 }
 
-/** Of servers that ended in the middle of one. This server has none yet: the choice is made once at a time. */
+/** A host that starts no sandboxes any more must still be rid of them. */
 async function clearTrials(state: UserspaceState): Promise<void> {
-  await state.prepare();
-  for (const name of (await runtimeNames(state.places)).filter(isTrial)) await clear(state, name);
+  const trials = (await runtimeNames(state.places)).filter(isTrial);
+  if (trials.length > 0) await state.prepare().catch(() => undefined);
+  for (const name of trials) await clear(state, name);
+}
+
+function closing(): ServiceError {
+  return new ServiceError('unavailable', 'The server is stopping.');
 }
 
 /** Named so that no sandbox can have it; see isTrial. */

@@ -30,8 +30,12 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
       await clear(state, runtimeName(ref), signal);
     },
     attach: (ref, signal) => attachRuntime(state, ref, signal),
-    list: () => listRuntimes(state),
+    list: async () => {
+      await runners.sweep().catch((error: unknown) => state.logger.warn({ err: error }, 'a trial is left'));
+      return listRuntimes(state);
+    },
     close: async () => {
+      await runners.close();
       state.launcher.close();
       await leavePlaces(state.places);
     },
