@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
+import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import {
@@ -136,12 +136,27 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       expect(remains({ home: place.home }, [bare, rebooted])).toEqual(NOTHING);
     });
 
-    it('of a trial cut short are cleared by the next server, and listed by none', async () => {
-      const trial = join(folder, 'trial-00aa.0');
-      mkdirSync(trial);
+    it('of a trial cut short are listed by none, and cleared by the next server when it first lists', async () => {
+      const [id, bare] = ['trial-00bb', join(folder, 'trial-00aa.0')];
+      await provider.create(runtimeSpec(id, { epoch: 0 }), soon());
+      mkdirSync(bare);
       expect(await provider.list(soon())).toEqual([]);
-      await place.provider({ runner }).probe(soon());
-      expect(existsSync(trial)).toBe(false);
+      expect(remains({ home: place.home }, [id]).processes).toHaveLength(1);
+      expect(await place.provider({ runner }).list(soon())).toEqual([]);
+      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
+      expect(existsSync(bare)).toBe(false);
+    });
+
+    it('of a trial that a stop cuts short are gone with it', async () => {
+      const own = userspaceHome();
+      const brief = own.provider({ runner });
+      const probing = brief.probe(soon());
+      await brief.close();
+      await probing;
+      const instance = own.instance.id.replaceAll('-', '').slice(0, 12);
+      expect(existsSync(join('/run/svc', instance))).toBe(false);
+      expect(agents([own.home, instance])).toEqual([]);
+      own.remove();
     });
 
     it('never kill a process that has a number of theirs by chance', async () => {

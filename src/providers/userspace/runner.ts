@@ -82,6 +82,7 @@ async function tryRunner(
     await clear(state, name);
     return undefined;
   } catch (error) {
+    end.throwIfAborted();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     state.logger.warn({ err: error, runner: runner.name }, 'a runner does not work');
     return `failed (${cause instanceof Error ? cause.message : 'unknown'})`;
