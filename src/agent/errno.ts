@@ -66,7 +66,7 @@ const TABLE: Record<number, Row> = {
   [ERRNO.ECONNREFUSED]: [
     'unavailable',
     'Nothing listens on this port in the sandbox.',
-    { remedy: 'Start the program first.' },
+    { status: 502, remedy: 'Start the program first.' },
   ],
   [ERRNO.ECANCELED]: ['unavailable', 'The operation was cancelled.'],
 };

@@ -11,6 +11,7 @@ export interface Rule {
   words: string;
 }
 
+const SHORTEST_KEY = 32;
 const longer = (a: string, b: string) => parseDuration(a, '') > parseDuration(b, '');
 
 export const RULES: readonly Rule[] = [
@@ -29,6 +30,11 @@ export const RULES: readonly Rule[] = [
     key: 'server.trusted_proxies',
     broken: ({ server }) => !server.trusted_proxies.every(isAddressRange),
     words: 'server.trusted_proxies takes addresses and CIDR blocks, such as 10.0.0.0/8 or fd00::1',
+  },
+  {
+    key: 'server.preview_signing_key',
+    broken: ({ server }) => (server.preview_signing_key ?? ' '.repeat(SHORTEST_KEY)).length < SHORTEST_KEY,
+    words: `server.preview_signing_key needs at least ${SHORTEST_KEY} characters: whoever has a link can try keys`,
   },
   {
     key: 'defaults.default_exec_timeout',

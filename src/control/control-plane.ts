@@ -1,7 +1,8 @@
 // What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 import type { Exec } from '../agent/io.ts';
+import type { PreviewTarget } from '../domain/preview.ts';
 import type { EventReader } from '../events/feed.ts';
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
@@ -18,6 +19,7 @@ import type {
 } from '../schema/exec.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
 import type { PoolStatus } from '../schema/pool.ts';
+import type { PreviewLink, PreviewRequest } from '../schema/preview.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
@@ -96,6 +98,23 @@ export interface Execs {
   ): Promise<AsyncIterable<ExecLine>>;
   /** Throws `not_found` for one that has ended or never was, `bad_request` for a word that names no signal. */
   signal(target: { id: string; exec_id: string }, name: string, caller: Caller): Promise<void>;
+}
+
+export interface Previews {
+  /** `seen`: scheme and port by which the caller reached us. `not_implemented` without a domain, or where there is no tunnel. */
+  link(
+    id: string,
+    request: PreviewRequest,
+    caller: Caller,
+    seen: { scheme: 'http' | 'https'; port: string },
+  ): Promise<PreviewLink>;
+  /** When a token ends, in ms since 1970; undefined unless it opens `target` now. */
+  endOfToken(target: PreviewTarget, token: string): number | undefined;
+  /**
+   * A connection to the port. Whoever asks has been let in. Aborting `signal`, also later, destroys it. `unavailable` with
+   * status 502 when nothing listens or the sandbox is gone, `not_implemented` where there is no tunnel.
+   */
+  open(target: PreviewTarget, signal: AbortSignal): Promise<Duplex>;
 }
 
 /** What a sandbox writes outside of an exec that somebody reads: its console. */
@@ -254,6 +273,7 @@ export interface ControlPlane {
   sandboxes: Sandboxes;
   exec: Execs;
   logs: Logs;
+  previews: Previews;
   files: Files;
   templates: Templates;
   quotas: Quotas;

@@ -25,6 +25,7 @@ import { metricViews } from './metric-views.ts';
 import { Metrics } from './metrics.ts';
 import { ownerLimits } from './owner-limits.ts';
 import { poolViews } from './pool-views.ts';
+import { previews } from './previews.ts';
 import { Prewarm } from './prewarm.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
@@ -96,6 +97,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     sandboxes: sandboxes({ ...all, spawner, queue }),
     exec: execs(all),
     logs: logs(all),
+    previews: previews(all),
     files: files(all),
     templates: templates({ ...all, spawner, templateChanged: () => background.prewarm.changed() }),
     quotas: quotaViews({ ...all, quotaChanged: (owner_id) => queue.quotaChanged(owner_id) }),

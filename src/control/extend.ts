@@ -33,8 +33,8 @@ export async function extendSandbox(
   const row = await deps.find.active(id, caller);
   const moved = await deps.lock.run(id, () => move(deps, row, ttl));
   // It began to end after it was found: told as it is now.
-  if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)));
-  return shownTo(caller, sandboxView(moved));
+  if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
+  return shownTo(caller, sandboxView(moved), deps.settings);
 }
 
 async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {

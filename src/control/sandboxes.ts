@@ -24,7 +24,7 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
     spawn: (request, caller, { idempotencyKey }, signal) =>
       spawner.spawn(request, caller, { key: idempotencyKey, path: '/sandboxes' }, signal),
     admission: (request, caller) => admissionOf(deps, request, caller),
-    get: async (id, caller) => shownTo(caller, sandboxView(await find.active(id, caller))),
+    get: async (id, caller) => shownTo(caller, sandboxView(await find.active(id, caller)), deps.settings),
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) => {
       if (await find.any(id, caller)) await destroyer.destroy(id, 'destroyed');

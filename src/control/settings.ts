@@ -11,6 +11,8 @@ const SHORTEST_RECONCILE_MS = 1000;
 
 export interface Settings {
   enforce_owner: boolean;
+  /** Empty: there are no previews. */
+  preview_domain: string;
   image: string;
   memory_mb: number;
   vcpus: number;
@@ -42,7 +44,7 @@ export interface QueueSettings {
 }
 
 /** Throws `bad_request` for a duration that the configuration loader would not have let through. */
-export function controlSettings({ auth, defaults, database, providers, pool }: Config): Settings {
+export function controlSettings({ server, auth, defaults, database, providers, pool }: Config): Settings {
   const { max_sandboxes } = defaults;
   // In a pool a sandbox has what its VM has.
   const { image, memory_mb, vcpus } = pool.enabled ? pool : defaults;
@@ -56,6 +58,7 @@ export function controlSettings({ auth, defaults, database, providers, pool }: C
   };
   return {
     enforce_owner: auth.enforce_owner,
+    preview_domain: server.preview_domain,
     image,
     memory_mb,
     vcpus,

@@ -45,7 +45,8 @@ export class Spawner {
   async spawn(request: SpawnRequest, caller: Caller, keyed: Keyed, signal: AbortSignal): Promise<Sandbox> {
     const claim = spawnClaim(keyed, request, caller);
     const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
-    return shownTo(caller, await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal)));
+    const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
+    return shownTo(caller, sandbox, this.#deps.settings);
   }
 
   async #spawn(asked: Asked): Promise<Sandbox> {

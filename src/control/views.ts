@@ -28,11 +28,19 @@ export function sandboxView(row: SandboxRecord, warnings: readonly string[] = []
   };
 }
 
-/** What of it `caller` may see. */
-export function shownTo(caller: Caller, sandbox: Sandbox): Sandbox {
-  if (caller.role === 'admin') return sandbox;
-  const { runtime_id: _, ...rest } = sandbox;
-  return rest;
+/** What of it `caller` may see, with what this server adds to all. */
+export function shownTo(caller: Caller, sandbox: Sandbox, { preview_domain }: Shown): Sandbox {
+  const { runtime_id, ...rest } = sandbox;
+  return {
+    ...rest,
+    ...(caller.role === 'admin' && runtime_id !== undefined && { runtime_id }),
+    ...(preview_domain !== '' && { preview_domain }),
+  };
+}
+
+export interface Shown {
+  /** Empty: there are no previews. */
+  preview_domain: string;
 }
 
 /** For ids that were never there, that are forgotten, and that belong to somebody else: all the same to the caller. */

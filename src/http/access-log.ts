@@ -11,11 +11,12 @@ export function logAccess(
   response: ServerResponse,
   ms: number,
 ): void {
-  const { raw, route } = request;
+  const { raw, route, preview } = request;
   const fields = {
     request_id: request.id,
     method: raw.method,
-    route: route?.path ?? 'none',
+    route: preview === undefined ? (route?.path ?? 'none') : 'preview',
+    ...(typeof preview === 'object' && preview),
     ...(route?.owned && { sandbox_id: (request.params as { id?: string }).id }),
     status: response.statusCode,
     ms: Math.round(ms * 1000) / 1000,

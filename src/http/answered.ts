@@ -4,12 +4,12 @@ import type { FastifyRequest } from 'fastify';
 import type { AnsweredRequest } from '../control/control-plane.ts';
 
 export function answeredRequest(
-  { route, raw }: FastifyRequest,
+  { route, raw, preview }: FastifyRequest,
   response: ServerResponse,
   ms: number,
 ): AnsweredRequest {
   return {
-    route: route?.id ?? 'none',
+    route: preview === undefined ? (route?.id ?? 'none') : 'preview',
     method: raw.method ?? 'none',
     // A client that left before its answer got no status.
     status: response.headersSent ? String(response.statusCode) : 'none',

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Caller } from '../control/control-plane.ts';
 import { clientGone } from './client-gone.ts';
 import type { ServerFacts } from './server-facts.ts';
+import type { Scheme } from './way.ts';
 
 interface CallParts<P, Q, B> {
   params: P;
@@ -16,6 +17,7 @@ interface CallParts<P, Q, B> {
   administers: boolean;
   response: ServerResponse;
   server: ServerFacts;
+  scheme: Scheme;
 }
 
 export class Call<P, Q, B> {
@@ -27,6 +29,8 @@ export class Call<P, Q, B> {
   readonly full: boolean;
   readonly administers: boolean;
   readonly server: ServerFacts;
+  /** By which the client speaks to us, or to a trusted proxy. */
+  readonly scheme: Scheme;
   readonly #response: ServerResponse;
   #signal: AbortSignal | undefined;
 
@@ -39,6 +43,7 @@ export class Call<P, Q, B> {
     this.full = parts.full;
     this.administers = parts.administers;
     this.server = parts.server;
+    this.scheme = parts.scheme;
     this.#response = parts.response;
   }
 

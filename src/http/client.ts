@@ -5,6 +5,7 @@ import { realClock } from '../host/clock.ts';
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import type { ExecLine, ExecRequest, ExecResult, LogLine } from '../schema/exec.ts';
+import type { PreviewLink } from '../schema/preview.ts';
 import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import { AdminClient } from './client-admin.ts';
 import { type CallOptions, type Connection, readJson, send, sendForJson } from './client-call.ts';
@@ -140,6 +141,12 @@ export class Client {
     const options = { params: { id }, query: { lines, follow: true }, signal };
     const answer = await send(this.#connection, 'sandboxLogs', options);
     for await (const { line } of jsonLines<LogLine>(answer, signal)) yield line;
+  }
+
+  /** A link to what the sandbox serves on `port`; where previews are signed it is good for `ttl`. */
+  preview(id: string, port: number, ttl?: string): Promise<PreviewLink> {
+    const json = { port, ...(ttl !== undefined && { ttl }) };
+    return this.#call('createPreview', { params: { id }, json });
   }
 
   /**

@@ -1,4 +1,5 @@
 // Fastify as this service uses it: its own log off, its parsers replaced, every failure in our one shape.
+import type { IncomingMessage } from 'node:http';
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -21,6 +22,8 @@ export interface FrameworkDeps {
   headersTimeoutMs?: number;
   /** What every request passes first, also one whose path cannot be read. */
   always: onRequestHookHandler;
+  /** What the router is told of the address of a request; it sees no other. */
+  addressOf?: (request: IncomingMessage) => string;
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -28,7 +31,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 
 /** Without routes. */
 export function createFastify(deps: FrameworkDeps): FastifyInstance {
-  const { ids, logger } = deps;
+  const { ids, logger, addressOf } = deps;
   const app: FastifyInstance = Fastify({
     logger: false,
     genReqId: requestIdFrom(ids),
@@ -39,6 +42,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     // Ids and file paths are bounded by their schemas, which say so better.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: splitQuery as never },
     http: httpOptions(deps),
+    ...(addressOf && { rewriteUrl: addressOf as never }),
     clientErrorHandler: (error, socket) => {
       const id = ids.uuid();
       logger.debug({ request_id: id, code: error.code }, 'not a valid HTTP request');

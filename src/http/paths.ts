@@ -20,6 +20,7 @@ export const PATHS = {
   execOutput: 'GET /sandboxes/{id}/execs/{exec_id}/output',
   signalExec: 'POST /sandboxes/{id}/execs/{exec_id}/signal',
   sandboxLogs: 'GET /sandboxes/{id}/logs',
+  createPreview: 'POST /sandboxes/{id}/previews',
   writeFile: 'POST /sandboxes/{id}/files',
   putFile: 'PUT /sandboxes/{id}/files/{path}',
   readFile: 'GET /sandboxes/{id}/files',

@@ -21,10 +21,12 @@ import { type Cors, cors, isPreflight } from './cors.ts';
 import { hostCheck } from './host-header.ts';
 import type { InFlight } from './in-flight.ts';
 import { expectationFailure } from './odd-requests.ts';
+import type { PreviewGateway, Target } from './previews/gateway.ts';
 import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { refuseRepeated } from './single-headers.ts';
+import { type Scheme, schemeOf } from './way.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -36,6 +38,10 @@ declare module 'fastify' {
     identity: Identity | undefined;
     /** Of the client, as far as it can be trusted; empty for a connection that is gone. */
     address: string;
+    /** By which the client speaks to us, or to a trusted proxy. */
+    scheme: Scheme;
+    /** What it is for when it is not for the API. */
+    preview: Target | undefined;
   }
 }
 
@@ -50,6 +56,8 @@ export interface PipelineDeps {
   closing(): boolean;
   rates: RateLimits;
   audit: AuditLog;
+  /** What comes under the name of a preview is the gateway's. */
+  previews: PreviewGateway;
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -89,11 +97,14 @@ function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeo
       raw.headers['x-forwarded-for'] as string,
       isProxy,
     );
+    request.scheme = schemeOf(raw, isProxy);
+    request.preview = deps.previews.targetOf(raw);
     follow(request, reply.raw, deps);
     const doubt = framingFailure(raw.headers) ?? expectationFailure(raw);
     if (doubt) return refuseConnection(request, reply, doubt);
     try {
       if (deps.closing()) throw stopping(reply);
+      if (request.preview !== undefined) return divert(request, reply, deps.previews);
       refuseRepeated(raw);
       checkHost(raw.headers.host, raw.httpVersion);
       if (isPreflight(raw.method, raw.headers))
@@ -126,6 +137,12 @@ function routeHook(route: Route, access: Access, limit: (type: string) => number
       done(error as Error);
     }
   };
+}
+
+function divert(request: FastifyRequest, reply: FastifyReply, previews: PreviewGateway): void {
+  reply.hijack();
+  if (request.preview !== undefined)
+    void previews.serve(request.preview, request.originalUrl, request, reply);
 }
 
 function refuseConnection(request: FastifyRequest, reply: FastifyReply, failure: ServiceError): void {

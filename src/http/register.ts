@@ -90,11 +90,11 @@ function isLargeJson({ headers }: FastifyRequest): boolean {
 function handlerOf(route: Route, deps: RegisterDeps) {
   const { control, facts, upgrades } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { params, query, body, headers, admitted } = request;
+    const { params, query, body, headers, admitted, scheme } = request;
     if (!admitted) throw new Error('a handler was reached without the pipeline');
     const parts = {
       ...{ params, query, body, headers, ...admitted },
-      ...{ response: reply.raw, server: facts },
+      ...{ response: reply.raw, server: facts, scheme },
     };
     const result = await route.handler(
       new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]),

@@ -1,4 +1,5 @@
 // The HTTP server: it listens, answers, and stops without cutting off what runs.
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/control-plane.ts';
@@ -13,6 +14,7 @@ import { unroutedFailure } from './methods.ts';
 import { renderOpenapi } from './openapi.ts';
 import { API_PREFIX } from './paths.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
+import { previewGateway } from './previews/gateway.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { ServerFacts } from './server-facts.ts';
@@ -42,13 +44,22 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const running = inFlight();
   let closed: Promise<void> | undefined;
   const { rates, audit, metrics } = deps.control;
+  const previews = previewGateway({
+    ...{ ...deps, previews: deps.control.previews, server: deps.config.server, inFlight: running },
+    connectionOf: (raw) => upgrades.of(raw),
+  });
   const steps = pipeline({
-    ...{ ...deps, rates, audit, counted: metrics.request },
+    ...{ ...deps, rates, audit, previews, counted: metrics.request },
     ...{ inFlight: running, closing: () => closed !== undefined },
   });
-  const app = createFastify({ ...deps, always: steps.always });
+  // Paths of previews are the guest's: the router must neither judge nor match them.
+  const addressOf = (raw: IncomingMessage) => (previews.targetOf(raw) === undefined ? (raw.url ?? '') : '/');
+  const app = createFastify({
+    ...{ ...deps, always: steps.always },
+    ...(deps.config.server.preview_domain !== '' && { addressOf }),
+  });
   app.server.on('connection', running.connected);
-  const upgrades = acceptUpgrades(app, {
+  const upgrades: Upgrades = acceptUpgrades(app, {
     clock: deps.clock,
     logger: deps.logger,
     maxMessageBytes: deps.config.server.body_limit,
@@ -58,7 +69,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   return {
     listen: () => listen(app, deps.config.server),
     close: (graceMs) => {
-      if (!closed) upgrades.closeAll();
+      if (!closed) {
+        upgrades.closeAll();
+        previews.closeAll();
+      }
       closed ??= stop(app, running, deps.clock.after(graceMs, running.endAll));
       return closed;
     },
@@ -87,6 +101,8 @@ function registerAll(
   app.decorateRequest('route', undefined);
   app.decorateRequest('identity', undefined);
   app.decorateRequest('address', '');
+  app.decorateRequest('scheme', 'http');
+  app.decorateRequest('preview', undefined);
   const unrouted = unroutedFailure(ROUTES);
   // Before the framework looks at the body, which nobody asked for.
   app.addHook('onRequest', ({ is404, raw }, _reply, done) =>

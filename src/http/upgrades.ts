@@ -8,6 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { SocketAnswer } from './answer.ts';
+import { checkHandshake } from './handshake.ts';
 import { takeProtocolKeys, VERSION_PROTOCOL } from './socket-protocol.ts';
 
 const MAX_SOCKETS = 1024;
@@ -16,6 +17,8 @@ const CLOSE_MS = 2000;
 const GOING_AWAY = 1001;
 
 export interface Upgrades {
+  /** The bare connection of a request that asks for a WebSocket; undefined for every other. */
+  of(request: IncomingMessage): Connection | undefined;
   /** Makes the reply's connection a WebSocket. Throws status 426 when the request did not ask for one. */
   accept(reply: FastifyReply, answer: SocketAnswer): FastifyReply;
   /** Closes all with 1001; those that do not answer are cut. */
@@ -30,13 +33,14 @@ export interface UpgradeDeps {
   detached(socket: Duplex): void;
 }
 
-interface Waiting {
+/** `head`: what came behind the request. */
+export interface Connection {
   socket: Duplex;
   head: Buffer;
 }
 
 export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
-  const waiting = new WeakMap<IncomingMessage, Waiting>();
+  const waiting = new WeakMap<IncomingMessage, Connection>();
   const open = new Set<WebSocket>();
   const sockets = socketServer(deps.maxMessageBytes);
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -54,12 +58,13 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
     serve();
   });
   return {
+    of: (request) => waiting.get(request),
     accept(reply, answer) {
       const found = waiting.get(reply.request.raw);
       if (!found) throw notAsked(reply);
       if (open.size >= MAX_SOCKETS)
         throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
-      checkHandshake(reply);
+      checkHandshake(reply.request.raw);
       deps.detached(found.socket);
       handOver(sockets, reply, found, (ws) => {
         open.add(ws);
@@ -91,7 +96,7 @@ function socketServer(maxPayload: number): WebSocketServer {
 function handOver(
   sockets: WebSocketServer,
   reply: FastifyReply,
-  { socket, head }: Waiting,
+  { socket, head }: Connection,
   serve: (ws: WebSocket) => void,
 ): void {
   reply.hijack();
@@ -124,7 +129,7 @@ function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
 }
 
 /** RFC 9110 7.8: who does not know the protocol ignores the offer. */
-function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Waiting): void {
+function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Connection): void {
   const { method, url, httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -135,15 +140,6 @@ function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }
   socket.removeAllListeners('error');
   socket.unshift(Buffer.concat([again, head]));
   server.emit('connection', socket);
-}
-
-/** What ws would refuse in its own words. RFC 6455 4.2.1 */
-function checkHandshake({ request }: FastifyReply): void {
-  const { 'sec-websocket-key': key, 'sec-websocket-version': version } = request.headers;
-  if (typeof key === 'string' && /^[+/0-9A-Za-z]{22}==$/.test(key) && version === '13') return;
-  throw new ServiceError('bad_request', 'The WebSocket handshake is not valid.', {
-    remedy: 'Speak version 13 of RFC 6455.',
-  });
 }
 
 function notAsked(reply: FastifyReply): ServiceError {

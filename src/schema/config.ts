@@ -152,6 +152,22 @@ export const Config = section('svc configuration', {
     trusted_proxies: strings(
       'Addresses and CIDR blocks of proxies whose X-Forwarded-For is believed, for example 10.0.0.0/8.',
     ),
+    preview_domain: text(
+      '',
+      'Name below which sandboxes show their ports, as <port>-<sandbox-id>.<name>, for example localhost; empty is none.',
+      { pattern: '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.(?!$)|$)){0,32}$', maxLength: 180 },
+    ),
+    preview_access: choice(
+      ['public', 'signed'],
+      'public',
+      'Who may open previews: all who know the name, or only those with a signed link.',
+    ),
+    preview_scheme: choice(
+      ['auto', 'http', 'https'],
+      'auto',
+      'How links begin: http or https on the usual port, as a proxy in front serves them; auto is as the call came.',
+    ),
+    preview_signing_key: secret('The key that signs links; made with the database unless given.'),
     shutdown_timeout: duration('30s', 'How long a stop waits for calls in flight.'),
   }),
   auth: section('Who may call.', {

@@ -91,6 +91,9 @@ export const Sandbox = Type.Object(
     owner_id: Type.Optional(Type.String()),
     template: Type.Optional(Type.String({ description: 'The template it was spawned from.' })),
     runtime_id: Type.Optional(Type.String({ description: "The provider's name for it; admin keys only." })),
+    preview_domain: Type.Optional(
+      Type.String({ description: 'Its ports show below this name, as <port>-<id>.<preview_domain>.' }),
+    ),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
     warnings: Type.Optional(

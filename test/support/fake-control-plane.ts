@@ -21,6 +21,7 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Template } from '../../src/schema/template.ts';
 import { type FakeEvents, fakeEvents } from './fake-events.ts';
 import { fakeMetrics } from './fake-metrics.ts';
+import { type FakePreviews, fakePreviews } from './fake-previews.ts';
 import { FAKE_DECISION, fakeQuotas } from './fake-quotas.ts';
 import { fakeTemplates } from './fake-templates.ts';
 import { FAKE_START, fakeIds } from './fakes.ts';
@@ -33,6 +34,7 @@ export interface Asked {
 
 export interface FakeControlPlane extends ControlPlane {
   events: FakeEvents;
+  previews: FakePreviews;
   /** Every call, oldest first. */
   readonly asked: Asked[];
   readonly sandboxMap: Map<string, Sandbox>;
@@ -164,6 +166,7 @@ export function fakeControlPlane({
       },
       signal: async (target, name, caller) => note('exec.signal', caller, target, name),
     },
+    previews: fakePreviews(clock, note as (method: string, ...args: unknown[]) => void),
     logs: {
       async read(id, lines, caller) {
         note('logs.read', caller, id, lines);

@@ -1,6 +1,6 @@
 // The inside of a sandbox in memory: files in a map, programs as functions. Ends when its runtime does.
 import { setMaxListeners } from 'node:events';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import type {
   Exec,
   ExecExit,
@@ -37,6 +37,9 @@ export interface FakeInside {
   everTenants: number[];
 }
 
+/** The one port that answers: with what is sent to it. */
+export const FAKE_PORT = 80;
+
 export interface FakeIo extends SandboxIo {
   /** As when the runtime dies. */
   die(): void;
@@ -57,7 +60,11 @@ export function fakeIo(inside: FakeInside): FakeIo {
     exec: (spec, signal) => fakeExec(inside, spec, [end.signal, ...(signal ? [signal] : [])]),
     execs: { list: none, attach: none, signal: none },
     files: fakeFiles(inside.files, live),
-    connect: none,
+    connect: async (port) => {
+      live();
+      if (port === FAKE_PORT) return new PassThrough();
+      throw new ServiceError('unavailable', 'Nothing listens.', { status: 502 });
+    },
     console: async function* () {},
     ping: async () => live(),
     close: () => end.abort(lost()),

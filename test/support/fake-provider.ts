@@ -58,7 +58,7 @@ export function fakeProvider({ clock }: { clock: Clock }): FakeProvider {
   return {
     kind: 'userspace',
     hostsPools: true,
-    capabilities: ['exec', 'stream', 'files', 'network_none'],
+    capabilities: ['exec', 'stream', 'files', 'network_none', 'connect'],
     runtimes,
     programs,
     made,

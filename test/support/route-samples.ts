@@ -26,6 +26,7 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   execOutput: { kind: 'owned' },
   signalExec: { kind: 'owned', body: { signal: 'SIGTERM' } },
   sandboxLogs: { kind: 'owned' },
+  createPreview: { kind: 'owned', body: { port: 8080 } },
   writeFile: { kind: 'owned', body: { path: '/f', content: '' } },
   putFile: { kind: 'owned', body: { content: '' } },
   readFile: { kind: 'owned', query: '?path=/f' },

@@ -7,6 +7,7 @@ import { fileContentRoutes } from './file-content.ts';
 import { fileRoutes } from './files.ts';
 import { adminMetricRoutes, metricRoutes } from './metrics.ts';
 import { poolRoutes } from './pool.ts';
+import { previewRoutes } from './previews.ts';
 import { adminProviderRoutes, providerRoutes } from './providers.ts';
 import { quotaRoutes } from './quotas.ts';
 import { sandboxRoutes } from './sandboxes.ts';
@@ -16,6 +17,7 @@ import { templateRoutes } from './templates.ts';
 export const ROUTES: readonly Route[] = [
   ...sandboxRoutes,
   ...execRoutes,
+  ...previewRoutes,
   ...fileContentRoutes,
   ...fileRoutes,
   ...templateRoutes,

@@ -19,7 +19,7 @@ it('holds every key with its facts', () => {
     minimum: 0,
     maximum: 65535,
   });
-  expect(SECRET_PATHS).toEqual(['auth.api_key', 'auth.admin_api_key']);
+  expect(SECRET_PATHS).toEqual(['server.preview_signing_key', 'auth.api_key', 'auth.admin_api_key']);
   expect(CONFIG_SECTIONS.map(({ path }) => path)).toContain('providers.userspace');
 });
 

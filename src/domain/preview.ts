@@ -1,0 +1,35 @@
+// The name of a preview, `<port>-<sandbox-id>.<preview-domain>`: written and read in one place, so that a request is
+// either for a preview or for the API and never for both.
+
+/** What carries the token: a name in the query, and of the cookie that it becomes. */
+export const PREVIEW_TOKEN = 'svc_preview';
+
+export interface PreviewTarget {
+  sandbox_id: string;
+  port: number;
+}
+
+/** A label of DNS holds 63 characters, five of them for the port. */
+const LABEL = /^([1-9]\d{0,4})-([a-z0-9](?:[a-z0-9_-]{0,55}[a-z0-9])?)$/;
+const HOST = /^([A-Za-z0-9._-]{1,253})(?::\d{1,5})?$/;
+
+export function previewName({ sandbox_id, port }: PreviewTarget, domain: string): string {
+  return `${port}-${sandbox_id}.${domain}`;
+}
+
+/**
+ * What a Host header names. `strange`: below the domain and not well formed, though it begins as previews do, so that it
+ * is nobody else's either. Undefined: no preview, also where `domain` is empty.
+ */
+export function readPreviewName(
+  host: string | undefined,
+  domain: string,
+): PreviewTarget | 'strange' | undefined {
+  if (domain === '' || host === undefined) return undefined;
+  const name = HOST.exec(host)?.[1]?.toLowerCase().replace(/\.$/, '');
+  if (!name?.endsWith(`.${domain}`)) return undefined;
+  const label = name.slice(0, -domain.length - 1);
+  const [, port, sandbox_id] = LABEL.exec(label) ?? [];
+  if (sandbox_id !== undefined && Number(port) <= 65_535) return { sandbox_id, port: Number(port) };
+  return /(?:^|\.)\d+-/.test(label) ? 'strange' : undefined;
+}

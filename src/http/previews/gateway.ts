@@ -1,0 +1,129 @@
+// The preview gateway: what comes under a preview's name goes to the sandbox and never to the API, and the other way round.
+// The name alone decides, before anything else of the request is looked at.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Previews } from '../../control/control-plane.ts';
+import { addressRanges } from '../../domain/address.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { type PreviewTarget, readPreviewName } from '../../domain/preview.ts';
+import type { Config } from '../../schema/config.ts';
+import { clientGone } from '../client-gone.ts';
+import { logFailure, toServiceError } from '../errors.ts';
+import { checkHandshake } from '../handshake.ts';
+import type { InFlight } from '../in-flight.ts';
+import { lingerOver } from '../slow-body.ts';
+import type { Connection } from '../upgrades.ts';
+import { forwardedFor } from '../way.ts';
+import { valuesOf } from './header-lists.ts';
+import { answerFailure } from './pages.ts';
+import { passOf } from './pass.ts';
+import { Places } from './places.ts';
+import { type Visit, visitPort } from './visit.ts';
+
+export interface GatewayDeps {
+  previews: Previews;
+  server: Config['server'];
+  clock: Clock;
+  logger: Logger;
+  inFlight: InFlight;
+  /** Of a request that asks for a WebSocket. */
+  connectionOf(raw: IncomingMessage): Connection | undefined;
+}
+
+export interface PreviewGateway {
+  /** The preview that a request is for; undefined: it is for the API. */
+  targetOf(raw: IncomingMessage): Target | undefined;
+  /** Answers a request for a preview. `url` is its address as it came. Never rejects. */
+  serve(target: Target, url: string, request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Cuts all WebSockets. */
+  closeAll(): void;
+}
+
+export type Target = PreviewTarget | 'strange';
+
+export function previewGateway(deps: GatewayDeps): PreviewGateway {
+  const { server, clock, logger } = deps;
+  const all = {
+    ...deps,
+    domain: server.preview_domain,
+    isProxy: addressRanges(server.trusted_proxies),
+    places: new Places(),
+    joined: new Set<Duplex>(),
+  };
+  return {
+    targetOf: ({ headers }) => readPreviewName(headers.host, server.preview_domain),
+    async serve(target, url, request, reply) {
+      const { raw, id: request_id } = request;
+      try {
+        checkRequest(raw, url);
+        if (target === 'strange') throw unknownName(server.preview_domain);
+        await serve(all, { target, url, request, reply });
+      } catch (error) {
+        const failure = toServiceError(error);
+        logFailure(logger, failure, request_id);
+        if (!reply.raw.headersSent) answerFailure(raw, reply.raw, { failure, request_id });
+      }
+      // What is left of a body that nobody wanted.
+      if (reply.raw.statusCode !== 101) lingerOver(raw, clock);
+    },
+    closeAll() {
+      for (const socket of all.joined) socket.destroy();
+    },
+  };
+}
+
+type All = GatewayDeps & {
+  domain: string;
+  isProxy: (address: string) => boolean;
+  places: Places;
+  joined: Set<Duplex>;
+};
+
+interface Call {
+  target: PreviewTarget;
+  url: string;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+async function serve(deps: All, { target, url, request, reply }: Call): Promise<void> {
+  const { raw, id: request_id, scheme } = request;
+  const response = reply.raw;
+  const connection = deps.connectionOf(raw);
+  if (connection) checkHandshake(raw);
+  const pass = passOf(deps, { target, raw, url, isUpgrade: connection !== undefined, scheme });
+  if ('location' in pass) {
+    const { location, cookie } = pass;
+    const headers = { Location: location, 'Set-Cookie': cookie, ...UNSEEN, 'X-Request-ID': request_id };
+    return void response.writeHead(302, headers).end();
+  }
+  const leave = deps.places.take(target.sandbox_id);
+  try {
+    const way = { request_id, scheme, forwarded_for: forwardedFor(raw, deps.isProxy) };
+    const visit: Visit = { target, raw, response, url: pass.url, way, connection };
+    await visitPort(await deps.previews.open(target, clientGone(response)), visit, deps);
+  } finally {
+    leave();
+  }
+}
+
+/** The address with the token is nobody's but the visitor's. */
+const UNSEEN = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', 'Content-Length': 0 };
+
+/** Throws `bad_request` for what two servers could read as two things. */
+function checkRequest({ method, rawHeaders }: IncomingMessage, url: string): void {
+  if (valuesOf(rawHeaders, 'host').length > 1)
+    throw new ServiceError('bad_request', 'The header host is given more than once.');
+  if (!url.startsWith('/') && !(url === '*' && method === 'OPTIONS'))
+    throw new ServiceError('bad_request', 'The request does not name a path.');
+  // It would answer with the visitor's cookies, which pages must not read.
+  if (method === 'TRACE') throw new ServiceError('method_not_allowed', 'Previews do not take TRACE.');
+}
+
+function unknownName(domain: string): ServiceError {
+  return new ServiceError('not_found', 'No preview has this name.', {
+    remedy: `Names of previews are <port>-<sandbox-id>.${domain}.`,
+  });
+}

@@ -1,0 +1,42 @@
+// A guest's answer on its way to the visitor, as it comes and at the visitor's pace. One that breaks off ends the visitor's
+// connection: it must not look complete.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Clock } from '../../domain/ports.ts';
+import { badAnswer, visitorHeaders } from './guest-answer.ts';
+import { watchSilence } from './silence.ts';
+
+/** A body of which nothing moves for so long, or twice that, is given up. */
+const SILENCE_MS = 600_000;
+
+export interface Receiver {
+  response: ServerResponse;
+  /** The preview's, without a port. */
+  name: string;
+  request_id: string;
+  clock: Clock;
+  /** The answer is a stream of events: it ends when nobody waits for it any more. */
+  endless(response: ServerResponse): void;
+}
+
+/** Resolves when all has been handed over or the visitor has gone. Rejects only before the answer has begun. */
+export async function give(answer: IncomingMessage, receiver: Receiver): Promise<void> {
+  const { response, name, request_id, clock } = receiver;
+  begin(response, answer.statusCode ?? 0, [...visitorHeaders(answer, name), 'X-Request-ID', request_id]);
+  if (answer.headers['content-type']?.startsWith('text/event-stream')) receiver.endless(response);
+  const watch = watchSilence(clock, SILENCE_MS, () => response.destroy());
+  const passing = pipeline(answer, response);
+  answer.on('data', watch.touch);
+  // Told to the visitor by the end of the connection.
+  await passing.catch(() => response.destroy()).finally(watch.stop);
+}
+
+/** The head goes out before the body comes: a stream of events may be silent for long. */
+function begin(response: ServerResponse, status: number, headers: string[]): void {
+  try {
+    response.writeHead(status, headers);
+  } catch (cause) {
+    throw badAnswer(cause);
+  }
+  response.flushHeaders();
+}

@@ -1,0 +1,70 @@
+// The head that a program in a sandbox gets of a request. It is a stranger: nothing of ours goes in (keys, cookie, names of
+// owners), and what it is told of the visitor's way is what we know, not what somebody claimed.
+import type { IncomingMessage } from 'node:http';
+import { hasBody } from '../body.ts';
+import { withoutOurCookies } from './cookies.ts';
+import { endToEnd, type Header, valuesOf } from './header-lists.ts';
+
+/** How the visitor reached us, as far as it can be trusted. */
+export interface Way {
+  request_id: string;
+  scheme: 'http' | 'https';
+  /** Value of X-Forwarded-For. */
+  forwarded_for: string;
+}
+
+/** Set anew or not for the guest; the names of keys are taken whatever they hold. */
+const OURS = new Set([
+  'host',
+  'content-length',
+  'expect',
+  'forwarded',
+  'x-real-ip',
+  'x-request-id',
+  'x-api-key',
+  'x-admin-api-key',
+  'x-user-id',
+  'x-worker-id',
+  'x-worker-token',
+]);
+const KEY_PROTOCOLS = /^svc\.(?:key|user)\./;
+
+/** A flat list for `http.request`: framed anew, so that the guest sees the body end where we saw it end. */
+export function guestHeaders(raw: IncomingMessage, way: Way, isUpgrade: boolean): string[] {
+  const host = raw.headers.host ?? '';
+  const head = ['Host', host];
+  for (const header of endToEnd(raw.rawHeaders)) {
+    const value = valueFor(header);
+    if (value !== undefined) head.push(header.name, value);
+  }
+  head.push('X-Forwarded-For', way.forwarded_for);
+  head.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', way.scheme, 'X-Request-ID', way.request_id);
+  return head.concat(framing(raw), isUpgrade ? UPGRADE : STAY);
+}
+
+/**
+ * Each request has a connection of its own: what one leaves behind on it is met by no other. The guest is not told: one
+ * that answers before it has read a body would close at once, and the answer would be lost with the connection.
+ */
+const STAY = ['Connection', 'keep-alive'];
+const UPGRADE = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+
+function valueFor({ plain, value }: Header): string | undefined {
+  if (OURS.has(plain) || plain.startsWith('x-forwarded-')) return undefined;
+  if (plain === 'cookie') return withoutOurCookies(value);
+  if (plain === 'sec-websocket-protocol') return withoutKeys(value);
+  return value;
+}
+
+function withoutKeys(offered: string): string | undefined {
+  const names = offered.split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '' && !KEY_PROTOCOLS.test(name)).join(', ') || undefined;
+}
+
+function framing({ headers, rawHeaders, method }: IncomingMessage): string[] {
+  if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
+  const length = valuesOf(rawHeaders, 'content-length')[0];
+  if (length !== undefined) return ['Content-Length', length];
+  const needsLength = !hasBody(headers) && (method === 'POST' || method === 'PUT' || method === 'PATCH');
+  return needsLength ? ['Content-Length', '0'] : [];
+}

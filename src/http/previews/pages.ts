@@ -1,0 +1,50 @@
+// What a visitor gets instead of a preview: a page for people, our JSON for programs. Nothing on it comes from the request.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServiceError } from '../../domain/errors.ts';
+import { errorAnswer } from '../errors.ts';
+
+const SAFE = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+};
+
+/** Answers with `failure`; what was set on the response before is gone. The answer must not have begun. */
+export function answerFailure(
+  raw: IncomingMessage,
+  response: ServerResponse,
+  { failure, request_id }: { failure: ServiceError; request_id: string },
+): void {
+  const { status, headers, body } = errorAnswer(failure, request_id);
+  const isForPeople = raw.headers.accept?.includes('text/html') === true;
+  const text = isForPeople ? page(status, body.message, request_id) : JSON.stringify(body);
+  const type = isForPeople ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8';
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  response.writeHead(status, {
+    ...headers,
+    ...SAFE,
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(text),
+    'X-Request-ID': request_id,
+  });
+  response.end(text);
+}
+
+function page(status: number, message: string, request_id: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${status}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:15vh auto;padding:0 1em;color:#222;background:#fff}
+h1{font-size:1.3em}small{color:#666}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}small{color:#999}}</style></head>
+<body><h1>This preview cannot be shown</h1><p>${escaped(message)}</p><small>${status} · ${escaped(request_id)}</small></body></html>
+`;
+}
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? '');

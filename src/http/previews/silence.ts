@@ -1,0 +1,27 @@
+// Connections on which nothing moves. A timer set anew for every chunk would cost more than the chunk, so it is looked at
+// only when the time since the last look is over.
+import type { Clock, Timer } from '../../domain/ports.ts';
+
+export interface Watch {
+  /** Something moved. */
+  touch(): void;
+  stop(): void;
+}
+
+/** Calls `silent` once, `ms` to twice `ms` after the last touch, unless stopped. */
+export function watchSilence(clock: Clock, ms: number, silent: () => void): Watch {
+  let isTouched = true;
+  let timer: Timer;
+  const look = () => {
+    if (!isTouched) return silent();
+    isTouched = false;
+    timer = clock.after(ms, look);
+  };
+  look();
+  return {
+    touch: () => {
+      isTouched = true;
+    },
+    stop: () => timer.cancel(),
+  };
+}

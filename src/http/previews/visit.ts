@@ -1,0 +1,80 @@
+// One request to a preview from its tunnel to its end: as a request with an answer, or as a WebSocket.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../domain/ports.ts';
+import { type PreviewTarget, previewName } from '../../domain/preview.ts';
+import type { InFlight } from '../in-flight.ts';
+import type { Connection } from '../upgrades.ts';
+import { ask, type Switched } from './ask.ts';
+import { give } from './give.ts';
+import { badAnswer } from './guest-answer.ts';
+import { guestHeaders, type Way } from './guest-request.ts';
+import { join, switchingHead } from './switch.ts';
+
+export interface Visit {
+  target: PreviewTarget;
+  raw: IncomingMessage;
+  response: ServerResponse;
+  /** What the guest is asked for. */
+  url: string;
+  way: Way;
+  /** Of a request for a WebSocket. */
+  connection: Connection | undefined;
+}
+
+export interface VisitDeps {
+  domain: string;
+  clock: Clock;
+  inFlight: InFlight;
+  /** Joined connections, for whoever must cut them. */
+  joined: Set<Duplex>;
+}
+
+/** Resolves when it is over. Rejects while nothing has been answered yet. The tunnel is closed either way. */
+export async function visitPort(tunnel: Duplex, visit: Visit, deps: VisitDeps): Promise<void> {
+  const { raw, url, way, connection } = visit;
+  try {
+    const headers = guestHeaders(raw, way, connection !== undefined);
+    const reply = await ask(tunnel, { raw, url, headers, clock: deps.clock });
+    if (reply.kind === 'answer') await give(reply.answer, receiverOf(visit, deps));
+    else await switchOver(tunnel, reply, visit, deps);
+  } finally {
+    tunnel.destroy();
+  }
+}
+
+const nameOf = ({ target }: Visit, { domain }: VisitDeps) => previewName(target, domain);
+
+function receiverOf(visit: Visit, deps: VisitDeps) {
+  const { response, way } = visit;
+  const { clock, inFlight } = deps;
+  return {
+    response,
+    request_id: way.request_id,
+    name: nameOf(visit, deps),
+    clock,
+    endless: inFlight.endless,
+  };
+}
+
+async function switchOver(
+  tunnel: Duplex,
+  { answer, head }: Switched,
+  visit: Visit,
+  deps: VisitDeps,
+): Promise<void> {
+  const { raw, response, connection } = visit;
+  if (!connection) throw badAnswer();
+  const agreed = switchingHead(raw, answer, nameOf(visit, deps));
+  const { socket } = connection;
+  response.detachSocket(socket as never);
+  response.statusCode = 101;
+  deps.inFlight.detached(socket);
+  deps.joined.add(socket);
+  socket.write(Buffer.concat([Buffer.from(agreed, 'latin1'), head]));
+  tunnel.write(connection.head);
+  await join(socket, tunnel, deps.clock);
+  deps.joined.delete(socket);
+  // For the access log and for whoever counts what is in flight.
+  response.emit('close');
+}

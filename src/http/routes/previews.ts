@@ -1,0 +1,24 @@
+// Links to what sandboxes serve on their ports (api.md part 10). The previews themselves are no routes: http/previews/.
+import { PreviewLink, PreviewRequest } from '../../schema/preview.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { SandboxParams } from './params.ts';
+
+export const previewRoutes: Route[] = [
+  defineRoute({
+    id: 'createPreview',
+    tag: 'sandboxes',
+    auth: 'api',
+    summary: 'Make a link to a port of a sandbox',
+    description:
+      'A program may begin to listen later. The link begins as this call came (scheme and port), unless server.preview_scheme says otherwise.',
+    params: SandboxParams,
+    body: PreviewRequest,
+    success: { status: 200, description: 'The link.', schema: PreviewLink },
+    errors: ['not_found', 'conflict', 'not_implemented'],
+    example: { port: 8080 },
+    handler: ({ params, body, caller, headers, scheme }, { previews }) => {
+      const port = /:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '';
+      return previews.link(params.id, body, caller, { scheme, port });
+    },
+  }),
+];
