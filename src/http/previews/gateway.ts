@@ -62,7 +62,7 @@ export function previewGateway(deps: GatewayDeps): PreviewGateway {
         await serve(all, { target, url, request, reply });
       } catch (error) {
         const failure = toServiceError(error);
-        logFailure(logger, failure, request_id);
+        noteFailure(logger, failure, request_id);
         if (!reply.raw.headersSent) answerFailure(raw, reply.raw, { failure, request_id });
       }
       // What is left of a body that nobody wanted.
@@ -107,6 +107,13 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
   } finally {
     leave();
   }
+}
+
+/** What a guest does, or does not, is no fault of ours, and anybody can ask for it a thousand times. */
+function noteFailure(logger: Logger, failure: ServiceError, request_id: string): void {
+  const { code, status, cause, message } = failure;
+  if (status !== 502 && status !== 504) return logFailure(logger, failure, request_id);
+  logger.debug({ request_id, code, status, cause }, message);
 }
 
 /** The address with the token is nobody's but the visitor's. */
