@@ -46,7 +46,7 @@ export function spawnPairs(world: ContainerWorld): Pair[] {
 }
 
 /** What one measurement leaves to be removed after its time has been taken. */
-interface Made {
+export interface Made {
   sandboxes: string[];
   containers: string[];
 }
@@ -57,7 +57,7 @@ async function clocked(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-async function timed(
+export async function timed(
   { client, raw }: ContainerWorld,
   work: (made: Made) => Promise<unknown>,
 ): Promise<number> {
@@ -78,7 +78,11 @@ async function spawned({ client }: ContainerWorld, made: Made): Promise<string> 
   return id;
 }
 
-async function started({ raw, create }: ContainerWorld, made: Made, isAttached: boolean): Promise<string> {
+export async function started(
+  { raw, create }: ContainerWorld,
+  made: Made,
+  isAttached: boolean,
+): Promise<string> {
   const id = await create(WAIT);
   made.containers.push(id);
   if (isAttached) {
@@ -89,13 +93,13 @@ async function started({ raw, create }: ContainerWorld, made: Made, isAttached: 
   return id;
 }
 
-async function execOnce({ client }: ContainerWorld, id: string): Promise<void> {
+export async function execOnce({ client }: ContainerWorld, id: string): Promise<void> {
   const { exit_code } = await client.exec(id, { command: 'true' });
   if (exit_code !== 0) throw new Error(`the exec ended with ${exit_code}`);
 }
 
 /** As a program does it that wants the status: create, start and read to the end, inspect. */
-async function rawExec({ raw }: ContainerWorld, container: string): Promise<void> {
+export async function rawExec({ raw }: ContainerWorld, container: string): Promise<void> {
   const order = { AttachStdout: true, AttachStderr: true, Cmd: ['sh', '-c', 'true'] };
   const { Id } = await raw.call<{ Id: string }>('POST', `/containers/${container}/exec`, order);
   const output = await raw.hijack(`/exec/${Id}/start`, { Detach: false, Tty: false });

@@ -3,10 +3,13 @@
 import { join } from 'node:path';
 import { echoBench } from './container-echo.ts';
 import { filePairs } from './container-files.ts';
+import { prewarmPair } from './container-prewarm.ts';
 import { spawnPairs } from './container-spawns.ts';
 import { streamPair } from './container-streams.ts';
 import { withContainers } from './container-world.ts';
+import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
+import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
 import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
 import type { Pair } from './row.ts';
@@ -50,6 +53,20 @@ const list: Group = {
     }),
 };
 
+const gets: Group = {
+  ids: ['P12'],
+  run: (root, measure) =>
+    withHome((home) => {
+      const env = { ...withRunner('unshare'), ...GETS_ENV };
+      return withServer(root, { home, env, apiKey: GETS_KEY }, async ({ address, client }) => {
+        const { id } = await client.spawn({ ttl: '1h' });
+        const { pair, close } = await getsBench(address, id);
+        await measure(pair).finally(close);
+        await client.destroy(id);
+      });
+    }),
+};
+
 const events: Group = {
   ids: ['P23'],
   run: (root, measure) =>
@@ -62,14 +79,23 @@ const events: Group = {
 };
 
 const container: Group = {
-  ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
+  ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
   run: (root, measure) =>
     withContainers(root, async (world) => {
       const { pairs, close } = await echoBench(world);
       for (const pair of [...pairs, ...spawnPairs(world)]) await measure(pair);
       close();
+      const warm = await prewarmPair(world, IMAGE);
+      await measure(warm.pair).finally(warm.close);
       for (const pair of [await streamPair(world), ...filePairs(world)]) await measure(pair);
     }),
 };
 
-export const GROUPS: readonly Group[] = [container, userspace('bwrap'), userspace('unshare'), list, events];
+export const GROUPS: readonly Group[] = [
+  container,
+  userspace('bwrap'),
+  userspace('unshare'),
+  gets,
+  list,
+  events,
+];

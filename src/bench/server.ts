@@ -1,6 +1,6 @@
 // A real server of the bench's own, in a process and a folder of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '../http/client.ts';
@@ -25,11 +25,11 @@ export async function withHome<T>(work: (home: string) => Promise<T>): Promise<T
 /** Runs `work` against `svc serve` of the package at `root` with these SVC_ variables beside the folder's own. */
 export async function withServer<T>(
   root: string,
-  { home, env = {} }: { home: string; env?: Record<string, string> },
+  { home, env = {}, apiKey }: { home: string; env?: Record<string, string>; apiKey?: string },
   work: (server: BenchServer) => Promise<T>,
 ): Promise<T> {
   const { child, address } = await serve(root, home, env);
-  const client = new Client({ server: address });
+  const client = new Client({ server: address, ...(apiKey !== undefined && { apiKey }) });
   try {
     return await work({ address, client, home });
   } finally {
@@ -55,11 +55,14 @@ function serve(
     SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
     ...extra,
   };
+  // A log that costs nothing would flatter.
+  const log = openSync(join(home, 'log'), 'a');
   const child = spawn(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
     env,
     cwd: home,
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', log, 'ipc'],
   });
+  closeSync(log);
   return new Promise((resolve, reject) => {
     child.once('message', (message: { address: string }) => resolve({ child, address: message.address }));
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));

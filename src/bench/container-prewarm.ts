@@ -1,0 +1,51 @@
+// P3 of the speed table: a spawn that takes a ready container and its first command, against one made by the Engine API
+// by hand. Waiting until one is ready again is not measured.
+import { execOnce, rawExec, started, timed } from './container-spawns.ts';
+import type { ContainerWorld } from './container-world.ts';
+import type { Pair } from './row.ts';
+
+const TEMPLATE = 'bench-ready';
+const READY = 2;
+const LOOK_MS = 100;
+const DEADLINE_MS = 60_000;
+
+/** Makes the template; to be ended with `close`, which takes its ready ones along. */
+export async function prewarmPair(
+  world: ContainerWorld,
+  image: string,
+): Promise<{ pair: Pair; close(): Promise<void> }> {
+  const { client } = world;
+  await client.templates.create({ name: TEMPLATE, image, prewarm: READY });
+  const pair: Pair = {
+    id: 'P3',
+    name: "prewarmed spawn + first command's output",
+    target: 0.1,
+    pairs: 40,
+    ours: async () => {
+      await untilReady(world, READY);
+      return timed(world, async (made) => {
+        const { id } = await client.templates.spawn(TEMPLATE, { ttl: '10m' });
+        made.sandboxes.push(id);
+        await execOnce(world, id);
+      });
+    },
+    baseline: () => timed(world, async (made) => rawExec(world, await started(world, made, false))),
+  };
+  return {
+    pair,
+    close: async () => {
+      await client.templates.delete(TEMPLATE);
+      await untilReady(world, 0);
+    },
+  };
+}
+
+async function untilReady({ client }: ContainerWorld, wanted: number): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const { ready, starting } = (await client.metrics()).prewarm;
+    if (ready === wanted && starting === 0) return;
+    if (performance.now() > deadline) throw new Error(`${ready} are ready instead of ${wanted}`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}

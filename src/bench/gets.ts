@@ -1,0 +1,131 @@
+// P12 of the speed table: requests a second for one sandbox, with keys, rate limit and access log on, against a bare
+// server that says hello. Both are processes of their own and are asked by the same connections in turn.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { Pair } from './row.ts';
+
+const CONNECTIONS = 16;
+const REQUESTS = 4000;
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+const HELLO_SERVER = `
+const server = require('node:http').createServer((request, response) => response.end('hello'));
+server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
+process.on('disconnect', () => process.exit());
+`;
+
+/** Of a server for P12; the limit is there and never reached. */
+export const GETS_KEY = 'bench-key-0123456789abcdef0123456789abcdef';
+export const GETS_ENV = {
+  SVC_AUTH_ENABLED: 'true',
+  SVC_AUTH_API_KEY: GETS_KEY,
+  SVC_RATE_LIMIT_ENABLED: 'true',
+  SVC_RATE_LIMIT_REQUESTS_PER_MINUTE: '6000000',
+  SVC_RATE_LIMIT_BURST: '100000',
+};
+
+export interface GetsBench {
+  pair: Pair;
+  close(): void;
+}
+
+/** Over the server at `address`, started with GETS_ENV, in which `id` runs. */
+export async function getsBench(address: string, id: string): Promise<GetsBench> {
+  const hello = spawn(process.execPath, ['-e', HELLO_SERVER], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const [{ port }] = (await once(hello, 'message')) as [{ port: number }];
+  const ours = await Askers.open(
+    Number(new URL(address).port),
+    `GET /api/v1/sandboxes/${id} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${GETS_KEY}\r\n\r\n`,
+  );
+  const bare = await Askers.open(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  return {
+    pair: {
+      id: 'P12',
+      name: `${REQUESTS} requests for a sandbox, ${CONNECTIONS} connections`,
+      // 0.55 of the requests a second.
+      target: 1 / 0.55,
+      pairs: 20,
+      ours: () => ours.ask(),
+      baseline: () => bare.ask(),
+    },
+    close: () => {
+      for (const askers of [ours, bare]) askers.close();
+      (hello as ChildProcess).disconnect();
+    },
+  };
+}
+
+/** Connections that each send the next request when the answer to the last one is whole. */
+class Askers {
+  readonly #sockets: Socket[];
+  readonly #request: Buffer;
+  /** Of one answer: they are all alike, which the first one of each connection is checked for. */
+  readonly #bytes: number;
+
+  private constructor(sockets: Socket[], request: Buffer, bytes: number) {
+    this.#sockets = sockets;
+    this.#request = request;
+    this.#bytes = bytes;
+  }
+
+  static async open(port: number, text: string): Promise<Askers> {
+    const request = Buffer.from(text);
+    const sockets = await Promise.all(
+      Array.from({ length: CONNECTIONS }, async () => {
+        const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    const lengths = await Promise.all(sockets.map((socket) => lengthOfAnswer(socket, request)));
+    if (new Set(lengths).size !== 1) throw new Error(`answers differ in length: ${lengths}`);
+    return new Askers(sockets, request, lengths[0] as number);
+  }
+
+  /** The ms that REQUESTS take. */
+  async ask(): Promise<number> {
+    const began = performance.now();
+    const each = REQUESTS / CONNECTIONS;
+    await Promise.all(this.#sockets.map((socket) => this.#askFor(socket, each)));
+    return performance.now() - began;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #askFor(socket: Socket, count: number): Promise<void> {
+    return new Promise((resolve) => {
+      let left = count;
+      let received = 0;
+      const heard = ({ length }: Buffer) => {
+        received += length;
+        if (received < this.#bytes) return;
+        received -= this.#bytes;
+        left -= 1;
+        if (left > 0) return void socket.write(this.#request);
+        socket.off('data', heard);
+        resolve();
+      };
+      socket.on('data', heard);
+      socket.write(this.#request);
+    });
+  }
+}
+
+async function lengthOfAnswer(socket: Socket, request: Buffer): Promise<number> {
+  socket.write(request);
+  let answer = Buffer.alloc(0);
+  for (;;) {
+    const [part] = (await once(socket, 'data')) as [Buffer];
+    answer = Buffer.concat([answer, part]);
+    const end = answer.indexOf(HEAD_END);
+    const length = Number(/content-length: (\d+)/i.exec(answer.toString())?.[1]);
+    if (end < 0 || answer.length < end + HEAD_END.length + length) continue;
+    if (!answer.toString().startsWith('HTTP/1.1 200')) throw new Error(`no 200: ${answer}`);
+    return answer.length;
+  }
+}
