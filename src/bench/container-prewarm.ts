@@ -43,7 +43,7 @@ export async function prewarmPair(
 async function untilReady({ client }: ContainerWorld, wanted: number): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   for (;;) {
-    const { ready, starting } = (await client.metrics()).prewarm;
+    const { ready, starting } = (await client.system.metrics()).prewarm;
     if (ready === wanted && starting === 0) return;
     if (performance.now() > deadline) throw new Error(`${ready} are ready instead of ${wanted}`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

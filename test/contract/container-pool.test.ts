@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo, UserIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES, type SharedEngine, sharedEngine } from '../support/engine.ts';
+import { IMAGES } from '../support/engine.ts';
 import { describeWith } from '../support/requires.ts';
+import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { freshId, runInside, soon } from '../support/userspace.ts';
 import { type Tenants, tenantsAreApart } from './pool-tenants.suite.ts';
 
