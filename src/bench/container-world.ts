@@ -8,6 +8,9 @@ import { withHome, withServer } from './server.ts';
 export interface ContainerWorld {
   address: string;
   client: Client;
+  /** Of the server, with its folder. */
+  pid: number;
+  home: string;
   raw: RawEngine;
   /** A sandbox that runs for the whole time. */
   live: string;
@@ -32,7 +35,7 @@ export function withContainers(root: string, work: (world: ContainerWorld) => Pr
         SVC_DEFAULTS_IMAGE: IMAGE,
         SVC_DEFAULTS_MAX_SANDBOXES: '0',
       };
-      return withServer(root, { home, env }, async ({ address, client }) => {
+      return withServer(root, { home, env }, async ({ address, client, pid }) => {
         const { id: live } = await client.spawn({ ttl: '8h' });
         const liveContainer = await containerOf(raw, live);
         const body = await bodyLike(raw, liveContainer);
@@ -43,7 +46,7 @@ export function withContainers(root: string, work: (world: ContainerWorld) => Pr
           });
           return Id;
         };
-        await work({ address, client, raw, live, liveContainer, create });
+        await work({ address, client, pid, home, raw, live, liveContainer, create });
         await client.destroy(live);
       });
     }),

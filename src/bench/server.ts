@@ -10,6 +10,7 @@ export interface BenchServer {
   client: Client;
   /** Holds `svc.db`; given to `withServer` again it is the same server, restarted. */
   home: string;
+  pid: number;
 }
 
 /** A folder that lasts as long as `work`. */
@@ -31,7 +32,7 @@ export async function withServer<T>(
   const { child, address } = await serve(root, home, env);
   const client = new Client({ server: address, ...(apiKey !== undefined && { apiKey }) });
   try {
-    return await work({ address, client, home });
+    return await work({ address, client, home, pid: child.pid ?? 0 });
   } finally {
     await client.close();
     const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -1,0 +1,13 @@
+// A short part of `npm run soak`: after some dozens of cycles the server holds what it held before, to the descriptor.
+import { expect, it } from 'vitest';
+import { soak } from '../../src/bench/soak.ts';
+import { describeWith } from '../support/requires.ts';
+import { packageRoot } from '../support/server.ts';
+
+describeWith(['root', 'unshare'], '60 cycles of spawn, exec and destroy', () => {
+  it('leave the server as large as it was', async () => {
+    const report = await soak(packageRoot, { provider: 'userspace', cycles: 60 });
+    expect(report.samples.at(-1)?.cycles).toBe(60);
+    expect(report, JSON.stringify(report)).toMatchObject({ pass: true });
+  });
+});
