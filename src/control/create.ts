@@ -96,8 +96,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   return {
     sandboxes: sandboxes({ ...all, spawner, queue }),
     exec: execs(all),
-    logs: logs(all),
-    previews: previews(all),
+    ...{ logs: logs(all), previews: previews(all) },
     files: files(all),
     templates: templates({ ...all, spawner, templateChanged: () => background.prewarm.changed() }),
     quotas: quotaViews({ ...all, quotaChanged: (owner_id) => queue.quotaChanged(owner_id) }),
