@@ -32,25 +32,40 @@ export async function execWithInput(
 
 async function talk(socket: LiveCommand, sink: Sink): Promise<Outcome> {
   let exec_id = '';
-  for await (const event of socket.events()) {
-    if (event.type === 'started') {
-      exec_id = event.exec_id;
-      feed(socket);
-    } else if (event.type === 'exit') {
-      const { type: _, timed_out: __, ...exit } = event;
-      return { exec_id, ...exit };
-    } else await sink.add(event.type, event.data);
+  let stopFeeding: () => void = () => undefined;
+  try {
+    for await (const event of socket.events()) {
+      if (event.type === 'started') {
+        exec_id = event.exec_id;
+        stopFeeding = feed(socket);
+      } else if (event.type === 'exit') {
+        const { type: _, timed_out: __, ...exit } = event;
+        return { exec_id, ...exit };
+      } else await sink.add(event.type, event.data);
+    }
+    return { exit_code: 1 };
+  } finally {
+    stopFeeding();
   }
-  return { exit_code: 1 };
 }
 
-/** What is still unread when the command has ended stays with whoever comes after in the pipeline. */
-function feed(socket: LiveCommand): void {
+/**
+ * Gives what it returns to be called when the command has ended: what is still unread stays with whoever comes after in
+ * the pipeline, and an input without end does not keep this process.
+ */
+function feed(socket: LiveCommand): () => void {
   const input = process.stdin;
-  input.on('data', (data: Buffer) => {
+  let isOver = false;
+  const pass = (data: Buffer) => {
     input.pause();
-    void socket.write(data).then(() => input.resume());
-  });
-  input.once('end', () => socket.end());
-  input.once('error', () => socket.end());
+    void socket.write(data).then(() => {
+      if (!isOver) input.resume();
+    });
+  };
+  const end = () => socket.end();
+  input.on('data', pass).once('end', end).once('error', end);
+  return () => {
+    isOver = true;
+    input.off('data', pass).off('end', end).pause();
+  };
 }
