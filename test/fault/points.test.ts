@@ -2,6 +2,7 @@
 // comparison: afterwards nothing is lost, leaked or double, as the host's and the engine's own records tell.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { MetricsBody } from '../../src/schema/diagnostics.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type Answer, type Api, api } from '../support/api.ts';
 import { NOTHING, remains, runtimes } from '../support/auditor.ts';
@@ -82,7 +83,7 @@ function tried(env: Record<string, string>, image: string): void {
   const killedAt = async (point: Point, work: (client: Api) => Promise<unknown>) => {
     const failing = await startFailing(point, 'kill', { env, home });
     await work(api(failing.url)).catch(() => undefined);
-    await until(`the end at ${point}`, () => failing.child.signalCode === 'SIGKILL');
+    await until(`the end at ${point}`, () => failing.child.signalCode === 'SIGKILL', CONVERGE_MS);
     server = await startServer({ env, home });
     await converged(server);
     return api(server.url);
@@ -160,9 +161,13 @@ function failures(): [Point, Action][] {
   return [...pairs(thrown, 'throw'), ...pairs(late, 'delay'), ...pairs(frozen, 'freeze')];
 }
 
-/** The ready one's point is passed by whoever takes it. */
-const spawnAt = (point: Point, client: Api) =>
-  client.call<Sandbox>('POST', point === 'S5' ? '/templates/warm/spawn' : '/sandboxes', { ttl: '1h' });
+/** The ready one's point is passed by whoever takes it, which is not before the server has found that it lives. */
+async function spawnAt(point: Point, client: Api): Promise<Answer<Sandbox>> {
+  if (point !== 'S5') return client.call('POST', '/sandboxes', { ttl: '1h' });
+  const ready = async () => (await client.call<MetricsBody>('GET', '/metrics')).body.prewarm.ready > 0;
+  await until('the ready one to be found', ready, CONVERGE_MS);
+  return client.call('POST', '/templates/warm/spawn', { ttl: '1h' });
+}
 
 /** The statuses of both; the second is missing where there was nothing to destroy. */
 async function spawnAndDestroy(point: Point, client: Api): Promise<number[]> {
