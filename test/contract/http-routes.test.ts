@@ -289,6 +289,22 @@ describe('commands on their own, and the console', () => {
   });
 });
 
+describe('previews', () => {
+  it('are linked to as the call came', async () => {
+    const { status, json } = await call('POST', `/sandboxes/${ID}/previews`, { port: 8080 });
+    expect([status, json]).toMatchObject([200, { url: expect.stringContaining(`//8080-${ID}.`) }]);
+    expect(lastArgs()).toEqual([ID, 8080, { scheme: 'http', port: String(http.port) }]);
+  });
+
+  it.each([{}, { port: 0 }, { port: 65_536 }, { port: '80' }, { port: 80, ttl: 5 }, { port: 80, x: 1 }])(
+    'refuses %o',
+    async (body) => {
+      expect((await call('POST', `/sandboxes/${ID}/previews`, body)).status).toBe(400);
+      expect(http.control.asked).toEqual([]);
+    },
+  );
+});
+
 describe('files', () => {
   const files = `/sandboxes/${ID}/files`;
 
