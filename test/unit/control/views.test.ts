@@ -10,7 +10,7 @@ describe('providers', () => {
       ...{ name: 'userspace', kind: 'userspace', default: true, healthy: true, latency_ms: 0 },
       ...{
         last_checked: '2026-01-02T03:04:05.000Z',
-        capabilities: ['exec', 'stream', 'files', 'network_none'],
+        capabilities: ['exec', 'stream', 'files', 'network_none', 'connect'],
       },
     });
     await Promise.all(Array.from({ length: 20 }, () => w.control.providers.list()));
