@@ -112,8 +112,8 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
 /** What a guest does, or does not, is no fault of ours, and anybody can ask for it a thousand times. */
 function noteFailure(logger: Logger, failure: ServiceError, request_id: string): void {
   const { code, status, cause, message } = failure;
-  if (status !== 502 && status !== 504) return logFailure(logger, failure, request_id);
-  logger.debug({ request_id, code, status, cause }, message);
+  if (status === 502 || status === 504) logger.debug({ request_id, code, status, cause }, message);
+  else logFailure(logger, failure, request_id);
 }
 
 /** The address with the token is nobody's but the visitor's. */

@@ -22,7 +22,7 @@ test.each([
   ['ENAMETOOLONG', 'bad_request', 400],
   ['ELOOP', 'bad_request', 400],
   ['E2BIG', 'bad_request', 400],
-  ['ECONNREFUSED', 'unavailable', 503],
+  ['ECONNREFUSED', 'unavailable', 502],
   ['EAGAIN', 'resource_limit', 429],
 ] as const)('%s is %s %i', (name, code, status) => {
   expect(errnoError(ERRNO[name], 'secret /host/path')).toMatchObject({ code, status });

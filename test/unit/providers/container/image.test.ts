@@ -8,7 +8,7 @@ import { fakeClock, type RecordingLogger, recordingLogger } from '../../../suppo
 import { type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted-engine.ts';
 import { until } from '../../../support/until.ts';
 
-const LOOK = 'GET /images/team/app:1/json';
+const LOOK = 'GET /images/team/app%3A1/json';
 const PULL = 'POST /images/create';
 const missing = status(404, { message: 'No such image' });
 const there = status(200, { Config: { User: 'app' } });
