@@ -86,10 +86,14 @@ export function controlSettings({ server, auth, defaults, database, providers, p
       owner: ownerLimits,
       ...places,
     }),
-    queue: {
-      overflow: defaults.spawn_overflow,
-      timeoutMs: parseDuration(defaults.spawn_queue_timeout, 'defaults.spawn_queue_timeout'),
-      most: defaults.max_spawn_queue,
-    },
+    queue: queueSettings(defaults),
+  };
+}
+
+function queueSettings(defaults: Config['defaults']): QueueSettings {
+  return {
+    overflow: defaults.spawn_overflow,
+    timeoutMs: parseDuration(defaults.spawn_queue_timeout, 'defaults.spawn_queue_timeout'),
+    most: defaults.max_spawn_queue,
   };
 }
