@@ -19,7 +19,7 @@ let w: World;
 let server: HttpServer;
 let base: string;
 beforeAll(async () => {
-  w = world({ auth, server: { port: 0 } });
+  w = world({ auth, server: { port: 0, preview_domain: 'preview.test' } });
   server = createHttpServer({ ...w, version: '0' });
   base = `${await server.listen()}/api/v1`;
 });
