@@ -1,6 +1,7 @@
 """The real svc-agent, spoken to byte by byte. AGENT names another build; run it through `make test`."""
 
 import errno
+import itertools
 import os
 import random
 import signal
@@ -430,15 +431,17 @@ class Rules(Case):
         self.addCleanup(self.session.close)
 
     def test_what_breaks_the_rules_ends_the_session(self):
-        sleeping = frame(OPEN, 1, exec_args("s", ["sleep", "1000"], flags=STDIN))
+        # Each has a name of its own: the one before may still be ending.
+        names = (f"s{index}" for index in itertools.count())
+        sleep = lambda: frame(OPEN, 1, exec_args(next(names), ["sleep", "1000"], flags=STDIN))
         for said in (
             frame(OPEN, 1, exec_args("t", ["true"]), 0x5A5A5A5B), struct.pack("<I", 8), struct.pack("<I", 65553),
             frame(200, 1), frame(17, 1), frame(1, 1), frame(16, 1), frame(0, 1),
-            frame(OPEN, 0, bytes([7])), frame(OPEN, 1), frame(CALL, 1), sleeping + sleeping,
-            sleeping + frame(CALL, 1, bytes([PING])), sleeping + frame(PART, 1, b"x"),
-            sleeping + frame(DATA, 1, bytes(65537)) * 9,
+            frame(OPEN, 0, bytes([7])), frame(OPEN, 1), frame(CALL, 1), sleep() + sleep(),
+            sleep() + frame(CALL, 1, bytes([PING])), sleep() + frame(PART, 1, b"x"),
+            sleep() + frame(DATA, 1, bytes(65537)) * 9,
             frame(DATA, 9, b""), frame(DATA, 9, b"\1x"), frame(EOF, 9, b"\1"), frame(EOF, 9), frame(CREDIT, 9, b"xx"),
-            sleeping + frame(CREDIT, 1, b"\xff\xff\xff\xff"), frame(CANCEL, 9, b"x"),
+            sleep() + frame(CREDIT, 1, b"\xff\xff\xff\xff"), frame(CANCEL, 9, b"x"),
             b"".join(frame(PART, i, b"x") for i in range(1, 18)), frame(PART, 1, bytes(65500)) * 33,
         ):
             with self.subTest(said=said[:40]):
