@@ -3,25 +3,18 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import ts from 'typescript';
+import { BUNDLE } from './bundle.js';
 
 const ENTRY = 'src/http/client-package.ts';
 
 /** Throws when a declaration cannot be written. */
 export async function buildClient(root) {
   await build({
+    ...BUNDLE,
     absWorkingDir: root,
     entryPoints: { client: ENTRY },
     outdir: 'dist/client',
     chunkNames: '[name]-[hash]',
-    bundle: true,
-    splitting: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    sourcemap: 'linked',
-    sourcesContent: false,
-    logLevel: 'warning',
   });
   writeDeclarations(root);
 }

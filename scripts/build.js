@@ -1,5 +1,5 @@
-// Builds the package: commands to dist/ (esbuild, shared chunks), `svc/client` to dist/client/, the guest agent to dist/agent/, and the
-// command manifest, without which oclif would load every command at each start.
+// Builds the package: commands to dist/ (esbuild, shared chunks), `svc/client` to dist/client/, the guest agent to
+// dist/agent/, and the command manifest, without which oclif would load every command at each start.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
 import { buildClient } from './build-client.js';
+import { BUNDLE } from './bundle.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -19,20 +20,12 @@ buildAgent(root);
 for (const stale of ['commands', 'chunks', 'client', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
+  ...BUNDLE,
   absWorkingDir: root,
   entryPoints: [...commands, 'src/cli/command-not-found.ts'],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  packages: 'external',
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  sourcemap: 'linked',
-  sourcesContent: false,
-  logLevel: 'warning',
 });
 await buildClient(root);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
