@@ -7,6 +7,8 @@ packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
 packages+=(iproute2 iptables procps openssl ca-certificates tmux vim-tiny)
 # promtool, which checks metrics, alert rules and the text of both.
 packages+=(prometheus)
+# Proxies and a browser, which meet the service as they would outside.
+packages+=(caddy nginx-light chromium)
 # The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.
 packages+=("libpython$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)-testsuite")
 missing=()
@@ -24,5 +26,6 @@ if [ ! -e "$policy" ]; then
   trap 'rm -f "$policy"' EXIT
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Another installation may be under way.
+apt-get -o DPkg::Lock::Timeout=600 update -qq
+apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
