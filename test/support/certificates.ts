@@ -10,15 +10,15 @@ export interface Pair {
 export interface Certificates {
   /** The authority of `server` and `client`. */
   ca: string;
-  /** For 127.0.0.1, and for no name. */
+  /** For the names that were asked for. */
   server: Pair;
   client: Pair;
   /** Trusted by nobody; its `cert` is an authority's. */
   stranger: Pair;
 }
 
-/** Paths of PEM files in `folder`. */
-export function certificates(folder: string): Certificates {
+/** Paths of PEM files in `folder`. `names` as openssl writes them. */
+export function certificates(folder: string, names = ['IP:127.0.0.1']): Certificates {
   const authority = (name: string) => made(folder, name, []);
   const ca = authority('ca');
   const signed = (name: string, ...extensions: string[]) =>
@@ -29,7 +29,7 @@ export function certificates(folder: string): Certificates {
     ]);
   return {
     ca: ca.cert,
-    server: signed('server', 'subjectAltName=IP:127.0.0.1', 'extendedKeyUsage=serverAuth'),
+    server: signed('server', `subjectAltName=${names.join(',')}`, 'extendedKeyUsage=serverAuth'),
     client: signed('client', 'extendedKeyUsage=clientAuth'),
     stranger: authority('stranger'),
   };

@@ -1,5 +1,5 @@
 # A small web server for previews: what it says depends on the path. Standard library only; runs inside sandboxes.
-import base64, hashlib, http.server, socketserver, sys, time
+import base64, hashlib, http.server, json, socketserver, sys, time
 
 
 class Guest(http.server.BaseHTTPRequestHandler):
@@ -8,6 +8,8 @@ class Guest(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == '/ws':
             return self.web_socket()
+        if self.path == '/headers':
+            return self.answer(json.dumps(self.headers.items()).encode())
         if self.path == '/events':
             return self.events()
         if self.path == '/endless':
