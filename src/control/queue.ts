@@ -237,6 +237,7 @@ export class SpawnQueue {
 
 function lackOf({ reason }: AdmissionDecision): Lack {
   if (reason === 'max_sandboxes_per_owner') return 'owner';
+  if (reason === 'pool_full') return 'pool';
   return reason === 'worker_capacity' ? 'provider' : 'all';
 }
 

@@ -1,6 +1,7 @@
 // Whose turn it is: first come first served within an owner, round robin between owners. Owners whose next one does not
 // fit are passed over and keep their turn. Nothing here costs more with a longer queue.
 import { Chain, type Link } from './chain.ts';
+import { exit, type Turn, Turns } from './turns.ts';
 
 export interface Waiting {
   /** Empty without an owner: these are a line like any other. */
@@ -8,8 +9,11 @@ export interface Waiting {
   provider: string;
 }
 
-/** What the one whose turn it was lacked: any place at all, one for its owner, one at its provider. */
-export type Lack = 'all' | 'owner' | 'provider';
+/**
+ * What the one whose turn it was lacked: any place at all, one for its owner, one at its provider, one in a VM of the pool
+ * for an owner that has none there.
+ */
+export type Lack = 'all' | 'owner' | 'provider' | 'pool';
 
 /** One who waits; a handle to leave by. */
 export interface Place<T> {
@@ -18,25 +22,18 @@ export interface Place<T> {
   link: Link<Place<T>> | undefined;
 }
 
-interface Line<T> {
+interface Line<T> extends Turn {
   readonly owner: string;
   readonly places: Chain<Place<T>>;
-  /** The lower, the sooner. */
-  turn: number;
-  /** Among the lines whose first one wants the same provider; undefined while the owner has no room. */
-  at: { ring: Ring<T>; link: Link<Line<T>> } | undefined;
+  /** The owner has no room of its own. */
   held: boolean;
-}
-
-interface Ring<T> {
-  /** By turn. */
-  readonly lines: Chain<Line<T>>;
-  full: boolean;
+  /** The provider where the owner has no place in any VM of the pool; which others have is not known here. */
+  outsideOf: string | undefined;
 }
 
 export class FairQueue<T extends Waiting> {
   readonly #lines = new Map<string, Line<T>>();
-  readonly #rings = new Map<string, Ring<T>>();
+  readonly #turns = new Map<string, Turns<Line<T>>>();
   #full = false;
   #size = 0;
   #turn = 0;
@@ -49,7 +46,8 @@ export class FairQueue<T extends Waiting> {
   add(item: T): Place<T> {
     const known = this.#lines.get(item.owner);
     const line: Line<T> = known ?? {
-      ...{ owner: item.owner, places: new Chain(), turn: ++this.#turn, at: undefined, held: false },
+      ...{ owner: item.owner, places: new Chain(), turn: ++this.#turn },
+      ...{ at: undefined, held: false, outsideOf: undefined },
     };
     const place: Place<T> = { item, line, link: undefined };
     place.link = line.places.append(place);
@@ -65,8 +63,8 @@ export class FairQueue<T extends Waiting> {
   next(): Place<T> | undefined {
     if (this.#full) return undefined;
     let soonest: Line<T> | undefined;
-    for (const { lines, full } of this.#rings.values()) {
-      const line = full ? undefined : lines.first?.value;
+    for (const turns of this.#turns.values()) {
+      const line = turns.next();
       if (line && (!soonest || line.turn < soonest.turn)) soonest = line;
     }
     return soonest?.places.first?.value;
@@ -74,6 +72,7 @@ export class FairQueue<T extends Waiting> {
 
   /** It got its place: its owner goes behind all others. */
   served(place: Place<T>): void {
+    place.line.outsideOf = undefined;
     this.#leave(place, ++this.#turn);
   }
 
@@ -85,17 +84,18 @@ export class FairQueue<T extends Waiting> {
   /** `place` was next and did not fit: nobody who would lack the same is next until it is freed. */
   hold({ line, item }: Place<T>, lack: Lack): void {
     if (lack === 'all') this.#full = true;
-    else if (lack === 'provider') this.#ring(item.provider).full = true;
+    else if (lack === 'provider') this.#turnsAt(item.provider).isFull = true;
     else {
-      line.held = true;
-      this.#exit(line);
+      exit(line);
+      if (lack === 'owner') line.held = true;
+      else this.#shutOut(line, item.provider);
     }
   }
 
   /** A place was freed that was this owner's, at this provider. */
   freed({ owner, provider }: Waiting): void {
     this.#full = false;
-    this.#ring(provider).full = false;
+    this.#turnsAt(provider).freed();
     this.release(owner);
   }
 
@@ -110,8 +110,8 @@ export class FairQueue<T extends Waiting> {
   /** Whether a newcomer would overtake somebody: its own owner's, or one who is only waiting for a turn. */
   mustWait({ owner, provider }: Waiting): boolean {
     if (this.#size === 0) return false;
-    if (this.#lines.has(owner) || this.#ring(provider).lines.size > 0) return true;
-    return [...this.#rings.values()].some(({ lines, full }) => !full && lines.size > 0);
+    if (this.#lines.has(owner) || this.#turnsAt(provider).hasWaiting) return true;
+    return [...this.#turns.values()].some(({ isFull, hasWaiting }) => !isFull && hasWaiting);
   }
 
   *[Symbol.iterator](): Generator<Place<T>> {
@@ -128,38 +128,36 @@ export class FairQueue<T extends Waiting> {
     this.#size--;
     if (line.places.size === 0) this.#end(line);
     else if (wasFirst) {
-      this.#exit(line);
+      exit(line);
       line.turn = turn;
       if (!line.held) this.#enter(line);
     }
   }
 
   #end(line: Line<T>): void {
-    this.#exit(line);
+    exit(line);
     this.#lines.delete(line.owner);
     if (this.#size > 0) return;
     // Nobody waits: what was known to be full is forgotten.
     this.#full = false;
-    this.#rings.clear();
+    this.#turns.clear();
   }
 
-  /** In the order of turns. Only lines that were held have a turn older than the last: the walk is over those. */
   #enter(line: Line<T>): void {
-    const ring = this.#ring(line.places.first?.value.item.provider ?? '');
-    let after = ring.lines.first;
-    if (ring.lines.last && ring.lines.last.value.turn < line.turn) after = undefined;
-    while (after && after.value.turn < line.turn) after = after.after;
-    line.at = { ring, link: ring.lines.insert(line, after) };
+    const provider = line.places.first?.value.item.provider ?? '';
+    this.#turnsAt(provider).enter(line, line.outsideOf === provider);
   }
 
-  #exit(line: Line<T>): void {
-    line.at?.ring.lines.remove(line.at.link);
-    line.at = undefined;
+  /** Until a VM has room for its owner; the others go on, since some may have a place in one. */
+  #shutOut(line: Line<T>, provider: string): void {
+    line.outsideOf = provider;
+    this.#turnsAt(provider).isPoolFull = true;
+    this.#enter(line);
   }
 
-  #ring(provider: string): Ring<T> {
-    const ring = this.#rings.get(provider) ?? { lines: new Chain(), full: false };
-    this.#rings.set(provider, ring);
-    return ring;
+  #turnsAt(provider: string): Turns<Line<T>> {
+    const turns = this.#turns.get(provider) ?? new Turns<Line<T>>();
+    this.#turns.set(provider, turns);
+    return turns;
   }
 }

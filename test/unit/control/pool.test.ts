@@ -72,6 +72,32 @@ describe('a place in a VM', () => {
     expect(runtimes(w)).toEqual([await vmOf(w, (await waiting).id)]);
     await w.control.stop();
   });
+
+  it('holds up none who have one already while others wait for one', async () => {
+    const w = pooled({ spawn_overflow: 'queue', max_sandboxes: 3 }, { max_vms: 1, max_users_per_vm: 2 });
+    const bobs = [await spawn(w, 'ann'), await spawn(w, 'bob')][1]!;
+    const started: string[] = [];
+    const waiting = async (user: string) => {
+      const sandbox = await spawn(w, user);
+      started.push(user);
+      return sandbox;
+    };
+    const [cid, dan] = [waiting('cid'), waiting('dan')];
+    await w.clock.advance(10);
+    // There is room for a third sandbox, not for a third user.
+    const second = await waiting('ann');
+    const third = waiting('ann');
+    await w.clock.advance(10);
+    expect(started).toEqual(['ann']);
+    // Cid's turn comes first, and is of no use to Cid.
+    await destroy(w, 'ann', second.id);
+    await third;
+    expect(started).toEqual(['ann', 'ann']);
+    await destroy(w, 'bob', bobs.id);
+    await destroy(w, 'cid', (await cid).id);
+    await dan;
+    expect(started).toEqual(['ann', 'ann', 'cid', 'dan']);
+  });
 });
 
 describe('what a user must say, and may not choose', () => {

@@ -71,6 +71,31 @@ describe('turns', () => {
     expect(queue.mustWait({ owner: 'a', provider: 'p' })).toBe(true);
   });
 
+  it('pass over those who have no place in a pool, for those who may have one', () => {
+    const { queue } = filled('a1', 'b1', 'c1', 'c2');
+    for (const lacking of ['a1', 'b1']) {
+      expect(queue.next()?.item.name).toBe(lacking);
+      queue.hold(queue.next()!, 'pool');
+    }
+    expect(take(queue)).toBe('c1');
+    // One who comes may have a place there, too; one who shares a line with a waiting one has not.
+    expect(queue.mustWait({ owner: 'z', provider: 'p' })).toBe(true);
+    expect(take(queue)).toBe('c2');
+    expect(queue.mustWait({ owner: 'z', provider: 'p' })).toBe(false);
+    expect(queue.mustWait({ owner: 'b', provider: 'p' })).toBe(true);
+    queue.freed({ owner: 'z', provider: 'p' });
+    expect(queue.mustWait({ owner: 'z', provider: 'p' })).toBe(true);
+    expect([take(queue), take(queue)]).toEqual(['a1', 'b1']);
+  });
+
+  it('cost one attempt for each that is freed, however many have no place in a pool', () => {
+    const { queue } = filled('a1', 'b1', 'c1', 'd1', 'e1');
+    while (queue.next()) queue.hold(queue.next()!, 'pool');
+    queue.freed({ owner: 'z', provider: 'p' });
+    queue.hold(queue.next()!, 'pool');
+    expect(queue.next()).toBeUndefined();
+  });
+
   it('forget who has left, and leaving twice is harmless', () => {
     const { queue, places } = filled('a1', 'a2', 'b1');
     queue.remove(places[0] as Place<Item>);
@@ -80,9 +105,16 @@ describe('turns', () => {
   });
 });
 
+interface ModelLine {
+  owner: string;
+  items: Item[];
+  held: boolean;
+  outsideOf?: string | undefined;
+}
+
 /** Every line in turn; the first whose head lacks nothing that is known to be full. */
 class Model {
-  lines: { owner: string; items: Item[]; held: boolean }[] = [];
+  lines: ModelLine[] = [];
   full = new Set<string>();
 
   add(item: Item): void {
@@ -92,23 +124,34 @@ class Model {
   }
   next(): Item | undefined {
     if (this.full.has('')) return undefined;
-    return this.lines.find(({ items, held }) => !held && !this.full.has(items[0]!.provider))?.items[0];
+    return this.lines.find((line) => this.mayGo(line))?.items[0];
+  }
+  mayGo({ items, held, outsideOf }: ModelLine): boolean {
+    const { provider } = items[0]!;
+    const isShutOut = outsideOf === provider && this.full.has(`${provider} pool`);
+    return !held && !this.full.has(provider) && !isShutOut;
   }
   leave(item: Item, toEnd: boolean): void {
     const line = this.lines.find(({ owner }) => owner === item.owner)!;
     const wasFirst = line.items[0] === item;
+    if (toEnd) line.outsideOf = undefined;
     line.items.splice(line.items.indexOf(item), 1);
     if (toEnd && wasFirst) this.lines = [...this.lines.filter((one) => one !== line), line];
     this.lines = this.lines.filter(({ items }) => items.length > 0);
     if (this.lines.length === 0) this.full.clear();
   }
   hold(item: Item, lack: Lack): void {
-    if (lack === 'owner') this.lines.find(({ owner }) => owner === item.owner)!.held = true;
-    else this.full.add(lack === 'all' ? '' : item.provider);
+    const line = this.lines.find(({ owner }) => owner === item.owner)!;
+    if (lack === 'owner') line.held = true;
+    else if (lack === 'pool') {
+      line.outsideOf = item.provider;
+      this.full.add(`${item.provider} pool`);
+    } else this.full.add(lack === 'all' ? '' : item.provider);
   }
   freed(owner: string, provider: string): void {
     this.full.delete('');
     this.full.delete(provider);
+    this.full.delete(`${provider} pool`);
     for (const line of this.lines) if (line.owner === owner) line.held = false;
   }
 }
@@ -119,7 +162,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), owner: letter, provider }),
   fc.record({ do: fc.constant('add' as const), owner: letter, provider }),
   fc.record({ do: fc.constant('serve' as const) }),
-  fc.record({ do: fc.constant('hold' as const), lack: fc.constantFrom<Lack[]>('all', 'owner', 'provider') }),
+  fc.record({ do: fc.constant('hold' as const), lack: fc.constantFrom<Lack[]>('all', 'owner', 'provider', 'pool') }),
   fc.record({ do: fc.constant('leave' as const), at: fc.nat(20) }),
   fc.record({ do: fc.constant('free' as const), owner: letter, provider }),
 );
