@@ -11,8 +11,8 @@ export function answeredRequest(
   return {
     route: preview === undefined ? (route?.id ?? 'none') : 'preview',
     method: raw.method ?? 'none',
-    // A client that left before its answer got no status.
-    status: response.headersSent ? String(response.statusCode) : 'none',
+    // A client that left before its answer got no status; the head of a switch of protocols is not written by the response.
+    status: response.headersSent || response.statusCode === 101 ? String(response.statusCode) : 'none',
     seconds: ms / 1000,
   };
 }

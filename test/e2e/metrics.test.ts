@@ -1,10 +1,12 @@
 // Numbers of a real server: strict text, the same in JSON, and no secret in any of it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Client } from '../../src/http/client.ts';
 import type { Diagnostics, MetricsBody } from '../../src/schema/diagnostics.ts';
 import { api } from '../support/api.ts';
 import { promtool } from '../support/promtool.ts';
 import { describeWith } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const KEY = 'canary-key-0123456789abcdef0123456789abcdef';
 const headers = { 'x-api-key': KEY };
@@ -48,6 +50,21 @@ describeWith(['unshare', 'promtool'], 'metrics of a server', () => {
     });
     for (const shown of [text, JSON.stringify(body), JSON.stringify(diagnostics.body)])
       expect(shown).not.toMatch(/canary|sb-[a-z2-7]{12}/);
+  });
+
+  it('count a WebSocket as the switch of protocols that it is', async () => {
+    const client = new Client({ server: server.url, apiKey: KEY });
+    const { id } = await client.spawn({ owner_id: 'canary-owner' });
+    const socket = await client.openExec(id, { command: 'true' });
+    for await (const _ of socket.events());
+    socket.close();
+    const counts = async () => {
+      const text = await (await api(server.url, headers).raw('/metrics/prometheus')).text();
+      return text.match(/^svc_http_request_duration_seconds_count\{route="execSocket".*$/gm);
+    };
+    await until('the count', async () => (await counts()) !== null);
+    expect(await counts()).toEqual([expect.stringMatching(/,method="GET",status="101"\} 1$/)]);
+    await client.close();
   });
 
   it('need a key', async () => {

@@ -162,7 +162,10 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), owner: letter, provider }),
   fc.record({ do: fc.constant('add' as const), owner: letter, provider }),
   fc.record({ do: fc.constant('serve' as const) }),
-  fc.record({ do: fc.constant('hold' as const), lack: fc.constantFrom<Lack[]>('all', 'owner', 'provider', 'pool') }),
+  fc.record({
+    do: fc.constant('hold' as const),
+    lack: fc.constantFrom<Lack[]>('all', 'owner', 'provider', 'pool'),
+  }),
   fc.record({ do: fc.constant('leave' as const), at: fc.nat(20) }),
   fc.record({ do: fc.constant('free' as const), owner: letter, provider }),
 );
