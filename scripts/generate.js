@@ -1,4 +1,5 @@
-// `npm run generate`: writes svc.yaml, man/, docs/configuration.md and docs/openapi.* from schemas, routes and commands.
+// `npm run generate`: writes svc.yaml, man/, docs/configuration.md, docs/lint/ and docs/openapi.* from schemas, routes,
+// commands and rules.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
@@ -18,9 +19,12 @@ function readJson(path) {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
 }
 
+/** Folders that hold nothing but generated pages. */
 function removeStalePages(current) {
   const keep = new Set(current.map(({ path }) => path));
-  mkdirSync(join(root, 'man'), { recursive: true });
-  for (const name of readdirSync(join(root, 'man')))
-    if (!keep.has(`man/${name}`)) rmSync(join(root, 'man', name));
+  for (const folder of ['man', 'docs/lint']) {
+    mkdirSync(join(root, folder), { recursive: true });
+    for (const name of readdirSync(join(root, folder)))
+      if (!keep.has(`${folder}/${name}`)) rmSync(join(root, folder, name));
+  }
 }

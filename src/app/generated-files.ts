@@ -1,13 +1,15 @@
-// Every file of the package that is made from schemas, routes and commands.
+// Every file of the package that is made from schemas, routes, commands and rules.
 import type { Manifest } from '../docs/manifest.ts';
 import { type RenderedFile, renderAll } from '../docs/render.ts';
 import { renderOpenapi } from '../http/openapi.ts';
+import { lintPages } from '../ops/lint/pages.ts';
 
 /** The same input gives the same bytes. */
 export function generatedFiles(manifest: Manifest, version: string): RenderedFile[] {
   const { json, yaml } = renderOpenapi(version);
   return [
     ...renderAll(manifest),
+    ...lintPages(),
     { path: 'docs/openapi.json', text: json },
     { path: 'docs/openapi.yaml', text: yaml },
   ];

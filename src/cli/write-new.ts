@@ -1,5 +1,5 @@
-// Writes a file that a command makes, never over an existing one by accident.
-import { writeFileSync } from 'node:fs';
+// Writes files that a command makes, never over an existing one by accident.
+import { existsSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../domain/errors.ts';
 
 /** Only this user may read it: keys get written into it later. Throws `conflict` when it exists and not `force`. */
@@ -7,12 +7,22 @@ export function writeNew(path: string, text: string, force: boolean): void {
   try {
     writeFileSync(path, text, { flag: force ? 'w' : 'wx', mode: 0o600 });
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new ServiceError('conflict', 'The file exists.', {
-        remedy: 'Use --force to overwrite it, or --output.',
-        details: { file: path },
-        cause,
-      });
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw fileExists(path, cause);
     throw new ServiceError('bad_request', 'The file cannot be written.', { details: { file: path }, cause });
   }
+}
+
+/** Writes each by `writeNew`, or none when one of them is there already and not `force`. Throws as it does. */
+export function writeAllNew(files: readonly { path: string; text: string }[], force: boolean): void {
+  const there = files.find(({ path }) => !force && existsSync(path));
+  if (there) throw fileExists(there.path);
+  for (const { path, text } of files) writeNew(path, text, force);
+}
+
+function fileExists(path: string, cause?: unknown): ServiceError {
+  return new ServiceError('conflict', 'The file exists.', {
+    remedy: 'Use --force to overwrite it, or --output.',
+    details: { file: path },
+    ...(cause !== undefined && { cause }),
+  });
 }

@@ -11,6 +11,8 @@ export interface FoundFile {
   /** Absolute. */
   path: string;
   text: string;
+  /** Its permission bits, with its kind. */
+  mode: number;
 }
 
 export interface Place {
@@ -35,7 +37,8 @@ function readConfigFile(name: string, path: string, required: boolean): FileOutc
   try {
     const read = readRegularFile(path, MAX_BYTES);
     if (typeof read === 'string') return { name, fault: read };
-    return { found: { name, path, text: new TextDecoder('utf-8', { fatal: true }).decode(read.bytes) } };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(read.bytes);
+    return { found: { name, path, text, mode: read.mode } };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (!required && (code === 'ENOENT' || code === 'ENOTDIR')) return {};

@@ -1,6 +1,7 @@
 // Defaults, then one file, then SVC_ variables, then flags, to one configuration that knows where each value came from.
 import type { Config } from '../schema/config.ts';
-import { CONFIG_KEYS, SECRET_PATHS } from '../schema/config-keys.ts';
+import { CONFIG_KEYS, SECRET_FILE_SUFFIX, SECRET_PATHS } from '../schema/config-keys.ts';
+import { envName } from '../schema/config-walk.ts';
 import { type FoundFile, findConfigFile } from './config-file.ts';
 import { environmentLayer } from './environment-layer.ts';
 import { flagLayer, type Partially, valueAt } from './flag-layer.ts';
@@ -17,6 +18,8 @@ export interface LoadRequest extends HostFacts {
   cwd: string;
   /** What `--config` says; goes before SVC_CONFIG. */
   file?: string | undefined;
+  /** Secrets taken to be given elsewhere: each gets a stand-in value, and its `_file` twin is not read. */
+  assumed?: readonly string[];
 }
 
 export interface LoadedConfig {
@@ -29,24 +32,55 @@ export interface LoadedConfig {
   secrets: string[];
 }
 
+/** A configuration as far as it could be read, with what is wrong by kind. */
+export interface ConfigReading extends LoadedConfig {
+  /** Files, syntax, names, and values that do not fit. While there are any, `config` may be no `Config`. */
+  unusable: Problem[];
+  /** Secret files that cannot be used, by the key of the twin; their keys are unset. */
+  secretFiles: Problem[];
+  /** Broken rules between keys that all fit. */
+  contradictions: Problem[];
+}
+
 /**
  * Reads and checks the configuration. Throws one `bad_request` whose `details.problems` lists everything that is wrong,
  * each with its file, line and column or its variable. No value is quoted in it.
  */
 export function loadConfig(request: LoadRequest): LoadedConfig {
+  const { unusable, secretFiles, contradictions, ...loaded } = readConfig(request);
+  const problems = [...unusable, ...secretFiles, ...contradictions];
+  if (problems.length > 0) throw configFailure(problems);
+  return loaded;
+}
+
+/** What `loadConfig` does, for who judges the configuration instead of using it. Never throws. */
+export function readConfig(request: LoadRequest): ConfigReading {
   const { file, layer } = fileLayer(request);
   const layers = [layer, environmentLayer(request.env), flagLayer(request.flags ?? {})];
   const settings = new Map(
     layers.flatMap(({ settings }) => settings.map((setting) => [setting.path, setting])),
   );
-  const problems = layers.flatMap((each) => each.problems);
-  problems.push(...readSecretFiles(settings, { cwd: request.cwd, file }));
+  for (const path of request.assumed ?? []) assume(settings, path);
+  const secretFiles = readSecretFiles(settings, { cwd: request.cwd, file });
   const { config, sources } = assemble(settings, hostDefaults(request));
   // Whoever shares a VM with others sees only what is theirs.
   if (config.pool.enabled === true) config.auth.enforce_owner = true;
-  problems.push(...check(config, sources));
-  if (problems.length > 0) throw configFailure(problems);
-  return { config, sources, secrets: secretsOf(config), ...(file && { file: file.name }) };
+  const { misfits, contradictions } = check(config, sources);
+  return {
+    config,
+    sources,
+    secrets: secretsOf(config),
+    ...(file && { file: file.name }),
+    unusable: [...layers.flatMap((each) => each.problems), ...misfits],
+    secretFiles,
+    contradictions,
+  };
+}
+
+function assume(settings: Map<string, Setting>, path: string): void {
+  settings.delete(path + SECRET_FILE_SUFFIX);
+  const source: Source = { layer: 'environment', name: envName(path) };
+  settings.set(path, { path, value: `a value of ${path} that is known where it runs`, source });
 }
 
 function fileLayer({ file, env, cwd, home }: LoadRequest): { file: FoundFile | undefined; layer: Layer } {
@@ -84,11 +118,11 @@ function place(root: Record<string, unknown>, path: string, value: unknown): voi
 }
 
 /** Rules between keys say nothing sensible about values that do not fit, so they come second. */
-function check(config: Config, sources: ReadonlyMap<string, Source>): Problem[] {
+function check(config: Config, sources: ReadonlyMap<string, Source>) {
   const at = (key: string, words: string) => problemAt(sources.get(key) ?? { layer: 'default' }, words, key);
-  const misfits = mismatches(config);
-  if (misfits.length > 0) return misfits.map(({ path, words }) => at(path, words));
-  return RULES.filter(({ broken }) => broken(config)).map(({ key, words }) => at(key, words));
+  const misfits = mismatches(config).map(({ path, words }) => at(path, words));
+  const broken = misfits.length > 0 ? [] : RULES.filter((rule) => rule.broken(config));
+  return { misfits, contradictions: broken.map(({ key, words }) => at(key, words)) };
 }
 
 function secretsOf(config: Config): string[] {

@@ -9,37 +9,41 @@ const HEAD = `# Configuration of svc. Every key stands here with its default; de
 # goes before it, a flag before both. \`svc config explain KEY\` tells more, \`svc config show\` tells what counts.
 `;
 
-/** The text of the file, ending in a line break. */
-export function sampleConfig(): string {
+/** Values by key path; a secret is given as the file that holds it. */
+export type SampleValues = Readonly<Record<string, unknown>>;
+
+/** The text of the file, ending in a line break; `values` stand in place of defaults. */
+export function sampleConfig(values: SampleValues = {}, head: string = HEAD): string {
   const sections = CONFIG_SECTIONS.map(({ path, description }) => {
     const indent = indentOf(path);
-    const keys = CONFIG_KEYS.filter((key) => parentOf(key.path) === path).map(keyText);
+    const keys = CONFIG_KEYS.filter((key) => parentOf(key.path) === path).map((key) => keyText(key, values));
     const blank = indent === '' ? '\n' : '';
     return `${blank}${comment(description, indent)}${indent}${nameOf(path)}:\n${keys.join('')}`;
   });
-  return HEAD + sections.join('');
+  return head + sections.join('');
 }
 
-function keyText(key: ConfigKey): string {
+function keyText(key: ConfigKey, values: SampleValues): string {
   const indent = indentOf(key.path);
   const notes = `${key.description} ${capital(key.takes)}. [${key.env}]`;
   return (
     comment(notes, indent) +
-    lines(key)
+    lines(key, values[key.path])
       .map((line) => `${indent}${line}\n`)
       .join('')
   );
 }
 
-function lines(key: ConfigKey): string[] {
+function lines(key: ConfigKey, value: unknown): string[] {
   const name = nameOf(key.path);
+  if (value !== undefined) return [`${name}${key.secret ? SECRET_FILE_SUFFIX : ''}: ${yamlOf(key, value)}`];
   if (key.secret) return [`# ${name}: ""`, `# ${name}${SECRET_FILE_SUFFIX}: /etc/svc/${name}`];
   if (key.default === undefined) return [`# ${name}: ${key.defaultText}`];
-  return [`${name}: ${yamlOf(key)}`];
+  return [`${name}: ${yamlOf(key, key.default)}`];
 }
 
 /** JSON is YAML; durations and choices need no quotes. */
-function yamlOf({ kind, default: value }: ConfigKey): string {
+function yamlOf({ kind }: ConfigKey, value: unknown): string {
   return kind === 'duration' || kind === 'choice' ? String(value) : JSON.stringify(value);
 }
 

@@ -19,7 +19,8 @@ it.each(files.map(({ path, text }) => [path, text] as const))(
   },
 );
 
-it('holds no page of a command that is gone', () => {
+it.each(['man', 'docs/lint'])('%s holds no page of what is gone', (folder) => {
   const wanted = new Set(files.map(({ path }) => path));
-  expect(readdirSync(join(packageRoot, 'man')).filter((name) => !wanted.has(`man/${name}`))).toEqual([]);
+  const names = readdirSync(join(packageRoot, folder));
+  expect(names.filter((name) => !wanted.has(`${folder}/${name}`))).toEqual([]);
 });

@@ -28,6 +28,7 @@ const ABOVE_APP = [
   'control',
   'http',
   'docs',
+  'ops',
 ];
 const TABLE: Record<string, Allowance> = {
   schema: { folders: [], packages: ['typebox', 'ajv'] },
@@ -53,6 +54,10 @@ const TABLE: Record<string, Allowance> = {
   },
   'http/client': { folders: ['schema', 'domain', 'http', 'host/clock.ts'], packages: ['undici', 'ws'] },
   docs: { folders: ['schema', 'http'], packages: [] },
+  ops: {
+    folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'providers', 'http/client.ts'],
+    packages: [],
+  },
   app: { folders: ABOVE_APP, packages: [] },
   bench: {
     folders: ['app', 'ops', 'host', 'schema', 'domain', 'http/client.ts'],

@@ -1,0 +1,67 @@
+// How a lint report is shown to people: by topic, each finding with its line of the file and what to do.
+import { printable } from '../domain/printable.ts';
+import type { LintFinding, LintReport } from '../schema/lint.ts';
+import { columnsOf } from './columns.ts';
+import { paintFor } from './paint.ts';
+
+const LEVEL_WIDTH = 'warning'.length;
+
+/** Ends with a line of counts. What the baseline has is counted, not shown. */
+export function lintText(report: LintReport, stream: { isTTY?: boolean } = process.stdout): string {
+  const paint = paintFor(stream);
+  const shown = report.findings.filter(({ known }) => !known);
+  const places = Math.max(0, ...shown.map((finding) => placeOf(finding).length));
+  const topics = [...new Set(shown.map(({ topic }) => topic))].map((topic) => {
+    const blocks = shown
+      .filter((finding) => finding.topic === topic)
+      .map((finding) => block(finding, places, paint));
+    return `${paint.bold(topic)}\n${blocks.join('\n')}\n`;
+  });
+  return [...topics, lintSummary(report)].join('\n');
+}
+
+type Paint = ReturnType<typeof paintFor>;
+
+const placeOf = ({ line, column }: LintFinding) => `${line}:${column}`;
+
+function block(finding: LintFinding, places: number, paint: Paint): string {
+  const { rule, level, message, remedy } = finding;
+  const colour = level === 'error' ? paint.red : paint.yellow;
+  const head = `  ${colour(level.padEnd(LEVEL_WIDTH))}  ${rule}  ${placeOf(finding).padEnd(places)}  ${message}`;
+  return [head, ...excerpt(finding, paint).map((line) => `    ${line}`), `    ${paint.dim(remedy)}`].join(
+    '\n',
+  );
+}
+
+function excerpt({ line, column, end_column, source }: LintFinding, paint: Paint): string[] {
+  if (source === undefined || end_column === undefined) return [];
+  const number = String(line);
+  const gap = ' '.repeat(number.length);
+  const before = columnsOf(source.slice(0, column - 1));
+  const marked = Math.max(1, columnsOf(source.slice(column - 1)));
+  return [`${number} | ${source}`, `${gap} | ${' '.repeat(before)}${paint.bold('^'.repeat(marked))}`];
+}
+
+/** `svc.yaml, as production: 2 errors, 1 warning.` */
+export function lintSummary({
+  file,
+  production,
+  usable,
+  errors,
+  warnings,
+  known,
+  mended,
+}: LintReport): string {
+  const counts = [
+    counted(errors, 'error'),
+    counted(warnings, 'warning'),
+    ...(known > 0 ? [`${known} known from the baseline`] : []),
+    ...(mended > 0 ? [`${mended} of the baseline mended: write it anew`] : []),
+  ];
+  const reading = production ? ', read as production' : '';
+  const rest = usable ? '' : ' Nothing else was judged.';
+  return `${printable(file)}${reading}: ${counts.join(', ')}.${rest}`;
+}
+
+const counted = (count: number, noun: string) =>
+  `${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`;

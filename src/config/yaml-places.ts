@@ -1,0 +1,88 @@
+// Where keys and entries stand in a YAML file, for who judges values instead of reading them. A key that is not there has
+// the place of the nearest section around it.
+import { isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
+import { readYaml, type YamlDocument } from './yaml-document.ts';
+
+export interface Place {
+  /** From 1. */
+  line: number;
+  /** From 1, in UTF-16 units. */
+  column: number;
+  /** First column after it; on the same line. */
+  endColumn: number;
+  /** Whether the key itself stands here, not only a section around it. */
+  isExact: boolean;
+}
+
+/** Finds the place of a key by its path, or of an entry of its list. */
+export type FindPlace = (path: string, entry?: number) => Place;
+
+interface Range {
+  start: number;
+  end: number;
+}
+
+/** For `text` that is fit for YAML; anything else has one place, its beginning. */
+export function yamlPlaces(text: string): FindPlace {
+  const document = readYaml(text, '');
+  const starts = lineStarts(text);
+  return (path, entry) => {
+    const { range, isExact } = rangeOf(document, path.split('.'), entry);
+    const line = lineAt(starts, range.start);
+    const start = starts[line - 1] ?? 0;
+    const end = Math.min(range.end, endOfLine(text, range.start));
+    const column = range.start - start + 1;
+    return { line, column, endColumn: Math.max(column, end - start + 1), isExact };
+  };
+}
+
+function rangeOf(document: YamlDocument, names: readonly string[], entry: number | undefined) {
+  let node: unknown = document.deref(document.contents);
+  let range: Range = { start: 0, end: 0 };
+  for (const name of names) {
+    const pair = isMap(node)
+      ? (node.items as Pair[]).find(({ key }) => nameOf(document, key) === name)
+      : undefined;
+    if (!pair) return { range, isExact: false };
+    range = pairRange(pair);
+    node = document.deref(pair.value);
+  }
+  const item = entry !== undefined && isSeq(node) ? (node.items[entry] as Node | undefined) : undefined;
+  return { range: item?.range ? { start: item.range[0], end: item.range[1] } : range, isExact: true };
+}
+
+function nameOf(document: YamlDocument, key: unknown): string | undefined {
+  const node = document.deref(key);
+  return isScalar(node) ? String(node.value) : undefined;
+}
+
+/** From the key to the end of a value; a section or list below the key is more than its line. */
+function pairRange({ key, value }: Pair): Range {
+  const [start, keyEnd] = (key as Node).range ?? [0, 0];
+  const valueEnd = (value as Node | null)?.range?.[1];
+  return { start, end: Math.max(keyEnd, valueEnd ?? keyEnd) };
+}
+
+/** Offsets at which lines begin. */
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** From 1. By halves: a long list may have a fault in each entry. */
+function lineAt(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle;
+  }
+  return low + 1;
+}
+
+function endOfLine(text: string, from: number): number {
+  const next = text.indexOf('\n', from);
+  const end = next === -1 ? text.length : next;
+  return text[end - 1] === '\r' ? end - 1 : end;
+}

@@ -1,0 +1,45 @@
+// svc.yaml for a service that strangers can reach: keys, caps and limits set, every other key at its default. It passes
+// `svc config lint --production --strict` as it is; a test holds the two together.
+import { sampleConfig } from './sample-config.ts';
+
+const HEAD = `# Configuration of svc for production. What differs from the defaults: keys, limits, caps, containers without root.
+# Look through before the first start: server.cors_allowed_origins, the caps in defaults and providers.container, the image.
+# Keys lie in files of their own beside this one. \`svc config lint --production --strict --file FILE\` judges it again.
+`;
+
+export interface ProductionChoices {
+  /** Of the pages that may call, for example https://app.example.com. */
+  origin: string;
+  /** Files with the keys, as the configuration names them. */
+  apiKeyFile: string;
+  adminKeyFile: string;
+}
+
+/** The text of the file, ending in a line break. */
+export function productionConfig({ origin, apiKeyFile, adminKeyFile }: ProductionChoices): string {
+  const values = {
+    'server.cors_allowed_origins': [origin],
+    'server.preview_access': 'signed',
+    'auth.enabled': true,
+    'auth.api_key': apiKeyFile,
+    'auth.admin_api_key': adminKeyFile,
+    'auth.admin_fallback_enabled': false,
+    'auth.enforce_owner': true,
+    'auth.quota_writes': 'admin',
+    'rate_limit.enabled': true,
+    'defaults.image': 'alpine:3.22',
+    'defaults.max_sandboxes': 50,
+    'defaults.max_sandboxes_per_owner': 10,
+    'defaults.spawn_overflow': 'queue',
+    'database.path': '/var/lib/svc/svc.db',
+    'logging.format': 'json',
+    'providers.default': 'container',
+    'providers.container.read_only_rootfs': true,
+    'providers.container.user': '65534:65534',
+    'providers.container.added_caps': [],
+    'providers.container.max_sandboxes': 50,
+    'providers.container.max_memory_mb': 2048,
+    'providers.userspace.enabled': false,
+  };
+  return sampleConfig(values, HEAD);
+}

@@ -1,0 +1,29 @@
+// What rules may look at, made from a configuration as it was read.
+import type { FoundFile } from '../../config/config-file.ts';
+import { valueAt } from '../../config/flag-layer.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { yamlLayer } from '../../config/yaml-layer.ts';
+import { SECRET_PATHS } from '../../schema/config-keys.ts';
+import type { LintFacts } from './rule.ts';
+
+export interface Reading {
+  production: boolean;
+  /** Key paths. */
+  assumed: readonly string[];
+}
+
+export function factsOf(
+  { text, name, mode }: FoundFile,
+  { config }: LoadedConfig,
+  { production, assumed }: Reading,
+): LintFacts {
+  const written = new Set(yamlLayer(text, name).settings.map(({ path }) => path));
+  return {
+    config,
+    production,
+    mode,
+    inlineSecrets: SECRET_PATHS.filter((path) => written.has(path)),
+    knownSecret: (path) =>
+      assumed.includes(path) ? undefined : (valueAt(config, path) as string | undefined),
+  };
+}

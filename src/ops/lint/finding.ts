@@ -1,0 +1,96 @@
+// Findings with their places and the source before them. A line of the file is shown only as far as the finding reaches,
+// and never the value of a secret key: what else stands on that line, such as a comment, may be one, too.
+import type { FoundFile } from '../../config/config-file.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Problem } from '../../config/setting.ts';
+import { type Place, yamlPlaces } from '../../config/yaml-places.ts';
+import { printable } from '../../domain/printable.ts';
+import { redactor } from '../../redact/engine.ts';
+import { MASK } from '../../redact/rules.ts';
+import { SECRET_FILE_SUFFIX, SECRET_PATHS } from '../../schema/config-keys.ts';
+import type { LintFinding, LintLevel } from '../../schema/lint.ts';
+import { fingerprint } from './fingerprint.ts';
+import { type Fault, type LintRule, TOPICS } from './rule.ts';
+
+export interface Findings {
+  /** What the loader found; it knows its own place. */
+  ofProblem(rule: LintRule, problem: Problem): LintFinding;
+  ofFault(rule: LintRule, level: LintLevel, fault: Fault): LintFinding;
+}
+
+export function findings({ text, name }: FoundFile, { secrets }: LoadedConfig): Findings {
+  const lines = text.split(/\r?\n/);
+  const { text: clean } = redactor({ secrets });
+  const find = lazily(() => yamlPlaces(text));
+  const safe = (words: string) => printable(clean(words));
+  const finding = (rule: LintRule, level: LintLevel, words: Words): LintFinding => ({
+    rule: rule.id,
+    topic: TOPICS[rule.topic],
+    level,
+    key: words.key,
+    message: safe(words.message),
+    remedy: rule.mend,
+    ...words.place,
+    fingerprint: fingerprint(rule.id, words.key, safe(words.distinct)),
+    known: false,
+  });
+  return {
+    ofProblem: (rule, { message, key = '', line = 1, column = 1 }) => {
+      const words = withoutPlace(message, name);
+      return finding(rule, 'error', { key, message: words, distinct: words, place: { line, column } });
+    },
+    ofFault: (rule, level, { key = rule.key, entry, message = rule.title }) => {
+      const place = placeOf(find(), key, entry);
+      const source = sourceOf(lines[place.line - 1] ?? '', place, key);
+      const { line, column, endColumn } = place;
+      const shown = place.isExact
+        ? { line, column, end_column: endColumn, source: safe(source) }
+        : { line, column };
+      return finding(rule, level, {
+        key,
+        message,
+        distinct: entry === undefined ? '' : message,
+        place: shown,
+      });
+    },
+  };
+}
+
+interface Words {
+  key: string;
+  message: string;
+  /** What tells this finding from others of its rule and key. */
+  distinct: string;
+  place: Pick<LintFinding, 'line' | 'column' | 'end_column' | 'source'>;
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** The loader says the place in its words, for who reads nothing else. */
+function withoutPlace(message: string, name: string): string {
+  const rest = message.startsWith(`${name}:`) ? message.slice(name.length + 1) : message;
+  return rest.replace(/^(?:\d+:)*\s*/, '');
+}
+
+/** Of a secret, where the key or its twin stands. */
+function placeOf(find: ReturnType<typeof yamlPlaces>, key: string, entry?: number): Place {
+  if (key === '') return { line: 1, column: 1, endColumn: 1, isExact: false };
+  const place = find(key, entry);
+  if (place.isExact || !SECRET_PATHS.includes(key)) return place;
+  const twin = find(key + SECRET_FILE_SUFFIX);
+  return twin.isExact ? twin : place;
+}
+
+/** Blanks up to the column, then the finding. */
+function sourceOf(line: string, { column, endColumn }: Place, key: string): string {
+  const words = line.slice(column - 1, endColumn - 1);
+  const name = key.slice(key.lastIndexOf('.') + 1);
+  const isSecret = SECRET_PATHS.includes(key) && !words.startsWith(name + SECRET_FILE_SUFFIX);
+  return ' '.repeat(column - 1) + (isSecret ? `${name}: ${MASK}` : words);
+}

@@ -1,0 +1,73 @@
+// What a rule of `svc config lint` is: its own documentation and a check. Ids are for ever: baselines, pipelines and
+// pages name them, so one that goes is not given to another.
+import type { Config } from '../../schema/config.ts';
+import type { LintLevel } from '../../schema/lint.ts';
+
+export const TOPICS = {
+  file: 'The file',
+  auth: 'Keys and callers',
+  server: 'Exposure',
+  rate_limit: 'Rate limits',
+  database: 'Database',
+  limits: 'Caps',
+  container: 'Containers',
+  userspace: 'Userspace',
+} as const;
+export type Topic = keyof typeof TOPICS;
+
+/** What a check may look at: nothing but the file, what it refers to, and what was said about it. */
+export interface LintFacts {
+  config: Config;
+  production: boolean;
+  /** Permission bits of the file. */
+  mode: number;
+  /** Secret keys whose values stand in the file itself. */
+  inlineSecrets: readonly string[];
+  /** The value of a secret key where it is known here; undefined when unset or given only where it runs. */
+  knownSecret(path: string): string | undefined;
+}
+
+/** One place where a rule is broken. */
+export interface Fault {
+  /** The rule's own key unless given. */
+  key?: string;
+  /** Of a list, from 0. */
+  entry?: number;
+  /** What is wrong here, a sentence; the rule's title unless given. Never a secret. */
+  message?: string;
+}
+
+export interface LintRule {
+  id: `SVC${number}`;
+  topic: Topic;
+  /** The key to change. */
+  key: string;
+  /** What is wrong, a sentence. */
+  title: string;
+  /** What can happen, for its page. */
+  why: string;
+  /** What to do, a sentence or two. */
+  mend: string;
+  /** YAML that the rule has nothing against. */
+  example: string;
+  /** What it counts as where nothing is said about the place; `off` where much is right that is not for production. */
+  level: LintLevel | 'off';
+  /** What it counts as with `--production`. */
+  production: LintLevel | 'off';
+  check(facts: LintFacts): readonly Fault[];
+}
+
+/** The rule's own words when `broken`. */
+export const faultIf = (broken: boolean, fault: Fault = {}): readonly Fault[] => (broken ? [fault] : []);
+
+/** A fault for each entry of a list that is `bad`. */
+export function faultyEntries(
+  list: readonly string[],
+  bad: (entry: string) => boolean,
+  message: (entry: string) => string,
+): Fault[] {
+  return list.flatMap((value, entry) => (bad(value) ? [{ entry, message: message(value) }] : []));
+}
+
+/** The level of a rule in this reading. */
+export const levelOf = (rule: LintRule, production: boolean) => (production ? rule.production : rule.level);

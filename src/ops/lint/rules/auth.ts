@@ -1,0 +1,159 @@
+// Rules about who may call: keys, administrators, owners.
+import { parseDuration } from '../../../domain/duration.ts';
+import { SECRET_PATHS } from '../../../schema/config-keys.ts';
+import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
+import { type Fault, faultIf, type LintFacts, type LintRule } from '../rule.ts';
+
+const DAY_MS = 86_400_000;
+const FRESH_KEY = 'openssl rand -base64 32';
+
+/** A fault for each known secret that is `bad`. */
+function badSecrets(
+  { knownSecret }: LintFacts,
+  bad: (secret: string) => boolean,
+  message: (key: string) => string,
+): Fault[] {
+  return SECRET_PATHS.flatMap((key) => {
+    const secret = knownSecret(key);
+    return secret !== undefined && bad(secret) ? [{ key, message: message(key) }] : [];
+  });
+}
+
+/** Secrets that an earlier one equals. */
+function repeatedSecrets({ knownSecret }: LintFacts): Fault[] {
+  return SECRET_PATHS.flatMap((key, at) => {
+    const secret = knownSecret(key);
+    const twin = SECRET_PATHS.slice(0, at).find(
+      (other) => secret !== undefined && knownSecret(other) === secret,
+    );
+    return twin === undefined ? [] : [{ key, message: `${key} is the same as ${twin}.` }];
+  });
+}
+
+export const AUTH_RULES: readonly LintRule[] = [
+  {
+    id: 'SVC101',
+    topic: 'auth',
+    key: 'auth.enabled',
+    title: 'Calls need no key.',
+    why: 'Whoever reaches the port runs code on this machine and sees, changes and destroys what others run. A web page or another program on the same host reaches loopback, too.',
+    mend: 'Set auth.enabled to true, and auth.api_key_file and auth.admin_api_key_file.',
+    example:
+      'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n',
+    level: 'off',
+    production: 'error',
+    check: ({ config }) => faultIf(!config.auth.enabled),
+  },
+  {
+    id: 'SVC102',
+    topic: 'auth',
+    key: 'auth.api_key',
+    title: 'A key is too easy to guess.',
+    why: 'A key that is short, or long and repetitive, can be found by trying. What counts is how much there is to guess: repetitions, runs and sequences add nothing, and 32 random bytes in any writing are enough.',
+    mend: `Make a new one: ${FRESH_KEY}`,
+    example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
+    level: 'warning',
+    production: 'error',
+    check: (facts) =>
+      badSecrets(
+        facts,
+        (secret) => !isPlaceholder(secret) && keyBits(secret) < ENOUGH_BITS,
+        (key) => `${key} is weaker than 32 random bytes.`,
+      ),
+  },
+  {
+    id: 'SVC103',
+    topic: 'auth',
+    key: 'auth.api_key',
+    title: 'A key is a placeholder.',
+    why: 'Keys such as `changeme` are in every list that guessers use, and in the documentation that they were copied from.',
+    mend: `Make a key of its own: ${FRESH_KEY}`,
+    example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
+    level: 'error',
+    production: 'error',
+    check: (facts) => badSecrets(facts, isPlaceholder, (key) => `${key} is a placeholder, not a key.`),
+  },
+  {
+    id: 'SVC104',
+    topic: 'auth',
+    key: 'auth.admin_api_key',
+    title: 'Two keys are the same.',
+    why: 'A key for two purposes gives both to whoever has it: each client is then an administrator, or can sign links. Neither can be changed without the other.',
+    mend: `Make a key for each purpose: ${FRESH_KEY}`,
+    example:
+      'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n',
+    level: 'warning',
+    production: 'error',
+    check: repeatedSecrets,
+  },
+  {
+    id: 'SVC105',
+    topic: 'auth',
+    key: 'auth.admin_fallback_enabled',
+    title: 'The API key is the key of administrators, too.',
+    why: 'Without an admin key every client that may run a sandbox may read the diagnostics and the audit, prune, and change what others run. The fallback also comes back silently when the admin key gets lost.',
+    mend: 'Set auth.admin_fallback_enabled to false and auth.admin_api_key_file.',
+    example:
+      'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n  admin_fallback_enabled: false\n',
+    level: 'off',
+    production: 'error',
+    check: ({ config: { auth } }) =>
+      faultIf(
+        auth.admin_fallback_enabled,
+        auth.admin_api_key === undefined
+          ? {}
+          : { message: 'The API key becomes the key of administrators when the admin key is lost.' },
+      ),
+  },
+  {
+    id: 'SVC106',
+    topic: 'auth',
+    key: 'auth.admin_api_key',
+    title: 'Nobody can administer the service.',
+    why: 'There is no admin key and no fallback to the API key: diagnostics, the audit and pruning answer everybody with a refusal, also when they are needed.',
+    mend: 'Set auth.admin_api_key_file.',
+    example:
+      'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n  admin_fallback_enabled: false\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ config: { auth } }) =>
+      faultIf(!auth.admin_fallback_enabled && auth.admin_api_key === undefined),
+  },
+  {
+    id: 'SVC107',
+    topic: 'auth',
+    key: 'auth.admin_audit_retention',
+    title: 'The audit of administrators is forgotten within a day.',
+    why: 'Who did what is asked after something went wrong, mostly days later.',
+    mend: 'Set auth.admin_audit_retention to some weeks, such as 2160h.',
+    example: 'auth:\n  admin_audit_retention: 2160h\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config }) => faultIf(parseDuration(config.auth.admin_audit_retention, '') < DAY_MS),
+  },
+  {
+    id: 'SVC108',
+    topic: 'auth',
+    key: 'auth.quota_writes',
+    title: 'Owners may change their own quotas.',
+    why: 'Owners are kept apart, yet each may raise the number of sandboxes, the lifetime and the deadlines it is allowed.',
+    mend: 'Set auth.quota_writes to admin.',
+    example: 'auth:\n  enforce_owner: true\n  quota_writes: admin\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { auth } }) => faultIf(auth.enforce_owner && auth.quota_writes === 'api'),
+  },
+  {
+    id: 'SVC109',
+    topic: 'auth',
+    key: 'auth.enforce_owner',
+    title: 'Owners are kept apart by a header that anybody can send.',
+    why: 'Without authentication X-User-ID proves nothing: any caller is any owner.',
+    mend: 'Set auth.enabled to true.',
+    example:
+      'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  enforce_owner: true\n  quota_writes: admin\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { auth } }) => faultIf(auth.enforce_owner && !auth.enabled),
+  },
+];

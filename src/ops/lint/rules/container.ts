@@ -1,0 +1,198 @@
+// Rules about containers, asked where they are enabled: what is given to them, and how the engine is reached.
+import type { Config } from '../../../schema/config.ts';
+import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
+import { type Fault, faultIf, faultyEntries, type LintRule } from '../rule.ts';
+
+type Container = Config['providers']['container'];
+type ContainerRule = Omit<LintRule, 'topic' | 'check'> & {
+  check(container: Container, config: Config): readonly Fault[];
+};
+
+const MOST_PROCESSES = 4096;
+
+/** Each is a way to the machine or to other sandboxes by itself. */
+const PRIVILEGED = new Set(
+  'ALL AUDIT_CONTROL BPF CHECKPOINT_RESTORE DAC_READ_SEARCH IPC_OWNER LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN NET_BROADCAST PERFMON SETFCAP SYSLOG SYS_ADMIN SYS_BOOT SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM'.split(
+    ' ',
+  ),
+);
+const DEFAULT_CAPS = CONFIG_KEYS.find(({ path }) => path === 'providers.container.added_caps')
+  ?.default as string[];
+
+const plainName = (capability: string) => capability.replace(/^CAP_/, '');
+const isPrivileged = (capability: string) => PRIVILEGED.has(plainName(capability));
+const isRoot = (user: string) => /^(?:root|0+)?(?::|$)/.test(user);
+
+/** The tag that says nothing about what is in it, or undefined. */
+function floatingTag(image: string): string | undefined {
+  if (image.includes('@')) return undefined;
+  const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
+  return /^(?:latest|stable|edge|main|master|nightly|dev|current|lts|rolling|testing|unstable)$/i.test(tag)
+    ? tag
+    : undefined;
+}
+
+const RULES: readonly ContainerRule[] = [
+  {
+    id: 'SVC601',
+    key: 'providers.container.network_mode',
+    title: 'Containers share the network of this machine.',
+    why: 'A sandbox then reaches every service on loopback, this one included, and sees the traffic of the host.',
+    mend: 'Set providers.container.network_mode to svc or none.',
+    example: 'providers:\n  container:\n    network_mode: svc\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ network_mode }) => faultIf(network_mode === 'host'),
+  },
+  {
+    id: 'SVC602',
+    key: 'providers.container.added_caps',
+    title: 'Containers get a capability that leads out of them.',
+    why: 'With it a program in a sandbox can load code into the kernel, mount, trace or reconfigure what is not its own.',
+    mend: 'Take it out of providers.container.added_caps.',
+    example: 'providers:\n  container:\n    dropped_caps: [ALL]\n    added_caps: [CHOWN, SETUID, SETGID]\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ added_caps }) =>
+      faultyEntries(
+        added_caps,
+        isPrivileged,
+        (capability) => `Containers get ${capability}, which leads out of them.`,
+      ),
+  },
+  {
+    id: 'SVC603',
+    key: 'providers.container.added_caps',
+    title: 'Containers get a capability beyond the default ones.',
+    why: `Installers and su need no more than ${DEFAULT_CAPS.join(', ')}; each further one is something that a sandbox can abuse.`,
+    mend: 'Take it out of providers.container.added_caps unless you know what needs it.',
+    example: 'providers:\n  container:\n    added_caps: [CHOWN, SETUID, SETGID]\n',
+    level: 'off',
+    production: 'warning',
+    check: ({ added_caps }) =>
+      faultyEntries(
+        added_caps,
+        (capability) => !isPrivileged(capability) && !DEFAULT_CAPS.includes(plainName(capability)),
+        (capability) => `Containers get ${capability} beyond the default capabilities.`,
+      ),
+  },
+  {
+    id: 'SVC604',
+    key: 'providers.container.dropped_caps',
+    title: 'Containers keep the capabilities that the engine gives.',
+    why: "The engine's own set holds what no sandbox needs, such as raw sockets and device nodes, and it changes with its version.",
+    mend: 'Set providers.container.dropped_caps to [ALL], and give back what is needed by added_caps.',
+    example: 'providers:\n  container:\n    dropped_caps: [ALL]\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ dropped_caps }) => faultIf(!dropped_caps.map(plainName).includes('ALL')),
+  },
+  {
+    id: 'SVC605',
+    key: 'providers.container.seccomp_profile',
+    title: 'Containers may make every system call.',
+    why: 'Most ways out of a container begin with a system call that the default profile refuses.',
+    mend: 'Set providers.container.seccomp_profile to default, or to a profile of your own.',
+    example: 'providers:\n  container:\n    seccomp_profile: default\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ seccomp_profile }) => faultIf(seccomp_profile === 'unconfined'),
+  },
+  {
+    id: 'SVC606',
+    key: 'providers.container.user',
+    title: 'Programs in containers run as root.',
+    why: 'Unless the engine maps users, root of a container is root of the host less its capabilities: one fault of the kernel or a file shared by mistake is enough. Most images run as root when nobody says otherwise.',
+    mend: 'Set providers.container.user to a number that is nobody on the host, such as 65534:65534.',
+    example: 'providers:\n  container:\n    user: "65534:65534"\n',
+    level: 'off',
+    production: 'error',
+    check: ({ user }) =>
+      faultIf(
+        isRoot(user),
+        user === '' ? { message: 'The image chooses the user, and most choose root.' } : {},
+      ),
+  },
+  {
+    id: 'SVC607',
+    key: 'providers.container.read_only_rootfs',
+    title: "The containers' root file system is writable.",
+    why: 'What sandboxes write there lies on the disk of the engine, without a bound: one of them can fill it for all.',
+    mend: 'Set providers.container.read_only_rootfs to true; /workspace and tmpfs stay writable, in memory.',
+    example: 'providers:\n  container:\n    read_only_rootfs: true\n',
+    level: 'off',
+    production: 'warning',
+    check: ({ read_only_rootfs }) => faultIf(!read_only_rootfs),
+  },
+  {
+    id: 'SVC608',
+    key: 'providers.container.max_memory_mb',
+    title: 'The memory of a container has no cap.',
+    why: 'A spawn gets whatever memory it asks for; one that asks for all of it takes the machine.',
+    mend: 'Set providers.container.max_memory_mb.',
+    example: 'providers:\n  container:\n    max_memory_mb: 2048\n',
+    level: 'off',
+    production: 'error',
+    check: ({ max_memory_mb }) => faultIf(max_memory_mb === 0),
+  },
+  {
+    id: 'SVC609',
+    key: 'providers.container.pids_limit',
+    title: 'A container may have very many processes.',
+    why: 'A fork bomb of that size is felt by the whole machine.',
+    mend: `Set providers.container.pids_limit to at most ${MOST_PROCESSES}.`,
+    example: 'providers:\n  container:\n    pids_limit: 256\n',
+    level: 'off',
+    production: 'error',
+    check: ({ pids_limit }) => faultIf(pids_limit > MOST_PROCESSES),
+  },
+  {
+    id: 'SVC610',
+    key: 'defaults.image',
+    title: 'The image is named by a tag that moves.',
+    why: 'The same name is another image tomorrow: sandboxes change without anybody changing anything, and what was tested is not what runs.',
+    mend: 'Name a version, or better a digest: image@sha256:…',
+    example: 'defaults:\n  image: alpine:3.22\n',
+    level: 'off',
+    production: 'warning',
+    check: (_, { defaults, pool }) => {
+      const [key, image] = pool.enabled ? ['pool.image', pool.image] : ['defaults.image', defaults.image];
+      const tag = floatingTag(image);
+      return faultIf(tag !== undefined, {
+        key,
+        message: `The image is named by the tag ${tag}, which moves.`,
+      });
+    },
+  },
+  {
+    id: 'SVC611',
+    key: 'providers.container.host',
+    title: 'The engine is reached over plain TCP.',
+    why: 'Whoever reaches that port is root on the host of the engine, and whoever is on the way sees and changes all calls.',
+    mend: 'Use the Unix socket, or TLS on both sides by providers.container.tls.',
+    example:
+      'providers:\n  container:\n    host: tcp://engine.internal:2376\n    tls:\n      ca_file: /etc/svc/engine-ca.pem\n      cert_file: /etc/svc/engine.pem\n      key_file: /etc/svc/engine-key.pem\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ host, tls }) => faultIf(host !== '' && !tls.ca_file && !tls.cert_file && !tls.key_file),
+  },
+  {
+    id: 'SVC612',
+    key: 'providers.container.tls.verify',
+    title: 'Any certificate of the engine is accepted.',
+    why: 'Whoever answers in its place gets all commands, images and secrets of sandboxes.',
+    mend: 'Set providers.container.tls.verify to true, and tls.ca_file to the authority that signed the certificate.',
+    example:
+      'providers:\n  container:\n    tls:\n      ca_file: /etc/svc/engine-ca.pem\n      verify: true\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ tls }) => faultIf(!tls.verify),
+  },
+];
+
+export const CONTAINER_RULES: readonly LintRule[] = RULES.map((rule) => ({
+  ...rule,
+  topic: 'container',
+  check: ({ config }) =>
+    config.providers.container.enabled ? rule.check(config.providers.container, config) : [],
+}));

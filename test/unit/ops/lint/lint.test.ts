@@ -1,0 +1,181 @@
+// What a report says of a file: exact places, no secret, one kind of refusal, and the same answer wherever it is asked.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, it } from 'vitest';
+import { lintText } from '../../../../src/cli/lint-view.ts';
+import { ServiceError } from '../../../../src/domain/errors.ts';
+import { lintConfig } from '../../../../src/ops/lint/lint.ts';
+import { temporaryFolder } from '../../../support/temporary.ts';
+
+const SECRET = 'hunter2-W9fz3Qkq';
+let cwd: string;
+beforeEach(() => {
+  cwd = temporaryFolder();
+});
+
+const write = (text: string | Buffer, name = 'svc.yaml', mode = 0o600) => {
+  writeFileSync(join(cwd, name), text);
+  chmodSync(join(cwd, name), mode);
+};
+const lint = (options: { file?: string; production?: boolean; assumed?: readonly string[] } = {}) =>
+  lintConfig({ file: 'svc.yaml', cwd, production: false, assumed: [], ...options });
+const places = (text: string, production = false) => {
+  write(text);
+  return lint({ production }).findings.map(({ rule, line, column, end_column }) => [
+    rule,
+    line,
+    column,
+    end_column,
+  ]);
+};
+
+it('points at a key and its value', () => {
+  expect(places('# head\n\ndatabase:\n  ended_retention: 1h\n  path: svc.db # here\n')).toEqual([
+    ['SVC401', 5, 3, 15],
+  ]);
+});
+
+it('points at the entry of a list, however it is written', () => {
+  expect(places('server:\n  cors_allowed_origins:\n    - https://a.example\n    - "*"\n')).toEqual([
+    ['SVC201', 4, 7, 10],
+  ]);
+  expect(places('server: {cors_allowed_origins: ["*", https://a.example]}')).toEqual([['SVC201', 1, 33, 36]]);
+  expect(places('server:\r\n  cors_allowed_origins: ["*"]\r\n')).toEqual([['SVC201', 2, 26, 29]]);
+});
+
+it('points at the nearest section for a key that is not there, else at the beginning', () => {
+  write('server:\n  port: 1\nauth:\n  quota_writes: admin\n');
+  const { findings } = lint({ production: true });
+  expect(findings.find(({ rule }) => rule === 'SVC101')).toMatchObject({ line: 3, column: 1 });
+  expect(findings.find(({ rule }) => rule === 'SVC301')).toMatchObject({ line: 1, column: 1 });
+  expect(findings.find(({ rule }) => rule === 'SVC301')).not.toHaveProperty('source');
+});
+
+it('marks the place under the line, and says what to do', () => {
+  write('database:\n  path: svc.db\n');
+  expect(lintText(lint(), {})).toBe(`Database
+  warning  SVC401  2:3  The path of the database is relative.
+    2 |   path: svc.db
+      |   ^^^^^^^^^^^^
+    Write the whole path, such as /var/lib/svc/svc.db.
+
+svc.yaml: no errors, 1 warning.`);
+});
+
+it.each([
+  `auth: {api_key: ${SECRET}, admin_api_key: ${SECRET}}`,
+  `auth: {enabled: false, api_key: ${SECRET}} # was ${SECRET}`,
+  `auth:\n  api_key: "${SECRET}"\n  admin_api_key: '${SECRET}'\n`,
+  `auth:\n  api_key: |\n    ${SECRET}\n`,
+  `auth:\n  api_key: &k ${SECRET}\n  admin_api_key: *k\ndatabase: {path: *k }`,
+  `auth: {api_key: ${SECRET}, api_kee: 1}`,
+  `auth:\n  api_key: ${SECRET}\n  : [`,
+  `auth: {api_key: [${SECRET}]}`,
+  `server: {cors_allowed_origins: ["http://user:${SECRET}@a.example"]}`,
+  `${SECRET}: 1`,
+])('shows no secret of %s', (text) => {
+  write(text, 'svc.yaml', 0o644);
+  for (const production of [false, true]) {
+    const report = lint({ production });
+    expect(report.findings.length).toBeGreaterThan(0);
+    if (!text.startsWith(SECRET)) expect(JSON.stringify(report) + lintText(report, {})).not.toContain(SECRET);
+  }
+});
+
+it('tells everything that is no configuration, and judges nothing else then', () => {
+  write('server:\n  prot: 1\n  prot: 2\nauth:\n  enabled: maybe\ndatabase:\n  path: svc.db\n');
+  const report = lint({ production: true });
+  expect(report).toMatchObject({ usable: false, errors: 3 });
+  expect(report.findings.map(({ rule, line }) => [rule, line])).toEqual([
+    ['SVC001', 2],
+    ['SVC001', 3],
+    ['SVC001', 5],
+  ]);
+  expect(report.findings[0]?.message).toBe('"server.prot" is not a key; did you mean server.port?');
+});
+
+it('one secret file that is not there is one finding', () => {
+  write('auth:\n  enabled: true\n  api_key_file: nowhere\n');
+  expect(lint().findings.map(({ rule, line }) => [rule, line])).toEqual([['SVC002', 3]]);
+  expect(lint({ assumed: ['SVC_AUTH_API_KEY'] }).findings).toEqual([]);
+  expect(lint({ assumed: ['auth.api_key'] }).findings).toEqual([]);
+});
+
+it('judges the key in a secret file', () => {
+  write('auth:\n  enabled: true\n  api_key_file: key\n');
+  write('changeme\n', 'key');
+  expect(lint().findings).toMatchObject([{ rule: 'SVC103', line: 3, source: '  api_key_file: key' }]);
+  write('changeme\n', 'key', 0o644);
+  expect(lint().findings.map(({ rule }) => rule)).toEqual(['SVC002']);
+});
+
+it('does not read the environment', () => {
+  write('auth:\n  enabled: true\n');
+  process.env.SVC_AUTH_API_KEY = 'x';
+  expect(lint().findings.map(({ rule }) => rule)).toEqual(['SVC003']);
+  delete process.env.SVC_AUTH_API_KEY;
+});
+
+it('keeps fingerprints when lines move, and none is like another', () => {
+  const body =
+    'server: {cors_allowed_origins: ["http://a.example", "http://b.example", "*"]}\ndatabase: {path: svc.db}\n';
+  write(body);
+  const before = lint({ production: true }).findings.map(({ fingerprint }) => fingerprint);
+  write(`# more\n\n${body}`);
+  expect(lint({ production: true }).findings.map(({ fingerprint }) => fingerprint)).toEqual(before);
+  expect(new Set(before).size).toBe(before.length);
+});
+
+const refusal = (run: () => unknown): ServiceError => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+};
+
+it('refuses what is no file', () => {
+  mkdirSync(join(cwd, 'folder'));
+  execFileSync('mkfifo', [join(cwd, 'fifo')]);
+  write(Buffer.alloc(300 * 1024, 32), 'large');
+  write(Buffer.from([0xff, 0xfe, 0x00, 0x80]), 'garbage');
+  const files = {
+    folder: 'regular',
+    fifo: 'regular',
+    '/dev/zero': 'regular',
+    large: '256 KiB',
+    garbage: 'UTF-8',
+    nowhere: 'not there',
+  };
+  for (const [file, words] of Object.entries(files)) {
+    const { code, message } = refusal(() => lint({ file }));
+    expect([code, message]).toEqual(['bad_request', expect.stringContaining(words)]);
+  }
+  expect(refusal(() => lint({ assumed: ['server.port'] })).remedy).toContain('SVC_AUTH_API_KEY');
+});
+
+const bomb = Array.from(
+  { length: 9 },
+  (_, level) => `l${level}: &l${level} [${(level === 0 ? 'x, ' : `*l${level - 1}, `).repeat(9)}]`,
+).join('\n');
+
+it.each([
+  ['an alias bomb', bomb, false],
+  ['20,000 aliases', `server: &a {}\nauth: [${'*a, '.repeat(20_000)}]`, false],
+  ['20,000 merges', `server: &a {port: 1}\n${'? <<: *a\n'.repeat(20_000)}`, false],
+  ['a duplicate', 'server: {}\nserver: {}', false],
+  ['controls', '\u0001\u0002\u0003\n\u007f: \u0000', false],
+  ['60,000 entries that are all wrong', `server: {cors_allowed_origins: [${'"*",'.repeat(60_000)}]}`, true],
+])('is done soon with %s', (_, text, usable) => {
+  write(text);
+  // Work, not time: others may have the machine.
+  const before = process.cpuUsage();
+  const report = lint({ production: true });
+  const { user, system } = process.cpuUsage(before);
+  expect(report.usable).toBe(usable);
+  expect(report.findings.length).toBeGreaterThan(0);
+  expect((user + system) / 1000).toBeLessThan(3000);
+});

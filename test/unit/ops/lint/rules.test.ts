@@ -1,0 +1,113 @@
+// Every rule by its own fixture, which breaks it alone. The first line of a fixture says with which flags it is read.
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lintConfig } from '../../../../src/ops/lint/lint.ts';
+import { LINT_RULES } from '../../../../src/ops/lint/rules.ts';
+import { SECRET_PATHS } from '../../../../src/schema/config-keys.ts';
+import { packageRoot } from '../../../support/server.ts';
+import { temporaryFolder } from '../../../support/temporary.ts';
+
+const folder = join(packageRoot, 'fixtures/lint');
+const fixture = (name: string) => readFileSync(join(folder, `${name}.yaml`), 'utf8');
+
+/** Lints `text` as svc.yaml in a folder of its own. */
+function lint(
+  text: string,
+  options: { mode?: number; production?: boolean; assumed?: readonly string[] } = {},
+) {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'svc.yaml'), text);
+  chmodSync(join(cwd, 'svc.yaml'), options.mode ?? 0o600);
+  return lintConfig({ file: 'svc.yaml', cwd, production: false, assumed: [], ...options });
+}
+
+function lintFixture(name: string) {
+  const text = fixture(name);
+  const flags = text.startsWith('#') ? (text.split('\n')[0] ?? '') : '';
+  const assumed = [...flags.matchAll(/--assume-env (\S+)/g)].flatMap(([, key]) => key ?? []);
+  // Anybody may read what version control holds, so only the rule about that keeps its mode.
+  const mode = name === 'SVC004' ? 0o644 : 0o600;
+  return lint(text, { mode, production: flags.includes('--production'), assumed });
+}
+
+describe.each(LINT_RULES.map((rule) => [rule.id, rule] as const))('%s', (id, rule) => {
+  it('is broken by its fixture, and nothing else is', () => {
+    expect(lintFixture(id).findings.map((finding) => finding.rule)).toEqual([id]);
+  });
+
+  it('has nothing against its example', () => {
+    const report = lint(rule.example, { production: true, assumed: SECRET_PATHS });
+    expect(report.usable).toBe(true);
+    expect(report.findings.map((finding) => finding.rule)).not.toContain(id);
+  });
+});
+
+it('a file without faults has no findings', () => {
+  expect(lintFixture('clean').findings).toEqual([]);
+});
+
+it('there is no fixture without a rule', () => {
+  const names = readdirSync(folder).map((name) => name.replace('.yaml', ''));
+  expect(names.sort()).toEqual([...LINT_RULES.map(({ id }) => id), 'clean'].sort());
+});
+
+it('ids are unique and in order, words are sentences', () => {
+  const ids = LINT_RULES.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].sort());
+  for (const { title, why } of LINT_RULES) {
+    expect(title).toMatch(/^[A-Z].*\.$|^proot .*\.$/);
+    expect(why).toMatch(/[.]$/);
+  }
+});
+
+it('nothing counts for less in production', () => {
+  const weight = { off: 0, warning: 1, error: 2 };
+  for (const { production, level } of LINT_RULES)
+    expect(weight[production]).toBeGreaterThanOrEqual(weight[level]);
+});
+
+it('the defaults are no mistake, but not fit for production', () => {
+  const sample = readFileSync(join(packageRoot, 'svc.yaml'), 'utf8');
+  expect(lint(sample).findings).toEqual([]);
+  const found = lint(sample, { production: true }).findings.map(({ rule }) => rule);
+  expect(found).toEqual(
+    expect.arrayContaining(['SVC101', 'SVC105', 'SVC202', 'SVC301', 'SVC501', 'SVC502', 'SVC606', 'SVC701']),
+  );
+});
+
+it.each([
+  ['SVC402', 'database: {path: /var/lib/svc/../../../tmp/svc.db}'],
+  ['SVC403', 'database: {path: //files/share/svc.db}'],
+  ['SVC403', 'database: {path: /srv/team-nfs4/svc.db}'],
+  ['SVC403', 'database: {path: "smb://files/svc.db"}'],
+  ['SVC205', 'server: {trusted_proxies: ["::/0"]}'],
+  ['SVC203', 'server: {cors_allowed_origins: ["HTTP://app.example.com"]}'],
+  ['SVC602', 'providers: {container: {added_caps: [ALL]}}'],
+  ['SVC103', 'auth: {api_key: "your-api-key-goes-here-0123456789"}'],
+  ['SVC103', 'auth: {api_key: test}'],
+])('%s finds %s', (id, text) => {
+  expect(lint(text).findings.map(({ rule }) => rule)).toEqual([id]);
+});
+
+it.each([
+  'database: {path: /srv/svc/nfsdump.db}',
+  'database: {path: /var/lib/runner/tmp/svc.db}',
+  'server: {cors_allowed_origins: ["http://localhost:3000", "http://127.0.0.1"]}',
+  'server: {trusted_proxies: ["10.0.0.0/8", "fd00::/16"]}',
+  'providers: {container: {enabled: false, network_mode: host}}',
+  'providers: {userspace: {enabled: false, runner: proot}}',
+])('no rule has anything against %s', (text) => {
+  expect(lint(text).findings).toEqual([]);
+});
+
+it.each(['alpine', 'alpine:latest', 'registry.example:5000/team/app', 'node:LTS'])(
+  '%s is a moving tag',
+  (image) => {
+    const { findings } = lint(fixture('clean').replace('alpine:3.22', image), {
+      production: true,
+      assumed: ['auth.api_key', 'auth.admin_api_key'],
+    });
+    expect(findings.map(({ rule }) => rule)).toEqual(['SVC610']);
+  },
+);
