@@ -4,6 +4,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [0, 'Success.'],
   [1, 'The service or a provider failed.'],
   [2, 'Wrong usage, a bad request, or a configuration with problems.'],
+  [3, 'A check ran and found failures.'],
   [4, 'What was named does not exist.'],
   [5, 'It conflicts with the present state.'],
   [6, 'Not allowed.'],

@@ -112,10 +112,10 @@ it('a commented-out key of svc.yaml is a key once uncommented', () => {
   expect([valueAt(config, 'auth.admin_api_key'), config.database.path]).toEqual(['x', '/x/y.db']);
 });
 
-it('exit codes are those of the error table', () => {
+it('exit codes are those of the error table, and of checks', () => {
   const codes = new Set(EXIT_CODES.map(([code]) => code));
   for (const { exit } of Object.values(ERROR_TABLE)) expect(codes).toContain(exit);
-  expect(codes.size).toBe(new Set([...Object.values(ERROR_TABLE).map(({ exit }) => exit), 0, 130]).size);
+  expect(codes.size).toBe(new Set([...Object.values(ERROR_TABLE).map(({ exit }) => exit), 0, 3, 130]).size);
 });
 
 it('text never becomes a request', () => {
