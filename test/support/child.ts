@@ -11,12 +11,25 @@ export interface Child {
   pid: number;
   /** Lines of standard output so far. */
   lines: string[];
+  /** Resolves when it is gone and all it said is in `lines`. */
+  ended: Promise<void>;
   /** SIGKILL, then waits until it is gone and all it said is in `lines`. */
   kill(): Promise<void>;
 }
 
+const bundles = new Map<string, Promise<string>>();
+
 /** Runs `test/support/<name>` with `args`; killed with the test at the latest. */
 export async function startChild(name: string, args: string[]): Promise<Child> {
+  const bundle = bundles.get(name) ?? bundled(name);
+  bundles.set(name, bundle);
+  const child = spawn(process.execPath, [await bundle, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  return { pid: child.pid!, ...reading(child) };
+}
+
+async function bundled(name: string): Promise<string> {
   // Below node_modules, because packages stay outside of the bundle and are looked up from where it lies.
   const outfile = resolve(
     join('node_modules', '.cache', 'svc-test', `${basename(name, '.ts')}-${process.pid}.mjs`),
@@ -31,19 +44,16 @@ export async function startChild(name: string, args: string[]): Promise<Child> {
     packages: 'external',
     logLevel: 'error',
   });
-  const child = spawn(process.execPath, [outfile, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  await once(child, 'spawn');
-  return { pid: child.pid!, ...reading(child) };
+  return outfile;
 }
 
-function reading(child: ChildProcessByStdio<null, Readable, null>): Pick<Child, 'lines' | 'kill'> {
+function reading(child: ChildProcessByStdio<null, Readable, null>): Omit<Child, 'pid'> {
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  const closed = once(child, 'close');
+  const ended = once(child, 'close').then(() => {});
   const kill = async () => {
     child.kill('SIGKILL');
-    await closed;
+    await ended;
   };
-  return { lines, kill };
+  return { lines, ended, kill };
 }

@@ -78,6 +78,7 @@ export const storeClosed = () =>
   new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' });
 export const isBusy = (error: unknown) => resultCode(error).startsWith('SQLITE_BUSY');
 export const isFull = (error: unknown) => resultCode(error).startsWith('SQLITE_FULL');
+export const isReadOnly = (error: unknown) => resultCode(error).startsWith('SQLITE_READONLY');
 
 function resultCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -34,8 +34,9 @@ export function checkIdentity(db: Database): void {
     );
 }
 
-export function migrate(db: Database): void {
-  for (let version = schemaVersion(db); version < SCHEMA_VERSION; version++) {
+/** Brings `db` to version `to`, the present one unless an older one is wanted to compare with. */
+export function migrate(db: Database, to: number = SCHEMA_VERSION): void {
+  for (let version = schemaVersion(db); version < to; version++) {
     const step = db.transaction((sql: string) => {
       db.exec(sql);
       db.pragma(`application_id = ${APPLICATION_ID}`);
@@ -45,6 +46,6 @@ export function migrate(db: Database): void {
   }
 }
 
-function schemaVersion(db: Database): number {
+export function schemaVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }

@@ -1,0 +1,37 @@
+// svc db backup
+import { Args, Flags } from '@oclif/core';
+import { thisOperator } from '../../src/app/operator.ts';
+import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
+import { backupText, STAGE_WORDS } from '../../src/cli/db-view.ts';
+import { OperatorCommand } from '../../src/cli/operator-command.ts';
+import { backupDatabase } from '../../src/ops/db/backup.ts';
+import type { BackupReport } from '../../src/schema/db-report.ts';
+
+export default class DbBackup extends OperatorCommand<BackupReport> {
+  static override summary = 'Back up the database, also while the service writes to it.';
+  static override description =
+    'Copies the database as it is at one moment, checks the copy (pages, indexes, references, schema, counters), and only then gives it its name. The service goes on serving. A backup that is ended half-way leaves nothing under that name. The file holds what the database holds, environments and keys among it: it is for its owner alone (mode 0600), keep it so.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> /var/backups/svc.db',
+    '<%= config.bin %> <%= command.id %> nightly.db --database /var/lib/svc/svc.db --force --json',
+  ];
+  static override args = {
+    output: Args.string({ description: 'File to write.', required: true }),
+  };
+  static override flags = {
+    ...databaseFlags,
+    force: Flags.boolean({ description: 'Replace an output that is there.' }),
+  };
+
+  async run(): Promise<BackupReport | { interrupted: true }> {
+    const { args, flags } = await this.parse(DbBackup);
+    const request = { database: databaseOf(flags), output: args.output, force: flags.force };
+    const { clock } = thisOperator();
+    const report = await this.watched(STAGE_WORDS, (watch) =>
+      backupDatabase({ ...request, ...watch }, clock),
+    );
+    if (!report) return this.interrupted();
+    this.log(backupText(report));
+    return report;
+  }
+}

@@ -1,0 +1,28 @@
+// svc db inspect
+import { Args } from '@oclif/core';
+import { inspectText } from '../../src/cli/db-view.ts';
+import { here } from '../../src/cli/local-failure.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { inspectFile } from '../../src/ops/db/inspect.ts';
+import type { DatabaseFacts } from '../../src/schema/db-report.ts';
+
+export default class DbInspect extends SvcCommand<DatabaseFacts> {
+  static override summary =
+    'Say what a database or a backup holds: version, instance, rows, oldest and newest.';
+  static override description =
+    'The file is not changed, and may be in use. It is not checked: see db verify.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> /var/backups/svc.db',
+    '<%= config.bin %> <%= command.id %> /var/lib/svc/svc.db --json',
+  ];
+  static override args = {
+    file: Args.string({ description: 'Database or backup.', required: true }),
+  };
+
+  async run(): Promise<DatabaseFacts> {
+    const { args } = await this.parse(DbInspect);
+    const facts = await here(inspectFile(args.file));
+    this.log(inspectText(facts));
+    return facts;
+  }
+}

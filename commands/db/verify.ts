@@ -1,0 +1,31 @@
+// svc db verify
+import { Args } from '@oclif/core';
+import { verifyText } from '../../src/cli/db-view.ts';
+import { here } from '../../src/cli/local-failure.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { verifyFile } from '../../src/ops/db/inspect.ts';
+import type { VerifyReport } from '../../src/schema/db-report.ts';
+
+/** A check ran and found failures. */
+const FOUND = 3;
+
+export default class DbVerify extends SvcCommand<VerifyReport> {
+  static override summary = 'Check a database or a backup: pages, indexes, references, schema, counters.';
+  static override description =
+    `Exits with ${FOUND} when it is not sound. The file is not changed, and may be in use.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> /var/backups/svc.db',
+    '<%= config.bin %> <%= command.id %> /var/lib/svc/svc.db --json',
+  ];
+  static override args = {
+    file: Args.string({ description: 'Database or backup.', required: true }),
+  };
+
+  async run(): Promise<VerifyReport> {
+    const { args } = await this.parse(DbVerify);
+    const report = await here(verifyFile(args.file));
+    this.log(verifyText(report));
+    if (!report.ok) process.exitCode = FOUND;
+    return report;
+  }
+}

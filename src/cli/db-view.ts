@@ -1,0 +1,84 @@
+// How databases, their backups and what was done with them are shown to people.
+import type {
+  BackupReport,
+  DatabaseFacts,
+  RestoreReport,
+  TableFacts,
+  VerifyReport,
+} from '../schema/db-report.ts';
+import { paintFor } from './paint.ts';
+import { type Column, facts, sizeText, table } from './render.ts';
+
+/** What a task does in each of its stages. */
+export const STAGE_WORDS: Readonly<Record<string, string>> = {
+  copy: 'Copying',
+  check: 'Checking the copy',
+  hash: 'Hashing',
+  fold: 'Closing the present database',
+  keep: 'Keeping the present database',
+  clear: 'Removing logs',
+  install: 'Giving it its name',
+  migrate: 'Migrating the copy',
+  load: 'Loading every record',
+};
+
+const COLUMNS: Column<TableFacts>[] = [
+  { title: 'table', value: ({ name }) => name },
+  { title: 'rows', value: ({ rows }) => rows, align: 'right' },
+  { title: 'oldest', value: ({ oldest }) => oldest },
+  { title: 'newest', value: ({ newest }) => newest },
+];
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+export function backupText(report: BackupReport): string {
+  return facts([
+    ['backup', report.output],
+    ['size', sizeText(report.size_bytes)],
+    ['rows', report.rows],
+    ['schema version', report.schema_version],
+    ['instance', report.instance],
+    ['sha256', report.sha256],
+    ['took', seconds(report.duration_ms)],
+  ]);
+}
+
+export function restoreText(report: RestoreReport): string {
+  return facts([
+    [report.dry_run ? 'would restore' : 'restored', report.database],
+    ['from', report.input],
+    ['size', sizeText(report.size_bytes)],
+    ['rows', report.rows],
+    ['schema version', report.schema_version],
+    ['sha256', report.sha256],
+    ['warnings', report.warnings],
+    ['kept', report.safety_copy],
+    ['way back', report.way_back],
+    ['took', seconds(report.duration_ms)],
+  ]);
+}
+
+export function inspectText(found: DatabaseFacts): string {
+  return `${factsText(found)}\n\n${table(found.tables, COLUMNS, 'No tables that this program can read.')}`;
+}
+
+function factsText(found: DatabaseFacts): string {
+  return facts([
+    ['file', found.file],
+    ['size', sizeText(found.size_bytes)],
+    ['log beside it', found.wal_bytes > 0 ? sizeText(found.wal_bytes) : undefined],
+    ['of this service', found.ours ? 'yes' : 'no'],
+    ['schema version', `${found.schema_version} (this program knows ${found.known_schema_version})`],
+    ['instance', found.instance],
+  ]);
+}
+
+export function verifyText({ ok, facts: found, checks }: VerifyReport): string {
+  const paint = paintFor(process.stdout);
+  const lines = checks.flatMap(({ title, problems }) => [
+    `${problems.length === 0 ? paint.green('pass') : paint.red('fail')}  ${title}`,
+    ...problems.map((problem) => `      ${problem}`),
+  ]);
+  const verdict = ok ? 'The database is sound.' : 'The database is not sound; do not restore it.';
+  return `${found.file}\n\n${lines.join('\n')}\n\n${verdict}`;
+}

@@ -1,0 +1,77 @@
+// `svc db backup`: an online copy that is checked before it gets its name. Whatever is killed when: at the output is
+// what was there before, or the whole backup.
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { BackupReport, VerifyReport } from '../../schema/db-report.ts';
+import { verifyDatabase } from '../../store/sqlite/check.ts';
+import { rowsOf } from '../../store/sqlite/facts.ts';
+import { copyOnline } from '../../store/sqlite/online-copy.ts';
+import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import { hashFile } from './copy-file.ts';
+import { type PartFile, partFile, refuseTaken } from './part-file.ts';
+import { requireSpace } from './space.ts';
+import type { TaskOptions } from './stage.ts';
+
+export interface BackupRequest extends TaskOptions {
+  database: string;
+  output: string;
+  /** Replaces an output that is there. */
+  force?: boolean | undefined;
+}
+
+/**
+ * Writes a checked copy of the database, which may be in use, to `output` (mode 0600). The source is not changed. Throws
+ * `conflict` (the output is there; the database is empty), `not_found`, `resource_limit` 507, `internal` (the copy does
+ * not pass its checks: nothing is written), and the signal's reason.
+ */
+export async function backupDatabase(request: BackupRequest, clock: Clock): Promise<BackupReport> {
+  const started = clock.monotonic();
+  const output = resolve(request.output);
+  if (!request.force && existsSync(output)) throw refuseTaken(output);
+  requireSpace(dirname(output), fileOf(request.database).size + walBytes(request.database));
+  const part = partFile(output);
+  try {
+    const report = await makeBackup(request, part);
+    part.publish(request.force === true);
+    return { ...report, output, duration_ms: Math.round(clock.monotonic() - started) };
+  } finally {
+    part.discard();
+  }
+}
+
+type Made = Omit<BackupReport, 'output' | 'duration_ms'>;
+
+async function makeBackup({ database, signal, onStage }: BackupRequest, part: PartFile): Promise<Made> {
+  const path = resolve(database);
+  onStage?.('copy');
+  await copyOnline(path, part.path, { signal, onBytes: (done, total) => onStage?.('copy', done, total) });
+  onStage?.('check');
+  const { facts } = requireSound(verifyDatabase(part.path), 'The backup does not pass its checks.');
+  onStage?.('hash');
+  const { bytes, sha256 } = await hashFile(part.path, { signal });
+  onStage?.('install');
+  return {
+    database: path,
+    size_bytes: bytes,
+    sha256,
+    schema_version: facts.schema_version,
+    instance: facts.instance ?? '',
+    rows: rowsOf(facts.tables),
+    tables: facts.tables,
+  };
+}
+
+/** `report` itself when all checks passed. */
+export function requireSound(report: VerifyReport, words: string): VerifyReport {
+  if (report.ok) return report;
+  const problems = report.checks.flatMap((check) => check.problems);
+  throw new ServiceError(isForeign(report) ? 'conflict' : 'internal', words, {
+    remedy: 'See `svc db verify`; nothing was changed.',
+    details: { problems },
+  });
+}
+
+const isForeign = ({ checks }: VerifyReport) =>
+  checks.some(({ id, problems }) => id === 'identity' && problems.length > 0);

@@ -1,0 +1,162 @@
+// `svc db restore`: puts a backup in the place of a database that no server holds. Whatever is killed when, the final
+// name leads to the whole old database or the whole new one; the last deed that counts is one rename.
+import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { RestoreReport, VerifyReport } from '../../schema/db-report.ts';
+import { verifyDatabase } from '../../store/sqlite/check.ts';
+import { type Counters, raiseCounters, readCounters } from '../../store/sqlite/counters.ts';
+import { rowsOf } from '../../store/sqlite/facts.ts';
+import { settlePath } from '../../store/sqlite/file.ts';
+import { foldDatabase } from '../../store/sqlite/fold.ts';
+import { acquireLock } from '../../store/sqlite/lock.ts';
+import { settleCopy } from '../../store/sqlite/online-copy.ts';
+import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import { requireSound } from './backup.ts';
+import { type Copied, copyHashed } from './copy-file.ts';
+import { giveTo, ownerOf } from './owner.ts';
+import { flush, type PartFile, partFile } from './part-file.ts';
+import { keepSafe, SIDECARS } from './safety-copy.ts';
+import { requireSpace } from './space.ts';
+import type { TaskOptions } from './stage.ts';
+
+export interface RestoreRequest extends TaskOptions {
+  input: string;
+  database: string;
+  /** Does everything that can fail but changes nothing. */
+  dryRun?: boolean | undefined;
+}
+
+/**
+ * Replaces `database` by the backup at `input` and keeps what was there beside it. Throws `conflict` (a server or
+ * another program has the database open; the backup is of a newer version or of another program), `internal` (the
+ * backup is damaged), `not_found`, `bad_request`, `resource_limit` 507, and the signal's reason; nothing is changed then.
+ */
+export async function restoreDatabase(request: RestoreRequest, clock: Clock): Promise<RestoreReport> {
+  const started = clock.monotonic();
+  const database = targetOf(request);
+  const stamp = new Date(clock.now()).toISOString();
+  const lock = acquireLock(database, stamp);
+  try {
+    giveTo(`${database}.lock`, ownerOf(database));
+    const report = await underLock({ ...request, input: resolve(request.input), database }, stamp);
+    return { ...report, duration_ms: Math.round(clock.monotonic() - started) };
+  } finally {
+    lock.release();
+  }
+}
+
+function targetOf({ input, database }: RestoreRequest): string {
+  fileOf(input);
+  const folder = dirname(resolve(database));
+  if (!existsSync(folder))
+    throw new ServiceError('not_found', 'The folder of the database does not exist.', {
+      remedy: 'Make it first, for the user that the service runs as.',
+      details: { folder },
+    });
+  const path = settlePath(database);
+  if (realpathSync(input) === path)
+    throw new ServiceError('bad_request', 'The backup and the database are the same file.', {
+      remedy: 'Name the backup first, and the database with --database.',
+    });
+  return path;
+}
+
+async function underLock(
+  request: RestoreRequest,
+  stamp: string,
+): Promise<Omit<RestoreReport, 'duration_ms'>> {
+  const { input, database, dryRun = false } = request;
+  const present = existsSync(database) ? fileOf(database).size + walBytes(database) : 0;
+  requireSpace(dirname(database), fileOf(input).size + present);
+  const part = partFile(database);
+  try {
+    const { copied, verified } = await bringIn(request, part);
+    const kept = dryRun ? { warnings: [] } : await replace({ ...request, part, stamp, verified });
+    return {
+      input,
+      database,
+      dry_run: dryRun,
+      sha256: copied.sha256,
+      size_bytes: copied.bytes,
+      schema_version: verified.facts.schema_version,
+      rows: rowsOf(verified.facts.tables),
+      ...kept,
+      warnings: [...logWarning(input), ...kept.warnings],
+    };
+  } finally {
+    part.discard();
+  }
+}
+
+/** The bytes of the one file are what is checked and installed: nothing that stands beside it is looked at. */
+async function bringIn(
+  request: RestoreRequest,
+  part: PartFile,
+): Promise<{ copied: Copied; verified: VerifyReport }> {
+  const { input, signal, onStage } = request;
+  const total = fileOf(input).size;
+  onStage?.('copy', 0, total);
+  const onBytes = (done: number) => onStage?.('copy', done, total);
+  const copied = await copyHashed(input, part.path, { signal, onBytes });
+  onStage?.('check');
+  const verified = requireSound(verifyDatabase(part.path), 'The backup does not pass its checks.');
+  settleCopy(part.path);
+  signal?.throwIfAborted();
+  return { copied, verified };
+}
+
+interface Replacement extends RestoreRequest {
+  part: PartFile;
+  stamp: string;
+  verified: VerifyReport;
+}
+
+type Kept = Pick<RestoreReport, 'safety_copy' | 'way_back' | 'warnings'>;
+
+async function replace({ database, part, stamp, verified, signal, onStage }: Replacement): Promise<Kept> {
+  const kept: Kept = { warnings: [] };
+  giveTo(part.path, ownerOf(database));
+  if (existsSync(database)) {
+    onStage?.('fold');
+    const state = fileOf(database).size === 0 ? 'unreadable' : foldDatabase(database);
+    onStage?.('keep');
+    kept.safety_copy = await keepSafe({ database, state, stamp, signal });
+    if (state === 'folded')
+      kept.way_back = `svc db restore ${shellWord(kept.safety_copy)} --database ${shellWord(database)} --yes`;
+    kept.warnings = state === 'folded' ? carryOver({ database, part, verified }) : [UNREADABLE];
+  }
+  onStage?.('clear');
+  // A log that is left would be read as part of whatever file has the name.
+  for (const end of SIDECARS) rmSync(database + end, { force: true });
+  flush(dirname(database));
+  onStage?.('install');
+  part.publish(true);
+  return kept;
+}
+
+/** As a POSIX shell takes it. */
+const shellWord = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+const UNREADABLE =
+  'The present database could not be opened; it was kept as it was, with what stood beside it.';
+
+function carryOver({
+  database,
+  part,
+  verified,
+}: Pick<Replacement, 'database' | 'part' | 'verified'>): string[] {
+  const counters: Counters | undefined = readCounters(database);
+  if (!counters) return [];
+  if (counters.instance !== verified.facts.instance)
+    return ['The backup is of another instance: sandboxes that run now will not be known, nor ended.'];
+  raiseCounters(part.path, counters);
+  return [];
+}
+
+function logWarning(input: string): string[] {
+  if (walBytes(input) === 0) return [];
+  return ['A write-ahead log stands beside the backup and was not used: it is not part of a backup.'];
+}

@@ -1,0 +1,38 @@
+// The database that a restore replaces, kept beside it under a name of its own: one file, or, when SQLite cannot open
+// it, the file with whatever stands beside it, byte for byte.
+import { existsSync } from 'node:fs';
+import { copyHashed } from './copy-file.ts';
+import { giveTo, ownerOf } from './owner.ts';
+import { partFile } from './part-file.ts';
+
+/** What belongs to a database beside its file. */
+export const SIDECARS = ['-wal', '-shm', '-journal'] as const;
+
+export interface SafetyRequest {
+  database: string;
+  /** `folded`: everything is in the one file. */
+  state: 'folded' | 'unreadable';
+  /** ISO 8601. */
+  stamp: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Where the copy is. It is whole and on the disk before it has its name. */
+export async function keepSafe({ database, state, stamp, signal }: SafetyRequest): Promise<string> {
+  const target = `${database}.before-${stamp.replaceAll(/[-:]/g, '')}`;
+  const beside = state === 'folded' ? [] : SIDECARS.filter((end) => existsSync(database + end));
+  // The file itself last: where it is, all of it is.
+  for (const end of [...beside, '']) await keep(database + end, target + end, signal);
+  return target;
+}
+
+async function keep(from: string, to: string, signal: AbortSignal | undefined): Promise<void> {
+  const part = partFile(to);
+  try {
+    await copyHashed(from, part.path, { signal });
+    giveTo(part.path, ownerOf(from));
+    part.publish(false);
+  } finally {
+    part.discard();
+  }
+}

@@ -1,0 +1,69 @@
+// What `svc db` and `svc upgrade rehearse` answer; the documented shapes of their `--json`. Stamps are ISO 8601.
+
+/** One table; stamps are those of its oldest and newest row, absent for tables without rows or without time. */
+export interface TableFacts {
+  name: string;
+  rows: number;
+  oldest?: string;
+  newest?: string;
+}
+
+/** What a database file is, without judging it. */
+export interface DatabaseFacts {
+  file: string;
+  size_bytes: number;
+  /** Of the write-ahead log beside it: what it holds belongs to the database. */
+  wal_bytes: number;
+  /** Whether the file carries the mark of this service. */
+  ours: boolean;
+  schema_version: number;
+  /** The newest version that this program knows. */
+  known_schema_version: number;
+  /** Named when the file is ours. */
+  instance?: string;
+  /** Empty unless the schema is the one of its version. */
+  tables: TableFacts[];
+}
+
+/** One thing that was looked at. `problems` is empty when it passed. */
+export interface DatabaseCheck {
+  id: 'identity' | 'schema' | 'integrity' | 'foreign_keys' | 'counters';
+  title: string;
+  problems: string[];
+}
+
+export interface VerifyReport {
+  ok: boolean;
+  facts: DatabaseFacts;
+  checks: DatabaseCheck[];
+}
+
+export interface BackupReport {
+  database: string;
+  output: string;
+  size_bytes: number;
+  sha256: string;
+  schema_version: number;
+  instance: string;
+  rows: number;
+  tables: TableFacts[];
+  duration_ms: number;
+}
+
+export interface RestoreReport {
+  input: string;
+  database: string;
+  /** Nothing was changed. */
+  dry_run: boolean;
+  /** Of the backup. */
+  sha256: string;
+  size_bytes: number;
+  schema_version: number;
+  rows: number;
+  /** Where the database that was replaced is kept; absent when there was none. */
+  safety_copy?: string;
+  /** What brings the replaced database back. */
+  way_back?: string;
+  warnings: string[];
+  duration_ms: number;
+}

@@ -1,0 +1,105 @@
+// Everything that must be true of a database before it is trusted: a backup before it gets its name, a file before it is
+// restored, a copy after its migrations. Checks are in order of trust; after one that fails, those that build on it are
+// left out.
+import type { Database } from 'better-sqlite3';
+import type { DatabaseCheck, VerifyReport } from '../../schema/db-report.ts';
+import { databaseFacts, isOurs } from './facts.ts';
+import { storeFailure } from './failures.ts';
+import { SCHEMA_VERSION, schemaVersion } from './migrate.ts';
+import { withReader } from './reader.ts';
+import { schemaDifferences } from './schema-differences.ts';
+
+const MOST_NAMED = 20;
+
+type Check = Omit<DatabaseCheck, 'problems'> & { find(db: Database): string[] };
+
+const CHECKS: readonly Check[] = [
+  {
+    id: 'identity',
+    title: 'It is a database of this service, of a version that this program knows',
+    find: identity,
+  },
+  { id: 'schema', title: 'Tables, indexes and triggers are those of its version', find: schemaDifferences },
+  { id: 'integrity', title: 'Every page and every index is sound', find: integrity },
+  { id: 'foreign_keys', title: 'No row refers to one that is missing', find: foreignKeys },
+  { id: 'counters', title: 'The counters agree with the rows', find: counters },
+];
+
+/** Checks the file at `path`, which is not changed. What is wrong is in the report; throws as `withReader`. */
+export function verifyDatabase(path: string): VerifyReport {
+  return withReader(path, (db) => {
+    const checks = checkDatabase(db);
+    return { ok: isSound(checks), facts: databaseFacts(db, path), checks };
+  });
+}
+
+export const isSound = (checks: readonly DatabaseCheck[]): boolean =>
+  checks.length === CHECKS.length && checks.every(({ problems }) => problems.length === 0);
+
+export function checkDatabase(db: Database): DatabaseCheck[] {
+  const done: DatabaseCheck[] = [];
+  for (const { id, title, find } of CHECKS) {
+    const problems = found(() => find(db));
+    done.push({ id, title, problems });
+    if (problems.length > 0) break;
+  }
+  return done;
+}
+
+/** A page that cannot be read is a finding, not an end. */
+function found(find: () => string[]): string[] {
+  try {
+    return find();
+  } catch (error) {
+    const failure = storeFailure(error);
+    if (failure.code !== 'internal') throw failure;
+    return [failure.message];
+  }
+}
+
+function identity(db: Database): string[] {
+  if (!isOurs(db)) return ['The file does not carry the mark of this service.'];
+  const version = schemaVersion(db);
+  if (version >= 1 && version <= SCHEMA_VERSION) return [];
+  return [`The database has schema version ${version}, this program knows ${SCHEMA_VERSION}.`];
+}
+
+function integrity(db: Database): string[] {
+  const lines = db.prepare<[], string>(`PRAGMA integrity_check(${MOST_NAMED})`).pluck().all();
+  return lines.length === 1 && lines[0] === 'ok' ? [] : lines;
+}
+
+function foreignKeys(db: Database): string[] {
+  const rows = db.prepare<[], { table: string; rowid: number }>('PRAGMA foreign_key_check').iterate();
+  const problems: string[] = [];
+  for (const { table, rowid } of rows) {
+    problems.push(`${table}, row ${rowid}`);
+    if (problems.length === MOST_NAMED) break;
+  }
+  return problems;
+}
+
+/** The rules of `0001-foundation`: triggers count the rows that have not ended, and ids of events are reserved ahead. */
+function counters(db: Database): string[] {
+  const wrong = db
+    .prepare<[], string>(
+      `SELECT provider FROM
+         (SELECT provider, active FROM active_counts
+          UNION ALL SELECT provider, -1 FROM sandboxes WHERE state NOT IN ('destroyed', 'error'))
+       GROUP BY provider HAVING sum(active) <> 0`,
+    )
+    .pluck()
+    .all();
+  const beyond = db
+    .prepare<[], number>(
+      'SELECT count(*) FROM event_ids WHERE reserved_through < (SELECT coalesce(max(id), 0) FROM events)',
+    )
+    .pluck()
+    .get();
+  const single = db.prepare<[], number>('SELECT (SELECT count(*) FROM instance) = 1').pluck().get();
+  return [
+    ...wrong.slice(0, MOST_NAMED).map((provider) => `Active sandboxes of ${provider} are miscounted.`),
+    ...(beyond ? ['An event has an id that was not reserved.'] : []),
+    ...(single ? [] : ['There is not exactly one instance.']),
+  ];
+}

@@ -1,0 +1,68 @@
+// Counters that promise never to give a number twice, carried over when an older copy of the same database comes back:
+// readers of events hold ids that were given since, and VMs of the pool live on with uids that were.
+import type { Database } from 'better-sqlite3';
+import Sqlite from 'better-sqlite3';
+import type { ServiceError } from '../../domain/errors.ts';
+import { instanceOf, isOurs } from './facts.ts';
+import { storeFailure } from './failures.ts';
+import { withReader } from './reader.ts';
+import { schemaDifferences } from './schema-differences.ts';
+
+const COUNTERS = [
+  { table: 'event_ids', column: 'reserved_through', where: '' },
+  { table: 'pool_uids', column: 'given', where: '' },
+  { table: 'sqlite_sequence', column: 'seq', where: " WHERE name = 'audit'" },
+] as const;
+
+/** Of one instance; a table that the schema does not have yet is absent. */
+export interface Counters {
+  instance: string;
+  values: Record<string, number>;
+}
+
+/** Undefined for what is no sound database of ours. */
+export function readCounters(path: string): Counters | undefined {
+  try {
+    return withReader(path, counters);
+  } catch (error) {
+    if ((error as ServiceError).code === 'internal') return undefined;
+    throw error;
+  }
+}
+
+function counters(db: Database): Counters | undefined {
+  if (!isOurs(db) || schemaDifferences(db).length > 0) return undefined;
+  const instance = instanceOf(db);
+  return instance === undefined ? undefined : { instance, values: valuesOf(db) };
+}
+
+/** Raises the counters of the database at `path`, which nobody has open, to at least `counters`. */
+export function raiseCounters(path: string, counters: Counters): void {
+  const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
+  try {
+    db.pragma('trusted_schema = OFF');
+    db.transaction(() => {
+      for (const { table, column, where } of COUNTERS) {
+        const value = counters.values[table];
+        if (value !== undefined && hasTable(db, table))
+          db.prepare(`UPDATE ${table} SET ${column} = max(${column}, ?)${where}`).run(value);
+      }
+    })();
+  } catch (error) {
+    throw storeFailure(error);
+  } finally {
+    db.close();
+  }
+}
+
+function valuesOf(db: Database): Record<string, number> {
+  const present = COUNTERS.filter(({ table }) => hasTable(db, table));
+  const entries = present.map(({ table, column, where }) => [
+    table,
+    db.prepare<[], number>(`SELECT ${column} FROM ${table}${where}`).pluck().get() ?? 0,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const hasTable = (db: Database, name: string) =>
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;

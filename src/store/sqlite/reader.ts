@@ -1,0 +1,96 @@
+// Opens a database file that is not ours to change: for inspection, checks and copies, also while a server writes to it.
+// What a connection that only reads cannot do is remove the `-wal` and `-shm` that SQLite makes for it, so where there
+// is nothing to fold in, the connection may write and is told not to: its close then leaves the folder as it was.
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import type { Database } from 'better-sqlite3';
+import Sqlite from 'better-sqlite3';
+import { ServiceError } from '../../domain/errors.ts';
+import { storeFailure } from './failures.ts';
+
+/** SQLite waits this long for another process; nothing else runs in a command that reads a database. */
+const PATIENCE_MS = 5000;
+
+/**
+ * Runs `read` with a connection that changes not a byte of the file. Throws `not_found` when there is no file,
+ * `bad_request` for what is no regular file, else as the store does.
+ */
+export function withReader<T>(path: string, read: (db: Database) => T): T {
+  const db = openReader(path);
+  try {
+    return read(db);
+  } catch (error) {
+    throw storeFailure(error);
+  } finally {
+    db.close();
+  }
+}
+
+/** As `withReader`, for who reads on for a while; the caller closes it. */
+export function openReader(path: string): Database {
+  const { size } = fileOf(path);
+  if (size === 0)
+    throw new ServiceError('conflict', 'The file is empty: it holds no database.', {
+      remedy: 'Name another file.',
+      details: { file: path },
+    });
+  try {
+    const db = new Sqlite(path, { readonly: !mayTidyUp(path), fileMustExist: true, timeout: PATIENCE_MS });
+    harden(db);
+    return db;
+  } catch (error) {
+    throw storeFailure(error);
+  }
+}
+
+/** Nothing that a hostile file says is run, and nothing is written. */
+export function harden(db: Database): void {
+  db.pragma('trusted_schema = OFF');
+  db.pragma('cell_size_check = ON');
+  db.pragma('query_only = ON');
+}
+
+/** A FIFO would be waited for without end. */
+export function fileOf(path: string): { size: number; uid: number; gid: number; mode: number } {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats)
+    throw new ServiceError('not_found', 'There is no such file.', {
+      remedy: 'Check the path.',
+      details: { file: path },
+    });
+  if (!stats.isFile())
+    throw new ServiceError('bad_request', 'This is not a file.', {
+      remedy: 'Name the database file itself.',
+      details: { file: path },
+    });
+  return stats;
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+export const walBytes = (path: string): number => sizeOf(`${path}-wal`);
+
+/** A log or journal that holds something would be folded in by a close, or rolled back by an opening. */
+function mayTidyUp(path: string): boolean {
+  return (
+    sizeOf(`${path}-wal`) === 0 && sizeOf(`${path}-journal`) === 0 && isWalMode(path) && isWritable(path)
+  );
+}
+
+/** Byte 18 of the header (sqlite.org/fileformat.html) is 2 in WAL mode. */
+function isWalMode(path: string): boolean {
+  const fd = openSync(path, 'r');
+  try {
+    const header = Buffer.alloc(20);
+    return readSync(fd, header, 0, 20, 0) === 20 && header[18] === 2;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

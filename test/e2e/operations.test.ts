@@ -1,0 +1,64 @@
+// The operator's commands on a real server and its database, as they are typed.
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCli } from '../support/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let database: string;
+let backup: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  database = join(server.home, 'svc.db');
+  backup = join(server.home, 'backup.db');
+});
+
+afterAll(async () => {
+  await server.stop();
+  removeHome(server.home);
+});
+
+const svc = (...args: string[]) => runCli(args, server.env);
+
+it('backs up what the server holds, checks the backup and says what it holds', async () => {
+  const made = await svc('db', 'backup', backup, '--json');
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  const report = JSON.parse(made.stdout);
+  expect(report).toMatchObject({ database, output: backup, schema_version: expect.any(Number) });
+  expect(report.instance.replaceAll('-', '')).toContain(server.instance);
+  expect(execFileSync('sha256sum', [backup], { encoding: 'utf8' })).toContain(report.sha256);
+  expect((await svc('db', 'verify', backup)).stdout).toContain('The database is sound.');
+  expect((await svc('db', 'inspect', database)).stdout).toContain(report.instance);
+});
+
+it('refuses what would lose something, each with its exit code', async () => {
+  const again = await svc('db', 'backup', backup);
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('--force')]);
+  const unconfirmed = await svc('db', 'restore', backup, '--database', database);
+  expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+  const live = await svc('db', 'restore', backup, '--database', database, '--yes', '--json');
+  expect(live.code).toBe(5);
+  expect(JSON.parse(live.stdout).error).toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining(server.url),
+  });
+  const missing = await svc('db', 'verify', join(server.home, 'absent.db'));
+  expect([missing.code, missing.stderr]).toEqual([4, expect.stringContaining('no such file')]);
+  const noDatabase = await svc('db', 'verify', process.execPath);
+  expect([noDatabase.code, noDatabase.stdout]).toEqual([3, expect.stringContaining('not sound')]);
+});
+
+it('restores a stopped server, which starts with it', async () => {
+  await server.stop();
+  const restored = await svc('db', 'restore', backup, '--yes', '--json');
+  expect([restored.code, restored.stderr]).toEqual([0, '']);
+  const { safety_copy, way_back } = JSON.parse(restored.stdout);
+  expect(readdirSync(server.home)).toContain(safety_copy.slice(server.home.length + 1));
+  const back = await svc(...way_back.split(' ').slice(1));
+  expect([back.code, back.stderr]).toEqual([0, '']);
+  server = await startServer({ home: server.home });
+  expect((await svc('db', 'verify', database)).code).toBe(0);
+});
