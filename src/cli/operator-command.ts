@@ -1,5 +1,6 @@
 // Base of the commands that work on this machine's files: a line that tells how far they are, an end by Ctrl-C that
 // cleans up, and failures of the file system in our codes.
+import { realClock } from '../host/clock.ts';
 import { INTERRUPTED, interruptible } from './interruption.ts';
 import { here } from './local-failure.ts';
 import { stageLineOn } from './stage-line.ts';
@@ -16,7 +17,10 @@ export abstract class OperatorCommand<Result> extends SvcCommand<Result | { inte
     words: Readonly<Record<string, string>>,
     work: (watch: Watch) => Promise<T>,
   ): Promise<T | undefined> {
-    const line = stageLineOn(this.jsonEnabled() ? { write: () => {} } : process.stderr, Date.now);
+    const line = stageLineOn(
+      this.jsonEnabled() ? { write: () => {} } : process.stderr,
+      realClock().monotonic,
+    );
     const onStage: Watch['onStage'] = (stage, done, total) => line.show(words[stage] ?? stage, done, total);
     return interruptible<T | undefined>(
       (signal) => here(work({ signal, onStage })),
