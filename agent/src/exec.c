@@ -12,19 +12,10 @@
 
 #include "descriptors.h"
 #include "execs.h"
-#include "foreground.h"
 #include "moment.h"
 #include "say.h"
 
 #define GRACE_US 200000
-#define TIMEOUT_US 1000ULL
-
-static const struct serve_options *options;
-
-void exec_init(const struct serve_options *given)
-{
-	options = given;
-}
 
 int exec_exit_code(const struct exec *exec)
 {
@@ -191,7 +182,7 @@ static void input_done(struct inflow *inflow, int error)
 	close_end(&container_of(inflow, struct exec, in)->in_fd);
 }
 
-static struct exec *make(const struct exec_plan *plan)
+struct exec *exec_make(const struct exec_plan *plan)
 {
 	struct exec *exec = calloc(1, sizeof(*exec));
 
@@ -213,113 +204,3 @@ static struct exec *make(const struct exec_plan *plan)
 	exec->started_us = now_us();
 	return exec;
 }
-
-/* ---- its stream */
-
-static int open_planned(struct stream *stream, const struct exec_plan *plan)
-{
-	bool detached = (plan->flags & EXEC_DETACH) != 0;
-	int error = execs_admit(plan->id, detached);
-	struct exec *exec = error ? NULL : make(plan);
-
-	if (!exec)
-		return error ? error : ENOMEM;
-	exec->child.uid = stream->uid;
-	error = exec_start(exec, plan, options->workdir);
-	if (error) {
-		free(exec);
-		return error;
-	}
-	stream->work = exec;
-	exec->stream = exec->in.stream = stream;
-	execs_add(exec);
-	if (plan->timeout_ms)
-		timer_set(&exec->deadline, plan->timeout_ms * TIMEOUT_US);
-	return 0;
-}
-
-static int open_exec(struct stream *stream, struct reader *arguments)
-{
-	struct exec_plan plan;
-	int error = exec_plan_read(&plan, arguments, options->env);
-
-	if (!error)
-		error = open_planned(stream, &plan);
-	free(plan.room);
-	return error;
-}
-
-/* What the kernel makes of keys elsewhere: they are not input. */
-static size_t take_keys(struct exec *exec, const uint8_t *bytes, size_t size)
-{
-	struct foreground_keys keys = foreground_keys(exec->master);
-	size_t start = 0;
-
-	for (size_t at = 0; at < size; at++) {
-		int number = foreground_key_signal(&keys, bytes[at]);
-
-		if (!number)
-			continue;
-		inflow_data(&exec->in, bytes + start, at - start);
-		if (!keys.keep_input)
-			foreground_flush(exec->slave);
-		foreground_signal(exec->foreground, number);
-		stream_took(exec->stream, 1);
-		start = at + 1;
-	}
-	return start;
-}
-
-static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
-{
-	struct exec *exec = stream->work;
-	size_t taken = exec->foreground < 0 || exec->master < 0 ? 0 : take_keys(exec, bytes, size);
-
-	if (size > 0)
-		exec->line_is_open = bytes[size - 1] != '\n';
-	inflow_data(&exec->in, bytes + taken, size - taken);
-}
-
-/* A terminal has no end of input but the character for it, which in the middle of a line only hands over the line. */
-static void exec_eof(struct stream *stream)
-{
-	struct exec *exec = stream->work;
-	uint8_t ends[2];
-
-	if (exec->master < 0) {
-		inflow_eof(&exec->in);
-		return;
-	}
-	ends[0] = ends[1] = pty_end_character(exec->master);
-	inflow_data(&exec->in, ends, exec->line_is_open ? 2 : 1);
-}
-
-static void exec_cancel(struct stream *stream)
-{
-	struct exec *exec = stream->work;
-
-	exec->cancelled = true;
-	kill_start(&exec->kill);
-}
-
-/* What ended its stream itself has nothing to lose; what has not belonged to a session that is over. */
-static void exec_gone(struct stream *stream)
-{
-	struct exec *exec = stream->work;
-
-	if (!exec)
-		return;
-	exec->stream = exec->in.stream = NULL;
-	if (exec->ended || exec->detached)
-		return;
-	exec->cancelled = true;
-	kill_start(&exec->kill);
-}
-
-const struct stream_kind exec_kind = {
-	.open = open_exec,
-	.data = exec_data,
-	.eof = exec_eof,
-	.cancel = exec_cancel,
-	.gone = exec_gone,
-};

@@ -80,7 +80,8 @@ struct exec {
 
 #define EXEC_RESULT_SIZE 17
 
-void exec_init(const struct serve_options *options);
+/* One that is yet to be started; NULL without memory. */
+struct exec *exec_make(const struct exec_plan *plan);
 /* How it ended as in PROTOCOL.md; -1 and zeros while it runs. */
 void exec_result(const struct exec *exec, uint8_t result[EXEC_RESULT_SIZE]);
 int exec_exit_code(const struct exec *exec);
@@ -99,6 +100,9 @@ void exec_settle(struct exec *exec);
 void tails_init(uint64_t budget);
 void tail_put(struct exec *exec, uint8_t channel, const uint8_t *bytes, size_t size);
 void tail_drop(struct exec *exec);
+
+/* ---- exec-stream.c */
+void exec_init(const struct serve_options *options);
 
 extern const struct stream_kind exec_kind;
 

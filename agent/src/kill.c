@@ -9,13 +9,16 @@
 #include <unistd.h>
 
 #include "moment.h"
-#include "processes.h"
 #include "user.h"
 
 #define TERM_US 2000000
+/* Most are stopped after one look. Who is traced may never be, nor a tenant that stops the one who signals it. */
+#define FREEZE_US 200000
+#define FIRST_FREEZE_US 500
+#define LAST_FREEZE_US 16000
+#define QUIET_LOOKS 2
 #define FIRST_LOOK_US 10000
 #define LAST_LOOK_US 640000
-#define FREE_LOOKS 3
 #define EVERYTHING_ROUNDS 50
 
 int kill_group(const struct child *leader, int number)
@@ -25,110 +28,141 @@ int kill_group(const struct child *leader, int number)
 	return errno == ESRCH ? user_kill(leader->uid, leader->pid, number) : -1;
 }
 
-static bool knows_session(const struct kill *kill, pid_t session)
+static int by_number(const void *left, const void *right)
 {
-	for (size_t i = 0; i < kill->session_count; i++)
-		if (kill->sessions[i] == session)
-			return true;
-	return false;
+	const pid_t *one = left, *other = right;
+
+	return (*one > *other) - (*one < *other);
 }
 
-static void keep_session(struct kill *kill, pid_t session)
+/* Each once. */
+static void signal_targets(const struct kill *kill, pid_t *targets, size_t count, int number)
 {
-	/* A process that was just forked may still be in ours. */
-	if (session <= 0 || session == getsid(0) || knows_session(kill, session))
+	size_t kept = 0;
+
+	if (count == 0 || number == 0)
 		return;
-	if (kill->session_count < KILL_SESSIONS)
-		kill->sessions[kill->session_count++] = session;
+	qsort(targets, count, sizeof(*targets), by_number);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || targets[kept - 1] != targets[i])
+			targets[kept++] = targets[i];
+	user_kill_each(kill->leader->uid, targets, kept, number);
 }
 
-static bool is_marked(const struct processes *all, pid_t pid)
-{
-	for (size_t i = 0; i < all->count; i++)
-		if (all->at[i].pid == pid)
-			return all->at[i].marked;
-	return false;
-}
-
-/* Marks one more generation; false when there is none. */
-static bool mark_more(struct kill *kill, struct processes *all)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < all->count; i++) {
-		struct process *process = &all->at[i];
-
-		if (process->marked || process->pid == getpid())
-			continue;
-		process->marked = process->pid == kill->leader->pid || knows_session(kill, process->session) ||
-			is_marked(all, process->parent);
-		if (process->marked)
-			keep_session(kill, process->session);
-		found |= process->marked;
-	}
-	return found;
-}
-
-/* Sends `number` (0: nothing) to all that belong to the exec; how many are alive, the leader among them. */
-static size_t signal_all(struct kill *kill_plan, int number)
+/* Sends `number` (0: nothing) to all that belong to the exec and live; with SIGSTOP to those that are not stopped. How
+ * many those are. */
+static size_t signal_all(struct kill *kill, int number)
 {
 	struct processes all = { 0 };
-	size_t alive = 0;
-	pid_t *found;
+	size_t count = 0;
+	pid_t *targets;
 
-	if (processes_read(&all))
-		return kill_plan->leader->ended ? 0 : 1;
-	while (mark_more(kill_plan, &all))
-		;
-	found = calloc(all.count + 1, sizeof(*found));
-	for (size_t i = 0; found && i < all.count; i++)
-		if (all.at[i].marked && all.at[i].alive)
-			found[alive++] = all.at[i].pid;
-	if (found && number)
-		user_kill_each(kill_plan->leader->uid, found, alive, number);
-	alive = found ? alive : 1;
-	free(found);
+	if (kin_look(&kill->kin, &all))
+		return kill->leader->ended ? 0 : 1;
+	targets = calloc(all.count + 1, sizeof(*targets));
+	for (size_t i = 0; targets && i < all.count; i++)
+		if (all.at[i].marked && all.at[i].alive && !(number == SIGSTOP && all.at[i].stopped))
+			targets[count++] = kin_target(&kill->kin, &all.at[i]);
+	if (targets)
+		signal_targets(kill, targets, count, number);
+	count = targets ? count : 1;
+	free(targets);
 	processes_free(&all);
-	return alive;
+	return count;
 }
 
 static void finish(struct kill *kill)
 {
-	kill_stop(kill);
+	timer_stop(&kill->timer);
+	kill->active = false;
+	kin_forget(&kill->kin);
 	kill->done(kill);
 }
 
-static void look_later(struct kill *kill)
+static void look_later(struct kill *kill, uint64_t first, uint64_t last)
 {
-	uint64_t pause = FIRST_LOOK_US << (kill->rounds < 6 ? kill->rounds : 6);
+	uint64_t pause = first << (kill->looks < 6 ? kill->looks : 6);
 
-	kill->rounds++;
-	timer_set(&kill->timer, pause < LAST_LOOK_US ? pause : LAST_LOOK_US);
+	kill->looks++;
+	timer_set(&kill->timer, pause < last ? pause : last);
+}
+
+static void begin(struct kill *kill, enum kill_stage stage)
+{
+	kill->stage = stage;
+	kill->looks = 0;
 }
 
 static void force(struct kill *kill)
 {
-	if (!kill->forced)
-		kill->rounds = 0;
-	kill->forced = true;
 	kill_group(kill->leader, SIGKILL);
 	if (signal_all(kill, SIGKILL) == 0 && kill->leader->ended)
 		finish(kill);
 	else
-		look_later(kill);
+		look_later(kill, FIRST_LOOK_US, LAST_LOOK_US);
+}
+
+static void wait_on(struct kill *kill)
+{
+	uint64_t now = now_us(), left = kill->force_at > now ? kill->force_at - now : 0;
+
+	if (!kill->leader->ended)
+		timer_set(&kill->timer, left);
+	else if (signal_all(kill, 0) == 0)
+		finish(kill);
+	else
+		look_later(kill, FIRST_LOOK_US, left < LAST_LOOK_US ? left : LAST_LOOK_US);
+}
+
+static void ask(struct kill *kill)
+{
+	kill->asked = true;
+	begin(kill, KILL_WAITS);
+	kill_group(kill->leader, SIGTERM);
+	/* A stopped process takes the signal only when it goes on. */
+	kill_group(kill->leader, SIGCONT);
+	signal_all(kill, SIGCONT);
+	wait_on(kill);
+}
+
+/* Who is stopped has no children and leaves nobody behind. What they did before that, a second look sees. */
+static void freeze(struct kill *kill)
+{
+	bool quiet = signal_all(kill, SIGSTOP) == 0;
+
+	kill->quiet = quiet ? kill->quiet + 1 : 0;
+	if (kill->quiet < QUIET_LOOKS && now_us() < kill->frozen_by) {
+		look_later(kill, quiet ? 0 : FIRST_FREEZE_US, LAST_FREEZE_US);
+	} else if (kill->asked) {
+		begin(kill, KILL_FORCES);
+		force(kill);
+	} else {
+		ask(kill);
+	}
+}
+
+static void begin_freeze(struct kill *kill)
+{
+	begin(kill, KILL_FREEZES);
+	kill->quiet = 0;
+	kill->frozen_by = now_us() + FREEZE_US;
+	/* The kernel stops a group in one piece: a fork that has begun fails. fork(2) */
+	kill_group(kill->leader, SIGSTOP);
+	freeze(kill);
 }
 
 static void on_timer(struct timer *timer)
 {
 	struct kill *kill = container_of(timer, struct kill, timer);
-	uint64_t now = now_us();
 
-	if (kill->forced || now >= kill->force_at)
+	if (kill->stage == KILL_FREEZES)
+		freeze(kill);
+	else if (kill->stage == KILL_FORCES)
 		force(kill);
-	else if (kill->leader->ended && signal_all(kill, 0) == 0)
-		finish(kill);
+	else if (now_us() >= kill->force_at)
+		begin_freeze(kill);
 	else
-		timer_set(timer, kill->force_at - now);
+		wait_on(kill);
 }
 
 void kill_start(struct kill *kill)
@@ -136,37 +170,17 @@ void kill_start(struct kill *kill)
 	if (kill->active)
 		return;
 	kill->active = true;
-	kill->forced = false;
-	kill->rounds = 0;
+	kill->asked = false;
 	kill->timer.fire = on_timer;
-	kill->session_count = 0;
-	keep_session(kill, kill->leader->pid);
+	kill->kin.leader = kill->leader->pid;
 	kill->force_at = now_us() + TERM_US;
-	/* Who belongs to it is seen best while all are alive. */
-	signal_all(kill, 0);
-	kill_group(kill->leader, SIGTERM);
-	/* A stopped process takes the signal only when it goes on. */
-	kill_group(kill->leader, SIGCONT);
-	timer_set(&kill->timer, TERM_US);
-	kill_look(kill);
+	begin_freeze(kill);
 }
 
 void kill_look(struct kill *kill)
 {
-	uint64_t pause = kill->rounds < FREE_LOOKS ? 0 : FIRST_LOOK_US;
-
-	if (!kill->active || !kill->leader->ended || kill->forced)
-		return;
-	if (kill->timer.due <= now_us() + pause)
-		return;
-	kill->rounds++;
-	timer_set(&kill->timer, pause);
-}
-
-void kill_stop(struct kill *kill)
-{
-	timer_stop(&kill->timer);
-	kill->active = false;
+	if (kill->active && kill->stage == KILL_WAITS)
+		timer_set(&kill->timer, 0);
 }
 
 static size_t kill_descendants(void)
@@ -181,8 +195,9 @@ static size_t kill_descendants(void)
 		found = false;
 		for (size_t i = 0; i < all.count; i++) {
 			struct process *process = &all.at[i];
+			const struct process *parent = processes_find(&all, process->parent);
 
-			if (process->marked || !(process->parent == getpid() || is_marked(&all, process->parent)))
+			if (process->marked || !(process->parent == getpid() || (parent && parent->marked)))
 				continue;
 			found = process->marked = true;
 			if (process->alive && kill(process->pid, SIGKILL) == 0)

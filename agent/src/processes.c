@@ -27,21 +27,23 @@ static bool read_line(int proc, const char *name, char *line, size_t room)
 	return size > 0;
 }
 
-/* "pid (name) state ppid pgrp session … num_threads": the name may hold anything, so from its last parenthesis on. A
+/* "pid (name) state ppid pgrp session … num_threads itrealvalue starttime": the name may hold anything, so from its last parenthesis on. A
  * zombie with more than one thread is a process whose first thread alone has ended. proc(5) */
 static bool parse(const char *line, struct process *process)
 {
 	const char *rest = strrchr(line, ')');
-	int parent, session;
+	int parent, group, session;
 	long threads;
 	char state;
 
-	if (!rest || sscanf(rest + 1, " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
-		&parent, &session, &threads) != 4)
+	if (!rest || sscanf(rest + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
+		&state, &parent, &group, &session, &threads, &process->start) != 6)
 		return false;
 	process->parent = parent;
+	process->group = group;
 	process->session = session;
 	process->alive = (state != 'Z' && state != 'X') || threads > 1;
+	process->stopped = state == 'T' || state == 't';
 	process->marked = false;
 	return true;
 }
@@ -81,6 +83,13 @@ static int read_all(DIR *proc, struct processes *all)
 	return 0;
 }
 
+static int by_number(const void *left, const void *right)
+{
+	const struct process *one = left, *other = right;
+
+	return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
 int processes_read(struct processes *all)
 {
 	DIR *proc = opendir("/proc");
@@ -90,7 +99,16 @@ int processes_read(struct processes *all)
 		closedir(proc);
 	if (status)
 		processes_free(all);
+	else if (all->count)
+		qsort(all->at, all->count, sizeof(*all->at), by_number);
 	return status;
+}
+
+const struct process *processes_find(const struct processes *all, pid_t pid)
+{
+	struct process key = { .pid = pid };
+
+	return all->count ? bsearch(&key, all->at, all->count, sizeof(key), by_number) : NULL;
 }
 
 void processes_free(struct processes *all)

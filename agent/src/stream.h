@@ -67,10 +67,22 @@ void stream_fail(struct stream *stream, int error);
 
 /* ---- for the session */
 
-/* A frame of the host for a stream; -1 when it breaks the rules. */
+/* A frame of the host for a stream; -1 when it breaks the rules. (stream-take.c) */
 int streams_take(const struct frame *frame);
 void streams_pump(void);
 /* The session is over. */
 void streams_drop(void);
+
+/* ---- stream-table.c */
+
+/* NULL: there is none, or no more. */
+struct stream *stream_find(uint32_t id);
+bool streams_are_full(bool is_call);
+/* NULL without memory. The number must be free. */
+struct stream *stream_begin(uint32_t id, const struct stream_kind *kind, bool is_call);
+/* Without a word to the host. */
+void stream_end(struct stream *stream);
+/* The last frame of a stream that was never begun. (stream.c) */
+void stream_refuse(uint32_t id, int error);
 
 #endif

@@ -156,6 +156,35 @@ class Execs(Case):
         # The one that was orphaned in a session of its own before the kill is beyond it.
         self.assertLessEqual(alive(marker), 1)
 
+    def test_kill_takes_those_who_are_just_leaving_for_sessions_of_their_own(self):
+        marker = self.marker()
+        script = "echo up; " + f"setsid sleep {marker} & " * 20 + "wait"
+        for turn in range(8):
+            stream = self.session.begin(exec_args(f"leaving{turn}", ["sh", "-c", script]))
+            self.wait(lambda: self.session.answers[stream].out, "its start")
+            self.session.send(CANCEL, stream)
+            self.session.finish(stream)
+            self.assertEqual(alive(marker), 0, turn)
+
+    def test_kill_ends_a_fork_bomb_that_takes_no_term(self):
+        # Each goes on as its own child without end, half of them in groups of their own.
+        bomb = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+end = time.monotonic() + 20
+for turn in range(3):
+    if os.fork() == 0 and turn % 2: os.setpgid(0, 0)
+os.write(1, b".")
+while time.monotonic() < end:
+    if os.fork(): os._exit(0)
+"""
+        marker = self.marker()
+        stream = self.session.begin(exec_args("bomb", ["python3", "-c", bomb, marker]))
+        self.wait(lambda: len(self.session.answers[stream].out) == 8, "its start")
+        self.session.send(CANCEL, stream)
+        self.assertEqual(self.session.finish(stream, 10).errno, errno.ECANCELED)
+        self.assertEqual(alive(marker), 0)
+
     def test_kill_finds_sessions_whose_makers_are_gone(self):
         marker = self.marker()
         script = f"setsid sh -c \"trap '' TERM; sleep {marker} & echo up; wait\" & wait"

@@ -180,8 +180,7 @@ class Separation(Case):
 
 class Ending(Case):
     def test_kill_and_deadline_reach_the_tenant(self):
-        stream = self.start(ANN, "setsid sleep 61 & sleep 61 & trap '' TERM; sleep 0.5; echo up; sleep 61; sleep 61", "k",
-            flags=0)
+        stream = self.start(ANN, "setsid sleep 61 & sleep 61 & trap '' TERM; echo up; sleep 61; sleep 61", "k", flags=0)
         self.wait(lambda: self.session.answers[stream].out, "the start")
         self.session.send(CANCEL, stream)
         self.assertEqual(self.session.finish(stream).errno, errno.ECANCELED)
