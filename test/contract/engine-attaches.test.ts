@@ -1,6 +1,6 @@
-// Attaches that are held leave control calls alone: on a real engine, 200 open streams through the very object that asks.
-// They count only as long as the engine keeps them, which it does with standard input among them.
-import type { Socket } from 'node:net';
+// What is held open leaves control calls alone: on a real engine, 200 attaches and more readers of its news than there
+// are kept connections, through the very object that asks. The engine keeps an attach that has standard input.
+import type { Duplex, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
 import { type Engine, openEngine } from '../../src/providers/container/engine.ts';
@@ -9,20 +9,22 @@ import { describeWith } from '../support/requires.ts';
 import { sharedEngine } from '../support/shared-engine.ts';
 import { freshId, soon } from '../support/userspace.ts';
 
-const [ATTACHES, CALLS, BOUND_MS] = [200, 31, 100];
+const [ATTACHES, READERS, CALLS, BOUND_MS] = [200, 70, 31, 100];
+const HOLD_MS = 60_000;
 const STREAMS = { stream: 1, stdin: 1, stdout: 1, stderr: 1 };
 
-describeWith(['root', 'docker'], `${ATTACHES} attaches that are held`, () => {
+describeWith(['root', 'docker'], `${ATTACHES} attaches and ${READERS} readers of events`, () => {
   it('leave control calls as quick as they were', { timeout: 180_000 }, async () => {
     const { socket } = await sharedEngine();
     const provider = containerHome(socket).provider();
     const ref = { id: freshId(), epoch: 1 };
     const { runtime_id } = await provider.create(containerSpec(ref.id), soon());
     const engine = openEngine({ config: { ...containerConfig(), socket }, clock: realClock() });
-    const held: Socket[] = [];
+    const held: (Duplex | Readable)[] = [];
     try {
       const quiet = await medianOf(() => look(engine, runtime_id));
-      held.push(...(await Promise.all(Array.from({ length: ATTACHES }, () => hold(engine, runtime_id)))));
+      held.push(...(await times(ATTACHES, () => attach(engine, runtime_id))));
+      held.push(...(await times(READERS, () => read(engine))));
       // A machine that is busy with other things is as slow without attaches.
       expect(await medianOf(() => look(engine, runtime_id))).toBeLessThan(Math.max(BOUND_MS, 3 * quiet));
       expect(held.filter(({ destroyed }) => destroyed)).toHaveLength(0);
@@ -40,19 +42,26 @@ function look(engine: Engine, runtime: string): Promise<unknown> {
 }
 
 /** With a deadline for a machine under load: 200 at once are one queue of the engine. */
-function hold(engine: Engine, runtime: string): Promise<Socket> {
+function attach(engine: Engine, runtime: string): Promise<Duplex> {
   const path = `/containers/${runtime}/attach`;
-  const order = { method: 'POST', path, query: STREAMS, what: 'attach', ms: 60_000 } as const;
-  return engine.upgrade(order, AbortSignal.timeout(60_000));
+  const order = { method: 'POST', path, query: STREAMS, what: 'attach', ms: HOLD_MS } as const;
+  return engine.upgrade(order, AbortSignal.timeout(HOLD_MS));
 }
+
+function read(engine: Engine): Promise<Readable> {
+  const order = { method: 'GET', path: '/events', what: 'tell of events', ms: HOLD_MS } as const;
+  return engine.stream(order, new AbortController().signal);
+}
+
+const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
 
 /** Of calls one after another, in ms. */
 async function medianOf(call: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
+  const took: number[] = [];
   for (let n = 0; n < CALLS; n++) {
     const began = performance.now();
     await call();
-    times.push(performance.now() - began);
+    took.push(performance.now() - began);
   }
-  return times.sort((a, b) => a - b)[Math.floor(CALLS / 2)] ?? 0;
+  return took.sort((a, b) => a - b)[Math.floor(CALLS / 2)] ?? 0;
 }
