@@ -25,7 +25,12 @@ interface Inspected {
   HostConfig: Record<string, unknown>;
 }
 
-export function withContainers(root: string, work: (world: ContainerWorld) => Promise<void>): Promise<void> {
+/** `extra`: more variables for the server. */
+export function withContainers(
+  root: string,
+  work: (world: ContainerWorld) => Promise<void>,
+  extra: Record<string, string> = {},
+): Promise<void> {
   return withHome((home) =>
     withEngine({ root, home }, ({ socket, raw }) => {
       const env = {
@@ -34,6 +39,7 @@ export function withContainers(root: string, work: (world: ContainerWorld) => Pr
         SVC_PROVIDERS_CONTAINER_SOCKET: socket,
         SVC_DEFAULTS_IMAGE: IMAGE,
         SVC_DEFAULTS_MAX_SANDBOXES: '0',
+        ...extra,
       };
       return withServer(root, { home, env }, async ({ address, client, pid }) => {
         const { id: live } = await client.spawn({ ttl: '8h' });

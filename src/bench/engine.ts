@@ -49,7 +49,7 @@ function startIn(home: string, cgroup: string): ChildProcess {
   };
   writeFileSync(config, JSON.stringify(settings));
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-  const command = ['bash', '-c', INIT, 'init', config, join(home, 'log')];
+  const command = ['bash', '-c', INIT, 'init', config, join(home, 'engine.log')];
   return spawn('unshare', [...namespaces, '--propagation', 'private', ...command], {
     stdio: ['ignore', 'ignore', openSync(join(home, 'init.log'), 'a')],
     cwd: '/',

@@ -1,28 +1,26 @@
 // The volume that brings svc-agent into containers, one per engine and build. It is filled through a container that is
-// never started, because no registry has the agent; that container's fixed name is the lock between servers.
+// never started, because no registry has the agent (seed.ts).
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { AGENT_FOLDER } from './body.ts';
-import type { Engine, EngineOrder } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';
+import { remove, takeSeed } from './seed.ts';
 import { firstFile, tarOf } from './tar.ts';
 
 const PATH = `${AGENT_FOLDER}/svc-agent`;
 const MAX_ARCHIVE = 32 * 1024 * 1024;
-/** A seeding that takes longer than this was left by a server that died. */
-const STALE_MS = 30_000;
-const PATIENCE_MS = 45_000;
-const PAUSE_MS = 100;
 const NEVER = new AbortController().signal;
 
 export interface AgentVolumeDeps {
   engine: Engine;
   clock: Clock;
   logger: Logger;
+  instance: { id: string };
   packageRoot: string;
 }
 
@@ -59,11 +57,11 @@ async function seeded(deps: AgentVolumeDeps): Promise<string> {
   const build = await ownBuild(deps.packageRoot);
   await importImage(deps.engine, build);
   await makeVolume(deps.engine, build);
-  const container = await lock(deps, build);
+  const container = await takeSeed(deps, build.name);
   try {
     await fill(deps.engine, container, build);
   } finally {
-    await removeSeed(deps.engine, container);
+    await remove(deps.engine, `/containers/${container}`, { force: 1 });
   }
   await removeOldBuilds(deps, build);
   return build.name;
@@ -93,46 +91,6 @@ async function makeVolume(engine: Engine, { name }: Build): Promise<void> {
     { method: 'POST', path: '/volumes/create', body, what: 'make the volume of the agent' },
     NEVER,
   );
-}
-
-/** Name of the one container that may fill the volume now. Waits for another server's; one that died is cleared away. */
-async function lock({ engine, clock }: AgentVolumeDeps, { name }: Build): Promise<string> {
-  const container = `${name}-seed`;
-  const body = {
-    Image: `${name}:latest`,
-    Cmd: ['/svc-agent', 'version'],
-    Labels: { [LABEL.agent]: name },
-    HostConfig: {
-      NetworkMode: 'none',
-      Mounts: [{ Type: 'volume', Source: name, Target: AGENT_FOLDER, VolumeOptions: { NoCopy: true } }],
-    },
-  };
-  const what = 'seed the agent';
-  const deadline = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    try {
-      const query = { name: container };
-      await engine.json({ method: 'POST', path: '/containers/create', query, body, what }, NEVER);
-      return container;
-    } catch (error) {
-      if (!refusedWith(error, 409) || clock.monotonic() > deadline) throw error;
-    }
-    if (await isStale(engine, container, clock)) await removeSeed(engine, container);
-    await clock.sleep(PAUSE_MS);
-  }
-}
-
-async function isStale(engine: Engine, container: string, clock: Clock): Promise<boolean> {
-  try {
-    const path = `/containers/${container}/json`;
-    const found = (await engine.json({ method: 'GET', path, what: 'seed the agent' }, NEVER)) as {
-      Created?: string;
-    };
-    return clock.now() - Date.parse(found.Created ?? '') > STALE_MS;
-  } catch (error) {
-    if (refusedWith(error, 404)) return false;
-    throw error;
-  }
 }
 
 /** A file that is already there and whole stays as it is: sandboxes run from it. */
@@ -189,17 +147,4 @@ function tags(images: unknown): string[] {
     const tagged = ((RepoTags ?? []) as string[]).filter((tag) => !tag.includes('<none>'));
     return tagged.length > 0 ? tagged : [`${Id}`];
   });
-}
-
-function removeSeed(engine: Engine, container: string): Promise<void> {
-  return remove(engine, `/containers/${container}`, { force: 1 });
-}
-
-/** What is used or gone stays so. */
-async function remove(engine: Engine, path: string, query: EngineOrder['query'] = {}): Promise<void> {
-  try {
-    await engine.bytes({ method: 'DELETE', path, query, what: 'remove what seeding left' }, NEVER);
-  } catch (error) {
-    if (!refusedWith(error, 404, 409)) throw error;
-  }
 }

@@ -8,6 +8,8 @@ export const LABEL = {
   expires_at: 'svc.expires_at',
   role: 'svc.role',
   agent: 'svc.agent',
+  /** Instance id of who fills the agent's volume: `svc.instance` would make it a sandbox. */
+  seeder: 'svc.seeder',
   network: 'svc.network',
 } as const;
 

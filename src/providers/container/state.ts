@@ -36,7 +36,7 @@ export function openState(deps: ContainerDeps): ContainerState {
     facts: factsReader(engine, clock),
     images: images({ engine, clock, logger, policy: config.pull }),
     network: network(engine, config),
-    agent: agentVolume({ engine, clock, logger, packageRoot: deps.packageRoot }),
+    agent: agentVolume({ ...deps, engine, logger }),
     starts: limiter(clock, { atOnce: config.start_concurrency, waiting: WAITING, waitMs: startMs }),
     startMs,
     parked: new ParkedSessions((ms, run) => clock.after(ms, run)),

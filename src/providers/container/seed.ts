@@ -1,0 +1,87 @@
+// The container that the agent's volume is filled through. It never runs, and its fixed name is the lock between servers:
+// who has made it seeds, and removes it. It says who that is, so that a lost answer loses no lock.
+import type { Clock } from '../../domain/ports.ts';
+import { AGENT_FOLDER } from './body.ts';
+import type { Engine, EngineOrder } from './engine.ts';
+import { refusedWith } from './engine-faults.ts';
+import { LABEL } from './names.ts';
+
+/** A seeding that takes longer than this was left by a server that died. */
+const STALE_MS = 30_000;
+const PATIENCE_MS = 45_000;
+const PAUSE_MS = 100;
+const NEVER = new AbortController().signal;
+const WHAT = 'seed the agent';
+
+export interface SeedDeps {
+  engine: Engine;
+  clock: Clock;
+  instance: { id: string };
+}
+
+/**
+ * Name of the one container that may fill the volume `build` now. Waits for another server's; one that died is cleared
+ * away, and our own of an earlier life or of a lost answer is taken over. Throws what the engine threw after 45 s.
+ */
+export async function takeSeed(deps: SeedDeps, build: string): Promise<string> {
+  const { engine, clock, instance } = deps;
+  const name = `${build}-seed`;
+  const deadline = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    try {
+      await make(deps, build, name);
+      return name;
+    } catch (error) {
+      const maker = await makerOf(engine, name);
+      if (maker?.id === instance.id) return name;
+      if (!refusedWith(error, 409) || clock.monotonic() > deadline) throw error;
+      if (maker && clock.now() - maker.at > STALE_MS)
+        await remove(engine, `/containers/${name}`, { force: 1 });
+    }
+    await clock.sleep(PAUSE_MS);
+  }
+}
+
+async function make({ engine, instance }: SeedDeps, build: string, name: string): Promise<void> {
+  const body = {
+    Image: `${build}:latest`,
+    Cmd: ['/svc-agent', 'version'],
+    Labels: { [LABEL.agent]: build, [LABEL.seeder]: instance.id },
+    HostConfig: {
+      NetworkMode: 'none',
+      Mounts: [{ Type: 'volume', Source: build, Target: AGENT_FOLDER, VolumeOptions: { NoCopy: true } }],
+    },
+  };
+  const call = { method: 'POST', path: '/containers/create', query: { name }, body } as const;
+  await engine.json({ ...call, what: WHAT }, NEVER);
+}
+
+/** Whose it is and since when (ms since 1970); undefined when it is gone. */
+async function makerOf(engine: Engine, name: string): Promise<{ id: unknown; at: number } | undefined> {
+  try {
+    const order = { method: 'GET', path: `/containers/${name}/json`, what: WHAT } as const;
+    const found = (await engine.json(order, NEVER)) as Found | undefined;
+    return { id: found?.Config?.Labels?.[LABEL.seeder], at: Date.parse(found?.Created ?? '') };
+  } catch (error) {
+    if (refusedWith(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+interface Found {
+  Created?: string;
+  Config?: { Labels?: Record<string, unknown> | null };
+}
+
+/** What is used or gone stays so. */
+export async function remove(
+  engine: Engine,
+  path: string,
+  query: NonNullable<EngineOrder['query']> = {},
+): Promise<void> {
+  try {
+    await engine.bytes({ method: 'DELETE', path, query, what: 'remove what seeding left' }, NEVER);
+  } catch (error) {
+    if (!refusedWith(error, 404, 409)) throw error;
+  }
+}

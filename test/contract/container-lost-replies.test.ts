@@ -1,0 +1,111 @@
+// A real engine whose answers get lost: it has done what was asked, and nobody knows. Never two containers, never a lost one.
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { containerName } from '../../src/providers/container/names.ts';
+import type { Provider, RuntimeEvent } from '../../src/providers/provider.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
+import { type LossyEngine, lossyEngine } from '../support/lossy-engine.ts';
+import { describeWith } from '../support/requires.ts';
+import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
+import { until } from '../support/until.ts';
+import { freshId, runInside, soon } from '../support/userspace.ts';
+
+describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
+  let engine: SharedEngine;
+  let lossy: LossyEngine;
+  let home: ContainerHome;
+  let provider: Provider;
+  const containers = () => engine.api.containers(`svc.instance=${home.instance.id}`);
+  const creating = (id: string) => `POST /containers/create?name=${nameOf(id)}`;
+  const starting = (id: string) => `POST /containers/${nameOf(id)}/start`;
+  const removing = (id: string) => `DELETE /containers/${nameOf(id)}`;
+  const nameOf = (id: string) => containerName(home.instance.id, { id, epoch: 1 });
+  beforeAll(async () => {
+    engine = await sharedEngine();
+  }, 120_000);
+  beforeEach(async () => {
+    lossy = await lossyEngine(engine.socket);
+    home = containerHome(lossy.socket);
+    provider = home.provider();
+    return () => provider.close();
+  });
+
+  it('the answer to a create: the container is found by its name and taken', async () => {
+    const id = freshId();
+    lossy.lose(creating(id), 1);
+    await provider.create(containerSpec(id), soon());
+    expect(await containers()).toMatchObject([{ State: 'running', Labels: { 'svc.id': id } }]);
+    const io = await provider.attach({ id, epoch: 1 }, soon());
+    expect(await runInside(io, ['hostname'])).toMatchObject({ stdout: `${id}\n` });
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await containers()).toEqual([]);
+  });
+
+  it('the answer while the agent is brought: the next step knows its own', async () => {
+    const id = freshId();
+    lossy.lose('POST /containers/create?name=svc-agent-', 1);
+    await provider.create(containerSpec(id), soon());
+    expect(await engine.api.containers(`svc.seeder=${home.instance.id}`)).toEqual([]);
+    await provider.destroy({ id, epoch: 1 }, soon());
+  });
+
+  it.each([
+    ['both answers to a create', (id: string) => lossy.lose(creating(id), 2)],
+    ['the answer to a start', (id: string) => lossy.lose(starting(id), 1)],
+    [
+      'the answers to a start and to the removal after it',
+      (id: string) => {
+        lossy.lose(starting(id), 1);
+        lossy.lose(removing(id), 1);
+      },
+    ],
+  ])('%s: the spawn fails, and takes away what it made', async (_name, lose) => {
+    const id = freshId();
+    lose(id);
+    await expect(provider.create(containerSpec(id), soon())).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await containers()).toEqual([]);
+  });
+
+  it('a create that is heard when nobody waits any more: the container is listed as whose it is, and swept', async () => {
+    const id = freshId();
+    const late = lossy.delay(creating(id));
+    const impatient = new AbortController();
+    const created = provider.create(containerSpec(id), impatient.signal);
+    void late.made.then(() => impatient.abort(new Error('nobody waits')));
+    await expect(created).rejects.toThrow('nobody waits');
+    await late.hear();
+    expect(await provider.list(soon())).toMatchObject([{ id, epoch: 1, state: 'stopped' }]);
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await containers()).toEqual([]);
+  });
+
+  it('the answer to a destroy: asking again finds it done', async () => {
+    const id = freshId();
+    await provider.create(containerSpec(id), soon());
+    lossy.lose(removing(id), 1);
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(await containers()).toEqual([]);
+  });
+
+  it('its news: the watch ends, what happened meanwhile is seen by looking, and a new watch tells on', async () => {
+    const id = freshId();
+    const heard: RuntimeEvent[] = [];
+    const { runtime_id } = await provider.create(containerSpec(id), soon());
+    const stop = new AbortController();
+    const listen = async () => {
+      const listening = provider.watch?.((event) => void heard.push(event), stop.signal);
+      await until('the watch is open', () => lossy.open('GET /events') > 0);
+      return { listening };
+    };
+    const first = await listen();
+    lossy.cut('GET /events');
+    await expect(first.listening).rejects.toMatchObject({ code: 'unavailable' });
+    await engine.api.call('POST', `/containers/${runtime_id}/kill`);
+    expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('stopped');
+    const second = await listen();
+    await provider.destroy({ id, epoch: 1 }, soon());
+    await until('its removal is told', () => heard.length > 0);
+    stop.abort();
+    await second.listening;
+    expect(heard).toEqual([{ runtime_id, id, epoch: 1, what: 'removed' }]);
+  });
+});
