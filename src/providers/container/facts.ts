@@ -7,6 +7,8 @@ const KEPT_MS = 60_000;
 
 export interface EngineFacts {
   version: string;
+  /** Podman's service, which cannot hold sandboxes (podman.ts). */
+  is_podman: boolean;
   cpus: number;
   runtimes: string[];
   default_runtime: string;
@@ -39,6 +41,8 @@ function factsOf(answer: unknown): EngineFacts {
   const { ServerVersion, NCPU, Runtimes, DefaultRuntime } = info;
   return {
     version: typeof ServerVersion === 'string' ? ServerVersion : 'of an unknown version',
+    // Nobody else tells what it builds images with.
+    is_podman: 'BuildahVersion' in info,
     cpus: typeof NCPU === 'number' && NCPU > 0 ? NCPU : Number.POSITIVE_INFINITY,
     runtimes: typeof Runtimes === 'object' && Runtimes !== null ? Object.keys(Runtimes) : [],
     default_runtime: typeof DefaultRuntime === 'string' ? DefaultRuntime : '',

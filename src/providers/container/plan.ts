@@ -5,6 +5,7 @@ import type { RuntimeSpec } from '../provider.ts';
 import { createBody, hasOwnWorkspace } from './body.ts';
 import type { EngineFacts } from './facts.ts';
 import { containerName } from './names.ts';
+import { capable } from './podman.ts';
 import { seccompProfile } from './seccomp.ts';
 import type { ContainerState } from './state.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -23,7 +24,7 @@ export interface Plan {
 export async function planned(state: ContainerState, asked: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
   const image = asked.image ?? noImage();
   const [facts, imageFacts, seccomp] = await Promise.all([
-    state.facts.read(signal),
+    state.facts.read(signal).then(capable),
     state.images.ready(image, signal),
     seccompProfile(state.config.seccomp_profile),
   ]);

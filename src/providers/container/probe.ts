@@ -6,6 +6,7 @@ import type { ProbeReport } from '../provider.ts';
 import { refusedWith } from './engine-faults.ts';
 import type { EngineFacts } from './facts.ts';
 import { OWN_NETWORK } from './network.ts';
+import { capable } from './podman.ts';
 import type { ContainerState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];
@@ -36,7 +37,7 @@ async function engineFinding(state: ContainerState, signal: AbortSignal): Promis
   try {
     // Facts may be a minute old: whether it is there is asked each time.
     await state.engine.bytes({ method: 'GET', path: '/_ping', what: 'answer' }, signal);
-    const facts = await state.facts.read(signal);
+    const facts = capable(await state.facts.read(signal));
     return { name: 'engine', ok: true, message: `Engine ${facts.version} answers.`, facts };
   } catch (error) {
     return { name: 'engine', ok: false, message: await engineWords(state, error, signal) };

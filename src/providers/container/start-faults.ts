@@ -23,6 +23,11 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
     'Check providers.container.added_caps and dropped_caps.',
   ],
   [
+    /rlimit/i,
+    'The engine may not set the resource limits of the sandbox.',
+    'Give the engine CAP_SYS_RESOURCE, or at least 16384 open files (LimitNOFILE).',
+  ],
+  [
     /unable to find user|no matching entries in passwd/i,
     "The engine does not find the sandbox's user in the image.",
     'Check providers.container.user.',
