@@ -1,6 +1,6 @@
 // The operator's commands on a real server and its database, as they are typed.
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../support/run-cli.ts';
@@ -49,6 +49,19 @@ it('refuses what would lose something, each with its exit code', async () => {
   expect([missing.code, missing.stderr]).toEqual([4, expect.stringContaining('no such file')]);
   const noDatabase = await svc('db', 'verify', process.execPath);
   expect([noDatabase.code, noDatabase.stdout]).toEqual([3, expect.stringContaining('not sound')]);
+});
+
+it('rehearses an upgrade while the server serves', async () => {
+  const config = join(server.home, 'svc.yaml');
+  writeFileSync(config, 'auth:\n  enabled: true\n', { mode: 0o600 });
+  const output = join(server.home, 'before-upgrade.db');
+  const args = ['upgrade', 'rehearse', '--config', config, '--database', database, '--backup-output', output];
+  const run = await svc(...args, '--json');
+  expect([run.code, run.stderr]).toEqual([0, '']);
+  const report = JSON.parse(run.stdout);
+  expect(report).toMatchObject({ ok: true, config, database, backup: { output } });
+  const warned = await svc(...args, '--force', '--strict');
+  expect([warned.code, warned.stdout]).toEqual([3, expect.stringContaining('The way back')]);
 });
 
 it('restores a stopped server, which starts with it', async () => {

@@ -18,6 +18,7 @@ import { type Copied, copyHashed } from './copy-file.ts';
 import { giveTo, ownerOf } from './owner.ts';
 import { flush, type PartFile, partFile } from './part-file.ts';
 import { keepSafe, SIDECARS } from './safety-copy.ts';
+import { shellWord } from './shell-word.ts';
 import { requireSpace } from './space.ts';
 import type { TaskOptions } from './stage.ts';
 
@@ -135,10 +136,6 @@ async function replace({ database, part, stamp, verified, signal, onStage }: Rep
   part.publish(true);
   return kept;
 }
-
-/** As a POSIX shell takes it. */
-const shellWord = (word: string) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 const UNREADABLE =
   'The present database could not be opened; it was kept as it was, with what stood beside it.';

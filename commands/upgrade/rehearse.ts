@@ -1,0 +1,54 @@
+// svc upgrade rehearse
+import { Flags } from '@oclif/core';
+import { thisOperator } from '../../src/app/operator.ts';
+import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
+import { STAGE_WORDS } from '../../src/cli/db-view.ts';
+import { OperatorCommand } from '../../src/cli/operator-command.ts';
+import { rehearsalText } from '../../src/cli/rehearsal-view.ts';
+import { judgeConfiguration } from '../../src/ops/upgrade/configuration.ts';
+import { rehearseUpgrade } from '../../src/ops/upgrade/rehearse.ts';
+import type { RehearsalReport } from '../../src/schema/rehearsal.ts';
+
+/** A check ran and found failures. */
+const FOUND = 3;
+
+export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
+  static override summary = 'Do an upgrade to this version on a copy of the database, and say how it went.';
+  static override description =
+    `Copies the database, which may be in use and is never changed, runs the migrations of this version on the copy, checks it, compares the rows, and reads every record. Judges the configuration for production. Leaves the checked backup at --backup-output, and says what to do for the upgrade and for the way back. Exits with ${FOUND} when a step failed, with --strict also for warnings.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --database /var/lib/svc/svc.db --backup-output /var/backups/before-upgrade.db',
+    '<%= config.bin %> <%= command.id %> --backup-output before.db --force --json',
+  ];
+  static override flags = {
+    ...databaseFlags,
+    'backup-output': Flags.string({
+      description: 'Where the checked backup is left.',
+      required: true,
+      helpValue: '<file>',
+    }),
+    force: Flags.boolean({ description: 'Replace a backup that is there.' }),
+    strict: Flags.boolean({ description: 'Fail for warnings, too.' }),
+  };
+
+  async run(): Promise<RehearsalReport | { interrupted: true }> {
+    const { flags } = await this.parse(UpgradeRehearse);
+    const request = {
+      database: databaseOf(flags),
+      backupOutput: flags['backup-output'],
+      force: flags.force,
+      programVersion: this.config.version,
+      ...(flags.config !== undefined && { lint: judged(flags.config) }),
+    };
+    const report = await this.watched(STAGE_WORDS, (watch) =>
+      rehearseUpgrade({ ...request, ...watch }, thisOperator()),
+    );
+    if (!report) return this.interrupted();
+    this.log(rehearsalText(report));
+    const isWarned = report.steps.some(({ status }) => status === 'warn');
+    if (!report.ok || (flags.strict && isWarned)) process.exitCode = FOUND;
+    return report;
+  }
+}
+
+const judged = (file: string) => judgeConfiguration({ file, cwd: process.cwd(), env: process.env });

@@ -1,0 +1,21 @@
+// A folder for one run that nobody else may look into, beside a file that the operator named, so that room and rights
+// are those of that place. What a killed run left is removed by the next one.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isAlive } from '../db/part-file.ts';
+
+const START = '.svc-rehearsal-';
+
+/** Runs `work` with an empty folder (0700) in `parent`, which is gone afterwards. */
+export async function inPrivateFolder<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
+  for (const name of readdirSync(parent)) {
+    const pid = name.startsWith(START) ? Number.parseInt(name.slice(START.length), 10) : Number.NaN;
+    if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  const folder = mkdtempSync(join(parent, `${START}${process.pid}-`));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,180 @@
+// `svc upgrade rehearse`: what an upgrade to this program would do to a database, done to a copy. The source is read and
+// never written, also when it is in use.
+import { copyFileSync, constants as FS } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
+import type { BackupReport } from '../../schema/db-report.ts';
+import type { LintReport } from '../../schema/lint.ts';
+import type { RehearsalReport } from '../../schema/rehearsal.ts';
+import { verifyDatabase } from '../../store/sqlite/check.ts';
+import { inspectDatabase } from '../../store/sqlite/facts.ts';
+import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
+import { type MigratedFile, migrateFile } from '../../store/sqlite/migrate-file.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import { backupDatabase } from '../db/backup.ts';
+import { shellWord } from '../db/shell-word.ts';
+import { requireSpace } from '../db/space.ts';
+import type { TaskOptions } from '../db/stage.ts';
+import { inPrivateFolder } from './private-folder.ts';
+import { readAll } from './records.ts';
+import { type Found, Steps } from './steps.ts';
+
+export interface RehearsalRequest extends TaskOptions {
+  database: string;
+  backupOutput: string;
+  /** Replaces a backup that is there. */
+  force?: boolean | undefined;
+  programVersion: string;
+  /** What was found about the configuration; absent when there is no file. */
+  lint?: LintReport | undefined;
+}
+
+export interface RehearsalDeps {
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+}
+
+/** The backup, the copy, and room for what migrations write. */
+const ROOM = 3;
+
+/**
+ * Leaves a checked backup at `backupOutput` and nothing else. What speaks against the upgrade is in the report; throws
+ * what keeps it from being rehearsed, as `backupDatabase` does.
+ */
+export async function rehearseUpgrade(
+  request: RehearsalRequest,
+  deps: RehearsalDeps,
+): Promise<RehearsalReport> {
+  const database = resolve(request.database);
+  const output = resolve(request.backupOutput);
+  requireSpace(dirname(output), ROOM * (fileOf(database).size + walBytes(database)));
+  const steps = new Steps(deps.clock);
+  const { lint } = request;
+  if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
+  const backup = await steps.take(BACKUP, () => backedUp({ ...request, database }, deps.clock));
+  const migrated = await inPrivateFolder(dirname(output), (folder) =>
+    onCopy({ ...request, backup, copy: join(folder, 'svc.db'), steps }, deps),
+  );
+  const ok = !steps.failed;
+  return {
+    ok,
+    ...(lint && { config: lint.file }),
+    database,
+    program_version: request.programVersion,
+    ...(migrated && { from_version: migrated.from_version }),
+    to_version: SCHEMA_VERSION,
+    ...(backup && { backup }),
+    steps: steps.list,
+    ...instructions(ok, { database, output, version: request.programVersion }),
+  };
+}
+
+const CONFIGURATION = { id: 'configuration', title: 'The configuration, judged for production' } as const;
+const BACKUP = { id: 'backup', title: 'A checked backup of the database' } as const;
+const MIGRATION = { id: 'migration', title: 'The migrations of this program, on a copy' } as const;
+const CHECKS = {
+  id: 'checks',
+  title: 'Pages, indexes, references and counters of the migrated copy',
+} as const;
+const ROWS = { id: 'rows', title: 'Every table has the rows that it had' } as const;
+const RECORDS = { id: 'records', title: 'Every record read by this program' } as const;
+
+interface OnCopy extends TaskOptions {
+  backup: BackupReport | undefined;
+  copy: string;
+  steps: Steps;
+}
+
+async function onCopy(task: OnCopy, deps: RehearsalDeps): Promise<MigratedFile | undefined> {
+  const { backup, copy, steps, signal, onStage } = task;
+  if (backup) copyFileSync(backup.output, copy, FS.COPYFILE_FICLONE);
+  onStage?.('migrate');
+  const migrated = await steps.take(MIGRATION, async () =>
+    migration(migrateFile(copy, deps.clock.monotonic)),
+  );
+  signal?.throwIfAborted();
+  onStage?.('check');
+  await steps.take(CHECKS, async () => checked(copy));
+  await steps.take(ROWS, async () => rowsKept(backup?.tables ?? [], copy));
+  signal?.throwIfAborted();
+  onStage?.('load');
+  await steps.take(RECORDS, () => recordsRead(copy, deps));
+  return migrated;
+}
+
+function judged(lint: LintReport): Found<void> {
+  const problems = lint.findings.map(({ rule, key, message }) => `${rule} ${key}: ${message}`);
+  const result = `${lint.errors} errors, ${lint.warnings} warnings`;
+  return { value: undefined, result, problems, mild: lint.usable };
+}
+
+async function backedUp(request: RehearsalRequest, clock: Clock): Promise<Found<BackupReport>> {
+  const { database, backupOutput: output, force, signal, onStage } = request;
+  const value = await backupDatabase({ database, output, force, signal, onStage }, clock);
+  return { value, result: `${value.rows} rows, schema version ${value.schema_version}` };
+}
+
+function migration(value: MigratedFile): Found<MigratedFile> {
+  const { from_version, to_version, durations_ms } = value;
+  if (durations_ms.length === 0)
+    return { value, result: `nothing to do, the schema is version ${to_version}` };
+  const total = durations_ms.reduce((sum, ms) => sum + ms, 0);
+  return { value, result: `version ${from_version} to ${to_version} in ${total} ms` };
+}
+
+function checked(copy: string): Found<void> {
+  const { checks } = verifyDatabase(copy);
+  const problems = checks.flatMap((check) => check.problems);
+  return { value: undefined, result: `${checks.length} checks`, problems };
+}
+
+function rowsKept(before: BackupReport['tables'], copy: string): Found<void> {
+  const after = new Map(inspectDatabase(copy).tables.map(({ name, rows }) => [name, rows]));
+  const problems = before
+    .filter(({ name, rows }) => after.get(name) !== rows)
+    .map(({ name, rows }) => `${name} had ${rows} rows and has ${after.get(name) ?? 'none: it is gone'}.`);
+  const rows = before.reduce((sum, table) => sum + table.rows, 0);
+  return { value: undefined, result: `${rows} rows in ${before.length} tables`, problems };
+}
+
+async function recordsRead(copy: string, deps: RehearsalDeps): Promise<Found<void>> {
+  const there = inspectDatabase(copy).tables;
+  const store = await openSqliteStore({ ...deps, path: copy, synchronous: 'normal', logger: SILENT });
+  try {
+    const read = await readAll(store);
+    const problems = there
+      .filter(({ name, rows }) => read[name] !== undefined && read[name] !== rows)
+      .map(({ name, rows }) => `Of ${rows} rows of ${name}, ${read[name]} could be read.`);
+    const count = Object.values(read).reduce((sum, records) => sum + records, 0);
+    return { value: undefined, result: `${count} records`, problems };
+  } finally {
+    await store.close();
+  }
+}
+
+const ignore = () => {};
+const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => SILENT };
+
+function instructions(
+  ok: boolean,
+  { database, output, version }: { database: string; output: string; version: string },
+): Pick<RehearsalReport, 'upgrade' | 'way_back'> {
+  if (!ok) return { upgrade: [], way_back: [] };
+  const [from, to] = [shellWord(database), shellWord(output)];
+  return {
+    upgrade: [
+      'Stop the service: its sandboxes live on.',
+      `Back up what came since: svc db backup ${to} --database ${from} --force`,
+      `Install version ${version} of svc where the service runs.`,
+      'Start the service: it migrates the database before it answers.',
+      'Look at it: svc provider list, and the log for warnings.',
+    ],
+    way_back: [
+      'Stop the service.',
+      `Restore, with the version that is installed now: svc db restore ${to} --database ${from} --yes`,
+      'Install the version that ran before, and start it.',
+    ],
+  };
+}

@@ -1,0 +1,32 @@
+// The migrations of this program on a file that nobody else has open, each timed.
+import Sqlite from 'better-sqlite3';
+import { storeFailure } from './failures.ts';
+import { migrate, SCHEMA_VERSION, schemaVersion } from './migrate.ts';
+
+export interface MigratedFile {
+  from_version: number;
+  to_version: number;
+  /** Of each migration that was applied, in order. */
+  durations_ms: number[];
+}
+
+/** Brings the database at `path` to this program's schema. `now` in ms. Throws as the store does. */
+export function migrateFile(path: string, now: () => number): MigratedFile {
+  const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
+  try {
+    db.pragma('trusted_schema = OFF');
+    db.pragma('foreign_keys = ON');
+    const from_version = schemaVersion(db);
+    const durations_ms: number[] = [];
+    for (let version = from_version; version < SCHEMA_VERSION; version++) {
+      const started = now();
+      migrate(db, version + 1);
+      durations_ms.push(Math.round(now() - started));
+    }
+    return { from_version, to_version: schemaVersion(db), durations_ms };
+  } catch (error) {
+    throw storeFailure(error);
+  } finally {
+    db.close();
+  }
+}
