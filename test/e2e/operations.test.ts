@@ -52,7 +52,7 @@ it('refuses what would lose something, each with its exit code', async () => {
 });
 
 it('rehearses an upgrade while the server serves', async () => {
-  const config = join(server.home, 'svc.yaml');
+  const config = join(server.home, 'production.yaml');
   writeFileSync(config, 'auth:\n  enabled: true\n', { mode: 0o600 });
   const output = join(server.home, 'before-upgrade.db');
   const args = ['upgrade', 'rehearse', '--config', config, '--database', database, '--backup-output', output];
