@@ -1,6 +1,7 @@
 // The rows of the speed table by the world that they need: each group opens its own, measures the rows that are wanted of
 // it, and clears it away.
 import { join } from 'node:path';
+import { withAdmissions } from './admissions.ts';
 import { echoBench } from './container-echo.ts';
 import { filePairs } from './container-files.ts';
 import { prewarmPair } from './container-prewarm.ts';
@@ -9,12 +10,14 @@ import { streamPair } from './container-streams.ts';
 import { withContainers } from './container-world.ts';
 import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
+import { withFreed } from './freed.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
 import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
 import type { Pair } from './row.ts';
 import { withHome, withServer } from './server.ts';
 import { userspacePairs } from './userspace.ts';
+import { waitingPair } from './waiting.ts';
 
 export interface Group {
   ids: readonly string[];
@@ -78,6 +81,18 @@ const events: Group = {
     ),
 };
 
+const admissions: Group = { ids: ['P14'], run: (_root, measure) => withAdmissions(measure) };
+
+const freed: Group = {
+  ids: ['P15', 'P15-flat'],
+  run: (_root, measure) =>
+    withFreed(async (pairs) => {
+      for (const pair of pairs) await measure(pair);
+    }),
+};
+
+const waiting: Group = { ids: ['P15-memory'], run: (root, measure) => measure(waitingPair(root)) };
+
 const container: Group = {
   ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
   run: (root, measure) =>
@@ -97,5 +112,8 @@ export const GROUPS: readonly Group[] = [
   userspace('unshare'),
   gets,
   list,
+  admissions,
+  freed,
+  waiting,
   events,
 ];

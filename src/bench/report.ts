@@ -1,6 +1,7 @@
 // The speed table as text, as results.json and as docs/performance.md.
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import type { Row } from './row.ts';
+import type { Figures } from './stats.ts';
 
 export interface Results {
   host: Record<string, string | number>;
@@ -19,25 +20,23 @@ export function hostFacts(): Results['host'] {
   };
 }
 
-const ms = (value: number) => `${value.toFixed(2)} ms`;
-
 function cells(row: Row): string[] {
-  const baseline = row.baseline ? `${ms(row.baseline.p50)} / ${ms(row.baseline.p95)}` : '—';
+  const shown = ({ p50, p95 }: Figures) => `${p50.toFixed(2)} / ${p95.toFixed(2)} ${row.unit}`;
   const unit = row.ratio === undefined ? ` ${row.unit}` : '';
   const interval = row.interval.map((bound) => bound.toFixed(2)).join('–');
   const judged = `${(row.ratio ?? row.value)?.toFixed(2)}${unit} (${interval})`;
   return [
     row.id,
     row.name,
-    `${ms(row.ours.p50)} / ${ms(row.ours.p95)}`,
-    baseline,
+    shown(row.ours),
+    row.baseline ? shown(row.baseline) : '—',
     judged,
     `≤ ${Number(row.target.toFixed(2))}${unit}`,
     row.pass ? 'pass' : 'FAIL',
   ];
 }
 
-const HEAD = ['id', 'what', 'ours p50 / p95', 'baseline p50 / p95', 'ratio or more time (95 %)', 'bar', ''];
+const HEAD = ['id', 'what', 'ours p50 / p95', 'baseline p50 / p95', 'judged (95 %)', 'bar', ''];
 
 /** Columns that line up, for a terminal. */
 export function textTable(rows: readonly Row[]): string {
@@ -61,7 +60,7 @@ export function markdown({ host, started_at, rows }: Results): string {
     '# Performance',
     '',
     'Measured by `npm run bench`: each row is two things timed in turn in one run, and what counts is the ratio of their',
-    'medians, since machines differ; where it is given in ms, their difference. The baseline of userspace rows is the raw',
+    'medians, since machines differ; where it has a unit, their difference, or the figure itself without a baseline. The baseline of userspace rows is the raw',
     'runner started from Node, building the same root for the same command; that of container rows is the Engine API spoken',
     'by hand, with the same options.',
     '',

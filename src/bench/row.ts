@@ -2,6 +2,7 @@
 import {
   differenceInterval,
   type Figures,
+  figureInterval,
   figures,
   quantile,
   ratioInterval,
@@ -29,34 +30,36 @@ export interface Row {
 export interface Pair {
   id: string;
   name: string;
-  /** Largest ratio that passes; for `difference` the most ms that ours may take longer. */
+  /** Largest ratio that passes; for `difference` the most that ours may be more, for `figure` the most it may be. */
   target: number;
-  /** `ratio` unless given. */
-  judged?: 'ratio' | 'difference';
+  /** `ratio` unless given, and `figure` without a baseline. */
+  judged?: 'ratio' | 'difference' | 'figure';
+  /** ms unless given. */
+  unit?: 'ms' | 'MB' | 'KB';
   pairs: number;
   /** 5 unless given. */
   warmUps?: number;
-  /** Each does its thing once and gives the ms it counts. */
+  /** Each does its thing once and gives the ms, or other units, that it counts. */
   ours(): Promise<number>;
-  baseline(): Promise<number>;
+  baseline?(): Promise<number>;
 }
 
 /** Runs both sides A-B-A-B after the warm-ups, so that drift of the machine hits both alike. */
 export async function measurePair(pair: Pair, next: () => number): Promise<Row> {
   const ours: number[] = [];
   const baseline: number[] = [];
-  for (let n = 0; n < (pair.warmUps ?? 5); n += 1) await Promise.all([pair.ours(), pair.baseline()]);
+  for (let n = 0; n < (pair.warmUps ?? 5); n += 1) await Promise.all([pair.ours(), pair.baseline?.()]);
   for (let n = 0; n < pair.pairs; n += 1) {
     ours.push(await pair.ours());
-    baseline.push(await pair.baseline());
+    if (pair.baseline) baseline.push(await pair.baseline());
   }
   const { measure, ...judged } = verdict(pair, { ours, baseline }, next);
   return {
     id: pair.id,
     name: pair.name,
-    unit: 'ms',
+    unit: pair.unit ?? 'ms',
     ours: figures(ours),
-    baseline: figures(baseline),
+    baseline: pair.baseline ? figures(baseline) : null,
     ...judged,
     target: pair.target,
     pass: measure <= pair.target,
@@ -65,10 +68,14 @@ export async function measurePair(pair: Pair, next: () => number): Promise<Row> 
 }
 
 function verdict(
-  { judged = 'ratio' }: Pair,
+  { baseline, judged = baseline ? 'ratio' : 'figure' }: Pair,
   samples: { ours: number[]; baseline: number[] },
   next: () => number,
 ): Pick<Row, 'ratio' | 'value' | 'interval'> & { measure: number } {
+  if (judged === 'figure') {
+    const value = quantile(samples.ours, 0.5);
+    return { measure: value, value, interval: figureInterval(samples.ours, next) };
+  }
   if (judged === 'ratio') {
     const ratio = ratioOfMedians(samples.ours, samples.baseline);
     return { measure: ratio, ratio, interval: ratioInterval(samples, next) };

@@ -36,6 +36,11 @@ export function differenceInterval(samples: Samples, next: () => number): [numbe
   return interval(samples, next, (ours, baseline) => quantile(ours, 0.5) - quantile(baseline, 0.5));
 }
 
+/** The same of the median itself. */
+export function figureInterval(ours: readonly number[], next: () => number): [number, number] {
+  return interval({ ours, baseline: [] }, next, (drawn) => quantile(drawn, 0.5));
+}
+
 const ROUNDS = 1000;
 
 function interval(

@@ -1,0 +1,98 @@
+// P14 of the speed table: durable admissions through the store's seam, against the same statements in a bare transaction
+// on a database of the same shape. A second is mostly the disk's: both commit with synchronous=FULL.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import type { EventDraft } from '../schema/event.ts';
+import type { SandboxRecord } from '../store/store.ts';
+import { withStore } from './plane.ts';
+import type { Pair } from './row.ts';
+import { withHome } from './server.ts';
+
+const ADMISSIONS = 100;
+const OWNERS = 20;
+const LIMITS = {
+  max_sandboxes: 1_000_000,
+  owner: { max_sandboxes: 1_000_000, maxTtlMs: 0, maxExecTimeoutMs: 0 },
+};
+
+export function withAdmissions(work: (pair: Pair) => Promise<void>): Promise<void> {
+  return withHome((home) =>
+    withHome(async (bareHome) => {
+      await withStore(bareHome, async () => {});
+      const bare = bareAdmissions(join(bareHome, 'svc.db'));
+      await withStore(home, ({ sandboxes }) =>
+        work({
+          id: 'P14',
+          name: `${ADMISSIONS} durable admissions`,
+          // 0.6 of the admissions a second.
+          target: 1 / 0.6,
+          pairs: 50,
+          ours: () =>
+            clocked(async (row, event) => {
+              const { kind } = await sandboxes.reserve(row, LIMITS, [event]);
+              if (kind !== 'reserved') throw new Error(`an admission was ${kind}`);
+            }),
+          baseline: () => clocked(bare.admit),
+        }),
+      ).finally(bare.close);
+    }),
+  );
+}
+
+type Admit = (row: SandboxRecord, event: EventDraft) => void | Promise<void>;
+
+/** One after the other; what is admitted is made before the time runs. */
+async function clocked(admit: Admit): Promise<number> {
+  const all = Array.from({ length: ADMISSIONS }, (_, n) => {
+    const row = sandbox(`owner-${n % OWNERS}`);
+    return { row, event: created(row) };
+  });
+  const began = performance.now();
+  for (const { row, event } of all) await admit(row, event);
+  return performance.now() - began;
+}
+
+function sandbox(owner_id: string): SandboxRecord {
+  const now = Date.now();
+  return {
+    ...{ id: `sb-${randomBytes(6).toString('hex')}`, epoch: 1, state: 'creating', provider: 'userspace' },
+    ...{ image: 'host', memory_mb: 512, vcpus: 1, network: 'default', worker_id: 'local', owner_id },
+    ...{ metadata: { purpose: 'bench' }, env: {} },
+    created_at: new Date(now).toISOString(),
+    expires_at: new Date(now + 3_600_000).toISOString(),
+  };
+}
+
+const created = ({ id, owner_id, created_at }: SandboxRecord): EventDraft => ({
+  ...{ type: 'sandbox.created', timestamp: created_at, sandbox_id: id, data: { provider: 'userspace' } },
+  ...(owner_id !== undefined && { owner_id }),
+});
+
+/** What an admission says to SQLite, and nothing else. The triggers of the schema keep the counts on both sides. */
+function bareAdmissions(path: string): { admit: Admit; close(): void } {
+  const db = new Sqlite(path);
+  db.pragma('synchronous = FULL');
+  const counts = db.prepare('SELECT sum(active), sum(active) FILTER (WHERE provider = ?) FROM active_counts');
+  const ofOwner = db.prepare(
+    `SELECT count(*) FROM sandboxes INDEXED BY sandboxes_active_by_owner
+       WHERE state IN ('creating', 'running', 'unhealthy', 'destroying') AND owner_id = ?`,
+  );
+  const quota = db.prepare('SELECT max_sandboxes, max_ttl FROM owner_quotas WHERE owner_id = ?');
+  const columns = Object.keys(sandbox(''));
+  const insert = db.prepare(
+    `INSERT INTO sandboxes (${columns}) VALUES (${columns.map((column) => `@${column}`)})`,
+  );
+  const tell = db.prepare(
+    'INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, data) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  let told = 0;
+  const admit = db.transaction((row: SandboxRecord, { type, timestamp, data }: EventDraft) => {
+    counts.get(row.provider);
+    ofOwner.get(row.owner_id);
+    quota.get(row.owner_id);
+    insert.run({ ...row, metadata: '[["purpose","bench"]]', env: '[]' });
+    tell.run(++told, type, timestamp, row.id, row.owner_id, JSON.stringify(data));
+  });
+  return { admit: (row, event) => admit.immediate(row, event), close: () => void db.close() };
+}

@@ -1,0 +1,102 @@
+// A control plane over a real database and a provider that makes nothing: what takes time in it is admission, the queue
+// and the store.
+import { join } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
+import { createControlPlane } from '../control/create.ts';
+import type { Logger } from '../domain/ports.ts';
+import { eventBus } from '../events/bus.ts';
+import { eventWriter } from '../events/writer.ts';
+import { realClock } from '../host/clock.ts';
+import { realIds } from '../host/ids.ts';
+import { realRandom } from '../host/random.ts';
+import type { Provider, ProviderSet } from '../providers/provider.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+
+const ignore = () => {};
+const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => SILENT };
+
+/** The store as a server opens it: every commit is durable. Closed after `work`. */
+export async function withStore<T>(home: string, work: (store: SqliteStore) => Promise<T>): Promise<T> {
+  const random = realRandom();
+  const deps = { clock: realClock(), random, ids: realIds(random), logger: SILENT };
+  const store = await openSqliteStore({ ...deps, path: join(home, 'svc.db'), synchronous: 'full' });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export interface Watched {
+  /** A sandbox has ended, and this is committed. */
+  freed(): void;
+  /** The provider is asked for a runtime. */
+  creating(): void;
+}
+
+/** Not started: no background work disturbs. `env`: SVC_ variables. */
+export function withPlane<T>(
+  { home, env, watched }: { home: string; env: Record<string, string>; watched: Watched },
+  work: (control: ControlPlane) => Promise<T>,
+): Promise<T> {
+  return withStore(home, async (store) => {
+    const random = realRandom();
+    const clock = realClock();
+    const { config } = loadConfig({ env, cwd: home, home, uid: 0, isTerminal: false });
+    const bus = eventBus({ logger: SILENT });
+    const writer = eventWriter({
+      ...{ clock, logger: SILENT },
+      append: (drafts) => store.events.append(drafts),
+      deliver: (events) => bus.publish(events),
+    });
+    const control = createControlPlane({
+      ...{ config, store: telling(store, watched), providers: onlyOne(nothing(watched)), bus, writer },
+      ...{ clock, ids: realIds(random), logger: SILENT, version: '0.0.0', host: { cpus: 2 } },
+      redact: (value) => value,
+    });
+    try {
+      return await work(control);
+    } finally {
+      await control.stop();
+      await writer.close();
+    }
+  });
+}
+
+function telling(store: SqliteStore, { freed }: Watched): SqliteStore {
+  const { transition } = store.sandboxes;
+  const sandboxes: SqliteStore['sandboxes'] = {
+    ...store.sandboxes,
+    transition: async (change) => {
+      const done = await transition(change);
+      if (done?.sandbox.state === 'destroyed') freed();
+      return done;
+    },
+  };
+  return { ...store, sandboxes };
+}
+
+function nothing({ creating }: Watched): Provider {
+  return {
+    kind: 'userspace',
+    capabilities: [],
+    describe: () => ({ isolation: { filesystem: 'none' }, images: ['host'] }),
+    probe: async () => ({ healthy: true, findings: [] }),
+    create: async ({ id, memory_mb, vcpus }) => {
+      creating();
+      return { runtime_id: id, image: 'host', memory_mb, vcpus, warnings: [] };
+    },
+    inspect: async () => 'running',
+    destroy: async () => {},
+    attach: () => Promise.reject(new Error('There is nothing to attach to.')),
+    list: async () => [],
+    close: async () => {},
+  };
+}
+
+const onlyOne = (provider: Provider): ProviderSet => ({
+  all: [provider],
+  get: () => provider,
+  close: () => provider.close(),
+});
