@@ -3,22 +3,12 @@
 // is the disk's.
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import type { ControlPlane } from '../control/control-plane.ts';
+import { Crowd, QUEUEING } from './crowd.ts';
 import { withPlane } from './plane.ts';
 import type { Pair } from './row.ts';
 import { withHome } from './server.ts';
 
-const PLACES = 4;
-const OWNERS = 50;
 const [MANY, FEW] = [10_000, 100];
-
-const ENV = {
-  SVC_DATABASE_PATH: 'svc.db',
-  SVC_DEFAULTS_MAX_SANDBOXES: String(PLACES),
-  SVC_DEFAULTS_SPAWN_OVERFLOW: 'queue',
-  SVC_DEFAULTS_SPAWN_QUEUE_TIMEOUT: '1h',
-  SVC_DEFAULTS_MAX_SPAWN_QUEUE: String(2 * MANY),
-};
 
 export function withFreed(work: (pairs: Pair[]) => Promise<void>): Promise<void> {
   return withLine(MANY, (long) =>
@@ -82,10 +72,9 @@ function withLine<T>(waiting: number, work: (line: Line) => Promise<T>): Promise
     },
   };
   return withHome((home) =>
-    withPlane({ home, env: ENV, watched }, async (control) => {
+    withPlane({ home, env: QUEUEING, watched }, async (control) => {
       const crowd = new Crowd(control);
-      for (let n = 0; n < waiting + PLACES; n += 1) crowd.ask();
-      while ((await depth(control)) < waiting) await pause(20);
+      await crowd.wait(waiting);
       const next = async () => {
         await crowd.replace();
         return at.begun - at.freed;
@@ -94,46 +83,3 @@ function withLine<T>(waiting: number, work: (line: Line) => Promise<T>): Promise
     }),
   );
 }
-
-const CALLER = { role: 'admin', credential: 'bench', request_id: 'bench' } as const;
-
-class Crowd {
-  readonly #control: ControlPlane;
-  readonly #running: string[] = [];
-  #asked = 0;
-  #heard: () => void = () => {};
-
-  constructor(control: ControlPlane) {
-    this.#control = control;
-  }
-
-  /** One more comes; refused when the plane stops. */
-  ask(): void {
-    const caller = { ...CALLER, owner: `owner-${this.#asked++ % OWNERS}` };
-    this.#control.sandboxes.spawn({ ttl: '1h' }, caller, {}, new AbortController().signal).then(
-      ({ id }) => {
-        this.#running.push(id);
-        this.#heard();
-      },
-      () => {},
-    );
-  }
-
-  /** One goes, the next one has started, and one more has come. */
-  async replace(): Promise<void> {
-    const started = new Promise<void>((resolve) => {
-      this.#heard = resolve;
-    });
-    await this.#control.sandboxes.destroy(this.#running.shift() ?? '', CALLER);
-    await started;
-    this.ask();
-    // What that takes is not the next one's.
-    await pause(0);
-  }
-}
-
-async function depth(control: ControlPlane): Promise<number> {
-  return (await control.sandboxes.admission({}, CALLER)).queue_depth;
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

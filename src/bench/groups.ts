@@ -16,6 +16,7 @@ import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
 import type { Pair } from './row.ts';
 import { withHome, withServer } from './server.ts';
+import { ticketPair } from './ticket.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 
@@ -93,6 +94,8 @@ const freed: Group = {
 
 const waiting: Group = { ids: ['P15-memory'], run: (root, measure) => measure(waitingPair(root)) };
 
+const ticket: Group = { ids: ['P15-ticket'], run: (_root, measure) => measure(ticketPair) };
+
 const container: Group = {
   ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
   run: (root, measure) =>
@@ -115,5 +118,6 @@ export const GROUPS: readonly Group[] = [
   admissions,
   freed,
   waiting,
+  ticket,
   events,
 ];

@@ -35,9 +35,11 @@ export interface Watched {
   creating(): void;
 }
 
+const UNWATCHED: Watched = { freed: ignore, creating: ignore };
+
 /** Not started: no background work disturbs. `env`: SVC_ variables. */
 export function withPlane<T>(
-  { home, env, watched }: { home: string; env: Record<string, string>; watched: Watched },
+  { home, env, watched = UNWATCHED }: { home: string; env: Record<string, string>; watched?: Watched },
   work: (control: ControlPlane) => Promise<T>,
 ): Promise<T> {
   return withStore(home, async (store) => {
