@@ -1,12 +1,10 @@
-// Runtimes of the real provider from start to end: found again after a restart, cleared from any half-made state, apart
-// from those of another server.
+// Runtimes of each runner: the contract of every provider, and what a run folder of our own adds to it.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
-import { until } from '../support/until.ts';
 import {
   freshId,
   runInside,
@@ -15,26 +13,60 @@ import {
   type UserspaceHome,
   userspaceHome,
 } from '../support/userspace.ts';
+import { type Promises, providerContract } from './provider.suite.ts';
 
 for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
   describeWith(['root', runner], `runtimes of ${runner}`, () => {
     let place: UserspaceHome;
     let provider: Provider;
+    const others: Provider[] = [];
+    const other: typeof place.provider = (...of) => {
+      others.push(place.provider(...of));
+      return others.at(-1) as Provider;
+    };
     let folder: string;
 
     beforeAll(async () => {
       place = userspaceHome();
       provider = place.provider({ runner });
-      expect(await provider.probe(soon())).toMatchObject({ healthy: true });
       folder = join('/run/svc', place.instance.id.replaceAll('-', '').slice(0, 12));
     });
     afterAll(async () => {
+      for (const one of others) await one.close();
       await provider.close();
       await provider.close();
       expect(existsSync(folder)).toBe(false);
       expect(remains({ home: place.home }, ['trial-']).processes).toEqual([]);
       place.remove();
     });
+
+    const record = (runtime_id: string) =>
+      JSON.parse(readFileSync(join(folder, runtime_id, 'runtime.json'), 'utf8')) as {
+        pid: number;
+        runner_pid: number;
+      };
+    const promises: Promises = {
+      moments: [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30],
+      outlasts: false,
+      watches: false,
+      separatesNetworks: runner !== 'proot',
+      memory: runner === 'proot' ? 'nobody' : 'the program',
+    };
+    providerContract(promises, () => ({
+      provider,
+      restarted: () => other({ runner }),
+      stranger: () => {
+        const { id, key } = place.instance;
+        return other({ runner }, { id: `ffff${id.slice(4)}`, key });
+      },
+      spec: runtimeSpec,
+      left: async (ids) => Object.values(remains({ home: place.home }, ids)).flat(),
+      kill: async (name) => void process.kill(record(name).pid, 'SIGKILL'),
+      freeze: async (name) => {
+        const { pid, runner_pid } = record(name);
+        for (const each of [pid, runner_pid]) process.kill(each, 'SIGSTOP');
+      },
+    }));
 
     it('says what really runs', async () => {
       const id = freshId();
@@ -45,79 +77,6 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       expect(made).toMatchObject({ runtime_id: `${id}.1`, image: 'host', memory_mb: 256, vcpus: 1 });
       expect(made.warnings).toHaveLength(runner === 'proot' ? 3 : 2);
       await provider.destroy({ id, epoch: 1 }, soon());
-    });
-
-    it('are found and used by a restarted server, and not by another one', async () => {
-      const id = freshId();
-      await provider.create(runtimeSpec(id), soon());
-      const restarted = place.provider({ runner });
-      expect(await restarted.list(soon())).toMatchObject([
-        { runtime_id: `${id}.1`, id, epoch: 1, state: 'running' },
-      ]);
-      const io = await restarted.attach({ id, epoch: 1 }, soon());
-      expect((await runInside(io, ['/bin/sh', '-c', 'pwd; ls /'])).stdout).toMatch(/^\/workspace\nbin\n/);
-      const stranger = place.provider(
-        { runner },
-        { id: `ffff${place.instance.id.slice(4)}`, key: place.instance.key },
-      );
-      expect(await stranger.list(soon())).toEqual([]);
-      expect(await stranger.inspect({ id, epoch: 1 }, soon())).toBe('gone');
-      await stranger.destroy({ id, epoch: 1 }, soon());
-      await stranger.close();
-      await expect(provider.destroy({ id, epoch: 2 }, soon())).resolves.toBeUndefined();
-      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
-      await provider.destroy({ id, epoch: 1 }, soon());
-      await io.closed;
-      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('gone');
-      await provider.destroy({ id, epoch: 1 }, soon());
-      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
-    });
-
-    it('that died are stopped, refuse a session, and can be cleared', async () => {
-      const id = freshId();
-      await provider.create(runtimeSpec(id), soon());
-      const { pid } = JSON.parse(readFileSync(join(folder, `${id}.1`, 'runtime.json'), 'utf8')) as {
-        pid: number;
-      };
-      process.kill(pid, 'SIGKILL');
-      await until(
-        'the runtime is seen as stopped',
-        async () => (await provider.inspect({ id, epoch: 1 }, soon())) === 'stopped',
-      );
-      await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'unavailable' });
-      await provider.destroy({ id, epoch: 1 }, soon());
-      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
-    });
-
-    it('whose processes somebody has stopped are cleared all the same', async () => {
-      const id = freshId();
-      await provider.create(runtimeSpec(id), soon());
-      const record = readFileSync(join(folder, `${id}.1`, 'runtime.json'), 'utf8');
-      const { pid, runner_pid } = JSON.parse(record) as { pid: number; runner_pid: number };
-      for (const each of [pid, runner_pid]) process.kill(each, 'SIGSTOP');
-      await provider.destroy({ id, epoch: 1 }, soon());
-      expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
-    });
-
-    it('are made once: a second create of the same attempt is a conflict and harms nothing', async () => {
-      const id = freshId();
-      await provider.create(runtimeSpec(id), soon());
-      await expect(provider.create(runtimeSpec(id), soon())).rejects.toMatchObject({ code: 'conflict' });
-      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
-      await provider.destroy({ id, epoch: 1 }, soon());
-    });
-
-    it('leave nothing when aborted at any moment', async () => {
-      for (let ms = 0; ms <= 30; ms += 3) {
-        const id = freshId();
-        const settled = await provider.create(runtimeSpec(id), AbortSignal.timeout(ms)).then(
-          () => 'made',
-          () => 'aborted',
-        );
-        if (settled === 'made') await provider.destroy({ id, epoch: 1 }, soon());
-        expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
-      }
-      expect(await provider.list(soon())).toEqual([]);
     });
 
     it('are cleared from what a crash or a reboot left', async () => {

@@ -1,0 +1,230 @@
+// What every provider promises, whatever makes its runtimes. A suite as a value: a provider's test file calls it with the
+// ground it stands on, and adds what only that provider promises.
+import { expect, it } from 'vitest';
+import type { SandboxIo } from '../../src/agent/io.ts';
+import type { Provider, RuntimeEvent, RuntimeSpec } from '../../src/providers/provider.ts';
+import { until } from '../support/until.ts';
+import { freshId, runInside, soon } from '../support/userspace.ts';
+
+export interface ProviderGround {
+  /** The one under test. The test file closes it, and the others, at the end: they may share a folder. */
+  provider: Provider;
+  /** A new object over the same instance: what a restarted server has. */
+  restarted(): Provider;
+  /** Over an instance of its own on the same ground. */
+  stranger(): Provider;
+  spec(id: string, change?: Partial<RuntimeSpec>): RuntimeSpec;
+  /** What is left of these sandboxes, as this host or engine tells it; empty when nothing. */
+  left(ids: readonly string[]): Promise<string[]>;
+  /** Ends a runtime's first process behind the provider's back. */
+  kill(runtime_id: string): Promise<void>;
+  /** Stops its processes, which stay. */
+  freeze(runtime_id: string): Promise<void>;
+}
+
+/** What a provider does not promise, or how. */
+export interface Promises {
+  /** Moments in the making of a runtime, in ms. */
+  moments: readonly number[];
+  /** What makes runtimes may finish one after its create was given up; the label finds it. */
+  outlasts: boolean;
+  /** It tells of ends and removals. */
+  watches: boolean;
+  separatesNetworks: boolean;
+  /** Who ends when the memory is used up. */
+  memory: 'the program' | 'the program or its sandbox' | 'nobody';
+}
+
+export function providerContract(promises: Promises, ground: () => ProviderGround): void {
+  living(ground);
+  making(promises, ground);
+  ending(ground);
+  if (promises.watches) watching(ground);
+  if (promises.separatesNetworks) networks(ground);
+  if (promises.memory !== 'nobody') memory(promises.memory, ground);
+}
+
+interface Running {
+  id: string;
+  runtime_id: string;
+  io(): Promise<SandboxIo>;
+}
+
+/** `use` with one runtime, which is gone afterwards whatever happened. */
+async function withRuntime(
+  { provider, spec, left }: ProviderGround,
+  use: (runtime: Running) => Promise<void>,
+  change: Partial<RuntimeSpec> = {},
+): Promise<void> {
+  const id = freshId();
+  try {
+    const { runtime_id } = await provider.create(spec(id, change), soon());
+    await use({ id, runtime_id, io: () => provider.attach({ id, epoch: 1 }, soon()) });
+  } finally {
+    await provider.destroy({ id, epoch: 1 }, soon());
+  }
+  expect(await left([id])).toEqual([]);
+}
+
+/** A runtime at work. */
+function living(ground: () => ProviderGround): void {
+  it('reports that it can, also when asked twice', async () => {
+    const { provider } = ground();
+    // A busy host may take too long over the first.
+    await until('it can', async () => (await provider.probe(soon())).healthy, 100_000);
+    const report = await provider.probe(soon());
+    expect(report).toMatchObject({ healthy: true });
+    expect(report.findings.filter(({ message }) => message === '')).toEqual([]);
+  });
+
+  it('runs commands and keeps files, and ends the session with the runtime', async () => {
+    let session: SandboxIo | undefined;
+    await withRuntime(ground(), async ({ io }) => {
+      session = await io();
+      expect(await runInside(session, ['pwd'])).toMatchObject({ stdout: '/workspace\n', exit_code: 0 });
+      await session.files.write('/workspace/a/b', Buffer.alloc(1 << 20, 'x'), {});
+      expect((await runInside(session, ['wc', '-c', '/workspace/a/b'])).stdout).toMatch(/^1048576/);
+    });
+    await session?.closed;
+  });
+
+  it('finds runtimes again after a restart, and never those of another server', async () => {
+    const { provider, restarted, stranger } = ground();
+    const [next, other] = [restarted(), stranger()];
+    await withRuntime(ground(), async ({ id, runtime_id }) => {
+      expect(await next.list(soon())).toMatchObject([{ runtime_id, id, epoch: 1, state: 'running' }]);
+      const first = await next.attach({ id, epoch: 1 }, soon());
+      expect((await runInside(first, ['echo', 'there'])).stdout).toBe('there\n');
+      first.close();
+      // What a dead server left in the stream does not confuse the next one.
+      const io = await next.attach({ id, epoch: 1 }, soon());
+      expect((await runInside(io, ['echo', 'again'])).stdout).toBe('again\n');
+      expect(await other.list(soon())).toEqual([]);
+      expect(await other.inspect({ id, epoch: 1 }, soon())).toBe('gone');
+      await other.destroy({ id, epoch: 1 }, soon());
+      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
+    });
+  });
+}
+
+/** One attempt, one runtime. */
+function making({ moments, outlasts }: Promises, ground: () => ProviderGround): void {
+  it('makes an attempt once: a second create is a conflict and harms nothing', async () => {
+    const { provider, spec } = ground();
+    await withRuntime(ground(), async ({ id }) => {
+      await expect(provider.create(spec(id), soon())).rejects.toMatchObject({ code: 'conflict' });
+      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
+    });
+  });
+
+  it('destroys the attempt that is named, once or twice, also without its runtime_id', async () => {
+    const { provider } = ground();
+    await withRuntime(ground(), async ({ id, runtime_id }) => {
+      await provider.destroy({ id, epoch: 2 }, soon());
+      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('running');
+      await provider.destroy({ runtime_id, id, epoch: 1 }, soon());
+      expect(await provider.inspect({ id, epoch: 1 }, soon())).toBe('gone');
+      await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+
+  it('leaves nothing when aborted at any moment', async () => {
+    const { provider, spec, left } = ground();
+    const ids: string[] = [];
+    for (const ms of moments) {
+      const id = freshId();
+      ids.push(id);
+      const made = await provider.create(spec(id), AbortSignal.timeout(ms)).then(
+        () => true,
+        () => false,
+      );
+      if (made || outlasts) await provider.destroy({ id, epoch: 1 }, soon());
+      if (!outlasts) expect(await left([id])).toEqual([]);
+    }
+    await until('all is gone', async () => {
+      for (const late of outlasts ? await provider.list(soon()) : []) await provider.destroy(late, soon());
+      return (await left(ids)).length === 0 && (await provider.list(soon())).length === 0;
+    });
+  });
+}
+
+/** What becomes of runtimes behind its back. */
+function ending(ground: () => ProviderGround): void {
+  it('clears what somebody has frozen', async () => {
+    await withRuntime(ground(), ({ runtime_id }) => ground().freeze(runtime_id));
+  });
+
+  it('calls what died stopped, opens no session with it, and clears it', async () => {
+    const { provider, kill } = ground();
+    await withRuntime(ground(), async ({ id, runtime_id, io }) => {
+      await kill(runtime_id);
+      await until('it is seen', async () => (await provider.inspect({ id, epoch: 1 }, soon())) === 'stopped');
+      expect(await provider.list(soon())).toMatchObject([{ id, epoch: 1, state: 'stopped' }]);
+      await expect(io()).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+}
+
+function watching(ground: () => ProviderGround): void {
+  it('tells of ends and removals', async () => {
+    const { provider, kill } = ground();
+    const heard: RuntimeEvent[] = [];
+    const stop = new AbortController();
+    const over = provider.watch?.((event) => void heard.push(event), stop.signal);
+    let ended: RuntimeEvent | undefined;
+    await withRuntime(ground(), async ({ id, runtime_id }) => {
+      ended = { runtime_id, id, epoch: 1, what: 'ended' };
+      await kill(runtime_id);
+      await until('the end is told', () => heard.some((event) => event.id === id && event.what === 'ended'));
+    });
+    const ofIt = () => heard.filter(({ id }) => id === ended?.id);
+    await until('the removal is told', () => ofIt().some(({ what }) => what === 'removed'));
+    expect(ofIt()[0]).toEqual(ended);
+    stop.abort();
+    await over;
+  });
+}
+
+function networks(ground: () => ProviderGround): void {
+  it('gives no network but its own loopback when none is asked for', async () => {
+    const look = ['/bin/sh', '-c', 'tail -n +3 /proc/net/dev'];
+    await withRuntime(
+      ground(),
+      async ({ io }) => {
+        const { stdout } = await runInside(await io(), look);
+        expect(stdout.match(/^ *\w+(?=:)/gm)?.map((name) => name.trim())).toEqual(['lo']);
+      },
+      { network: 'none' },
+    );
+  });
+}
+
+function memory(who: Exclude<Promises['memory'], 'nobody'>, ground: () => ProviderGround): void {
+  const hog = ['/bin/sh', '-c', 'head -c 200000000 /dev/zero | tail -c 199999999 | wc -c'];
+
+  it(`bounds memory: ${who} ends, and what is left is seen as it is`, async () => {
+    const { provider } = ground();
+    await withRuntime(
+      ground(),
+      async ({ id, io }) => {
+        const session = await io();
+        const said = await runInside(session, hog).then(
+          ({ stdout }) => stdout,
+          ({ code }: { code?: string }) => code,
+        );
+        expect(said).not.toBe('199999999\n');
+        const lives = await session.ping().then(
+          () => true,
+          () => false,
+        );
+        if (who === 'the program') expect(lives).toBe(true);
+        const state = lives ? 'running' : 'stopped';
+        await until(
+          `it is ${state}`,
+          async () => (await provider.inspect({ id, epoch: 1 }, soon())) === state,
+        );
+      },
+      { memory_mb: 64 },
+    );
+  });
+}
