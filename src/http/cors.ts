@@ -8,6 +8,7 @@ const ALLOWED_HEADERS =
   'Content-Type, X-API-Key, X-Admin-API-Key, X-User-ID, X-Request-ID, Idempotency-Key, If-Match, Last-Event-ID, Range';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';
 const PREFLIGHT_SECONDS = '600';
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -18,6 +19,11 @@ export interface Cors {
   preflightHeaders(headers: IncomingHttpHeaders): Headers;
   /** Throws `forbidden` when a page of another origin asks for a WebSocket: browsers send no preflight for those. */
   checkUpgrade(headers: IncomingHttpHeaders): void;
+  /**
+   * Throws `forbidden` when a page of another origin would change something: browsers send plain requests without asking
+   * first, and a server without authentication would carry them out. Fetch standard, `no-cors`; RFC 9110 9.2.1.
+   */
+  checkChange(method: string | undefined, headers: IncomingHttpHeaders): void;
 }
 
 /** A request with which a browser asks whether it may send another. */
@@ -38,6 +44,8 @@ export function cors(allowedOrigins: readonly string[]): Cors {
     if (any) return '*';
     return listed.has(normalOrigin(origin)) ? origin : undefined;
   };
+  const isForeign = ({ origin, host }: IncomingHttpHeaders) =>
+    origin !== undefined && allow(origin) === undefined && !isOwn(origin, host);
   // What is answered depends on Origin, also when this request has none or an unlisted one.
   const vary: Headers | undefined = any || listed.size === 0 ? undefined : { Vary: 'Origin' };
   return {
@@ -52,8 +60,13 @@ export function cors(allowedOrigins: readonly string[]): Cors {
       if (isOwn(origin, host)) return { ...vary };
       throw notAllowed();
     },
-    checkUpgrade({ origin, host }) {
-      if (origin !== undefined && allow(origin) === undefined && !isOwn(origin, host)) throw notAllowed();
+    checkUpgrade(headers) {
+      if (isForeign(headers)) throw notAllowed();
+    },
+    checkChange(method, headers) {
+      if (SAFE_METHODS.has(method ?? '')) return;
+      const hidesOrigin = headers.origin === undefined && headers['sec-fetch-site'] === 'cross-site';
+      if (isForeign(headers) || (hidesOrigin && !any)) throw notAllowed();
     },
   };
 }

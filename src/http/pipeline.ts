@@ -110,6 +110,7 @@ function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeo
       if (isPreflight(raw.method, raw.headers))
         return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
       if (raw.headers.upgrade !== undefined) origins.checkUpgrade(raw.headers);
+      if (!deps.config.auth.enabled) origins.checkChange(raw.method, raw.headers);
       const headers = origins.answerHeaders(raw.headers);
       if (headers) reply.headers(headers);
       done();
