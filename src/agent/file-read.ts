@@ -31,6 +31,7 @@ export async function readFile(talk: Talk, range: ReadRange, signal?: AbortSigna
   const lift = stream.within(FIRST_ANSWER_MS, talk.clock, 'read');
   const info = await firstInfo(talk, stream);
   lift();
+  talk.attend(stream, 'read');
   return { info, content: contentOf(talk, stream, range.length ?? Number.POSITIVE_INFINITY) };
 }
 

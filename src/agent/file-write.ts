@@ -34,6 +34,7 @@ export async function writeFile(talk: Talk, plan: WritePlan, signal?: AbortSigna
       .u8(MAKE_PARENTS);
   const decode = (reader: WireReader) => ({ size: reader.u64(), atomic: reader.u8() !== 0 });
   const stream = talk.open('write', { args, decode }, signal);
+  talk.attend(stream, 'write');
   sendBody(stream, plan.body).then(
     () => stream.within(COMMIT_MS, talk.clock, 'write'),
     (error) => stream.cancel(error),

@@ -70,6 +70,7 @@ async function list(
   const args = () => new WireWriter().str(what.path).u32(what.depth).u32(LIST_MAX);
   const stream = talk.open('list', { args, channels: [0], decode: readEnd }, signal);
   stream.within(LONG_MS, talk.clock, 'list');
+  talk.attend(stream, 'list');
   const { records, truncated } = await collect(talk, stream, {
     decode: readFileInfo,
     records: LIST_MAX,
@@ -90,6 +91,7 @@ async function glob(
   const args = () => new WireWriter().str(what.pattern).u32(what.limit);
   const stream = talk.open('glob', { args, channels: [0], decode: readEnd, words: PATTERN }, signal);
   stream.within(LONG_MS, talk.clock, 'glob');
+  talk.attend(stream, 'glob');
   const decode = (reader: WireReader) => reader.str();
   return (await collect(talk, stream, { decode, records: what.limit, bytes: LIST_BYTES })).records;
 }

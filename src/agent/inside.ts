@@ -5,8 +5,8 @@ import { startExec } from './exec.ts';
 import { attachExec, listExecs, signalExec } from './execs.ts';
 import { sandboxFiles } from './files.ts';
 import type { SandboxIo } from './io.ts';
+import { readPong } from './pong.ts';
 import type { Talk } from './talk.ts';
-import type { WireReader } from './wire.ts';
 
 const PING_MS = 2000;
 
@@ -23,9 +23,4 @@ export function sandboxInside(talk: Talk): Omit<SandboxIo, 'close' | 'closed' | 
     console: (options, signal) => consoleLines(talk, options, signal),
     ping: (signal) => talk.call('ping', readPong, { deadlineMs: PING_MS, signal }),
   };
-}
-
-function readPong(reader: WireReader): void {
-  reader.u64();
-  reader.u32();
 }

@@ -22,7 +22,7 @@ export class AgentStream<T> {
   readonly outgoing: Outgoing;
   readonly #plan: StreamPlan<T>;
   readonly #link: Link;
-  readonly #undo: (() => void)[] = [];
+  readonly #undo = new Set<() => void>();
   #start!: () => void;
   #resolve!: (value: T) => void;
   #reject!: (reason: unknown) => void;
@@ -55,15 +55,26 @@ export class AgentStream<T> {
     if (this.#isSettled) return;
     const abort = () => this.cancel(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    this.#undo.push(() => signal.removeEventListener('abort', abort));
+    this.#undo.add(() => signal.removeEventListener('abort', abort));
   }
 
   /** From now on at most `ms`. Answers how to lift it. */
   within(ms: number, clock: Clock, what: string): () => void {
+    return this.after(ms, clock, () => this.cancel(tooLate(what)));
+  }
+
+  /** Calls `run` once in `ms`, unless the stream has settled by then. Answers how to call it off. */
+  after(ms: number, clock: Clock, run: () => void): () => void {
     if (this.#isSettled) return () => undefined;
-    const timer = clock.after(ms, () => this.cancel(tooLate(what)));
-    const lift = () => timer.cancel();
-    this.#undo.push(lift);
+    const timer = clock.after(ms, () => {
+      this.#undo.delete(lift);
+      run();
+    });
+    const lift = () => {
+      timer.cancel();
+      this.#undo.delete(lift);
+    };
+    this.#undo.add(lift);
     return lift;
   }
 

@@ -1,13 +1,18 @@
 // Asking the agent something: what the parts of a session (exec, files, …) are written against. A talk is with the whole
 // sandbox, or with one tenant of a pool (user.ts).
-import type { ServiceError } from '../domain/errors.ts';
+import { asServiceError, type ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import { tooLate } from './fault.ts';
 import type { StreamPlan } from './plan.ts';
+import { readPong } from './pong.ts';
 import { KIND, METHOD, TYPE } from './protocol.ts';
 import type { AgentStream } from './stream.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const CALL_MS = 30_000;
+/** What lasts is given up after these two together: an agent that is frozen has the time of a call, and no more. */
+const ATTEND_MS = 10_000;
+const PONG_MS = 20_000;
 
 export interface CallOptions {
   args?: () => WireWriter;
@@ -46,7 +51,7 @@ export class Talk {
     return this.begin({ ...plan, type: TYPE.OPEN, code: KIND[kind] }, signal);
   }
 
-  /** One request and its answer, within 30 s unless told otherwise. */
+  /** One request and its answer, within 30 s unless told otherwise; when that is longer, as long as the agent lives. */
   call<T>(
     method: keyof typeof METHOD,
     decode: (reader: WireReader) => T,
@@ -55,6 +60,22 @@ export class Talk {
     const { args = () => new WireWriter(), words = {}, deadlineMs = CALL_MS, signal } = options;
     const stream = this.begin({ type: TYPE.CALL, code: METHOD[method], args, words, decode }, signal);
     stream.within(deadlineMs, this.clock, method);
+    if (deadlineMs > CALL_MS) this.attend(stream, method);
     return stream.result;
+  }
+
+  /**
+   * For what may rightly say nothing for long: pings the agent meanwhile, and ends the stream as late when that is not
+   * answered. An agent answers pings whatever its file operations wait for, since they are children of it.
+   */
+  attend<T>(stream: AgentStream<T>, what: string): void {
+    const again = () => this.attend(stream, what);
+    stream.after(ATTEND_MS, this.clock, () => {
+      this.call('ping', readPong, { deadlineMs: PONG_MS }).then(again, (error: unknown) => {
+        // A ping that could not be sent says nothing of the agent.
+        if (asServiceError(error).code === 'resource_limit') again();
+        else stream.cancel(tooLate(what));
+      });
+    });
   }
 }

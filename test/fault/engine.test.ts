@@ -78,6 +78,8 @@ const calls = (used: string, doomed: string): [Press, number][] => [
   ],
   [{ name: 'stat', method: 'GET', path: `/sandboxes/${used}/files/stat?path=/workspace` }, 40_000],
   [{ name: 'spawn', method: 'POST', path: '/sandboxes', body: { ttl: '1h' } }, 60_000],
+  [{ name: 'files', method: 'GET', path: `/sandboxes/${used}/files/list?path=/workspace` }, 40_000],
+  [{ name: 'remove', method: 'DELETE', path: `/sandboxes/${used}/files?path=/workspace/none` }, 40_000],
   [{ name: 'destroy', method: 'DELETE', path: `/sandboxes/${doomed}` }, 60_000],
 ];
 
@@ -198,7 +200,7 @@ underEngine([], 'an engine whose containers end with it', (under) => {
       const called = await press(under, used.id, doomed.id);
       await ill;
       const failed = called.filter(({ status }) => status >= 400).map(({ name }) => name);
-      expect(failed).toEqual(expect.arrayContaining(['exec', 'stat', 'spawn']));
+      expect(failed).toEqual(expect.arrayContaining(['exec', 'stat', 'files', 'remove', 'spawn']));
       await thaw;
     });
     await agreed(under);

@@ -2,9 +2,11 @@
 // until the agent has answered.
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import type { SandboxFiles } from '../../../src/agent/io.ts';
 import { CALLS_MAX, STREAMS_MAX, TYPE } from '../../../src/agent/protocol.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
 import { asks, infoRecord, openScripted } from '../../support/scripted-agent.ts';
+import { until } from '../../support/until.ts';
 
 const spec = { exec_id: 'ex-1', argv: ['true'], label: 'true', env: {} };
 const reason = new Error('enough');
@@ -76,13 +78,11 @@ test('destroying the content cancels the read', async () => {
 test.each([
   ['ping', 2000],
   ['stat', 30_000],
-  ['move', 600_000],
 ] as const)('%s is given up after its deadline', async (name, ms) => {
   const { io, agent, clock } = await openScripted();
   const calls = {
     ping: () => io.ping(),
     stat: () => io.files.stat('/a'),
-    move: () => io.files.move('/a', '/b'),
   };
   let outcome = 'waiting';
   const call = calls[name]().catch((error: { code: string }) => {
@@ -94,6 +94,61 @@ test.each([
   await clock.advance(1);
   await call;
   expect([outcome, clock.pending()]).toEqual(['unavailable', 0]);
+});
+
+const lasting = {
+  list: (files: SandboxFiles) => files.list('/', 9),
+  glob: (files: SandboxFiles) => files.glob('/**', 10),
+  move: (files: SandboxFiles) => files.move('/a', '/b'),
+  remove: (files: SandboxFiles) => files.remove('/a', true),
+  write: (files: SandboxFiles) => files.write('/a', Buffer.alloc(1), {}),
+  read: async (files: SandboxFiles) => buffer((await files.read('/a', { offset: 0 })).content),
+};
+
+/** How it ended, when it has. */
+function watched(call: Promise<unknown>): { outcome: string; over: Promise<void> } {
+  const seen = { outcome: 'waiting', over: Promise.resolve() };
+  seen.over = call.then(
+    () => undefined,
+    ({ code }: { code: string }) => {
+      seen.outcome = code;
+    },
+  );
+  return seen;
+}
+
+test.each(Object.entries(lasting))('%s is given up by an agent that answers no ping', async (name, begin) => {
+  const { io, agent, clock } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'read') agent.data(frame.stream, 0, infoRecord('/a', 9).bytes());
+  });
+  const call = watched(begin(io.files));
+  await until('the read to have begun', () => agent.seen.length > 0 && clock.pending() > 0);
+  // The first facts of a read lift its first deadline.
+  if (name === 'read') await until('the answer to be read', () => clock.pending() === 1);
+  await clock.advance(10_000);
+  await until('a ping', () => agent.seen.some((frame) => asks(frame) === 'ping'));
+  await clock.advance(19_999);
+  expect(call.outcome).toBe('waiting');
+  await clock.advance(1);
+  await call.over;
+  expect([call.outcome, clock.pending()]).toEqual(['unavailable', 0]);
+});
+
+test('what lasts goes on to its own deadline with an agent that answers pings', async () => {
+  const { io, agent, clock } = await openScripted((frame, agent) => {
+    if (asks(frame) === 'ping') agent.send(TYPE.RESULT, frame.stream, new WireWriter().u64(1n).u32(0));
+  });
+  const call = watched(io.files.remove('/a', true));
+  await agent.frame(TYPE.CALL);
+  for (let turn = 1; turn < 60; turn += 1) {
+    await clock.advance(10_000);
+    // Its answer comes behind that of the ping before it.
+    await io.ping();
+    expect([call.outcome, agent.count(TYPE.CALL)]).toEqual(['waiting', 1 + 2 * turn]);
+  }
+  await clock.advance(10_000);
+  await call.over;
+  expect(call.outcome).toBe('unavailable');
 });
 
 test('the backstop of an exec comes 5 s after its own deadline', async () => {
