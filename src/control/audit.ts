@@ -6,7 +6,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { BatchWriter, type Writer } from '../events/batch-writer.ts';
 import type { AuditDraft, AuditQuery, AuditRecord } from '../schema/audit.ts';
-import type { AuditFilter, AuditStore } from '../store/store.ts';
+import type { AuditFilter, AuditStore } from '../store/seam/audit.ts';
 
 const PAGE = 100;
 const WAITING_LIMIT = 10_000;

@@ -5,9 +5,10 @@ import { ServiceError } from '../domain/errors.ts';
 import { signalWord } from '../domain/exec-request.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery } from '../schema/exec.ts';
-import type { Caller, LiveRequest } from './control-plane.ts';
+import type { Caller } from './control-plane.ts';
 import { execLines } from './exec-lines.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
+import type { LiveRequest } from './plane/execs.ts';
 import type { Held } from './reach.ts';
 
 interface Target {

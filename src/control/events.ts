@@ -6,8 +6,9 @@ import { type EventFilter, eventFilter } from '../domain/event-filter.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { type Event, type EventQuery, GAP_TYPE } from '../schema/event.ts';
-import type { EventStore } from '../store/store.ts';
-import type { Caller, EventSubscription, EventViews } from './control-plane.ts';
+import type { EventStore } from '../store/seam/events.ts';
+import type { Caller } from './control-plane.ts';
+import type { EventSubscription, EventViews } from './plane/events.ts';
 
 const MOST_READERS = 5000;
 /** Of one owner, where owners are enforced: one must not take the places of all others. */

@@ -1,11 +1,11 @@
 // Commands in sandboxes: one answer, lines while it runs, or left running on its own.
 import type { Clock } from '../domain/ports.ts';
-import type { Execs } from './control-plane.ts';
 import { detachExec, detachedOutput, findExec, listExecs, signalExec } from './detached.ts';
 import { execLines } from './exec-lines.ts';
 import { openExec } from './exec-live.ts';
 import { execResult } from './exec-run.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
+import type { Execs } from './plane/execs.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
   return {

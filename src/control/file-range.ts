@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { FileRead, SandboxFiles } from '../agent/io.ts';
 import { resolveRange } from '../domain/byte-range.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { ByteRange, FileContentRead } from './control-plane.ts';
+import type { ByteRange, FileContentRead } from './plane/files.ts';
 
 /** Files of /proc and /sys say 0 and hold more; they are read whole first, up to this. */
 const UNSIZED_BYTES = 4 * 1024 * 1024;

@@ -4,8 +4,9 @@ import type { SandboxFiles } from '../agent/io.ts';
 import { parseMode } from '../domain/mode.ts';
 import { parsePath, parsePattern } from '../domain/path.ts';
 import type { SandboxRecord } from '../store/store.ts';
-import type { Caller, FileContentRead, Files } from './control-plane.ts';
+import type { Caller } from './control-plane.ts';
 import { readRange } from './file-range.ts';
+import type { FileContentRead, Files } from './plane/files.ts';
 import type { Publisher } from './publish.ts';
 import type { Held, Reach } from './reach.ts';
 

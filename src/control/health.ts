@@ -4,7 +4,7 @@ import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Health } from '../schema/system.ts';
 import type { Store } from '../store/store.ts';
-import type { HealthViews } from './control-plane.ts';
+import type { HealthViews } from './plane/system.ts';
 import type { Probes } from './probes.ts';
 
 /** A probe that takes longer counts as unhealthy. */

@@ -2,7 +2,8 @@
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { LogLine } from '../schema/exec.ts';
-import type { Caller, Logs } from './control-plane.ts';
+import type { Caller } from './control-plane.ts';
+import type { Logs } from './plane/execs.ts';
 import type { Held, Reach } from './reach.ts';
 import { orSilence } from './silence.ts';
 

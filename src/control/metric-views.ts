@@ -2,10 +2,10 @@
 import type { Config } from '../schema/config.ts';
 import type { Diagnostics } from '../schema/diagnostics.ts';
 import { REMEDIATION } from '../schema/remediation.ts';
-import type { MetricViews } from './control-plane.ts';
 import { exposeReadings } from './exposed.ts';
 import { maskedPlaces } from './masked.ts';
 import type { Metrics } from './metrics.ts';
+import type { MetricViews } from './plane/system.ts';
 import type { Instruments } from './readings.ts';
 
 export interface MetricViewDeps {

@@ -1,6 +1,6 @@
 // The limits in force for one owner, read when they are needed: a quota that was saved counts from then on.
 import { effectiveLimits, type OwnerLimits } from '../domain/quota.ts';
-import type { QuotaStore } from '../store/store.ts';
+import type { QuotaStore } from '../store/seam/quotas.ts';
 
 /** Without an owner the defaults. */
 export type LimitsOf = (owner_id: string | undefined) => Promise<OwnerLimits>;

@@ -1,6 +1,6 @@
 // How full the pool is. Its VMs are shown nowhere else.
-import type { PoolStore } from '../store/store.ts';
-import type { PoolViews } from './control-plane.ts';
+import type { PoolStore } from '../store/seam/pool.ts';
+import type { PoolViews } from './plane/system.ts';
 import type { Settings } from './settings.ts';
 
 export function poolViews(deps: { settings: Settings; pool: Pick<PoolStore, 'usage'> }): PoolViews {

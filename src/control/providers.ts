@@ -3,7 +3,7 @@ import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { ProviderItem } from '../schema/provider.ts';
 import type { SandboxStore } from '../store/store.ts';
-import type { ProviderViews } from './control-plane.ts';
+import type { ProviderViews } from './plane/system.ts';
 import type { Probed, Probes } from './probes.ts';
 
 export interface ProviderViewDeps {

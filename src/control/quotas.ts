@@ -6,8 +6,9 @@ import { ServiceError } from '../domain/errors.ts';
 import { effectiveLimits, parseQuotaOwner, quotaOf } from '../domain/quota.ts';
 import type { EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
-import type { QuotaStore } from '../store/store.ts';
-import type { Caller, Quotas } from './control-plane.ts';
+import type { QuotaStore } from '../store/seam/quotas.ts';
+import type { Caller } from './control-plane.ts';
+import type { Quotas } from './plane/quotas.ts';
 import type { Publisher } from './publish.ts';
 import type { Settings } from './settings.ts';
 

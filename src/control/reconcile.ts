@@ -3,7 +3,9 @@
 import type { Clock, Logger } from '../domain/ports.ts';
 import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../providers/provider.ts';
-import type { PoolStore, SandboxRecord, SandboxStore, WarmStore } from '../store/store.ts';
+import type { PoolStore } from '../store/seam/pool.ts';
+import type { WarmStore } from '../store/seam/warm.ts';
+import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Abandon } from './abandon.ts';
 import type { Destroyer } from './destroy.ts';
 import { KeyedLock } from './lock.ts';

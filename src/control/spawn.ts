@@ -3,7 +3,8 @@
 import { requestOfRow } from '../domain/admission.ts';
 import type { OwnerLimits } from '../domain/quota.ts';
 import type { Sandbox, SpawnRequest } from '../schema/sandbox.ts';
-import type { IdempotencyClaim, IdempotencyStore, SandboxStore, TemplateStore } from '../store/store.ts';
+import type { TemplateStore } from '../store/seam/templates.ts';
+import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../store/store.ts';
 import { type ChooseDeps, chooseProvider } from './choose.ts';
 import type { Caller } from './control-plane.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';

@@ -7,7 +7,7 @@ import { parseImage } from '../domain/image.ts';
 import { refuseMasked } from '../domain/template.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { TemplateUpdate } from '../schema/template.ts';
-import type { TemplateFacts } from '../store/store.ts';
+import type { TemplateFacts } from '../store/seam/templates.ts';
 import { boundedLifeMs } from './plan.ts';
 import type { Settings } from './settings.ts';
 

@@ -1,7 +1,7 @@
 // A spawn request with what its template says filled in.
 import { templateRequest } from '../domain/template.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
-import type { TemplateRecord, TemplateStore } from '../store/store.ts';
+import type { TemplateRecord, TemplateStore } from '../store/seam/templates.ts';
 import { knownTemplate } from './template-views.ts';
 
 export interface FullRequest {

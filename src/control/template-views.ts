@@ -2,7 +2,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { maskedEnv } from '../domain/template.ts';
 import type { Template } from '../schema/template.ts';
-import type { TemplateRecord, TemplateStore } from '../store/store.ts';
+import type { TemplateRecord, TemplateStore } from '../store/seam/templates.ts';
 import type { Caller } from './control-plane.ts';
 
 /** Throws `not_found`. */

@@ -4,7 +4,7 @@ import type { PoolUser, UserIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { PoolVm } from '../domain/pool.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { PoolStore } from '../store/store.ts';
+import type { PoolStore } from '../store/seam/pool.ts';
 import { atHome } from './home.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 import type { Lease } from './sessions.ts';

@@ -4,7 +4,7 @@
 import type { PoolVm } from '../domain/pool.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../providers/provider.ts';
-import type { PoolStore } from '../store/store.ts';
+import type { PoolStore } from '../store/seam/pool.ts';
 import { type Lease, Sessions } from './sessions.ts';
 import { destroyedMeanwhile } from './spawns.ts';
 import { unlessGone } from './unless-gone.ts';

@@ -2,7 +2,7 @@
 // makes what is missing. All of it off the request path, little at once, and slower after failures.
 import { asServiceError } from '../domain/errors.ts';
 import type { Timer } from '../domain/ports.ts';
-import type { WarmRecord } from '../store/store.ts';
+import type { WarmRecord } from '../store/seam/warm.ts';
 import { Pool } from './pool.ts';
 import { endWarm, makeWarm, type WarmMakingDeps, warmRow } from './warm-making.ts';
 import { type Want, type WarmPlanDeps, wantedWarm } from './warm-plan.ts';

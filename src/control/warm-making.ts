@@ -5,7 +5,7 @@ import { MAX_DURATION_MS } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { ProviderKind } from '../schema/provider.ts';
-import type { WarmRecord, WarmStore } from '../store/store.ts';
+import type { WarmRecord, WarmStore } from '../store/seam/warm.ts';
 import type { Lease, Sessions } from './sessions.ts';
 import { runSetup, type SetupDeps } from './setup.ts';
 import type { Want } from './warm-plan.ts';

@@ -3,7 +3,7 @@ import type { Ids } from '../domain/ports.ts';
 import { templateRequest } from '../domain/template.ts';
 import { warmShape } from '../domain/warm-shape.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { TemplateRecord, TemplateStore } from '../store/store.ts';
+import type { TemplateRecord, TemplateStore } from '../store/seam/templates.ts';
 import { type ChooseDeps, chooseProvider } from './choose.ts';
 import type { Caller } from './control-plane.ts';
 import { planSpawn, type SpawnPlan } from './plan.ts';

@@ -1,6 +1,6 @@
 // The ready sandboxes of this process, in memory beside their rows: who may take one is decided here, without waiting,
 // so that no two spawns are given the same.
-import type { WarmRecord } from '../store/store.ts';
+import type { WarmRecord } from '../store/seam/warm.ts';
 import type { Lease } from './sessions.ts';
 
 /** `unsure`: a spawn took it and does not know whether the database agreed. */

@@ -2,7 +2,8 @@
 // at the next comparison. News is a hint and never a fact: what it names is examined, and its absence means nothing.
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeEvent } from '../providers/provider.ts';
-import type { PoolStore, SandboxStore } from '../store/store.ts';
+import type { PoolStore } from '../store/seam/pool.ts';
+import type { SandboxStore } from '../store/store.ts';
 import { Pool } from './pool.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { Vitals } from './vitals.ts';

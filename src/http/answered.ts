@@ -1,7 +1,7 @@
 // What is counted of a request: the route, never the path, and few words besides.
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { AnsweredRequest } from '../control/control-plane.ts';
+import type { AnsweredRequest } from '../control/plane/system.ts';
 
 export function answeredRequest(
   { route, raw, preview }: FastifyRequest,

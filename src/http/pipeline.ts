@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { AuditLog } from '../control/audit.ts';
-import type { AnsweredRequest } from '../control/control-plane.ts';
+import type { AnsweredRequest } from '../control/plane/system.ts';
 import type { RateLimits } from '../control/rate-limits.ts';
 import { accessRules, type Identity } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';

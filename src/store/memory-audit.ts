@@ -1,7 +1,7 @@
 // The audit as a plain list: the reference for what the seam means.
 import { UNPROVEN_ACTORS } from '../domain/audit.ts';
 import type { AuditRecord } from '../schema/audit.ts';
-import type { AuditFilter, AuditStore } from './store.ts';
+import type { AuditFilter, AuditStore } from './seam/audit.ts';
 
 export function memoryAudit(): AuditStore {
   let records: AuditRecord[] = [];

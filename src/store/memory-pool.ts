@@ -3,7 +3,8 @@
 import type { PoolVm } from '../domain/pool.ts';
 import { choosePlace, POOL_UIDS, type PoolLimits, poolUid } from '../domain/pool.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
-import type { PoolStore, SandboxRecord } from './store.ts';
+import type { PoolStore } from './seam/pool.ts';
+import type { SandboxRecord } from './store.ts';
 
 export interface PoolTables {
   sandboxes: ReadonlyMap<string, SandboxRecord>;

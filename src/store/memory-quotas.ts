@@ -1,7 +1,7 @@
 // Owner quotas of the memory store.
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
-import type { QuotaStore } from './store.ts';
+import type { QuotaStore } from './seam/quotas.ts';
 
 interface Around {
   addEvents(drafts: EventDraft[]): Event[];

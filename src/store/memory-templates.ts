@@ -1,5 +1,5 @@
 // Templates as a plain map: the reference for what the seam means.
-import type { TemplateRecord, TemplateStore } from './store.ts';
+import type { TemplateRecord, TemplateStore } from './seam/templates.ts';
 import { templateTaken, tooManyTemplates } from './template-failures.ts';
 
 export function memoryTemplates(): TemplateStore {

@@ -1,7 +1,7 @@
 // Warm sandboxes as a plain map: the reference for what the seam means.
 import { ServiceError } from '../domain/errors.ts';
 import { hasRoom } from '../domain/warm-room.ts';
-import type { WarmRecord, WarmStore } from './store.ts';
+import type { WarmRecord, WarmStore } from './seam/warm.ts';
 
 /** `active` gives the providers of all sandboxes that have not ended. */
 export function memoryWarm(rows: Map<string, WarmRecord>, active: () => string[]): WarmStore {

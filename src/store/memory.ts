@@ -17,6 +17,7 @@ import { findPlace, memoryPool, type PoolTables, takePlace } from './memory-pool
 import { memoryQuotas } from './memory-quotas.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
+import type { WarmRecord } from './seam/warm.ts';
 import type {
   IdempotencyClaim,
   Replay,
@@ -25,7 +26,6 @@ import type {
   SandboxRecord,
   SandboxStore,
   Store,
-  WarmRecord,
 } from './store.ts';
 
 interface StoredClaim extends IdempotencyClaim {

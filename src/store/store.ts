@@ -1,12 +1,14 @@
 // THE STORE SEAM. One method is one transaction. Records in wire names, stamps as ISO 8601 with ms and Z (they sort
 // as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
 import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
-import type { PoolMade, PoolVm } from '../domain/pool.ts';
-import type { AuditDraft, AuditRecord } from '../schema/audit.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
-import type { Quota, QuotaSummary } from '../schema/quota.ts';
 import type { EndReason, SandboxState } from '../schema/sandbox.ts';
-import type { Template } from '../schema/template.ts';
+import type { AuditStore } from './seam/audit.ts';
+import type { EventStore } from './seam/events.ts';
+import type { PoolStore } from './seam/pool.ts';
+import type { QuotaStore } from './seam/quotas.ts';
+import type { TemplateStore } from './seam/templates.ts';
+import type { WarmStore } from './seam/warm.ts';
 
 /** Made with the database, never changes. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
 export interface Instance {
@@ -151,136 +153,11 @@ export interface SandboxStore {
   purgeEnded(before: string): Promise<number>;
 }
 
-export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'setup'> {
-  metadata: Record<string, string>;
-  env: Record<string, string>;
-  setup: string[];
-}
-
-/** What an update replaces. */
-export type TemplateFacts = Omit<TemplateRecord, 'name' | 'version' | 'created_at' | 'updated_at'>;
-
-export type Replacement =
-  | { kind: 'replaced'; template: TemplateRecord }
-  | { kind: 'absent' }
-  | { kind: 'stale'; version: number };
-
-export interface TemplateStore {
-  /** Throws `conflict` when the name is taken, `resource_limit` when there are `most` already. */
-  create(template: TemplateRecord, most: number): Promise<void>;
-  get(name: string): Promise<TemplateRecord | undefined>;
-  /** Newest first (created_at, then name, both descending), those after `after`. */
-  list(limit: number, after?: { created_at: string; name: string }): Promise<TemplateRecord[]>;
-  /** All facts anew, version + 1; only while its version is one of `versions`, when they are given. */
-  replace(
-    name: string,
-    facts: TemplateFacts,
-    at: { updated_at: string; versions?: readonly number[] },
-  ): Promise<Replacement>;
-  /** False when there was none. */
-  delete(name: string): Promise<boolean>;
-}
-
-export interface QuotaStore {
-  get(owner_id: string): Promise<Quota | undefined>;
-  /** Newest first (created_at, then owner_id, both descending), those after `after`. */
-  list(limit: number, after?: { created_at: string; id: string }): Promise<Quota[]>;
-  /** Makes or replaces, `created_at` staying as it was; the events in the same transaction. */
-  put(quota: Quota, events: EventDraft[]): Promise<{ quota: Quota; events: Event[] }>;
-  /** Undefined when there was none: nothing is written then. */
-  delete(owner_id: string, events: EventDraft[]): Promise<{ events: Event[] } | undefined>;
-  /** Rows of the owner that have not ended, and its quota, in one read. */
-  usage(owner_id: string): Promise<{ active_sandboxes: number; quota?: Quota }>;
-  summary(): Promise<QuotaSummary>;
-}
-
-/** A sandbox kept ready for a template: nobody's, and no sandbox of the API, until a spawn takes it. */
-export interface WarmRecord {
-  id: string;
-  epoch: number;
-  state: 'starting' | 'ready';
-  template: string;
-  /** `domain/warm-shape.ts` */
-  shape: string;
-  provider: string;
-  image: string;
-  memory_mb: number;
-  vcpus: number;
-  network: 'default' | 'none';
-  runtime_id?: string;
-  /** Of its creation, for the answer to the spawn that takes it. */
-  warnings: string[];
-  created_at: string;
-}
-
-export interface WarmStore {
-  /** Writes a `starting` row; false when sandboxes and warm ones together have reached a limit. */
-  reserve(warm: WarmRecord, limits: AdmissionLimits): Promise<boolean>;
-  /** Replaces a `starting` row; false when it is not there. */
-  ready(warm: WarmRecord): Promise<boolean>;
-  get(id: string): Promise<WarmRecord | undefined>;
-  /** Oldest first (created_at, then id). */
-  all(): Promise<WarmRecord[]>;
-  remove(id: string): Promise<void>;
-}
-
-export interface EventStore {
-  /** One transaction on a connection of its own with relaxed durability (quality.md, rule 9). Ids in order. */
-  append(drafts: EventDraft[]): Promise<Event[]>;
-  /** Events with id > `after`, oldest first. */
-  since(after: number, limit: number): Promise<Event[]>;
-  /** Ids of the oldest and the newest event kept; 0 when there is none. */
-  bounds(): Promise<{ oldest: number; newest: number }>;
-  /** Keeps the newest `keep`; the number deleted. */
-  prune(keep: number): Promise<number>;
-}
-
-export interface PoolStore {
-  get(id: string): Promise<PoolVm | undefined>;
-  /** Oldest first. */
-  all(): Promise<PoolVm[]>;
-  /** From `creating` to `running`; undefined when it was not `creating`. */
-  running(id: string, made: PoolMade): Promise<PoolVm | undefined>;
-  /** To `destroying`, unless a sandbox is in it that is neither that nor `but`; with `lost` always. The VM if it is now. */
-  retire(id: string, options?: { but?: string; lost?: boolean }): Promise<PoolVm | undefined>;
-  /** Forgets one that is `destroying`. */
-  remove(id: string): Promise<void>;
-  /** VMs there are, and users who have a sandbox in one. */
-  usage(): Promise<{ vms: number; users: number }>;
-}
-
 export interface IdempotencyStore {
   /** What `reserve` would replay for this claim; undefined when it is free. */
   find(claim: IdempotencyClaim): Promise<Replay | undefined>;
   /** Deletes claims made before `before`. */
   prune(before: string): Promise<number>;
-}
-
-export interface AuditFilter {
-  actor?: string;
-  method?: string;
-  status?: number;
-  /** A part of the path, taken literally. */
-  path?: string;
-  /** First stamp. */
-  since?: string;
-  /** First stamp that is too late. */
-  until?: string;
-  limit: number;
-  /** The last record of the page before. */
-  after?: { created_at: string; id: number };
-}
-
-export interface AuditStore {
-  /** One transaction, as durable as records of sandboxes; ids rise in order. */
-  append(drafts: AuditDraft[]): Promise<void>;
-  /** Newest first (created_at, then id, both descending). */
-  list(filter: AuditFilter): Promise<AuditRecord[]>;
-  /**
-   * Deletes what was made before `before`, and of unproven actors (`domain/audit.UNPROVEN_ACTORS`) all but the newest
-   * `keepUnproven`; the number deleted.
-   */
-  purge(before: string, keepUnproven: number): Promise<number>;
 }
 
 export interface Store {

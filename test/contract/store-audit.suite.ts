@@ -1,7 +1,7 @@
 // The contract of stores: the audit.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AuditFilter } from '../../src/store/store.ts';
+import type { AuditFilter } from '../../src/store/seam/audit.ts';
 import { auditDraft, stamp } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 

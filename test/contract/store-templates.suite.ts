@@ -1,6 +1,6 @@
 // The contract of stores: templates and their versions.
 import { expect, it } from 'vitest';
-import type { TemplateRecord } from '../../src/store/store.ts';
+import type { TemplateRecord } from '../../src/store/seam/templates.ts';
 import { stamp, templateRecord } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 

@@ -1,6 +1,6 @@
 // The contract of stores: warm sandboxes, which are no sandboxes until one is taken.
 import { expect, it } from 'vitest';
-import type { WarmRecord } from '../../src/store/store.ts';
+import type { WarmRecord } from '../../src/store/seam/warm.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp, warmRecord } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 

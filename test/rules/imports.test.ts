@@ -43,7 +43,15 @@ const TABLE: Record<string, Allowance> = {
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },
   control: {
-    folders: ['schema', 'domain', 'redact', 'events', 'store/store.ts', 'providers/provider.ts'],
+    folders: [
+      'schema',
+      'domain',
+      'redact',
+      'events',
+      'store/store.ts',
+      'store/seam',
+      'providers/provider.ts',
+    ],
     packages: [],
     types: ['agent', 'providers/registry.ts'],
   },

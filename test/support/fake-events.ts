@@ -1,6 +1,7 @@
 // Events of the fake control plane: the real feed over a memory store, with the test as the publisher.
-import type { Caller, EventViews } from '../../src/control/control-plane.ts';
+import type { Caller } from '../../src/control/control-plane.ts';
 import { eventViews } from '../../src/control/events.ts';
+import type { EventViews } from '../../src/control/plane/events.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { EventFeed } from '../../src/events/feed.ts';
 import type { Event, EventDraft } from '../../src/schema/event.ts';

@@ -2,7 +2,9 @@
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { AuditDraft } from '../../src/schema/audit.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
-import type { SandboxRecord, TemplateRecord, WarmRecord } from '../../src/store/store.ts';
+import type { TemplateRecord } from '../../src/store/seam/templates.ts';
+import type { WarmRecord } from '../../src/store/seam/warm.ts';
+import type { SandboxRecord } from '../../src/store/store.ts';
 import { FAKE_START } from './fakes.ts';
 
 /** The stamp `seconds` after the fake clocks begin. */

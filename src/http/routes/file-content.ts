@@ -1,6 +1,6 @@
 // Reading and writing files (api.md part 4): JSON bodies in memory, raw ones as streams.
 import { Readable } from 'node:stream';
-import type { FileContentRead } from '../../control/control-plane.ts';
+import type { FileContentRead } from '../../control/plane/files.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import {
   FileContent,

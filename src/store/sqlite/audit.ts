@@ -3,7 +3,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
-import type { AuditFilter, AuditStore } from '../store.ts';
+import type { AuditFilter, AuditStore } from '../seam/audit.ts';
 import { deleteInBites } from './events.ts';
 import type { Work } from './work.ts';
 

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import type { Event, EventDraft } from '../../schema/event.ts';
-import type { EventStore } from '../store.ts';
+import type { EventStore } from '../seam/events.ts';
 import type { EventIds } from './event-ids.ts';
 import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
 import type { Work } from './work.ts';

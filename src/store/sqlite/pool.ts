@@ -2,7 +2,8 @@
 import type { Database } from 'better-sqlite3';
 import type { PoolVm } from '../../domain/pool.ts';
 import { choosePlace, POOL_UIDS, type PoolCandidate, type PoolLimits, poolUid } from '../../domain/pool.ts';
-import type { PoolStore, SandboxRecord } from '../store.ts';
+import type { PoolStore } from '../seam/pool.ts';
+import type { SandboxRecord } from '../store.ts';
 import type { Work } from './work.ts';
 
 type VmRow = Omit<PoolVm, 'warnings' | 'runtime_id'> & { warnings: string; runtime_id: string | null };

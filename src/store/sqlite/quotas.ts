@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { EventDraft } from '../../schema/event.ts';
 import type { Quota, QuotaSummary } from '../../schema/quota.ts';
-import type { QuotaStore } from '../store.ts';
+import type { QuotaStore } from '../seam/quotas.ts';
 import { ownerCount, QUOTA_COLUMNS } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';

@@ -1,6 +1,6 @@
 // Templates in the database. Every method is one statement or one IMMEDIATE transaction.
 import type { Database } from 'better-sqlite3';
-import type { Replacement, TemplateFacts, TemplateRecord, TemplateStore } from '../store.ts';
+import type { Replacement, TemplateFacts, TemplateRecord, TemplateStore } from '../seam/templates.ts';
 import { templateTaken, tooManyTemplates } from '../template-failures.ts';
 import { fromPairs, parse, toPairs } from './rows.ts';
 import type { Work } from './work.ts';

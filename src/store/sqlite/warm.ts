@@ -1,7 +1,7 @@
 // Warm sandboxes in the database: rows of their own until a spawn takes one (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
 import { hasRoom, type Occupancy } from '../../domain/warm-room.ts';
-import type { WarmRecord, WarmStore } from '../store.ts';
+import type { WarmRecord, WarmStore } from '../seam/warm.ts';
 import { parse } from './rows.ts';
 import type { Work } from './work.ts';
 

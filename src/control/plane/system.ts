@@ -1,0 +1,40 @@
+// What the control plane tells of itself: providers, the pool, numbers, health.
+import type { Diagnostics, MetricsBody } from '../../schema/diagnostics.ts';
+import type { PoolStatus } from '../../schema/pool.ts';
+import type { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
+import type { Health, Live, Ready } from '../../schema/system.ts';
+
+export interface ProviderViews {
+  list(): Promise<ProviderItem[]>;
+  /** Checks all now; by name. */
+  test(): Promise<ProviderTests>;
+  get(name: string): Promise<ProviderDetail>;
+}
+
+export interface AnsweredRequest {
+  /** A route's id, or `none`. */
+  route: string;
+  method: string;
+  status: string;
+  seconds: number;
+}
+
+export interface MetricViews {
+  /** Counts a request whose answer is out. */
+  request(answered: AnsweredRequest): void;
+  body(): Promise<MetricsBody>;
+  /** For Prometheus, with its media type. */
+  text(): Promise<{ text: string; type: string }>;
+  diagnostics(options: { logs: boolean }): Promise<Diagnostics>;
+}
+
+export interface PoolViews {
+  status(): Promise<PoolStatus>;
+}
+
+export interface HealthViews {
+  /** `full` false (no key): status words only. */
+  live(full: boolean): Live;
+  ready(full: boolean): Promise<Ready>;
+  health(full: boolean): Promise<Health>;
+}

@@ -1,0 +1,33 @@
+// What the control plane offers of templates.
+import type { Sandbox } from '../../schema/sandbox.ts';
+import type {
+  Template,
+  TemplateCreate,
+  TemplateListQuery,
+  TemplateSpawn,
+  TemplateUpdate,
+} from '../../schema/template.ts';
+import type { Caller } from '../control-plane.ts';
+
+export interface Templates {
+  /** Values of `env` are masked for all but admins, here and in all that follows. */
+  list(query: TemplateListQuery, caller: Caller): Promise<{ templates: Template[]; next_cursor?: string }>;
+  get(name: string, caller: Caller): Promise<Template>;
+  create(template: TemplateCreate, caller: Caller): Promise<Template>;
+  /** Replaces all of it; with `versions` only one of these (`precondition_failed`). */
+  update(
+    name: string,
+    template: TemplateUpdate,
+    caller: Caller,
+    options: { versions?: readonly number[] },
+  ): Promise<Template>;
+  delete(name: string): Promise<void>;
+  /** As `Sandboxes.spawn`. */
+  spawn(
+    name: string,
+    overrides: TemplateSpawn,
+    caller: Caller,
+    options: { idempotencyKey?: string },
+    signal: AbortSignal,
+  ): Promise<Sandbox>;
+}

@@ -1,0 +1,32 @@
+// THE STORE SEAM: sandboxes that are kept ready. store.ts says what holds for all.
+import type { AdmissionLimits } from '../../domain/admission.ts';
+
+/** A sandbox kept ready for a template: nobody's, and no sandbox of the API, until a spawn takes it. */
+export interface WarmRecord {
+  id: string;
+  epoch: number;
+  state: 'starting' | 'ready';
+  template: string;
+  /** `domain/warm-shape.ts` */
+  shape: string;
+  provider: string;
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  network: 'default' | 'none';
+  runtime_id?: string;
+  /** Of its creation, for the answer to the spawn that takes it. */
+  warnings: string[];
+  created_at: string;
+}
+
+export interface WarmStore {
+  /** Writes a `starting` row; false when sandboxes and warm ones together have reached a limit. */
+  reserve(warm: WarmRecord, limits: AdmissionLimits): Promise<boolean>;
+  /** Replaces a `starting` row; false when it is not there. */
+  ready(warm: WarmRecord): Promise<boolean>;
+  get(id: string): Promise<WarmRecord | undefined>;
+  /** Oldest first (created_at, then id). */
+  all(): Promise<WarmRecord[]>;
+  remove(id: string): Promise<void>;
+}
