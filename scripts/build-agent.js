@@ -1,15 +1,25 @@
-// Builds svc-agent with the machine's C compiler into dist/agent/.
+// Builds svc-agent into dist/agent/: with the machine's C compiler for this processor, with Debian's cross compiler for
+// another one.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** Builds `dist/agent/svc-agent-<arch>` when its sources changed; exits with what to install when tools are missing. */
-export function buildAgent(root) {
-  const made = spawnSync('make', ['-s', '-C', 'agent', 'install', `DEST=${join(root, 'dist/agent')}`], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
+const CROSS = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
+const PACKAGES = { x64: 'gcc-x86-64-linux-gnu libc6-dev-amd64-cross', arm64: 'gcc-aarch64-linux-gnu' };
+
+/**
+ * Builds `dist/agent/svc-agent-<architecture>` when its sources changed; exits with what to install when tools are
+ * missing. `architecture` as in `process.arch`.
+ */
+export function buildAgent(root, architecture = process.arch) {
+  const isOwn = architecture === process.arch;
+  const cross = isOwn ? [] : [`CC=${CROSS[architecture]}-gcc`, `B=build/${architecture}`];
+  const made = spawnSync(
+    'make',
+    ['-s', '-C', 'agent', ...cross, 'install', `DEST=${join(root, 'dist/agent')}`],
+    { cwd: root, stdio: ['ignore', 2, 2] },
+  );
   if (made.status === 0) return;
-  if (made.error)
-    console.error('svc: make and a C compiler are needed: apt-get install -y gcc libc6-dev make');
+  const compiler = isOwn ? 'gcc libc6-dev' : PACKAGES[architecture];
+  console.error(`svc: make and a C compiler are needed: apt-get install -y ${compiler} make`);
   process.exit(1);
 }

@@ -1,5 +1,5 @@
-// `npm run generate`: writes svc.yaml, man/, docs/configuration.md, docs/lint/ and docs/openapi.* from schemas, routes,
-// commands and rules.
+// `npm run generate`: writes svc.yaml, man/ and its list in package.json, docs/configuration.md, docs/lint/ and
+// docs/openapi.* from schemas, routes, commands and rules.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
@@ -13,6 +13,7 @@ for (const { path, text } of files) {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
 }
+listPages(files);
 console.log(`${files.length} files are current.`);
 
 function readJson(path) {
@@ -27,4 +28,11 @@ function removeStalePages(current) {
     for (const name of readdirSync(join(root, folder)))
       if (!keep.has(`${folder}/${name}`)) rmSync(join(root, folder, name));
   }
+}
+
+/** npm installs the pages that package.json lists, one by one. */
+function listPages(current) {
+  const man = current.map(({ path }) => path).filter((path) => path.startsWith('man/'));
+  const text = `${JSON.stringify({ ...readJson('package.json'), man: man.sort() }, null, 2)}\n`;
+  writeFileSync(join(root, 'package.json'), text);
 }

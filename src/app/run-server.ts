@@ -1,5 +1,4 @@
-// `svc serve`: configuration, log, server, signals. Resolves when the server has stopped.
-
+// `svc serve`: configuration, log, server, signals, service manager. Resolves when the server has stopped.
 import type { LoadedConfig } from '../config/load.ts';
 import { loadConfigHere } from '../config/load-here.ts';
 import type { Clock, Random } from '../domain/ports.ts';
@@ -9,58 +8,74 @@ import { realIds } from '../host/ids.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
-import { redactor } from '../redact/engine.ts';
+import type { Redactor } from '../redact/engine.ts';
+import { growingRedactor } from '../redact/growing.ts';
 import { type Log, openLog } from '../redact/logger.ts';
+import { reloader } from './reload.ts';
 import { type RunningServer, serve } from './serve.ts';
 import { configLayers, type ServeFlags } from './serve-flags.ts';
+import { onReloadSignal, stopSignal } from './signals.ts';
+import { supervisor } from './supervisor.ts';
 
 const STDERR = 2;
 
-/** Serves until SIGTERM, SIGINT or SIGHUP; a second one ends at once. Throws what keeps it from starting. */
+interface Parts {
+  loaded: LoadedConfig;
+  log: Log;
+  redactor: Redactor;
+  clock: Clock;
+  random: Random;
+  version: string;
+}
+
+/** Serves until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting. */
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
-  const loaded = loadConfigHere(configLayers(flags));
-  const [clock, random] = [realClock(), realRandom()];
-  const log = logFor(loaded, clock);
+  const layers = configLayers(flags);
+  const loaded = loadConfigHere(layers);
+  const [clock, random, host] = [realClock(), realRandom(), realHost()];
+  const redactor = growingRedactor(loaded.secrets);
+  const log = logFor(loaded, redactor, clock);
+  const watcher = supervisor({ host, clock, logger: log.logger, env: process.env, pid: process.pid });
   // Heard from here on: a stop while it starts must close what is open by then, as every other does.
   const stop = stopSignal();
   try {
-    const server = await start(loaded, { log, clock, random, version });
+    const server = await start({ loaded, log, redactor, clock, random, version });
+    const reload = reloader({
+      server,
+      log,
+      redactor,
+      supervisor: watcher,
+      load: () => loadConfigHere(layers),
+    });
+    const deaf = onReloadSignal(reload);
     announce(server.address, loaded, log);
+    await watcher.ready(`Serving on ${server.address}`);
     await stop;
+    deaf();
     log.logger.info({}, 'Stopping; calls in flight are finished first.');
+    await watcher.stopping();
     await server.close();
   } finally {
     await log.close();
   }
 }
 
-function logFor({ config, secrets }: LoadedConfig, clock: Clock): Log {
+function logFor({ config }: LoadedConfig, redactor: Redactor, clock: Clock): Log {
   const { level, format } = config.logging;
   const sink = fdSink(STDERR, clock);
-  return openLog({
-    level,
-    format,
-    redactor: redactor({ secrets }),
-    clock,
-    sink,
-    coloured: process.stderr.isTTY === true && !process.env.NO_COLOR,
-  });
+  const coloured = process.stderr.isTTY === true && !process.env.NO_COLOR;
+  return openLog({ level, format, redactor, clock, sink, coloured });
 }
 
-function start(
-  { config, secrets }: LoadedConfig,
-  { log, clock, random, version }: { log: Log; clock: Clock; random: Random; version: string },
-): Promise<RunningServer> {
+function start({ loaded, log, random, ...parts }: Parts): Promise<RunningServer> {
   return serve({
-    config,
+    ...parts,
+    config: loaded.config,
     host: realHost(),
-    clock,
-    ids: realIds(random),
     random,
+    ids: realIds(random),
     logger: log.logger,
     recentLogs: log.recent,
-    redactor: redactor({ secrets }),
-    version,
     packageRoot: packageRoot(),
     runtimeDir: process.env.XDG_RUNTIME_DIR,
   });
@@ -71,15 +86,4 @@ function announce(address: string, { config, file }: LoadedConfig, log: Log): vo
   const facts = { address, provider: config.providers.default, config: file, database: config.database.path };
   log.logger.info(facts, `Serving on ${address}. Try: svc sandbox run -- uname -a`);
   process.send?.({ address });
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(130));
-        resolve();
-      });
-    }
-  });
 }

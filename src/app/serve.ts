@@ -1,6 +1,8 @@
 // The server as one object: control plane and HTTP over it. Signals, logs and exit codes are the command's job.
+import { type TakenOver, takeOver } from '../config/take-over.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { createHttpServer } from '../http/server.ts';
+import type { Config } from '../schema/config.ts';
 import { closeStack } from './close-stack.ts';
 import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
 import { startWarnings } from './start-warnings.ts';
@@ -8,6 +10,11 @@ import { startWarnings } from './start-warnings.ts';
 export interface RunningServer {
   /** For example `http://127.0.0.1:7423`. */
   address: string;
+  /**
+   * Takes over what may change while serving from a configuration that was read again. Throws `bad_request` with nothing
+   * changed when it cannot hold.
+   */
+  reload(next: Config): TakenOver;
   /** Waits for calls in flight at most `server.shutdown_timeout`, then ends them and everything else. Idempotent. */
   close(): Promise<void>;
 }
@@ -30,7 +37,13 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     opened.push(async () => plane.control.drain());
     const address = await http.listen();
     plane.announce(address);
-    return { address, close: () => opened.close() };
+    const reload = (next: Config) => {
+      const taken = takeOver(deps.config, next);
+      plane.control.reload();
+      http.reload();
+      return taken;
+    };
+    return { address, reload, close: () => opened.close() };
   } catch (error) {
     await opened.close().catch(() => undefined);
     throw error;

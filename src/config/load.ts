@@ -6,7 +6,7 @@ import { type FoundFile, findConfigFile } from './config-file.ts';
 import { environmentLayer } from './environment-layer.ts';
 import { flagLayer, type Partially, valueAt } from './flag-layer.ts';
 import { type HostFacts, hostDefaults } from './host-defaults.ts';
-import { RULES } from './rules.ts';
+import { brokenRules } from './rules.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { configFailure, type Layer, type Problem, problemAt, type Setting, type Source } from './setting.ts';
 import { mismatches } from './validate.ts';
@@ -121,7 +121,7 @@ function place(root: Record<string, unknown>, path: string, value: unknown): voi
 function check(config: Config, sources: ReadonlyMap<string, Source>) {
   const at = (key: string, words: string) => problemAt(sources.get(key) ?? { layer: 'default' }, words, key);
   const misfits = mismatches(config).map(({ path, words }) => at(path, words));
-  const broken = misfits.length > 0 ? [] : RULES.filter((rule) => rule.broken(config));
+  const broken = misfits.length > 0 ? [] : brokenRules(config);
   return { misfits, contradictions: broken.map(({ key, words }) => at(key, words)) };
 }
 

@@ -14,7 +14,7 @@ export interface Rule {
 const SHORTEST_KEY = 32;
 const longer = (a: string, b: string) => parseDuration(a, '') > parseDuration(b, '');
 
-export const RULES: readonly Rule[] = [
+const RULES: readonly Rule[] = [
   {
     key: 'auth.enabled',
     broken: ({ auth }) => auth.enabled && auth.api_key === undefined,
@@ -52,3 +52,8 @@ export const RULES: readonly Rule[] = [
     words: 'providers.userspace.runner_path needs providers.userspace.runner to say which program it is',
   },
 ];
+
+/** The rules that `config` breaks; its keys all fit their schemas. */
+export function brokenRules(config: Config): Rule[] {
+  return RULES.filter((rule) => rule.broken(config));
+}

@@ -56,6 +56,8 @@ export interface ControlPlane {
   audit: AuditLog;
   /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
+  /** Takes over what changed in its configuration, in place, of what may change while it serves. */
+  reload(): void;
   /** Refuses spawns that wait for a place, and those that come: the first step of a stop. */
   drain(): void;
   /** Ends background work and open sessions; sandboxes live on. */

@@ -40,7 +40,7 @@ import { Reconciler } from './reconcile.ts';
 import { runtimes } from './runtimes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
-import { controlSettings, type Settings } from './settings.ts';
+import { controlSettings, type Settings, takeDefaults } from './settings.ts';
 import { Spawner } from './spawn.ts';
 import { Spawns } from './spawns.ts';
 import { templates } from './templates.ts';
@@ -79,14 +79,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const parts = workingParts(deps);
   const background = backgroundWork(deps, settings, parts);
   const deadlineSet = () => background.reaper.wake();
-  const all = {
-    ...deps,
-    ...parts,
-    ...background,
-    settings,
-    deadlineSet,
-    ...whatHolds(deps, settings),
-  };
+  const all = { ...deps, ...parts, ...background, settings, deadlineSet, ...whatHolds(deps, settings) };
   const queue = spawnQueue(all);
   const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
@@ -108,6 +101,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     rates: background.rates,
     audit: background.audit,
     start: () => work.start(),
+    reload: () => reload({ ...all, queue }),
     drain: () => queue.close(),
     stop: () => {
       queue.close();
@@ -115,6 +109,22 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
       return work.stop();
     },
   };
+}
+
+function reload({
+  settings,
+  config,
+  rates,
+  queue,
+}: {
+  settings: Settings;
+  config: Config;
+  rates: BucketRateLimits;
+  queue: SpawnQueue;
+}): void {
+  takeDefaults(settings, config);
+  rates.reload();
+  queue.limitsChanged();
 }
 
 /** What requests are judged by. */

@@ -91,6 +91,13 @@ export class SpawnQueue {
     this.#pump();
   }
 
+  /** The limits of all have changed. */
+  limitsChanged(): void {
+    this.#frees++;
+    this.#fair.releaseAll();
+    this.#pump();
+  }
+
   /** Refuses those that wait and all that come. */
   close(): void {
     this.#closed = true;

@@ -36,6 +36,8 @@ export interface RateLimits {
   /** A key that was refused. */
   failed(bucket: string): RateVerdict;
   stats(): RateStats;
+  /** The section of the configuration was changed; where it was, everybody begins with a full bucket. */
+  reload(): void;
 }
 
 export interface RateLimitDeps {
@@ -47,22 +49,24 @@ export interface RateLimitDeps {
 export class BucketRateLimits implements RateLimits {
   readonly #deps: RateLimitDeps;
   readonly #salt: string;
-  readonly #buckets: RateBuckets;
-  readonly #cleanupMs: number;
+  #buckets: RateBuckets;
+  #built: string;
   readonly #totals = { allowed_total: 0, limited_total: 0, failed_total: 0, blocked_total: 0 };
   #timer: Timer | undefined;
 
   constructor(deps: RateLimitDeps) {
-    const { requests_per_minute, burst, max_buckets, bucket_ttl, cleanup_interval } = deps.config;
     this.#deps = deps;
     this.#salt = deps.ids.uuid();
-    this.#cleanupMs = Math.max(1000, parseDuration(cleanup_interval, 'rate_limit.cleanup_interval'));
-    this.#buckets = new RateBuckets({
-      burst,
-      refillMs: MINUTE_MS / requests_per_minute,
-      max: max_buckets,
-      ttlMs: parseDuration(bucket_ttl, 'rate_limit.bucket_ttl'),
-    });
+    this.#built = JSON.stringify(deps.config);
+    this.#buckets = bucketsOf(deps.config);
+  }
+
+  reload(): void {
+    const { config } = this.#deps;
+    const built = JSON.stringify(config);
+    if (built === this.#built) return;
+    this.#built = built;
+    this.#buckets = bucketsOf(config);
   }
 
   get enabled(): boolean {
@@ -75,7 +79,9 @@ export class BucketRateLimits implements RateLimits {
 
   /** Cleans up from now on. */
   start(): void {
-    this.#timer = this.#deps.clock.after(this.#cleanupMs, () => {
+    const { cleanup_interval } = this.#deps.config;
+    const everyMs = Math.max(1000, parseDuration(cleanup_interval, 'rate_limit.cleanup_interval'));
+    this.#timer = this.#deps.clock.after(everyMs, () => {
       this.#buckets.prune(this.#deps.clock.monotonic());
       this.start();
     });
@@ -114,4 +120,18 @@ export class BucketRateLimits implements RateLimits {
       ...{ buckets, evicted_total, ...this.#totals },
     };
   }
+}
+
+function bucketsOf({
+  requests_per_minute,
+  burst,
+  max_buckets,
+  bucket_ttl,
+}: RateLimitDeps['config']): RateBuckets {
+  return new RateBuckets({
+    burst,
+    refillMs: MINUTE_MS / requests_per_minute,
+    max: max_buckets,
+    ttlMs: parseDuration(bucket_ttl, 'rate_limit.bucket_ttl'),
+  });
 }

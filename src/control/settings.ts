@@ -30,6 +30,8 @@ export interface Settings {
   maxPrewarm: number;
   /** Sandboxes share VMs; absent: each has a runtime of its own. */
   pool?: PoolLimits;
+  /** Of all sandboxes. */
+  caps: { max_sandboxes: number };
   /** Limits in force for a spawn on `provider`; without one those that hold for all. */
   limits(provider?: ProviderKind): AdmissionLimits;
   queue: QueueSettings;
@@ -45,7 +47,7 @@ export interface QueueSettings {
 
 /** Throws `bad_request` for a duration that the configuration loader would not have let through. */
 export function controlSettings({ server, auth, defaults, database, providers, pool }: Config): Settings {
-  const { max_sandboxes } = defaults;
+  const caps = { max_sandboxes: defaults.max_sandboxes };
   // In a pool a sandbox has what its VM has.
   const { image, memory_mb, vcpus } = pool.enabled ? pool : defaults;
   const places = pool.enabled
@@ -64,11 +66,7 @@ export function controlSettings({ server, auth, defaults, database, providers, p
     vcpus,
     ttlMs: parseDuration(defaults.ttl, 'defaults.ttl'),
     ownerLimits,
-    exec: {
-      defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
-      maxMs: ownerLimits.maxExecTimeoutMs,
-      maxOutputBytes: defaults.max_exec_output,
-    },
+    exec: execSettings(defaults),
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     eventRetention: database.event_retention,
     auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
@@ -80,13 +78,30 @@ export function controlSettings({ server, auth, defaults, database, providers, p
     // Those that share a VM have nothing that could be made ready before it is known for whom.
     maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,
     ...places,
+    caps,
     limits: (provider) => ({
-      max_sandboxes,
+      ...caps,
       ...(provider && { max_provider_sandboxes: providers[provider].max_sandboxes }),
       owner: ownerLimits,
       ...places,
     }),
     queue: queueSettings(defaults),
+  };
+}
+
+/** Takes over from a configuration that was read again what may change while serving. */
+export function takeDefaults(settings: Settings, config: Config): void {
+  const { caps, ownerLimits, exec } = controlSettings(config);
+  Object.assign(settings.caps, caps);
+  Object.assign(settings.ownerLimits, ownerLimits);
+  Object.assign(settings.exec, exec);
+}
+
+function execSettings(defaults: Config['defaults']): Settings['exec'] {
+  return {
+    defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
+    maxMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
+    maxOutputBytes: defaults.max_exec_output,
   };
 }
 

@@ -1,5 +1,5 @@
 // docs/configuration.md: every key in tables, by section.
-import { CONFIG_SECTIONS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import { CONFIG_SECTIONS, RELOADABLE, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 import { defaultWords, keysOf } from './man-svc.ts';
 
@@ -19,6 +19,8 @@ with every key explained, \`svc config show\` tells what counts and why, \`svc c
 - Unknown keys, keys that appear twice, wrong types and unknown \`SVC_\` variables are errors. All are told at once, with
   file, line and column.
 - \`SVC_CONFIG\`, \`SVC_SERVER\`, \`SVC_API_KEY\`, \`SVC_API_KEY_FILE\` and \`SVC_USER\` belong to the command line and are no keys.
+- A running server reads its configuration again on \`SIGHUP\`. These keys and sections then hold at once, all others after
+  a restart: ${RELOADABLE.map((name) => `\`${name}\``).join(', ')}.
 `;
 
 /** The whole document. */

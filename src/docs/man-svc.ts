@@ -76,8 +76,9 @@ export function configPage(version: string): string {
       'DESCRIPTION',
       ORDER.flatMap((words, at) => [...(at === 0 ? [] : ['.Pp']), ...paragraph(words)]),
     ),
+    ['.Sh KEYS'],
     ...CONFIG_SECTIONS.map(({ path, description }) => [
-      `.Sh ${path.toUpperCase()}`,
+      `.Ss ${path}`,
       ...paragraph(description),
       ...taggedList(keysOf(path).map((key) => [`Cm ${key.path}`, keyText(key)])),
     ]),
@@ -106,14 +107,11 @@ export function defaultWords(key: ConfigKey): string {
 function keyText(key: ConfigKey): string[] {
   return [
     ...paragraph(key.description),
-    roffText(`Must be ${key.takes}.`),
-    roffText(`Default: ${defaultWords(key)}.`),
+    ...paragraph(`Must be ${key.takes}.`),
+    // A list may be broken at its commas.
+    ...paragraph(`Default: ${defaultWords(key).replaceAll('","', '", "')}.`),
     ...(key.secret
-      ? [
-          roffText(
-            `${key.path}${SECRET_FILE_SUFFIX} names a file that holds it and that others may not read.`,
-          ),
-        ]
+      ? paragraph(`${key.path}${SECRET_FILE_SUFFIX} names a file that holds it and that others may not read.`)
       : []),
     'Variable:',
     `.Ev ${key.env} .`,

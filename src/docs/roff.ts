@@ -3,10 +3,16 @@
 
 /** A fixed day: pages of one source are the same bytes whenever they are made. */
 const DAY = 'January 1, 2026';
+/** Of a line of text in the source of a page; `mandoc -T lint` wants no more than 80 with what escapes add. */
+const WIDTH = 72;
 
 /** Text for a line of its own. */
 export function roffText(text: string): string {
-  const escaped = text.replaceAll('\\', '\\e').replace(/[^\x20-\x7e\n]/gu, named);
+  const escaped = text
+    .replaceAll('\\', '\\e')
+    .replace(/[^\x20-\x7e\n]/gu, named)
+    // Two that may be typed, not a dash.
+    .replaceAll('--', '\\-\\-');
   return escaped.replace(/^(?=[.'])/gm, '\\&');
 }
 
@@ -19,10 +25,22 @@ function named(char: string): string {
   return `\\[u${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
 }
 
-/** Sentences one a line, as mdoc wants them; no lines for no text. */
+/** Sentences each on lines of their own, as mdoc wants them, broken where they are long; no lines for no text. */
 export function paragraph(text: string): string[] {
   const sentences = text.split(/(?<=[.!?;])\s+(?=[A-Z(`])|\n+/);
-  return sentences.filter((sentence) => sentence !== '').map(roffText);
+  return sentences.flatMap(broken).map(roffText);
+}
+
+/** At blanks, so that no line is longer than `WIDTH` unless one word is. */
+function broken(sentence: string): string[] {
+  const lines: string[] = [];
+  for (const word of sentence.split(' ').filter((part) => part !== '')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= WIDTH)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 export interface PageHead {
@@ -36,10 +54,10 @@ export interface PageHead {
 /** Header and NAME of a page. */
 export function pageHead({ title, section, version, purpose }: PageHead): string[] {
   return [
-    `.\\" Generated from the source by npm run generate; do not edit.`,
+    `.\\" Generated from the source of svc ${version} by npm run generate; do not edit.`,
     `.Dd ${DAY}`,
     `.Dt ${title.toUpperCase()} ${section}`,
-    `.Os svc ${version}`,
+    '.Os',
     '.Sh NAME',
     `.Nm ${title}`,
     `.Nd ${roffText(purpose)}`,

@@ -107,6 +107,13 @@ export class FairQueue<T extends Waiting> {
     this.#enter(line);
   }
 
+  /** What all may have has changed: whoever was passed over is asked again. */
+  releaseAll(): void {
+    this.#full = false;
+    for (const turns of this.#turns.values()) turns.freed();
+    for (const owner of this.#lines.keys()) this.release(owner);
+  }
+
   /** Whether a newcomer would overtake somebody: its own owner's, or one who is only waiting for a turn. */
   mustWait({ owner, provider }: Waiting): boolean {
     if (this.#size === 0) return false;

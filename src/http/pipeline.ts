@@ -67,25 +67,46 @@ export interface Pipeline {
   always: Hook;
   /** For requests of `route`. */
   of(route: Route): Hook;
+  /** Takes over changed keys, origins and limits; who proved a key before has to prove one again. */
+  reload(): void;
+}
+
+/** What is made of the configuration, and made anew when that changes. */
+interface Judges {
+  access: Access;
+  audited: Auditor;
+  origins: Cors;
 }
 
 export function pipeline(deps: PipelineDeps): Pipeline {
-  const { server, auth } = deps.config;
-  const rules = accessRules(auth);
-  const limiter = rateLimiter(deps.rates);
-  const access = { rules, limiter, authenticate: authenticator(rules, limiter) };
+  let judges = judgesOf(deps);
+  const current = () => judges;
   return {
-    always: alwaysHook(
-      { ...deps, audited: auditor({ ...deps, log: deps.audit, rules }) },
-      cors(server.cors_allowed_origins),
-      hostCheck(deps.config),
-    ),
-    of: (route) => routeHook(route, access, limitsOf(route, server)),
+    always: alwaysHook(deps, current, hostCheck(deps.config)),
+    of: (route) => routeHook(route, current, limitsOf(route, deps.config.server)),
+    reload: () => {
+      judges = judgesOf(deps);
+    },
   };
 }
 
-function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeof hostCheck>): Hook {
+function judgesOf(deps: PipelineDeps): Judges {
+  const rules = accessRules(deps.config.auth);
+  const limiter = rateLimiter(deps.rates);
+  return {
+    access: { rules, limiter, authenticate: authenticator(rules, limiter) },
+    audited: auditor({ ...deps, log: deps.audit, rules }),
+    origins: cors(deps.config.server.cors_allowed_origins),
+  };
+}
+
+function alwaysHook(
+  deps: PipelineDeps,
+  current: () => Judges,
+  checkHost: ReturnType<typeof hostCheck>,
+): Hook {
   const isProxy = addressRanges(deps.config.server.trusted_proxies);
+  const followed = { ...deps, current };
   return (request, reply, done) => {
     const { raw } = request;
     // Pipelined behind a request that ended the connection: whatever it is, it is not served.
@@ -99,7 +120,8 @@ function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeo
     );
     request.scheme = schemeOf(raw, isProxy);
     request.preview = deps.previews.targetOf(raw);
-    follow(request, reply.raw, deps);
+    const { origins } = current();
+    follow(request, reply.raw, followed);
     const doubt = framingFailure(raw.headers) ?? expectationFailure(raw);
     if (doubt) return refuseConnection(request, reply, doubt);
     try {
@@ -120,7 +142,7 @@ function alwaysHook(deps: FollowDeps, origins: Cors, checkHost: ReturnType<typeo
   };
 }
 
-function routeHook(route: Route, access: Access, limit: (type: string) => number): Hook {
+function routeHook(route: Route, current: () => Judges, limit: (type: string) => number): Hook {
   return (request, reply, done) => {
     const { headers, socket: connection } = request.raw;
     const { id: requestId, address } = request;
@@ -129,7 +151,11 @@ function routeHook(route: Route, access: Access, limit: (type: string) => number
       request.identity = identity;
     };
     try {
-      request.admitted = admit(route, { headers, connection, address, reply, requestId, identified }, access);
+      request.admitted = admit(
+        route,
+        { headers, connection, address, reply, requestId, identified },
+        current().access,
+      );
       checkBody(route, headers, limit(mediaType(headers)));
       // Without a body its type means nothing, and the framework would look for a parser; but no bytes are a file too.
       if (!hasBody(headers) && !isEmptyFile(route, headers)) delete headers['content-type'];
@@ -159,14 +185,14 @@ export function limitsOf({ bodyKind }: Route, server: Config['server']): (type: 
 }
 
 interface FollowDeps extends PipelineDeps {
-  audited: Auditor;
+  current(): Judges;
 }
 
 /** From here to the end of the answer, or of the connection. */
 function follow(
   request: FastifyRequest,
   response: ServerResponse,
-  { clock, logger, inFlight, counted, audited }: FollowDeps,
+  { clock, logger, inFlight, counted, current }: FollowDeps,
 ): void {
   const begin = clock.monotonic();
   const { socket } = request.raw;
@@ -176,7 +202,7 @@ function follow(
     const ms = clock.monotonic() - begin;
     logAccess(logger, request, response, ms);
     counted(answeredRequest(request, response, ms));
-    audited(request, response, ms);
+    current().audited(request, response, ms);
   });
 }
 

@@ -34,6 +34,8 @@ export interface HttpServerDeps {
 export interface HttpServer {
   /** Begins to listen; its address, for example `http://127.0.0.1:7423`. Throws `unavailable` when it cannot. */
   listen(): Promise<string>;
+  /** Takes over keys, origins and limits that changed in its configuration, in place. */
+  reload(): void;
   /** Takes no more, waits for calls in flight at most `graceMs`, then ends the rest. Idempotent. */
   close(graceMs: number): Promise<void>;
 }
@@ -68,6 +70,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades });
   return {
     listen: () => listen(app, deps.config.server),
+    reload: () => steps.reload(),
     close: (graceMs) => {
       if (!closed) {
         upgrades.closeAll();

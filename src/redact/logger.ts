@@ -24,8 +24,6 @@ export interface Log {
   logger: Logger;
   /** Counts for every child too, from the next line on. */
   setLevel(level: LogLevel): void;
-  /** For keys that changed while serving. */
-  setRedactor(redactor: Redactor): void;
   /** The newest lines that were logged, oldest first: at most 1,000 and 1 Mi characters. */
   recent(): Record<string, unknown>[];
   /** Resolves when what was logged is written, or after `waitMs` when the reader does not take it. */
@@ -77,7 +75,6 @@ export function openLog({
   return {
     logger: loggerOver(writer, settings, {}),
     setLevel: (next) => void Object.assign(settings, { level: next }),
-    setRedactor: (next) => void Object.assign(settings, { redactor: next }),
     recent: () => ring.lines(),
     close: (waitMs = CLOSE_WAIT_MS) => Promise.race([queue.drained(), elapsed(clock, waitMs)]),
   };

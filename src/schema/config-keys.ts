@@ -15,3 +15,22 @@ export const CONFIG_SECTIONS: readonly ConfigSection[] = found.sections;
 export const SECRET_PATHS: readonly string[] = CONFIG_KEYS.filter(({ secret }) => secret).map(
   ({ path }) => path,
 );
+
+/** Sections and keys that a running server takes over when it is told to read its configuration again. */
+export const RELOADABLE: readonly string[] = [
+  'logging.level',
+  'auth.api_key',
+  'auth.admin_api_key',
+  'server.cors_allowed_origins',
+  'rate_limit',
+  'defaults.max_sandboxes',
+  'defaults.max_sandboxes_per_owner',
+  'defaults.max_ttl',
+  'defaults.default_exec_timeout',
+  'defaults.max_exec_timeout',
+  'defaults.max_exec_output',
+];
+
+export function isReloadable(path: string): boolean {
+  return RELOADABLE.some((name) => path === name || path.startsWith(`${name}.`));
+}

@@ -24,3 +24,8 @@ it.each(['man', 'docs/lint'])('%s holds no page of what is gone', (folder) => {
   const names = readdirSync(join(packageRoot, folder));
   expect(names.filter((name) => !wanted.has(`${folder}/${name}`))).toEqual([]);
 });
+
+it('has every page installed by npm', () => {
+  const pages = files.map(({ path }) => path).filter((path) => path.startsWith('man/'));
+  expect(JSON.parse(read('package.json')).man).toEqual(pages.sort());
+});

@@ -1,16 +1,16 @@
 // A whole control plane over the memory store and a fake provider, with time in the test's hand.
 import { setMaxListeners } from 'node:events';
-import { Value } from 'typebox/value';
 import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
 import { createControlPlane } from '../../src/control/create.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { eventWriter } from '../../src/events/writer.ts';
 import { guard } from '../../src/providers/guard.ts';
 import { providerSet } from '../../src/providers/registry.ts';
-import { Config } from '../../src/schema/config.ts';
+import type { Config } from '../../src/schema/config.ts';
 import type { Event } from '../../src/schema/event.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
+import { type Partially, testConfig } from './config.ts';
 import { type FakeProvider, fakeProvider } from './fake-provider.ts';
 import { type FakeDeps, fakeDeps } from './fakes.ts';
 import { type ScriptedProvider, scriptedProvider } from './scripted-provider.ts';
@@ -21,8 +21,6 @@ export const owned = (owner: string): Caller => ({ ...api, owner });
 /** Of a caller who stays: shared by all calls of a test. */
 export const forever = new AbortController().signal;
 setMaxListeners(0, forever);
-
-type Partially<T> = { [K in keyof T]?: T[K] extends object ? Partial<T[K]> : T[K] };
 
 export interface World extends FakeDeps {
   store: Store;
@@ -107,22 +105,4 @@ function build(made: World): void {
     build(made);
     await made.control.start();
   };
-}
-
-function testConfig(given: Partially<Config>): Config {
-  const host = {
-    ...{
-      server: {},
-      auth: {},
-      rate_limit: {},
-      defaults: {},
-      database: { path: '/nowhere' },
-      logging: { format: 'json' },
-      pool: {},
-    },
-    providers: { userspace: { workspace_base: '/nowhere' } },
-  };
-  const config = Value.Default(Config, host) as Config;
-  for (const [section, keys] of Object.entries(given)) Object.assign(config[section as keyof Config], keys);
-  return config;
 }

@@ -266,6 +266,7 @@ export function fakeControlPlane({
     },
     rates: new BucketRateLimits({ config: { ...RATE_LIMIT, ...rate_limit }, clock, ids: fakeIds() }),
     start: async () => {},
+    reload: () => {},
     drain: () => {},
     stop: async () => {},
   };

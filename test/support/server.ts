@@ -20,6 +20,8 @@ export interface ServerOptions {
   home?: string;
   /** Another program than `svc serve`, with its arguments: the server with failpoints. */
   program?: readonly string[];
+  /** Another Node than the one that runs the tests: its executable. */
+  node?: string;
 }
 
 export interface TestServer {
@@ -56,7 +58,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const home = options.home ?? makeHome(options.ordinaryUser);
   const env = serverEnv(home, options.env);
   const user = options.ordinaryUser && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const child = spawn(process.execPath, options.program ?? [cli, 'serve'], {
+  const child = spawn(options.node ?? process.execPath, options.program ?? [cli, 'serve'], {
     cwd: home,
     env,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -1,17 +1,10 @@
 // What is told at the start, and what is not worth a word.
-import { Value } from 'typebox/value';
 import { expect, it } from 'vitest';
 import { startWarnings } from '../../../src/app/start-warnings.ts';
-import { Config } from '../../../src/schema/config.ts';
+import type { Config } from '../../../src/schema/config.ts';
+import { testConfig } from '../../support/config.ts';
 
-function warningsOf(auth: Partial<Config['auth']>): string[] {
-  const sections = { server: {}, rate_limit: {}, defaults: {}, pool: {} };
-  const hosts = {
-    ...{ database: { path: '/nowhere' }, logging: { format: 'json' } },
-    providers: { userspace: { workspace_base: '/nowhere' } },
-  };
-  return startWarnings(Value.Default(Config, { ...sections, ...hosts, auth }) as Config);
-}
+const warningsOf = (auth: Partial<Config['auth']>) => startWarnings(testConfig({ auth }));
 
 const tenants = { enabled: true, enforce_owner: true };
 

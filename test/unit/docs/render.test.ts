@@ -130,10 +130,11 @@ it.runIf(hasMandoc).each([...files.keys()].filter((path) => path.startsWith('man
     const folder = mkdtempSync(join(tmpdir(), 'svc-man-'));
     const name = join(folder, path.slice(4));
     writeFileSync(name, files.get(path) ?? '');
-    const lint = spawnSync('mandoc', ['-T', 'lint', '-W', 'warning', name], { encoding: 'utf8' });
+    const lint = spawnSync('mandoc', ['-T', 'lint', name], { encoding: 'utf8' });
     const shown = spawnSync('mandoc', ['-T', 'ascii', name], { encoding: 'utf8' });
     rmSync(folder, { recursive: true });
-    expect(lint.stdout).toBe('');
+    // The other pages are not installed here.
+    expect(lint.stdout.replace(/.*referenced manual not found: Xr svc.*\n/g, '')).toBe('');
     if (!path.includes('sandbox-exec')) return;
     const text = shown.stdout.replace(/.[\b]/g, '');
     for (const part of [

@@ -1,0 +1,44 @@
+// SIGHUP: the configuration is read again; what may change while serving holds from then on.
+import type { LoadedConfig } from '../config/load.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { GrowingRedactor } from '../redact/growing.ts';
+import type { Log } from '../redact/logger.ts';
+import type { RunningServer } from './serve.ts';
+import type { Supervisor } from './supervisor.ts';
+
+export interface ReloadDeps {
+  server: Pick<RunningServer, 'reload'>;
+  log: Pick<Log, 'logger' | 'setLevel'>;
+  redactor: Pick<GrowingRedactor, 'add'>;
+  supervisor: Pick<Supervisor, 'reloading'>;
+  /** Throws for a configuration that cannot be used. */
+  load(): LoadedConfig;
+}
+
+/** Never throws: a configuration that cannot be used is told in the log, and what held still holds. */
+export function reloader(deps: ReloadDeps): () => void {
+  const { logger } = deps.log;
+  return () => {
+    void deps.supervisor.reloading();
+    try {
+      const { config, secrets } = deps.load();
+      // Before anything could be logged with one of them.
+      deps.redactor.add(secrets);
+      const { applied, waiting } = deps.server.reload(config);
+      deps.log.setLevel(config.logging.level);
+      logger.info({ applied, waiting }, words(applied.length, waiting.length));
+    } catch (err) {
+      const problems = err instanceof ServiceError ? err.details?.problems : undefined;
+      logger.error(
+        { err, problems },
+        'The configuration was read again and is not used. What held still holds.',
+      );
+    }
+  };
+}
+
+function words(applied: number, waiting: number): string {
+  if (applied + waiting === 0) return 'Configuration read again: nothing changed.';
+  const rest = waiting === 0 ? '' : `, ${waiting} after a restart`;
+  return `Configuration read again: ${applied} changed ${applied === 1 ? 'key holds' : 'keys hold'} from now on${rest}.`;
+}

@@ -1,0 +1,36 @@
+// The units in deploy/, looked at by systemd's own tools.
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWith } from '../support/requires.ts';
+import { packageRoot } from '../support/server.ts';
+
+const run = promisify(execFile);
+const SOURCE = join(packageRoot, 'deploy/systemd');
+const units = readdirSync(SOURCE).filter((name) => /\.(service|timer)$/.test(name));
+
+describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'svc-units-'));
+    for (const unit of units) copyFileSync(join(SOURCE, unit), join(folder, unit));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(units)('%s holds nothing that systemd does not know', async (unit) => {
+    const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(folder, unit)]);
+    expect(stderr.split('\n').filter((line) => line.includes(unit))).toEqual([]);
+  });
+
+  // In tenths, as --threshold takes them; what is left open in the server's unit is what sandboxes are made of.
+  it.each([
+    ['svc.service', 40],
+    ['svc-backup.service', 10],
+  ])('%s is exposed by at most %i tenths of 10', async (unit, threshold) => {
+    const analysis = ['security', '--offline=true', `--threshold=${threshold}`, join(folder, unit)];
+    await expect(run('systemd-analyze', analysis)).resolves.toBeDefined();
+  });
+});

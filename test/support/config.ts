@@ -1,0 +1,24 @@
+// A whole configuration from the few keys that a test is about.
+import { Value } from 'typebox/value';
+import { Config } from '../../src/schema/config.ts';
+
+export type Partially<T> = { [K in keyof T]?: T[K] extends object ? Partial<T[K]> : T[K] };
+
+/** Defaults, with what a host decides set to what nothing is at. */
+export function testConfig(given: Partially<Config> = {}): Config {
+  const host = {
+    ...{
+      server: {},
+      auth: {},
+      rate_limit: {},
+      defaults: {},
+      database: { path: '/nowhere' },
+      logging: { format: 'json' },
+      pool: {},
+    },
+    providers: { userspace: { workspace_base: '/nowhere' } },
+  };
+  const config = Value.Default(Config, host) as Config;
+  for (const [section, keys] of Object.entries(given)) Object.assign(config[section as keyof Config], keys);
+  return config;
+}
