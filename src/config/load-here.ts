@@ -2,18 +2,30 @@
 import { homedir } from 'node:os';
 import type { Config } from '../schema/config.ts';
 import type { Partially } from './flag-layer.ts';
-import { type LoadedConfig, loadConfig } from './load.ts';
+import { type ConfigReading, type LoadedConfig, type LoadRequest, loadConfig, readConfig } from './load.ts';
+
+interface Said {
+  file?: string | undefined;
+  flags?: Partially<Config>;
+}
 
 /** `loadConfig` for this process; `file` is what `--config` says. Throws as it does. */
-export function loadConfigHere(
-  said: { file?: string | undefined; flags?: Partially<Config> } = {},
-): LoadedConfig {
-  return loadConfig({
+export function loadConfigHere(said: Said = {}): LoadedConfig {
+  return loadConfig(requestHere(said));
+}
+
+/** `readConfig` for this process: as far as it can be read. Never throws. */
+export function readConfigHere(said: Said = {}): ConfigReading {
+  return readConfig(requestHere(said));
+}
+
+function requestHere(said: Said): LoadRequest {
+  return {
     ...said,
     env: process.env,
     cwd: process.cwd(),
     home: homedir(),
     uid: process.getuid?.() ?? -1,
     isTerminal: process.stderr.isTTY === true,
-  });
+  };
 }

@@ -2,16 +2,32 @@
 // Order: exact known values, then keys that are secret by schema or by name, then shapes in text.
 // A known value shorter than four characters is not replaced in text: it would mask every line and hide nothing.
 import { encodedForms } from './encoded-forms.ts';
-import { isSecretKey, MASK, TEXT_RULES } from './rules.ts';
-import { boundedCopy } from './structure.ts';
+import { isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
+import { boundedCopy, type CopyLimits } from './structure.ts';
 
 const SHORTEST_KNOWN = 4;
+
+/** What was found: where in a structure (empty for a text by itself), by which rule, and the secret as it stood there. */
+export interface Finding {
+  path: string;
+  rule: string;
+  secret: string;
+}
 
 export interface RedactorOptions {
   /** Secret values of the loaded configuration. */
   secrets: readonly string[];
   /** Dotted paths, from the root of a structure, that are secret by the schema. */
   schemaSecretPaths?: readonly string[];
+  /** What to put instead of a secret, `[redacted]` unless given. It must begin with `[redacted`: rules pass those over. */
+  mark?: (finding: Finding) => string;
+  /** Replaces what is no secret but is not to be seen either, after secrets are gone: a value by its key, parts of texts. */
+  further?: {
+    value(key: string, path: string, value: unknown): string | undefined;
+    text(text: string, path: string): string;
+  };
+  /** Of structures. */
+  limits?: CopyLimits;
 }
 
 export interface Redactor {
@@ -21,34 +37,79 @@ export interface Redactor {
   value(value: unknown): unknown;
 }
 
-export function redactor(options: RedactorOptions): Redactor {
+type Mark = (finding: Finding) => string;
+
+export function redactor({ mark = () => MASK, further, ...options }: RedactorOptions): Redactor {
   const known = knownForms(options.secrets);
   const paths = new Set(options.schemaSecretPaths);
-  const text = (input: string) => maskShapes(maskKnown(input, known));
-  const isSecret = (key: string, path: string, value: unknown) =>
-    paths.has(path) || (isSecretKey(key) && !isHarmless(key, value));
-  return { text, value: (value) => boundedCopy(value, { text, isSecret, mask: MASK }) };
+  const text = (input: string, path: string) => {
+    const place = { path, mark };
+    const clean = maskShapes(maskKnown(input, known, place), place);
+    return further ? further.text(clean, path) : clean;
+  };
+  const masked = (key: string, path: string, value: unknown): string | undefined => {
+    const rule = paths.has(path) ? 'schema' : isSecretKey(key) && !isHarmless(key, value) ? 'key' : undefined;
+    if (rule) return mark({ path, rule, secret: typeof value === 'string' ? value : '' });
+    return further?.value(key, path, value);
+  };
+  return {
+    text: (input) => text(input, ''),
+    value: (value) => boundedCopy(value, { text, masked }, options.limits),
+  };
+}
+
+interface Place {
+  path: string;
+  mark: Mark;
+}
+
+interface Known {
+  /** One pattern for all forms: looking for each by itself takes as long as there are secrets. */
+  pattern: RegExp | undefined;
+  /** Form → the secret it is one of. */
+  origins: ReadonlyMap<string, string>;
 }
 
 /** Longest first, so that a secret which holds another is gone whole. */
-function knownForms(secrets: readonly string[]): string[] {
-  const forms = secrets.filter((secret) => secret.length >= SHORTEST_KNOWN).flatMap(encodedForms);
-  return [...new Set(forms)].sort((a, b) => b.length - a.length);
+function knownForms(secrets: readonly string[]): Known {
+  const origins = new Map(
+    secrets
+      .filter((secret) => secret.length >= SHORTEST_KNOWN)
+      .flatMap((secret) => encodedForms(secret).map((form) => [form, secret] as const)),
+  );
+  const forms = [...origins.keys()].sort((a, b) => b.length - a.length).map(escaped);
+  return { pattern: forms.length > 0 ? new RegExp(forms.join('|'), 'g') : undefined, origins };
 }
 
-function maskKnown(text: string, known: readonly string[]): string {
-  let masked = text;
-  for (const form of known) if (masked.includes(form)) masked = masked.replaceAll(form, MASK);
-  return masked;
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
+function maskKnown(text: string, { pattern, origins }: Known, { path, mark }: Place): string {
+  if (!pattern) return text;
+  return text.replace(pattern, (form) => mark({ path, rule: 'known', secret: origins.get(form) ?? form }));
 }
 
-function maskShapes(text: string): string {
-  const lower = text.toLowerCase();
+function maskShapes(text: string, place: Place): string {
   let masked = text;
-  for (const { needs, pattern, replacement } of TEXT_RULES) {
-    if (needs.some((need) => lower.includes(need))) masked = masked.replace(pattern, replacement);
+  for (const rule of TEXT_RULES) {
+    if (rule.needs && !rule.needs.some((need) => text.includes(need))) continue;
+    masked = masked.replace(rule.pattern, (match: string, ...groups: unknown[]) =>
+      replaced(rule, { match, groups }, place),
+    );
   }
   return masked;
+}
+
+/** `replacement` says what of a match stays before and after the secret. */
+function replaced(
+  rule: TextRule,
+  found: { match: string; groups: unknown[] },
+  { path, mark }: Place,
+): string {
+  const [before = '', after = ''] = rule.replacement
+    .split(MASK)
+    .map((part) => part.replace(/\$(\d)/g, (_, at: string) => String(found.groups[Number(at) - 1] ?? '')));
+  const secret = found.match.slice(before.length, found.match.length - after.length);
+  return `${before}${mark({ path, rule: rule.id, secret })}${after}`;
 }
 
 /** Flags say whether there is a secret, and `max_tokens: 5` is a count. */

@@ -38,10 +38,10 @@ export function isSecretKey(name: string): boolean {
 
 export interface TextRule {
   id: string;
-  /** None of these in the text (compared in lower case): the pattern is not tried. */
-  needs: readonly string[];
+  /** None of these in the text: the pattern is not tried. For patterns that have no one beginning to look for. */
+  needs?: readonly string[];
   pattern: RegExp;
-  /** What stands instead; groups are kept with `$1`. */
+  /** What stands instead; groups are kept with `$1`. The rest of a match is the secret. */
   replacement: string;
 }
 
@@ -53,38 +53,32 @@ const SECRET_NAMES =
 export const TEXT_RULES: readonly TextRule[] = [
   {
     id: 'private-key',
-    needs: ['private key-----'],
     pattern:
       /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?/g,
     replacement: MASK,
   },
   {
     id: 'jwt',
-    needs: ['eyj'],
     pattern: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g,
     replacement: MASK,
   },
   {
     id: 'url-credentials',
-    needs: ['://'],
     pattern: /(:\/\/)(?!\[redacted)[^\s/?#"'<>\\]{1,1024}@/g,
     replacement: `$1${MASK}@`,
   },
   {
     id: 'bearer',
-    needs: ['bearer'],
     pattern: /(\bbearer\s{1,4})(?!\[redacted)[\w.~+/=-]{6,}/gi,
     replacement: `$1${MASK}`,
   },
   {
     id: 'basic',
-    needs: ['basic '],
     pattern: /(\b[Bb]asic {1,4})(?=[a-z+/]{0,64}[A-Z0-9=])[A-Za-z0-9+/]{6,}={0,2}/g,
     replacement: `$1${MASK}`,
   },
   {
     id: 'header',
-    needs: ['authorization', 'cookie'],
     pattern: new RegExp(`((?:authorization|cookie))${ASSIGNED}\\\\?["']?[^"'\\\\\\r\\n]+`, 'gi'),
     replacement: `$1$2${MASK}`,
   },
@@ -95,18 +89,22 @@ export const TEXT_RULES: readonly TextRule[] = [
       'sk_',
       'pk_',
       'rk_',
-      'gh',
+      'ghp_',
+      'gho_',
+      'ghs_',
+      'ghu_',
+      'ghr_',
       'github_pat_',
       'glpat-',
       'xox',
-      'akia',
-      'asia',
-      'aiza',
+      'AKIA',
+      'ASIA',
+      'AIza',
       'npm_',
       'e2b_',
       'dckr_pat_',
       'hf_',
-      'sg.',
+      'SG.',
       'ya29.',
       'pypi-',
     ],
@@ -116,7 +114,6 @@ export const TEXT_RULES: readonly TextRule[] = [
   },
   {
     id: 'assignment',
-    needs: ['key', 'secret', 'token', 'pass', 'pwd', 'credential'],
     pattern: new RegExp(`(${SECRET_NAMES})${ASSIGNED}${QUOTED_OR_WORD}`, 'gi'),
     replacement: `$1$2${MASK}`,
   },

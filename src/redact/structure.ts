@@ -1,37 +1,47 @@
 // A copy of anything for the log: plain, finite and small, whatever was handed in (cycles, getters that throw,
 // Proxies, huge arrays, errors with causes). Secret parts are decided by the caller.
 
-const MAX_DEPTH = 8;
-const MAX_NODES = 2000;
-const MAX_TEXT = 16_384;
+export interface CopyLimits {
+  /** Levels of nesting. */
+  depth: number;
+  /** Parts in all. */
+  nodes: number;
+  /** Characters of one text. */
+  text: number;
+}
+
+/** Of a line of the log. */
+const LIMITS: CopyLimits = { depth: 8, nodes: 2000, text: 16_384 };
 
 interface CopyRules {
-  text(text: string): string;
-  isSecret(key: string, path: string, value: unknown): boolean;
-  mask: string;
+  /** `path` is where the text stands, keys joined by dots. */
+  text(text: string, path: string): string;
+  /** What stands instead of a value that is secret for its key; undefined for one that is not. */
+  masked(key: string, path: string, value: unknown): string | undefined;
 }
 
 interface Walk extends CopyRules {
+  limits: CopyLimits;
   nodes: number;
   /** The objects on the way from the root to here. */
   above: object[];
 }
 
-/** Never throws; text longer than 16 KiB, more than 2,000 parts and more than 8 levels are cut and say so. */
-export function boundedCopy(value: unknown, rules: CopyRules): unknown {
-  return copy(value, '', { ...rules, nodes: 0, above: [] });
+/** Never throws; what is beyond `limits` is cut and says so. */
+export function boundedCopy(value: unknown, rules: CopyRules, limits: CopyLimits = LIMITS): unknown {
+  return copy(value, '', { ...rules, limits, nodes: 0, above: [] });
 }
 
 function copy(value: unknown, path: string, walk: Walk): unknown {
   walk.nodes += 1;
-  if (walk.nodes > MAX_NODES) return '[cut]';
-  if (typeof value === 'string') return cut(walk.text(value));
+  if (walk.nodes > walk.limits.nodes) return '[cut]';
+  if (typeof value === 'string') return cut(walk.text(value, path), walk.limits.text);
   if (value === null || value === undefined || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  if (typeof value === 'bigint') return cut(walk.text(String(value)));
+  if (typeof value === 'bigint') return cut(walk.text(String(value), path), walk.limits.text);
   if (typeof value !== 'object') return `[${typeof value}]`;
   if (walk.above.includes(value)) return '[circular]';
-  if (walk.above.length >= MAX_DEPTH) return '[deep]';
+  if (walk.above.length >= walk.limits.depth) return '[deep]';
   return copyObject(value, path, walk);
 }
 
@@ -39,7 +49,7 @@ function copyObject(value: object, path: string, walk: Walk): unknown {
   walk.above.push(value);
   try {
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
-    if (value instanceof URL) return walk.text(value.href);
+    if (value instanceof URL) return walk.text(value.href, path);
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Error) return copyEntries(errorEntries(value), path, walk);
     if (value instanceof Set) return copyList(value, path, walk);
@@ -57,7 +67,7 @@ function copyList(values: Iterable<unknown>, path: string, walk: Walk): unknown[
   const copies: unknown[] = [];
   for (const value of values) {
     copies.push(copy(value, path, walk));
-    if (walk.nodes > MAX_NODES) break;
+    if (walk.nodes > walk.limits.nodes) break;
   }
   return copies;
 }
@@ -70,8 +80,8 @@ function copyEntries(
   const copies: [string, unknown][] = [];
   for (const [key, value] of entries) {
     const below = path === '' ? key : `${path}.${key}`;
-    copies.push([walk.text(key), walk.isSecret(key, below, value) ? walk.mask : copy(value, below, walk)]);
-    if (walk.nodes > MAX_NODES) break;
+    copies.push([walk.text(key, path), walk.masked(key, below, value) ?? copy(value, below, walk)]);
+    if (walk.nodes > walk.limits.nodes) break;
   }
   return Object.fromEntries(copies);
 }
@@ -101,6 +111,6 @@ function read(value: object, key: string): unknown {
   }
 }
 
-function cut(text: string): string {
-  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${text.length - MAX_TEXT} more)`;
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}… (${text.length - most} more)`;
 }

@@ -64,6 +64,21 @@ it('rehearses an upgrade while the server serves', async () => {
   expect([warned.code, warned.stdout]).toEqual([3, expect.stringContaining('The way back')]);
 });
 
+it('makes a support bundle with the server and without, and reads it', async () => {
+  const [live, dead] = [join(server.home, 'live.json'), join(server.home, 'dead.json')];
+  const made = await svc('support', 'bundle', live, '--include-server', '--server', server.url, '--json');
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  expect(JSON.parse(made.stdout).index.at(-1)).toMatchObject({ section: 'server', status: 'ok' });
+  const without = await svc('support', 'bundle', dead, '--include-server', '--server', 'http://127.0.0.1:1');
+  expect([without.code, without.stdout]).toEqual([0, expect.stringMatching(/server +failed/)]);
+  const inspected = await svc('support', 'inspect', dead);
+  expect(inspected.stdout).toContain('The section server could not be collected');
+  const difference = await svc('support', 'diff', dead, live, '--json');
+  expect(JSON.parse(difference.stdout).changes.length).toBeGreaterThan(0);
+  const again = await svc('support', 'bundle', live);
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('--force')]);
+});
+
 it('restores a stopped server, which starts with it', async () => {
   await server.stop();
   const restored = await svc('db', 'restore', backup, '--yes', '--json');

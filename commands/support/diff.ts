@@ -1,0 +1,29 @@
+// svc support diff
+import { Args } from '@oclif/core';
+import { differenceText } from '../../src/cli/bundle-view.ts';
+import { localFailure } from '../../src/cli/local-failure.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { diffBundles } from '../../src/ops/support/diff.ts';
+import type { BundleDifference } from '../../src/schema/bundle.ts';
+
+export default class SupportDiff extends SvcCommand<BundleDifference> {
+  static override summary = 'Say what differs between two support bundles.';
+  static override description =
+    'By path, times and counters of a running server left out. Pseudonyms are numbered by each bundle anew, and are not compared.';
+  static override examples = ['<%= config.bin %> <%= command.id %> before.json after.json'];
+  static override args = {
+    before: Args.string({ description: 'Earlier bundle.', required: true }),
+    after: Args.string({ description: 'Later bundle.', required: true }),
+  };
+
+  async run(): Promise<BundleDifference> {
+    const { args } = await this.parse(SupportDiff);
+    try {
+      const report = diffBundles(args.before, args.after);
+      this.log(differenceText(report));
+      return report;
+    } catch (error) {
+      throw localFailure(error);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// What a support bundle is collected from, on this machine.
+import { readConfigHere } from '../config/load-here.ts';
+import type { Client } from '../http/client.ts';
+import type { BundleWorld } from '../ops/support/world.ts';
+import { thisOperator } from './operator.ts';
+
+export interface BundleAsk {
+  /** What `--config` says. */
+  config?: string | undefined;
+  version: string;
+  client?: Client | undefined;
+}
+
+/** Never throws: a configuration that cannot be read is a reason to make a bundle. */
+export function bundleWorld({ config, version, client }: BundleAsk): BundleWorld {
+  const { clock, host } = thisOperator();
+  return {
+    clock,
+    host,
+    programVersion: version,
+    env: process.env,
+    cwd: process.cwd(),
+    reading: readConfigHere({ file: config }),
+    client,
+  };
+}

@@ -1,0 +1,96 @@
+// `svc support bundle`: everything that helps somebody else to help, in one file without secrets.
+import { existsSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Redactor, redactor } from '../../redact/engine.ts';
+import { type Ledger, redactionLedger } from '../../redact/ledger.ts';
+import { BUNDLE_FORMAT, type Bundle, type BundlePreview, type BundleReport } from '../../schema/bundle.ts';
+import { partFile, refuseTaken } from '../db/part-file.ts';
+import { type Collected, collectSection } from './collect.ts';
+import { ownersIn } from './owners.ts';
+import { secretsOf } from './secrets.ts';
+import { CONFIGURATION } from './sections/configuration.ts';
+import { DATABASE, EVENTS_SECTION } from './sections/database.ts';
+import { HOST } from './sections/host.ts';
+import { LINT } from './sections/lint.ts';
+import { PROGRAM } from './sections/program.ts';
+import { SERVER } from './sections/server.ts';
+import type { BundleWorld, Section } from './world.ts';
+
+const SECTIONS: readonly Section[] = [PROGRAM, HOST, CONFIGURATION, LINT, DATABASE, EVENTS_SECTION, SERVER];
+
+/** A section is cut where it has more parts than this; 1,000 log lines have about 20,000. */
+const LIMITS = { depth: 12, nodes: 50_000, text: 16_384 };
+/** Of the JSON of one section. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+export interface BundleRequest {
+  output: string;
+  /** Replaces a file that is there. */
+  force?: boolean | undefined;
+}
+
+/** What a bundle would hold; nothing is collected. */
+export function previewBundle(world: BundleWorld): BundlePreview {
+  return {
+    sections: SECTIONS.map(({ id, title, skipped }) => {
+      const reason = skipped(world);
+      return { section: id, title, collected: reason === undefined, ...(reason !== undefined && { reason }) };
+    }),
+  };
+}
+
+/**
+ * Collects, redacts and writes (mode 0600, whole or not at all). Throws `conflict` when the output is there; a section
+ * that fails is a line of the index.
+ */
+export async function writeBundle(request: BundleRequest, world: BundleWorld): Promise<BundleReport> {
+  const output = resolve(request.output);
+  if (!request.force && existsSync(output)) throw refuseTaken(output);
+  const bundle = await makeBundle(world);
+  const text = `${JSON.stringify(bundle, null, 2)}\n`;
+  const part = partFile(output);
+  try {
+    writeFileSync(part.path, text);
+    part.publish(request.force === true);
+  } finally {
+    part.discard();
+  }
+  return { output, size_bytes: Buffer.byteLength(text), index: bundle.index, redactions: bundle.redactions };
+}
+
+export async function makeBundle(world: BundleWorld): Promise<Bundle> {
+  const collected: Collected[] = [];
+  for (const section of SECTIONS) collected.push(await collectSection(section, world));
+  const ledger = redactionLedger();
+  const clean = bundleRedactor(world, collected, ledger);
+  const sections: Bundle['sections'] = {};
+  const index = collected.map(({ entry, content }) => {
+    const safe = { ...entry, ...(entry.reason !== undefined && { reason: clean.text(entry.reason) }) };
+    if (content === undefined) return safe;
+    const copy = (clean.value({ [entry.section]: content }) as Record<string, unknown>)[entry.section];
+    const bytes = Buffer.byteLength(JSON.stringify(copy) ?? '');
+    if (bytes > MOST_BYTES) return { ...safe, status: 'failed' as const, bytes, reason: 'it is too large' };
+    sections[entry.section] = copy;
+    return { ...safe, bytes };
+  });
+  return {
+    format: BUNDLE_FORMAT,
+    created_at: new Date(world.clock.now()).toISOString(),
+    program_version: world.programVersion,
+    index,
+    sections,
+    redactions: ledger.entries(),
+  };
+}
+
+function bundleRedactor(world: BundleWorld, collected: readonly Collected[], ledger: Ledger): Redactor {
+  return redactor({
+    secrets: secretsOf(world),
+    mark: ledger.mark,
+    further: ownersIn(
+      collected.map(({ content }) => content),
+      ledger,
+    ),
+    limits: LIMITS,
+  });
+}

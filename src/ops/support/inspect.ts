@@ -1,0 +1,90 @@
+// `svc support inspect`: what in a bundle deserves a look.
+import { resolve } from 'node:path';
+import type { Bundle, BundleFinding, BundleInspection, SectionId } from '../../schema/bundle.ts';
+import { readBundle } from './read-bundle.ts';
+
+/** Throws as `readBundle`. */
+export function inspectBundle(path: string): BundleInspection {
+  const bundle = readBundle(path);
+  return {
+    file: resolve(path),
+    created_at: bundle.created_at,
+    program_version: bundle.program_version,
+    index: bundle.index,
+    findings: [
+      ...indexFindings(bundle),
+      ...FINDERS.flatMap(([section, find]) => findIn(bundle, section, find)),
+    ],
+    redacted: bundle.redactions.reduce((sum, { count }) => sum + (Number(count) || 0), 0),
+  };
+}
+
+type Found = Omit<BundleFinding, 'section'>;
+type Fields = Record<string, unknown>;
+
+const error = (message: string): Found => ({ severity: 'error', message });
+const warning = (message: string): Found => ({ severity: 'warning', message });
+const list = (value: unknown): Fields[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
+const fields = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+const FINDERS: readonly [SectionId, (section: Fields) => Found[]][] = [
+  [
+    'configuration',
+    ({ problems }) => (Array.isArray(problems) ? problems.map((each) => error(String(each))) : []),
+  ],
+  ['lint', (lint) => list(lint.findings).map((each) => lintFinding(each))],
+  ['database', databaseFindings],
+  ['server', serverFindings],
+];
+
+function findIn(bundle: Bundle, section: SectionId, find: (section: Fields) => Found[]): BundleFinding[] {
+  return find(fields(bundle.sections[section])).map((found) => ({ ...found, section }));
+}
+
+function indexFindings({ index }: Bundle): BundleFinding[] {
+  return index
+    .filter(({ status }) => status === 'failed')
+    .map(({ section, reason }) => ({
+      severity: 'warning',
+      section: 'index',
+      message: `The section ${section} could not be collected: ${reason}.`,
+    }));
+}
+
+function lintFinding({ rule, level, key, message }: Fields): Found {
+  return { severity: level === 'error' ? 'error' : 'warning', message: `${rule} ${key}: ${message}` };
+}
+
+function databaseFindings({ ours, schema_version, known_schema_version, wal_bytes }: Fields): Found[] {
+  return [
+    ...(ours === false ? [error('The database is not one of this service, or cannot be read.')] : []),
+    ...(Number(schema_version) > Number(known_schema_version)
+      ? [error('The database was written by a newer version.')]
+      : []),
+    ...(Number(wal_bytes) > 256 * 1024 * 1024
+      ? [warning('The write-ahead log is large: a reader holds it.')]
+      : []),
+  ];
+}
+
+function serverFindings({ health, diagnostics }: Fields): Found[] {
+  const { logs, providers } = fields(diagnostics);
+  const { status } = fields(health);
+  const lines = list(logs);
+  const at = (level: string) => lines.filter((line) => line.level === level);
+  const errors = at('error');
+  return [
+    ...(status !== undefined && status !== 'ok' ? [error(`The server's health is ${status}.`)] : []),
+    ...list(providers)
+      .filter(({ healthy }) => healthy === false)
+      .map((each) =>
+        warning(`The provider ${each.name} is not healthy${each.error ? `: ${each.error}` : ''}.`),
+      ),
+    ...(errors.length > 0
+      ? [error(`The log has ${errors.length} errors; the last: ${String(errors.at(-1)?.message)}`)]
+      : []),
+    ...(at('warn').length > 0 ? [warning(`The log has ${at('warn').length} warnings.`)] : []),
+  ];
+}

@@ -1,0 +1,27 @@
+// The configuration by the keys of the schema: what is no key of it cannot come in. Of secrets only whether they are set.
+import { valueAt } from '../../../config/flag-layer.ts';
+import { sourceText } from '../../../config/setting.ts';
+import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
+import type { BundleWorld, Section } from '../world.ts';
+import { always } from '../world.ts';
+
+export const CONFIGURATION: Section = {
+  id: 'configuration',
+  title: 'The configuration in force, by key, without secrets',
+  skipped: always,
+  collect: async ({ reading }) => ({
+    file: reading.file ?? null,
+    problems: [...reading.unusable, ...reading.secretFiles, ...reading.contradictions].map(
+      ({ message }) => message,
+    ),
+    // A list: as names of an object, keys of secrets would be taken for the secrets.
+    settings: CONFIG_KEYS.map(({ path, secret }) => settingOf(reading, path, secret)),
+  }),
+};
+
+function settingOf({ config, sources }: BundleWorld['reading'], path: string, secret: boolean): object {
+  const value = valueAt(config, path);
+  const source = sourceText(sources.get(path) ?? { layer: 'default' });
+  if (secret) return { name: path, source, set: value !== undefined };
+  return { name: path, source, value: value ?? null };
+}

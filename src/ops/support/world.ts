@@ -1,0 +1,29 @@
+// What the sections of a bundle are collected from.
+import type { ConfigReading } from '../../config/load.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Host } from '../../host/host.ts';
+import type { Client } from '../../http/client.ts';
+import type { SectionId } from '../../schema/bundle.ts';
+
+export interface BundleWorld {
+  clock: Clock;
+  host: Host;
+  programVersion: string;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  /** The configuration, as far as it can be read. */
+  reading: ConfigReading;
+  /** The server to ask; absent when it is not wanted. */
+  client?: Client | undefined;
+}
+
+export interface Section {
+  id: SectionId;
+  title: string;
+  /** Why it is not collected; undefined when it is. */
+  skipped(world: BundleWorld): string | undefined;
+  /** Facts fit for JSON, not yet redacted. What it throws is noted in the index. */
+  collect(world: BundleWorld): Promise<unknown>;
+}
+
+export const always = () => undefined;

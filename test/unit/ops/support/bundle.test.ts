@@ -1,0 +1,258 @@
+// Bundles: what is in them, that one bad section loses no other, and that they are whole, private and bounded.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readConfig } from '../../../../src/config/load.ts';
+import { realHost } from '../../../../src/host/real-host.ts';
+import type { Client } from '../../../../src/http/client.ts';
+import { makeBundle, previewBundle, writeBundle } from '../../../../src/ops/support/bundle.ts';
+import { diffBundles } from '../../../../src/ops/support/diff.ts';
+import { inspectBundle } from '../../../../src/ops/support/inspect.ts';
+import type { BundleWorld } from '../../../../src/ops/support/world.ts';
+import { openStore } from '../../../support/databases.ts';
+import { fakeClock } from '../../../support/fakes.ts';
+import { eventDraft, NO_CAP, sandboxRecord } from '../../../support/records.ts';
+import { temporaryFolder } from '../../../support/temporary.ts';
+
+interface Given {
+  yaml?: string;
+  env?: Record<string, string>;
+  client?: unknown;
+}
+
+function world({ yaml, env = {}, client }: Given = {}): BundleWorld & { folder: string } {
+  const folder = temporaryFolder();
+  const file = join(folder, 'svc.yaml');
+  if (yaml !== undefined) writeFileSync(file, yaml, { mode: 0o600 });
+  const variables = { SVC_DATABASE_PATH: join(folder, 'svc.db'), ...env };
+  const reading = readConfig({
+    file: yaml === undefined ? undefined : file,
+    env: variables,
+    cwd: folder,
+    home: '/nonexistent',
+    uid: 0,
+    isTerminal: false,
+  });
+  return {
+    folder,
+    clock: fakeClock(),
+    host: realHost(),
+    programVersion: '1.2.3',
+    env: variables,
+    cwd: folder,
+    reading,
+    client: client as Client | undefined,
+  };
+}
+
+const statuses = ({ index }: { index: { section: string; status: string }[] }) =>
+  Object.fromEntries(index.map(({ section, status }) => [section, status]));
+
+const server = (diagnostics: () => unknown) => ({
+  system: { health: async () => ({ status: 'ok' }) },
+  admin: { diagnostics: async () => diagnostics() },
+});
+
+it('needs nothing but this machine', async () => {
+  const bundle = await makeBundle(world());
+  expect(statuses(bundle)).toEqual({
+    program: 'ok',
+    host: 'ok',
+    configuration: 'ok',
+    lint: 'skipped',
+    database: 'skipped',
+    events: 'skipped',
+    server: 'skipped',
+  });
+  expect(bundle.index.find(({ section }) => section === 'server')?.reason).toContain('--include-server');
+});
+
+it('holds the configuration by its keys, without secrets, also when it is wrong', async () => {
+  const key = 'a-key-that-nobody-knows-0123456789';
+  const given = world({
+    yaml: `auth:\n  enabled: true\n  api_key: ${key}\nnonsense: 1\nserver:\n  port: 99999\n`,
+  });
+  const { sections } = await makeBundle(given);
+  const text = JSON.stringify(sections.configuration);
+  expect(text).not.toContain(key);
+  expect(text).toContain('nonsense');
+  const { settings, problems } = sections.configuration as { settings: object[]; problems: string[] };
+  expect(settings).toContainEqual({
+    name: 'auth.api_key',
+    source: expect.stringContaining('svc.yaml:3'),
+    set: true,
+  });
+  expect(settings).toContainEqual({
+    name: 'auth.enabled',
+    source: expect.stringContaining('svc.yaml:2'),
+    value: true,
+  });
+  expect(problems.length).toBeGreaterThan(0);
+});
+
+it('reads a database that no server holds, renames owners and keeps rows out', async () => {
+  const given = world();
+  const store = await openStore(join(given.folder, 'svc.db'));
+  await store.sandboxes.reserve(
+    sandboxRecord({
+      owner_id: 'alice',
+      env: { A: 'environment-of-a-guest' },
+      metadata: { m: 'metadata-of-a-guest' },
+    }),
+    NO_CAP,
+    [
+      eventDraft({ owner_id: 'alice', data: { why: 'alice asked, not malice' } }),
+      eventDraft({ owner_id: 'bob' }),
+    ],
+  );
+  await store.close();
+  const bundle = await makeBundle(given);
+  expect(bundle.sections.database).toMatchObject({ ours: true });
+  expect(bundle.sections.events).toMatchObject([
+    { owner_id: '[owner-1]', data: { why: '[owner-1] asked, not malice' } },
+    { owner_id: '[owner-2]' },
+  ]);
+  expect(JSON.stringify(bundle)).not.toMatch(/of-a-guest|bob/);
+  expect(bundle.redactions).toContainEqual({
+    place: 'events.owner_id',
+    rule: 'owner',
+    count: 2,
+    pseudonyms: ['[owner-1]', '[owner-2]'],
+  });
+});
+
+it('loses no section to one that fails or is too large', async () => {
+  const failing = server(() => {
+    throw new Error('cannot reach https://me:hunter22hunter22@host/');
+  });
+  const failed = await makeBundle(world({ client: failing }));
+  expect(statuses(failed)).toMatchObject({ program: 'ok', server: 'failed', configuration: 'ok' });
+  expect(JSON.stringify(failed)).not.toContain('hunter22hunter22');
+  const lines = Array.from({ length: 900 }, () => ({ message: 'x'.repeat(10_000) }));
+  const large = await makeBundle(world({ client: server(() => ({ logs: lines })) }));
+  expect(large.index.at(-1)).toMatchObject({
+    section: 'server',
+    status: 'failed',
+    reason: 'it is too large',
+  });
+  expect(JSON.stringify(large).length).toBeLessThan(1_000_000);
+});
+
+it('waits for no section for ever', async () => {
+  const given = world({ client: server(() => new Promise(() => {})) });
+  const clock = fakeClock();
+  const making = makeBundle({ ...given, clock });
+  let bundle: Awaited<typeof making> | undefined;
+  void making.then((made) => {
+    bundle = made;
+  });
+  while (!bundle) await clock.advance(5000);
+  expect(bundle.index.at(-1)).toMatchObject({ status: 'failed', reason: 'it took longer than 30 s' });
+});
+
+it('keeps 1,000 log lines whole', async () => {
+  const logs = Array.from({ length: 1000 }, (_, n) => ({
+    level: 'info',
+    time: 't',
+    message: `line ${n}`,
+    request: { id: n, path: '/x', status: 200 },
+  }));
+  const { sections } = await makeBundle(world({ client: server(() => ({ logs })) }));
+  expect((sections.server as { diagnostics: { logs: unknown[] } }).diagnostics.logs).toEqual(logs);
+});
+
+it('is written whole, for its owner alone, and over nothing', async () => {
+  const given = world();
+  mkdirSync(join(given.folder, 'out'));
+  const output = join(given.folder, 'out', 'b.json');
+  const report = await writeBundle({ output }, given);
+  expect(statSync(output).mode & 0o777).toBe(0o600);
+  expect(statSync(output).size).toBe(report.size_bytes);
+  expect(readdirSync(join(given.folder, 'out'))).toEqual(['b.json']);
+  const before = readFileSync(output);
+  await expect(writeBundle({ output }, given)).rejects.toMatchObject({ code: 'conflict' });
+  expect(readFileSync(output)).toEqual(before);
+  await writeBundle({ output, force: true }, given);
+});
+
+it('lists what it would collect and collects nothing', () => {
+  const given = world();
+  const { sections } = previewBundle(given);
+  expect(sections).toHaveLength(7);
+  expect(sections.find(({ section }) => section === 'database')).toMatchObject({ collected: false });
+  expect(existsSync(join(given.folder, 'svc.db'))).toBe(false);
+});
+
+it('is inspected: what failed, what is wrong, what the log says', async () => {
+  const logs = [
+    { level: 'error', message: 'first' },
+    { level: 'error', message: 'second' },
+    { level: 'warn', message: 'third' },
+  ];
+  const providers = [{ name: 'container', healthy: false, error: 'no engine' }];
+  const given = world({ yaml: 'server:\n  port: 99999\n', client: server(() => ({ logs, providers })) });
+  const output = join(given.folder, 'b.json');
+  await writeBundle({ output }, given);
+  const messages = inspectBundle(output).findings.map(({ section, message }) => `${section} ${message}`);
+  expect(messages).toContainEqual(expect.stringContaining('configuration'));
+  expect(messages).toContain('server The provider container is not healthy: no engine.');
+  expect(messages).toContain('server The log has 2 errors; the last: second');
+});
+
+it('is compared by path, without what always differs', async () => {
+  const logs = () => [{ level: 'info', message: String(Math.random()) }];
+  const given = world({ yaml: 'server:\n  port: 8080\n', client: server(() => ({ logs: logs() })) });
+  const [before, after, same] = ['a', 'b', 'c'].map((name) => join(given.folder, `${name}.json`)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeBundle({ output: before }, given);
+  await writeBundle({ output: same }, given);
+  expect(diffBundles(before, same).changes).toEqual([]);
+  const changed = { ...given, reading: { ...given.reading, config: structuredClone(given.reading.config) } };
+  changed.reading.config.server.port = 9090;
+  await writeBundle({ output: after }, changed);
+  expect(diffBundles(before, after).changes).toEqual([
+    { path: 'configuration.settings.server.port.value', before: 8080, after: 9090 },
+  ]);
+});
+
+it.each([
+  ['no JSON', 'x'],
+  ['another document', '{"format":1}'],
+  [
+    'another format',
+    '{"format":99,"created_at":"","program_version":"","index":[],"sections":{},"redactions":[]}',
+  ],
+  ['null', 'null'],
+  [
+    'an index of nothing',
+    '{"format":1,"created_at":"","program_version":"","index":[null],"sections":{},"redactions":[]}',
+  ],
+])('refuses %s', (_, text) => {
+  const path = join(temporaryFolder(), 'b.json');
+  writeFileSync(path, text);
+  expect(() => inspectBundle(path)).toThrow(expect.objectContaining({ code: 'bad_request' }));
+});
+
+it('survives a bundle in which every section is something else', () => {
+  const path = join(temporaryFolder(), 'b.json');
+  const sections = {
+    lint: { findings: [null, 7, {}] },
+    server: { diagnostics: 5, health: [] },
+    configuration: 'x',
+    database: null,
+  };
+  const bundle = {
+    format: 1,
+    created_at: 'x',
+    program_version: 'y',
+    index: [],
+    redactions: [{ count: 'x' }],
+    sections,
+  };
+  writeFileSync(path, JSON.stringify(bundle));
+  expect(inspectBundle(path).redacted).toBe(0);
+  expect(diffBundles(path, path).changes).toEqual([]);
+});
