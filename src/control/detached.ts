@@ -4,11 +4,11 @@ import type { Exec, ExecRecord, SandboxIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { signalWord } from '../domain/exec-request.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery } from '../schema/exec.ts';
+import type { ExecDetached, ExecItem, ExecOutputQuery } from '../schema/exec.ts';
 import type { Caller } from './control-plane.ts';
 import { execLines } from './exec-lines.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
-import type { LiveRequest } from './plane/execs.ts';
+import type { LiveRequest, StreamedLine } from './plane/execs.ts';
 import type { Held } from './reach.ts';
 
 interface Target {
@@ -70,7 +70,7 @@ export async function detachedOutput(
   target: Target,
   { follow = false, encoding = 'utf8' }: ExecOutputQuery,
   asked: Asked,
-): Promise<AsyncIterable<ExecLine>> {
+): Promise<AsyncIterable<StreamedLine>> {
   const { exec, io } = await attachTo(deps, target, follow, asked);
   const view = { sandbox_id: target.id, exec, io, encoding, attached: exec };
   return execLines(view, { clock: deps.clock, signal: asked.signal });

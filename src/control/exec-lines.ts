@@ -1,10 +1,12 @@
 // A command as NDJSON lines (api.md part 3): `start`, output as it comes, `keepalive` in silence, then `exit` or `error`.
 import { asServiceError } from '../domain/errors.ts';
-import { encodeOutput, outputDecoder } from '../domain/output.ts';
+import { encodeOutput, type OutputEncoding, outputDecoder } from '../domain/output.ts';
 import type { Clock } from '../domain/ports.ts';
+import { Utf8Pieces } from '../domain/utf8.ts';
 import type { ExecLine } from '../schema/exec.ts';
 import type { StartedExec } from './exec-start.ts';
 import { OutputQueue } from './output-queue.ts';
+import type { StreamedLine } from './plane/execs.ts';
 import { silent } from './silence.ts';
 
 const TIMED_OUT = 124;
@@ -16,7 +18,7 @@ export interface LinesDeps {
 }
 
 /** Ends with the `exit` or `error` line, or without one when the caller has gone. Leaving it early kills a program of the caller's own. */
-export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGenerator<ExecLine> {
+export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGenerator<StreamedLine> {
   const { exec, attached } = started;
   const queue = new OutputQueue(exec.output);
   try {
@@ -39,19 +41,22 @@ async function* outputLines(
   { encoding }: StartedExec,
   queue: OutputQueue,
   clock: Clock,
-): AsyncGenerator<ExecLine> {
-  const decoders = { stdout: outputDecoder(encoding), stderr: outputDecoder(encoding) };
+): AsyncGenerator<StreamedLine> {
+  const texts = { stdout: textOf(encoding), stderr: textOf(encoding) };
   while (!queue.over) {
     const piece = queue.take();
-    const data = piece && decoders[piece.channel].write(piece.data);
-    if (piece && data) yield { stream: piece.channel, data };
+    const data = piece && texts[piece.channel].write(piece.data);
+    if (piece && data && data.length > 0) yield { stream: piece.channel, data } as StreamedLine;
     if (!piece) yield* keepalives(queue.ready(), clock);
   }
   for (const stream of ['stdout', 'stderr'] as const) {
-    const data = decoders[stream].end();
-    if (data) yield { stream, data };
+    const data = texts[stream].end();
+    if (data.length > 0) yield { stream, data } as StreamedLine;
   }
 }
+
+const textOf = (encoding: OutputEncoding) =>
+  encoding === 'utf8' ? new Utf8Pieces() : outputDecoder(encoding);
 
 /** One line for every 15 s that `event` is not there. */
 async function* keepalives(event: Promise<void>, clock: Clock): AsyncGenerator<ExecLine> {

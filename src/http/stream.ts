@@ -1,14 +1,29 @@
 // Bodies that are sent while they are made. The reader's pace is the writer's: a stream asks for the next piece only
 // when the connection took the last one. A body that breaks off ends the connection, never the answer as if complete.
 import { Readable } from 'node:stream';
+import type { StreamedLine } from '../control/plane/execs.ts';
 import { StreamAnswer } from './answer.ts';
+import { outputLine } from './output-line.ts';
 
 /** One JSON object a line, sent as each comes; undefined is an empty line, a sign of life. Leaving early ends `lines`. */
 export function ndjson(lines: AsyncIterable<object | undefined>): StreamAnswer {
-  const text = async function* () {
-    for await (const line of lines) yield line === undefined ? '\n' : `${JSON.stringify(line)}\n`;
+  return answerOf(lines, (line) => (line === undefined ? '\n' : jsonLine(line)));
+}
+
+/** The same for an exec, whose output comes as bytes. */
+export function execNdjson(lines: AsyncIterable<StreamedLine>): StreamAnswer {
+  return answerOf(lines, (line) =>
+    typeof line.data === 'string' ? jsonLine(line) : outputLine(line.stream, line.data),
+  );
+}
+
+const jsonLine = (line: object): string => `${JSON.stringify(line)}\n`;
+
+function answerOf<T>(lines: AsyncIterable<T>, written: (line: T) => string | Buffer): StreamAnswer {
+  const pieces = async function* () {
+    for await (const line of lines) yield written(line);
   };
-  return new StreamAnswer(Readable.from(text(), { highWaterMark: 1 }), {
+  return new StreamAnswer(Readable.from(pieces(), { highWaterMark: 1 }), {
     'Content-Type': 'application/x-ndjson',
     'Cache-Control': 'no-store',
     // A proxy that collects output before it passes it on would make streaming pointless.

@@ -19,6 +19,9 @@ export interface LiveExec extends Pick<Exec, 'exec_id' | 'stdin' | 'output' | 'e
   signal(name: string): Promise<void>;
 }
 
+/** Output in `utf8` is left as it came, valid and in whole characters: `data` is then its bytes. */
+export type StreamedLine = ExecLine | { stream: 'stdout' | 'stderr'; data: Buffer };
+
 export interface Execs {
   run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecResult>;
   /** Rejects for everything that goes wrong before the first byte; then lines to the `exit` or `error` line. */
@@ -27,7 +30,7 @@ export interface Execs {
     request: ExecRequest,
     caller: Caller,
     signal: AbortSignal,
-  ): Promise<AsyncIterable<ExecLine>>;
+  ): Promise<AsyncIterable<StreamedLine>>;
   /**
    * A command that the caller talks to while it runs. Aborting `signal` kills it, unless it is detached: then only the
    * talk ends.
@@ -44,7 +47,7 @@ export interface Execs {
     query: ExecOutputQuery,
     caller: Caller,
     signal: AbortSignal,
-  ): Promise<AsyncIterable<ExecLine>>;
+  ): Promise<AsyncIterable<StreamedLine>>;
   /** Throws `not_found` for one that has ended or never was, `bad_request` for a word that names no signal. */
   signal(target: { id: string; exec_id: string }, name: string, caller: Caller): Promise<void>;
 }

@@ -15,7 +15,7 @@ import {
 import { Answer, SocketAnswer } from '../answer.ts';
 import { serveExecSocket } from '../exec-socket.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { ndjson } from '../stream.ts';
+import { execNdjson, ndjson } from '../stream.ts';
 import { ExecParams, SandboxParams } from './params.ts';
 
 const tag = 'sandboxes';
@@ -42,7 +42,7 @@ export const execRoutes: Route[] = [
     example: { command: 'echo hello', timeout: '10s' },
     handler: async ({ params, body, caller, signal }, { exec }) => {
       if (body.detach) return new Answer(await exec.detach(params.id, body, caller, signal), { status: 202 });
-      if (body.stream) return ndjson(await exec.stream(params.id, body, caller, signal));
+      if (body.stream) return execNdjson(await exec.stream(params.id, body, caller, signal));
       return exec.run(params.id, body, caller, signal);
     },
   }),
@@ -103,7 +103,7 @@ export const execRoutes: Route[] = [
     },
     errors: ['not_found', 'conflict', 'unavailable'],
     handler: async ({ params, query, caller, signal }, { exec }) =>
-      ndjson(await exec.output(params, query, caller, signal)),
+      execNdjson(await exec.output(params, query, caller, signal)),
   }),
   defineRoute({
     id: 'signalExec',

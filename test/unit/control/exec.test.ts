@@ -1,5 +1,6 @@
 // Commands and the sessions they run in: answers, lines, deadlines, readers that stop, sandboxes that do not answer.
 import { describe, expect, it } from 'vitest';
+import type { StreamedLine } from '../../../src/control/plane/execs.ts';
 import type { ExecLine, ExecRequest } from '../../../src/schema/exec.ts';
 import { api, forever, type World, world } from '../../support/control.ts';
 import type { FakeProgram } from '../../support/fake-io.ts';
@@ -13,9 +14,11 @@ async function setUp(programs: Record<string, FakeProgram> = {}, spawn = {}, con
 
 const run = (w: World, id: string, request: ExecRequest, signal = forever) =>
   w.control.exec.run(id, request, api, signal);
+/** As a client reads it. */
+const told = (line: StreamedLine) => ({ ...line, data: line.data.toString() }) as ExecLine;
 const lines = async (w: World, id: string, request: ExecRequest, signal = forever) => {
   const all: ExecLine[] = [];
-  for await (const line of await w.control.exec.stream(id, request, api, signal)) all.push(line);
+  for await (const line of await w.control.exec.stream(id, request, api, signal)) all.push(told(line));
   return all;
 };
 const failed = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
@@ -254,7 +257,7 @@ describe('a streamed exec', () => {
     const all: ExecLine[] = [];
     const reading = (async () => {
       for await (const line of await w.control.exec.stream(id, { command: 'quiet' }, api, forever))
-        all.push(line);
+        all.push(told(line));
     })();
     await w.clock.advance(0);
     await w.clock.advance(14_999);
