@@ -3,8 +3,8 @@
 import { AgentFault } from './fault.ts';
 import { FIRST_CREDIT } from './protocol.ts';
 
-/** Returning less than this at a time would double the frames; more would let the sender run dry. */
-const RETURN_STEP = FIRST_CREDIT / 4;
+/** Each return wakes a chain of processes, up to five through an engine; more at a time would let the sender run dry. */
+const RETURN_STEP = FIRST_CREDIT / 2;
 
 /** The bytes that we may send. */
 export class SendCredit {

@@ -9,6 +9,7 @@ export type { Event, EventQuery, EventType } from '../schema/event.ts';
 export type { ExecItem, ExecLine, ExecOutputQuery, ExecRequest, ExecResult } from '../schema/exec.ts';
 export type { FileInfo, FileWritten } from '../schema/file.ts';
 export type { PoolStatus } from '../schema/pool.ts';
+export type { PreviewLink } from '../schema/preview.ts';
 export type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 export type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 export type { PruneResult, Sandbox, SpawnRequest } from '../schema/sandbox.ts';

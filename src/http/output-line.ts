@@ -39,39 +39,42 @@ function targetOf(size: number): Target {
 /** Answers where it ends. */
 function escapeInto({ bytes, view }: Target, begin: number, text: Buffer): number {
   const source = new DataView(text.buffer, text.byteOffset, text.length);
-  const fours = text.length & ~3;
   let at = begin;
-  for (let from = 0; from < fours; from += 4) {
+  let from = 0;
+  while (from + 4 <= text.length) {
     const four = source.getInt32(from, true);
-    if (isPlain(four)) {
-      view.setInt32(at, four, true);
-      at += 4;
-    } else for (let shift = 0; shift < 32; shift += 8) at = escapeByte(bytes, at, (four >> shift) & 0xff);
+    view.setInt32(at, four, true);
+    const plain = plainOf(four);
+    at += plain;
+    from += plain;
+    if (plain < 4) at = escaped(bytes, at, text[from++] as number);
   }
-  for (let from = fours; from < text.length; from++) at = escapeByte(bytes, at, text[from] as number);
+  for (; from < text.length; from++) at = escaped(bytes, at, text[from] as number);
   return at;
 }
 
-/** No byte is below 0x20, a quote or a backslash. Bytes of other characters than ASCII have the high bit, and pass. */
-function isPlain(four: number): boolean {
+/** How many of four bytes come before the first that is below 0x20, a quote or a backslash; others than ASCII are above. */
+function plainOf(four: number): number {
   const quote = four ^ 0x22222222;
   const backslash = four ^ 0x5c5c5c5c;
+  // The high bit of the lowest such byte is set; of those above it more may be, by its borrow.
   const found =
-    ((four - 0x20202020) & ~four) | ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash);
-  return (found & 0x80808080) === 0;
+    (((four - 0x20202020) & ~four) |
+      ((quote - 0x01010101) & ~quote) |
+      ((backslash - 0x01010101) & ~backslash)) &
+    0x80808080;
+  return found === 0 ? 4 : (31 - Math.clz32(found & -found)) >> 3;
 }
 
-/** Answers where it ends. */
-function escapeByte(out: Buffer, at: number, byte: number): number {
+/** Writes one byte as it has to be; answers where it ends. */
+function escaped(out: Buffer, at: number, byte: number): number {
   const letter = ESCAPES[byte] as number;
-  if (letter === 0) {
-    out[at] = byte;
-    return at + 1;
-  }
-  out[at] = BACKSLASH;
+  out[at] = letter === 0 ? byte : BACKSLASH;
+  if (letter === 0) return at + 1;
   out[at + 1] = letter;
   if (letter !== LETTER_U) return at + 2;
-  out[at + 2] = out[at + 3] = ZERO;
+  out[at + 2] = ZERO;
+  out[at + 3] = ZERO;
   out[at + 4] = HEX[byte >> 4] as number;
   out[at + 5] = HEX[byte & 15] as number;
   return at + LONGEST_ESCAPE;

@@ -189,9 +189,12 @@ describe('requests', () => {
     expect(new Set(seen.map(({ socket }) => socket)).size).toBe(3);
   });
 
-  it('end at the guest when the visitor goes', async () => {
+  it.each([
+    ['without a body', 'GET', ''],
+    ['whose body has begun', 'POST', 'Content-Length: 1000000\r\n\r\nbegun'],
+  ])('%s end at the guest when the visitor goes', async (_, method, rest) => {
     const socket = connect(open.port, '127.0.0.1');
-    socket.write(`GET / HTTP/1.1\r\nHost: ${name(8080)}\r\n\r\n`);
+    socket.write(`${method} / HTTP/1.1\r\nHost: ${name(8080)}\r\n${rest || '\r\n'}`);
     await until('the guest is asked', () => seen.length === 1);
     socket.destroy();
     await until('the guest sees the end', () => seen[0]?.socket.destroyed === true);

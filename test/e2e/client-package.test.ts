@@ -81,7 +81,8 @@ describeWith(['bwrap'], 'the client package', () => {
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'svc-test-'));
     await install(project);
-    server = await startServer({ env: { SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: API_KEY } });
+    const auth = { SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: API_KEY };
+    server = await startServer({ env: { ...auth, SVC_SERVER_PREVIEW_DOMAIN: 'localhost' } });
     for (const [n, { code }] of EXAMPLES.entries())
       writeFileSync(place(n, 'mts'), code.replace('http://127.0.0.1:7423', server.url));
     writeFileSync(join(project, 'sample.mts'), SAMPLE);
@@ -111,7 +112,7 @@ describeWith(['bwrap'], 'the client package', () => {
   });
 
   it('has an example for every noun', () => {
-    expect(EXAMPLES.length).toBeGreaterThanOrEqual(9);
+    expect(EXAMPLES.length).toBeGreaterThanOrEqual(10);
   });
 
   it.each(EXAMPLES.map((example, n) => [example.name, n, example.output] as const))(
