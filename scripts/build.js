@@ -8,6 +8,7 @@ import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
 import { buildClient } from './build-client.js';
 import { BUNDLE } from './bundle.js';
+import { configCheck } from './config-check.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -21,6 +22,7 @@ for (const stale of ['commands', 'chunks', 'client', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   ...BUNDLE,
+  plugins: [configCheck],
   absWorkingDir: root,
   entryPoints: [...commands, 'src/cli/command-not-found.ts'],
   outdir: 'dist',

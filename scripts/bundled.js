@@ -6,7 +6,7 @@ import { root } from './bootstrap.js';
 
 /** The module at `entry`, a path below the package root. */
 export async function importBundled(entry) {
-  const outfile = join(root, 'dist', basename(entry).replace(/\.ts$/, '.js'));
+  const outfile = join(root, '.cache/bundled', basename(entry).replace(/\.ts$/, '.js'));
   await build({
     absWorkingDir: root,
     entryPoints: [entry],

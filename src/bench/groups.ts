@@ -16,6 +16,7 @@ import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
 import type { Pair } from './row.ts';
 import { withHome, withServer } from './server.ts';
+import { startupPairs } from './startup.ts';
 import { ticketPair } from './ticket.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
@@ -109,6 +110,13 @@ const container: Group = {
     }),
 };
 
+const startup: Group = {
+  ids: ['P28-version', 'P28-version-certificates', 'P28-lint', 'P28-lint-certificates'],
+  run: async (root, measure) => {
+    for (const pair of startupPairs(root)) await measure(pair);
+  },
+};
+
 export const GROUPS: readonly Group[] = [
   container,
   userspace('bwrap'),
@@ -120,4 +128,5 @@ export const GROUPS: readonly Group[] = [
   waiting,
   ticket,
   events,
+  startup,
 ];

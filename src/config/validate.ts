@@ -1,33 +1,32 @@
 // Checks an assembled configuration against its schema, without coercion, and words what is wrong for operators.
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import { parseDuration } from '../domain/duration.ts';
-import { Config } from '../schema/config.ts';
 import { CONFIG_KEYS } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
+import check from './config-check.ts';
+import { valueAt } from './flag-layer.ts';
 
 export interface Mismatch {
   path: string;
   words: string;
 }
 
-const check = compile();
-
-/** One mismatch for each key whose value does not fit; empty means that `config` is a `Config`. */
+/** In schema order, one mismatch for each key whose value does not fit; empty means that `config` is a `Config`. */
 export function mismatches(config: object): Mismatch[] {
-  if (check(config)) return [];
-  const found = (check.errors ?? []).flatMap((error) => mismatchOf(error) ?? []);
-  return [...new Map(found.map((mismatch) => [mismatch.path, mismatch])).values()];
+  const errors = check(config) ? [] : (check.errors ?? []);
+  const found = [...errors.flatMap((error) => mismatchOf(error) ?? []), ...badDurations(config)];
+  const byPath = new Map(found.map((mismatch) => [mismatch.path, mismatch]));
+  return CONFIG_KEYS.flatMap(({ path }) => byPath.get(path) ?? []);
 }
 
-function compile() {
-  const ajv = new Ajv({ allErrors: true, strict: true });
-  ajv.addKeyword({
-    keyword: 'duration',
-    type: 'string',
-    validate: (_: unknown, text: string) => isDuration(text),
+/** Texts that are no duration; what is no text does not fit its schema either. */
+function badDurations(config: object): Mismatch[] {
+  return CONFIG_KEYS.filter(({ kind }) => kind === 'duration').flatMap(({ path, takes }) => {
+    const value = valueAt(config, path);
+    return typeof value === 'string' && !isDuration(value)
+      ? [{ path, words: `${path} must be ${takes}` }]
+      : [];
   });
-  for (const note of ['secret', 'defaultText']) ajv.addKeyword(note);
-  return ajv.compile<Config>(Config);
 }
 
 function isDuration(text: string): boolean {
