@@ -28,6 +28,13 @@ export interface Companion {
   ended: Promise<void>;
 }
 
+export interface FileSystemFacts {
+  freeBytes: number;
+  totalBytes: number;
+  /** Its magic number. statfs(2) */
+  type: number;
+}
+
 export interface Host {
   /** uid of this process; 0 is root. */
   readonly uid: number;
@@ -47,4 +54,14 @@ export interface Host {
    * when its standard input does, and does not keep this process alive.
    */
   accompany(file: string, args: readonly string[]): Companion;
+  /** The first `maxBytes` of a file, of /proc too; undefined when it is not there. Never waits for a writer. */
+  read(path: string, maxBytes: number): Promise<Buffer | undefined>;
+  /** Whether this process may write to `path`. */
+  mayWrite(path: string): Promise<boolean>;
+  /** The file system that holds `path`. */
+  fileSystem(path: string): Promise<FileSystemFacts>;
+  /** ms of each of `count` small writes to a new file in `folder`, each brought to the disk. The file is gone afterwards. */
+  timeSyncs(folder: string, count: number): Promise<number[]>;
+  /** Why nobody can listen there, as a code such as EADDRINUSE; undefined when one can. */
+  portFault(address: string, port: number): Promise<string | undefined>;
 }

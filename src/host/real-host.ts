@@ -5,7 +5,9 @@ import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { accompany } from './accompany.ts';
+import { fileSystem, ifThere, mayWrite, readHead, timeSyncs } from './disk.ts';
 import type { Host } from './host.ts';
+import { portFault } from './port.ts';
 import { run } from './run.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -22,6 +24,11 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     which: (name) => which(name, path),
     run,
     accompany,
+    read: (path, maxBytes) => orUnavailable(() => readHead(path, maxBytes)),
+    mayWrite,
+    fileSystem: (path) => orUnavailable(() => fileSystem(path)),
+    timeSyncs: (folder, count) => orUnavailable(() => timeSyncs(folder, count)),
+    portFault,
   };
 }
 
@@ -33,18 +40,19 @@ function readBootId(): string {
   }
 }
 
-async function statIfThere(path: string) {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw new ServiceError('unavailable', 'A file of this machine could not be looked at.', { cause: error });
-  }
+function statIfThere(path: string) {
+  return orUnavailable(() => ifThere(() => stat(path)));
 }
 
-function isAbsent(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+async function orUnavailable<T>(look: () => Promise<T>): Promise<T> {
+  try {
+    return await look();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ServiceError('unavailable', `A file of this machine could not be looked at (${code}).`, {
+      cause: error,
+    });
+  }
 }
 
 async function which(name: string, path: string): Promise<string | undefined> {

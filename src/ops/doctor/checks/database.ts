@@ -1,0 +1,132 @@
+// The database and the disk under it. The file is looked at, not opened: a connection would leave files of its user.
+import { dirname, isAbsolute } from 'node:path';
+import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/schema-version.ts';
+import { type CheckGroup, fail, failInProduction, type Observation, pass, skip, warn } from '../check.ts';
+import { holderOf } from '../holder.ts';
+import type { Patient } from '../patient.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const LITTLE_BYTES = 1024 * MEBIBYTE;
+const LEAST_BYTES = 100 * MEBIBYTE;
+const SYNCS = 20;
+const SLOW_MS = 50;
+const VERY_SLOW_MS = 500;
+
+/** Magic numbers of statfs(2) and of the sources of Linux. */
+const NETWORK: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x517b, 'SMB'],
+  [0x01021997, '9p'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x01161970, 'GFS2'],
+]);
+const MEMORY: ReadonlyMap<number, string> = new Map([
+  [0x01021994, 'tmpfs'],
+  [0x858458f6, 'ramfs'],
+]);
+
+const folderOf = ({ config }: Patient) => dirname(config.database.path);
+
+/** The folder, or the nearest one above it that is there. */
+async function nearestFolder(patient: Patient): Promise<string> {
+  let folder = folderOf(patient);
+  while (folder !== '/' && folder !== '.' && !(await patient.host.stat(folder))) folder = dirname(folder);
+  return folder;
+}
+
+async function slowness(patient: Patient): Promise<Observation> {
+  const times = await patient.host.timeSyncs(await nearestFolder(patient), SYNCS);
+  const p99 = Math.max(0, ...times);
+  const words = `Of ${times.length} writes the slowest reached the disk in ${p99.toFixed(1)} ms.`;
+  const fix = 'Put the database on a faster disk: every spawn waits for two of these.';
+  if (p99 > VERY_SLOW_MS) return failInProduction(patient, words, fix);
+  return p99 > SLOW_MS ? warn(words, fix) : pass(words);
+}
+
+export const DATABASE: CheckGroup = {
+  id: 'database',
+  title: 'Database',
+  checks: [
+    {
+      name: 'folder',
+      title: 'Folder',
+      look: async (patient) => {
+        const { host, config } = patient;
+        const folder = folderOf(patient);
+        if (!isAbsolute(config.database.path))
+          return failInProduction(patient, 'The path is relative to where the service is started.', 'Write the whole path in database.path.');
+        const facts = await host.stat(folder);
+        if (facts && !facts.isDirectory()) return fail(`${folder} is no folder.`, 'Set database.path to a file in a folder.');
+        const existing = await nearestFolder(patient);
+        if (!(await host.mayWrite(existing)))
+          return fail(`This user may not write to ${existing}.`, `Run as the user of the service, or chown ${existing} to it.`);
+        return pass(facts ? `${folder} is there.` : `${folder} is made at the first start.`);
+      },
+    },
+    { name: 'sync', title: 'Time to the disk', deadlineMs: 30_000, look: slowness },
+    {
+      name: 'space',
+      title: 'Free space',
+      look: async (patient) => {
+        const { freeBytes } = await patient.host.fileSystem(await nearestFolder(patient));
+        const words = `${Math.floor(freeBytes / MEBIBYTE)} MB are free.`;
+        if (freeBytes >= LITTLE_BYTES) return pass(words);
+        const fix = 'Make room, or move the database.';
+        return freeBytes < LEAST_BYTES ? fail(words, fix) : warn(words, fix);
+      },
+    },
+    {
+      name: 'file_system',
+      title: 'File system',
+      look: async (patient) => {
+        const { type } = await patient.host.fileSystem(await nearestFolder(patient));
+        const network = NETWORK.get(type);
+        if (network !== undefined)
+          return fail(`It is on ${network}, a network file system: locks fail quietly there.`, 'Put it on a disk of this machine.');
+        const memory = MEMORY.get(type);
+        if (memory !== undefined)
+          return failInProduction(patient, `It is on ${memory}, and gone with the next boot.`, 'Put it on a disk.');
+        return pass('It is on a file system of this machine.');
+      },
+    },
+    {
+      name: 'lock',
+      title: 'Lock',
+      look: async ({ host, config }) => {
+        const holder = await holderOf(host, config.database.path);
+        if (!holder) return pass('No server holds it.');
+        const where = holder.address === undefined ? '' : ` at ${holder.address}`;
+        return pass(`Process ${holder.pid} serves it${where}.`);
+      },
+    },
+    { name: 'schema', title: 'Schema', look: schema },
+  ],
+};
+
+const HEADER_BYTES = 100;
+const MAGIC = 'SQLite format 3\0';
+const USER_VERSION_AT = 60;
+const APPLICATION_ID_AT = 68;
+
+/** From the header alone. sqlite.org/fileformat.html, part 1.3 */
+async function schema({ host, config }: Patient): Promise<Observation> {
+  const header = await host.read(config.database.path, HEADER_BYTES);
+  if (header === undefined || header.length === 0) return skip('It is made at the first start.');
+  if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC)
+    return fail('The file is no database.', 'Set database.path to a file of its own, or restore a backup.');
+  const version = header.readUInt32BE(USER_VERSION_AT);
+  if (version === 0) return pass('Its first changes are still in the log beside it.');
+  if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID)
+    return fail('The database belongs to another program.', 'Set database.path to a file of its own.');
+  if (version > SCHEMA_VERSION)
+    return fail(
+      `Its schema is version ${version}, this program knows ${SCHEMA_VERSION}.`,
+      'Run the version of svc that wrote it, or a newer one.',
+    );
+  const next = version < SCHEMA_VERSION ? `; the next start brings it to ${SCHEMA_VERSION}` : '';
+  return pass(`Its schema is version ${version}${next}.`);
+}

@@ -1,0 +1,119 @@
+// The machine: Node, time, limits, memory, cgroups.
+import { parseHierarchies } from '../../../providers/userspace/cgroup-host.ts';
+import { isOlder } from '../advisories.ts';
+import { type CheckGroup, fail, failInProduction, pass, skip, warn } from '../check.ts';
+import type { Patient } from '../patient.ts';
+
+const OLDEST_NODE = '20.19.0';
+/** No release of this program is older. */
+const FIRST_RELEASE = Date.UTC(2026, 0, 1);
+const PROC_BYTES = 256 * 1024;
+const TIMEDATECTL_MS = 3000;
+
+/** Files that the service needs open for itself, and for each sandbox in use: session, runner, streams. */
+const OWN_FILES = 1024;
+const FILES_PER_SANDBOX = 8;
+const OWN_PROCESSES = 128;
+const ENOUGH_SANDBOXES = 50;
+
+const expectedSandboxes = ({ config }: Patient) => config.defaults.max_sandboxes || ENOUGH_SANDBOXES;
+
+async function text(patient: Patient, path: string): Promise<string | undefined> {
+  return (await patient.host.read(path, PROC_BYTES))?.toString('utf8');
+}
+
+/** The soft limit that Node raises to the hard one, hence the latter; undefined where none is told. */
+async function hardLimit(patient: Patient, name: string): Promise<number | undefined> {
+  const limits = await text(patient, '/proc/self/limits');
+  const [, hard] = new RegExp(`^${name} +\\S+ +(\\S+)`, 'm').exec(limits ?? '') ?? [];
+  if (hard === undefined) return undefined;
+  return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard);
+}
+
+function limitCheck(limit: { name: string; title: string; proc: string; unit: string; needed(patient: Patient): number }) {
+  return {
+    name: limit.name,
+    title: limit.title,
+    look: async (patient: Patient) => {
+      const most = await hardLimit(patient, limit.proc);
+      if (most === undefined) return skip('The kernel does not tell the limit.');
+      const needed = limit.needed(patient);
+      if (most >= needed) return pass(`The limit of ${most} ${limit.unit} is enough.`);
+      const words = `The limit is ${most} ${limit.unit}; ${expectedSandboxes(patient)} sandboxes need ${needed}.`;
+      return failInProduction(patient, words, `Raise it: ulimit, or Limit… in the unit of systemd, to ${needed} or more.`);
+    },
+  };
+}
+
+export const MACHINE: CheckGroup = {
+  id: 'machine',
+  title: 'Machine',
+  checks: [
+    {
+      name: 'node',
+      title: 'Node',
+      look: async ({ nodeVersion }) =>
+        isOlder(nodeVersion, OLDEST_NODE)
+          ? fail(`Node ${nodeVersion} is too old.`, `Install Node ${OLDEST_NODE} or newer.`)
+          : pass(`Node ${nodeVersion}.`),
+    },
+    {
+      name: 'clock',
+      title: 'Clock',
+      look: async (patient, signal) => {
+        const { clock, host } = patient;
+        if (clock.now() < FIRST_RELEASE)
+          return fail('The clock is years behind.', 'Set it, and let a service such as chrony keep it.');
+        const program = await host.which('timedatectl');
+        if (program === undefined) return pass('The time is sensible; nobody here tells whether it is kept.');
+        const { code, stdout } = await host.run(program, ['show', '--property=NTPSynchronized', '--value'], {
+          timeoutMs: TIMEDATECTL_MS,
+          signal,
+        });
+        if (code !== 0) return pass('The time is sensible; nobody here tells whether it is kept.');
+        if (stdout.trim() === 'yes') return pass('The clock is kept by the network.');
+        return warn('Nobody keeps the clock.', 'Run timedatectl set-ntp true: signed links and expiries depend on it.');
+      },
+    },
+    limitCheck({
+      name: 'files',
+      title: 'Open files',
+      proc: 'Max open files',
+      unit: 'open files',
+      needed: (patient) => OWN_FILES + FILES_PER_SANDBOX * expectedSandboxes(patient),
+    }),
+    limitCheck({
+      name: 'processes',
+      title: 'Processes',
+      proc: 'Max processes',
+      unit: 'processes',
+      needed: (patient) => OWN_PROCESSES + 2 * expectedSandboxes(patient),
+    }),
+    {
+      name: 'memory',
+      title: 'Memory',
+      look: async ({ host, config: { defaults, pool } }) => {
+        const [count, each] = pool.enabled ? [pool.max_vms, pool.memory_mb] : [defaults.max_sandboxes, defaults.memory_mb];
+        if (count === 0) return pass(`${host.memoryMb} MB; the number of sandboxes has no cap to compare it with.`);
+        const words = `${count} times ${each} MB are wanted at most, the machine has ${host.memoryMb} MB.`;
+        if (count * each <= host.memoryMb) return pass(words);
+        return warn(words, 'Lower defaults.max_sandboxes or defaults.memory_mb unless sandboxes stay far below their limits.');
+      },
+    },
+    {
+      name: 'cgroups',
+      title: 'Control groups',
+      look: async (patient) => {
+        const [mounts, own] = await Promise.all([
+          text(patient, '/proc/self/mountinfo'),
+          text(patient, '/proc/self/cgroup'),
+        ]);
+        const hierarchies = parseHierarchies(mounts ?? '', own ?? '');
+        if (hierarchies.length === 0)
+          return failInProduction(patient, 'No control groups are mounted: nothing bounds sandboxes.', 'Boot with them mounted at /sys/fs/cgroup.');
+        const versions = [...new Set(hierarchies.map(({ version }) => `v${version}`))].sort().join(' and ');
+        return pass(`Control groups ${versions}.`);
+      },
+    },
+  ],
+};

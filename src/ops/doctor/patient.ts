@@ -1,0 +1,82 @@
+// What a doctor's checks look at: this machine through its seam, the configuration, and the providers as they were asked
+// once, so that several checks of one answer do not ask several times.
+import { createHash } from 'node:crypto';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Clock, Ids, Random } from '../../domain/ports.ts';
+import type { Host } from '../../host/host.ts';
+import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';
+import type { Config } from '../../schema/config.ts';
+import type { LintReport } from '../../schema/lint.ts';
+import type { ProviderKind } from '../../schema/provider.ts';
+
+export interface Instance {
+  id: string;
+  key: string;
+}
+
+/** What the database says of the sandboxes it knows. */
+export interface KnownRuntimes {
+  instance: Instance;
+  /** `<id>.<epoch>` of everything that may have a runtime. */
+  names: ReadonlySet<string>;
+}
+
+export interface DoctorDeps {
+  host: Host;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  /** Of Node, such as 20.19.0. */
+  nodeVersion: string;
+  production: boolean;
+  /** The configuration, or the throw that says why there is none. */
+  load(): LoadedConfig;
+  /** Judges the file that was loaded. */
+  lint(file: string): LintReport;
+  /** Providers of an instance; the caller closes them. */
+  openProviders(config: Config, instance: Instance): Promise<ProviderSet>;
+  /** Reads the database without changing it; undefined when there is none. */
+  knownRuntimes(path: string): Promise<KnownRuntimes | undefined>;
+}
+
+export interface Patient extends DoctorDeps {
+  loaded: LoadedConfig;
+  config: Config;
+  /** A provider under the doctor's own instance: it does not see the service's runtimes, nor the service its. */
+  provider(kind: ProviderKind): Promise<Provider>;
+  /** Its report, asked once. */
+  probe(kind: ProviderKind, signal: AbortSignal): Promise<ProbeReport>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+export function admit(deps: DoctorDeps, loaded: LoadedConfig): Patient {
+  const { config } = loaded;
+  const probes = new Map<ProviderKind, Promise<ProbeReport>>();
+  let opened: Promise<ProviderSet> | undefined;
+  const provider = async (kind: ProviderKind) => {
+    opened ??= deps.openProviders(config, doctorInstance(deps, config));
+    return (await opened).get(kind);
+  };
+  return {
+    ...deps,
+    loaded,
+    config,
+    provider,
+    probe: (kind, signal) => {
+      const asked = probes.get(kind) ?? provider(kind).then((one) => one.probe(signal));
+      probes.set(kind, asked);
+      return asked;
+    },
+    close: async () => {
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** The same at each run on a database, so that a doctor finds what a killed one left behind. */
+function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance {
+  const hex = createHash('sha256').update(`doctor of ${database.path}`).digest('hex');
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)];
+  return { id: parts.join('-'), key: random.bytes(32).toString('hex') };
+}
