@@ -25,7 +25,9 @@ export const ADVISORIES: readonly Advisory[] = [
 
 /** What is known against `version` of `program`. */
 export function advisoriesFor(program: string, version: string): string[] {
-  return ADVISORIES.filter((each) => each.program === program && isAffected(version, each.fixed)).map(({ what }) => what);
+  return ADVISORIES.filter((each) => each.program === program && isAffected(version, each.fixed)).map(
+    ({ what }) => what,
+  );
 }
 
 /** A branch that is fixed counts by its own fix, any other by the first. */

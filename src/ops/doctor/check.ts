@@ -26,7 +26,7 @@ export interface CheckGroup {
   /** Skipped with this reason where there is one. */
   unless?(config: Config): string | undefined;
   checks: readonly Check[];
-  /** Runs when the checks are over, however they went. */
+  /** Runs when all checks are over, however they went, also when none ran. */
   finish?(patient: Patient): Promise<void>;
 }
 

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
 import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../../schema/doctor.ts';
+import { awake } from './awake.ts';
 import { type Check, type CheckGroup, fail, type Observation, skip } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { groupsFor, type Selection } from './groups.ts';
@@ -39,7 +40,7 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
     checks: group.checks.map((check) => ({
       title: check.title,
       run: async () => {
-        const result = await examine(deps, { group, check, ward });
+        const result = await awake(deps.clock, () => examine(deps, { group, check, ward }));
         results.get(group)?.push(result);
         return result;
       },
@@ -48,12 +49,19 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
   return {
     groups: planned,
     finish: async () => {
-      await ward.patient?.close().catch(() => undefined);
+      const { patient } = ward;
+      if (patient) await awake(deps.clock, () => discharge(patient, groups));
       const found = [...results].map(([group, checks]) => groupResult(group, checks));
       const ms = rounded(deps.clock.monotonic() - begun);
       return { verdict: worst(found), production: deps.production, ms, groups: found };
     },
   };
+}
+
+/** Leaves nothing open, whatever fails on the way. */
+async function discharge(patient: Patient, groups: readonly CheckGroup[]): Promise<void> {
+  for (const group of groups) await group.finish?.(patient).catch(() => undefined);
+  await patient.close().catch(() => undefined);
 }
 
 /** The patient, once the configuration is there. */
@@ -87,17 +95,22 @@ async function examine(deps: DoctorDeps, { group, check, ward }: Examination): P
 
 const told = ({ message, fix }: Observation) => ({ message, ...(fix !== undefined && { fix }) });
 
-async function observe({ clock }: DoctorDeps, { group, check, ward }: Examination): Promise<Observation> {
+async function observe(
+  { clock, signal }: DoctorDeps,
+  { group, check, ward }: Examination,
+): Promise<Observation> {
   const { patient } = ward;
-  if (!patient) return group === CONFIGURATION ? refused(check, ward) : skip('The configuration does not load.');
+  if (signal.aborted) return skip('Interrupted.');
+  if (!patient)
+    return group.id === CONFIGURATION.id ? refused(check, ward) : skip('The configuration does not load.');
   const reason = group.unless?.(patient.config);
   if (reason !== undefined) return skip(reason);
   const ms = check.deadlineMs ?? DEADLINE_MS;
   const expired = new ServiceError('timeout', `The check did not end within ${ms / 1000} s.`);
   try {
-    const bounds = { ms, expired, signal: new AbortController().signal };
-    return await withinDeadline(clock, bounds, (signal) => check.look(patient, signal));
+    return await withinDeadline(clock, { ms, expired, signal }, (inner) => check.look(patient, inner));
   } catch (error) {
+    if (signal.aborted) return skip('Interrupted.');
     const { message, remedy } = asServiceError(error);
     return fail(message, remedy);
   }

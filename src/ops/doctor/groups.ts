@@ -4,6 +4,7 @@ import type { CheckGroup } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { CONTAINER } from './checks/container.ts';
 import { DATABASE } from './checks/database.ts';
+import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
 import { probeGroup } from './checks/probe.ts';
@@ -18,7 +19,16 @@ export interface Selection {
   probe: boolean;
 }
 
-const ALWAYS: readonly CheckGroup[] = [CONFIGURATION, MACHINE, DATABASE, SERVER, CONTAINER, USERSPACE, LEFTOVERS];
+const ALWAYS: readonly CheckGroup[] = [
+  CONFIGURATION,
+  MACHINE,
+  DATABASE,
+  SERVER,
+  DEFAULT_PROVIDER,
+  CONTAINER,
+  USERSPACE,
+  LEFTOVERS,
+];
 
 /** Groups without checks are left out. Throws `bad_request` for a name that is none. */
 export function groupsFor({ only, skip, probe }: Selection): CheckGroup[] {
@@ -29,7 +39,8 @@ export function groupsFor({ only, skip, probe }: Selection): CheckGroup[] {
     throw new ServiceError('bad_request', 'There is no such check.', {
       remedy: `Groups are ${all.map(({ id }) => id).join(', ')}; a check is named like database.space.`,
     });
-  const has = (names: readonly string[], group: string, check: string) => names.includes(group) || names.includes(`${group}.${check}`);
+  const has = (names: readonly string[], group: string, check: string) =>
+    names.includes(group) || names.includes(`${group}.${check}`);
   return all
     .map((group) => ({
       ...group,

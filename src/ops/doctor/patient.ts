@@ -8,18 +8,9 @@ import type { ProbeReport, Provider, ProviderSet } from '../../providers/provide
 import type { Config } from '../../schema/config.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
+import type { KnownRuntimes } from '../../store/sqlite/known-runtimes.ts';
 
-export interface Instance {
-  id: string;
-  key: string;
-}
-
-/** What the database says of the sandboxes it knows. */
-export interface KnownRuntimes {
-  instance: Instance;
-  /** `<id>.<epoch>` of everything that may have a runtime. */
-  names: ReadonlySet<string>;
-}
+export type Instance = KnownRuntimes['instance'];
 
 export interface DoctorDeps {
   host: Host;
@@ -29,6 +20,8 @@ export interface DoctorDeps {
   /** Of Node, such as 20.19.0. */
   nodeVersion: string;
   production: boolean;
+  /** Ends the check that runs, and leaves the others out. */
+  signal: AbortSignal;
   /** The configuration, or the throw that says why there is none. */
   load(): LoadedConfig;
   /** Judges the file that was loaded. */
@@ -77,6 +70,12 @@ export function admit(deps: DoctorDeps, loaded: LoadedConfig): Patient {
 /** The same at each run on a database, so that a doctor finds what a killed one left behind. */
 function doctorInstance({ random }: DoctorDeps, { database }: Config): Instance {
   const hex = createHash('sha256').update(`doctor of ${database.path}`).digest('hex');
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)];
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
   return { id: parts.join('-'), key: random.bytes(32).toString('hex') };
 }

@@ -1,6 +1,6 @@
 // The database and the disk under it. The file is looked at, not opened: a connection would leave files of its user.
 import { dirname, isAbsolute } from 'node:path';
-import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/schema-version.ts';
+import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/migrate.ts';
 import { type CheckGroup, fail, failInProduction, type Observation, pass, skip, warn } from '../check.ts';
 import { holderOf } from '../holder.ts';
 import type { Patient } from '../patient.ts';
@@ -58,12 +58,20 @@ export const DATABASE: CheckGroup = {
         const { host, config } = patient;
         const folder = folderOf(patient);
         if (!isAbsolute(config.database.path))
-          return failInProduction(patient, 'The path is relative to where the service is started.', 'Write the whole path in database.path.');
+          return failInProduction(
+            patient,
+            'The path is relative to where the service is started.',
+            'Write the whole path in database.path.',
+          );
         const facts = await host.stat(folder);
-        if (facts && !facts.isDirectory()) return fail(`${folder} is no folder.`, 'Set database.path to a file in a folder.');
+        if (facts && !facts.isDirectory())
+          return fail(`${folder} is no folder.`, 'Set database.path to a file in a folder.');
         const existing = await nearestFolder(patient);
         if (!(await host.mayWrite(existing)))
-          return fail(`This user may not write to ${existing}.`, `Run as the user of the service, or chown ${existing} to it.`);
+          return fail(
+            `This user may not write to ${existing}.`,
+            `Run as the user of the service, or chown ${existing} to it.`,
+          );
         return pass(facts ? `${folder} is there.` : `${folder} is made at the first start.`);
       },
     },
@@ -86,10 +94,17 @@ export const DATABASE: CheckGroup = {
         const { type } = await patient.host.fileSystem(await nearestFolder(patient));
         const network = NETWORK.get(type);
         if (network !== undefined)
-          return fail(`It is on ${network}, a network file system: locks fail quietly there.`, 'Put it on a disk of this machine.');
+          return fail(
+            `It is on ${network}, a network file system: locks fail quietly there.`,
+            'Put it on a disk of this machine.',
+          );
         const memory = MEMORY.get(type);
         if (memory !== undefined)
-          return failInProduction(patient, `It is on ${memory}, and gone with the next boot.`, 'Put it on a disk.');
+          return failInProduction(
+            patient,
+            `It is on ${memory}, and gone with the next boot.`,
+            'Put it on a disk.',
+          );
         return pass('It is on a file system of this machine.');
       },
     },

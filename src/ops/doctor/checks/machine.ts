@@ -30,7 +30,13 @@ async function hardLimit(patient: Patient, name: string): Promise<number | undef
   return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard);
 }
 
-function limitCheck(limit: { name: string; title: string; proc: string; unit: string; needed(patient: Patient): number }) {
+function limitCheck(limit: {
+  name: string;
+  title: string;
+  proc: string;
+  unit: string;
+  needed(patient: Patient): number;
+}) {
   return {
     name: limit.name,
     title: limit.title,
@@ -40,7 +46,11 @@ function limitCheck(limit: { name: string; title: string; proc: string; unit: st
       const needed = limit.needed(patient);
       if (most >= needed) return pass(`The limit of ${most} ${limit.unit} is enough.`);
       const words = `The limit is ${most} ${limit.unit}; ${expectedSandboxes(patient)} sandboxes need ${needed}.`;
-      return failInProduction(patient, words, `Raise it: ulimit, or Limit… in the unit of systemd, to ${needed} or more.`);
+      return failInProduction(
+        patient,
+        words,
+        `Raise it: ulimit, or Limit… in the unit of systemd, to ${needed} or more.`,
+      );
     },
   };
 }
@@ -72,7 +82,10 @@ export const MACHINE: CheckGroup = {
         });
         if (code !== 0) return pass('The time is sensible; nobody here tells whether it is kept.');
         if (stdout.trim() === 'yes') return pass('The clock is kept by the network.');
-        return warn('Nobody keeps the clock.', 'Run timedatectl set-ntp true: signed links and expiries depend on it.');
+        return warn(
+          'Nobody keeps the clock.',
+          'Run timedatectl set-ntp true: signed links and expiries depend on it.',
+        );
       },
     },
     limitCheck({
@@ -93,11 +106,17 @@ export const MACHINE: CheckGroup = {
       name: 'memory',
       title: 'Memory',
       look: async ({ host, config: { defaults, pool } }) => {
-        const [count, each] = pool.enabled ? [pool.max_vms, pool.memory_mb] : [defaults.max_sandboxes, defaults.memory_mb];
-        if (count === 0) return pass(`${host.memoryMb} MB; the number of sandboxes has no cap to compare it with.`);
+        const [count, each] = pool.enabled
+          ? [pool.max_vms, pool.memory_mb]
+          : [defaults.max_sandboxes, defaults.memory_mb];
+        if (count === 0)
+          return pass(`${host.memoryMb} MB; the number of sandboxes has no cap to compare it with.`);
         const words = `${count} times ${each} MB are wanted at most, the machine has ${host.memoryMb} MB.`;
         if (count * each <= host.memoryMb) return pass(words);
-        return warn(words, 'Lower defaults.max_sandboxes or defaults.memory_mb unless sandboxes stay far below their limits.');
+        return warn(
+          words,
+          'Lower defaults.max_sandboxes or defaults.memory_mb unless sandboxes stay far below their limits.',
+        );
       },
     },
     {
@@ -110,7 +129,11 @@ export const MACHINE: CheckGroup = {
         ]);
         const hierarchies = parseHierarchies(mounts ?? '', own ?? '');
         if (hierarchies.length === 0)
-          return failInProduction(patient, 'No control groups are mounted: nothing bounds sandboxes.', 'Boot with them mounted at /sys/fs/cgroup.');
+          return failInProduction(
+            patient,
+            'No control groups are mounted: nothing bounds sandboxes.',
+            'Boot with them mounted at /sys/fs/cgroup.',
+          );
         const versions = [...new Set(hierarchies.map(({ version }) => `v${version}`))].sort().join(' and ');
         return pass(`Control groups ${versions}.`);
       },

@@ -16,10 +16,12 @@ export const SERVER: CheckGroup = {
         if (fault === undefined) return pass(`${place} is free.`);
         if (fault === 'EADDRINUSE') {
           const holder = await holderOf(host, database.path);
-          if (holder?.address?.endsWith(`:${server.port}`)) return pass(`The service itself answers at ${holder.address}.`);
+          if (holder?.address?.endsWith(`:${server.port}`))
+            return pass(`The service itself answers at ${holder.address}.`);
           return fail(`${place} is taken by another program.`, 'Stop that program, or set server.port.');
         }
-        const fix = fault === 'EACCES' ? 'Choose a port above 1023.' : 'Set server.host to an address of this machine.';
+        const fix =
+          fault === 'EACCES' ? 'Choose a port above 1023.' : 'Set server.host to an address of this machine.';
         return fail(`Nobody can listen at ${place} (${fault}).`, fix);
       },
     },

@@ -1,4 +1,5 @@
 // Rules about containers, asked where they are enabled: what is given to them, and how the engine is reached.
+import { usesTls } from '../../../providers/container/endpoint.ts';
 import type { Config } from '../../../schema/config.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
 import { type Fault, faultIf, faultyEntries, type LintRule } from '../rule.ts';
@@ -174,7 +175,7 @@ const RULES: readonly ContainerRule[] = [
       'providers:\n  container:\n    host: tcp://engine.internal:2376\n    tls:\n      ca_file: /etc/svc/engine-ca.pem\n      cert_file: /etc/svc/engine.pem\n      key_file: /etc/svc/engine-key.pem\n',
     level: 'warning',
     production: 'error',
-    check: ({ host, tls }) => faultIf(host !== '' && !tls.ca_file && !tls.cert_file && !tls.key_file),
+    check: (container) => faultIf(container.host !== '' && !usesTls(container)),
   },
   {
     id: 'SVC612',

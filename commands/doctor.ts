@@ -1,0 +1,67 @@
+// svc doctor
+import { Flags } from '@oclif/core';
+import { doctorHere } from '../src/app/doctor.ts';
+import { runChecks } from '../src/cli/check-progress.ts';
+import { doctorText } from '../src/cli/doctor-view.ts';
+import { configFlag } from '../src/cli/flags.ts';
+import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
+import { SvcCommand } from '../src/cli/svc-command.ts';
+import { planDoctor } from '../src/ops/doctor/doctor.ts';
+import type { DoctorReport } from '../src/schema/doctor.ts';
+
+/** A check ran and found failures. */
+const FOUND = 3;
+
+const checks = (description: string) =>
+  Flags.string({ description, multiple: true, multipleNonGreedy: true, helpValue: '<check>' });
+
+interface DoctorFlags {
+  config?: string | undefined;
+  production: boolean;
+  probe: boolean;
+  only?: string[] | undefined;
+  skip?: string[] | undefined;
+}
+
+export default class Doctor extends SvcCommand<DoctorReport> {
+  static override summary = 'Examine this machine: everything that the service needs here.';
+  static override description =
+    `Each check looks for real and tells its time. It changes nothing that stays, and may run beside the service. Exits with ${FOUND} when a check fails, with --strict also for warnings.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --production --strict',
+    '<%= config.bin %> <%= command.id %> --probe --skip container --skip probe_container',
+    '<%= config.bin %> <%= command.id %> --only database --json',
+  ];
+  static override flags = {
+    config: configFlag,
+    production: Flags.boolean({ description: 'Be as strict as for a service that strangers can reach.' }),
+    strict: Flags.boolean({ description: 'Fail for warnings, too.' }),
+    probe: Flags.boolean({
+      description: 'Run a sandbox through each enabled provider, and see that nothing is left.',
+    }),
+    only: checks('A group or check to run, such as database or database.space; may be repeated.'),
+    skip: checks('A group or check to leave out; may be repeated.'),
+  };
+
+  async run(): Promise<DoctorReport> {
+    const { flags } = await this.parse(Doctor);
+    const report = await interruptible(
+      (signal) => this.#examine(flags, signal),
+      () => process.exit(INTERRUPTED),
+    );
+    this.log(doctorText(report));
+    const failed = report.verdict === 'fail' || (flags.strict && report.verdict === 'warn');
+    if (failed) process.exitCode ??= FOUND;
+    return report;
+  }
+
+  /** An interrupted one ends what is under way, and reports what was seen by then. */
+  async #examine(flags: DoctorFlags, signal: AbortSignal): Promise<DoctorReport> {
+    const { config: file, production, probe, only = [], skip = [] } = flags;
+    const plan = planDoctor(doctorHere({ file, production, signal }), { only, skip, probe });
+    await runChecks(plan.groups, process.stdout.isTTY === true && !this.jsonEnabled());
+    if (signal.aborted) process.exitCode = INTERRUPTED;
+    return plan.finish();
+  }
+}

@@ -1,0 +1,62 @@
+// What the doctor works with on this machine: the only place that picks its host, its clock and its providers.
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfigHere } from '../config/load-here.ts';
+import type { Logger } from '../domain/ports.ts';
+import { realClock } from '../host/clock.ts';
+import { realIds } from '../host/ids.ts';
+import { packageRoot } from '../host/package-root.ts';
+import { realRandom } from '../host/random.ts';
+import { realHost } from '../host/real-host.ts';
+import type { DoctorDeps } from '../ops/doctor/patient.ts';
+import { lintConfig } from '../ops/lint/lint.ts';
+import { providerRegistry } from '../providers/registry.ts';
+import { SECRET_PATHS } from '../schema/config-keys.ts';
+import { envName } from '../schema/config-walk.ts';
+
+/** What providers would log is in the report. */
+const SILENT: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => SILENT,
+};
+
+export interface DoctorHere {
+  /** What `--config` says. */
+  file: string | undefined;
+  production: boolean;
+  signal: AbortSignal;
+}
+
+export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps {
+  const [host, clock, random] = [realHost(), realClock(), realRandom()];
+  return {
+    ...{ host, clock, random, production, signal },
+    ids: realIds(random),
+    nodeVersion: process.versions.node,
+    load: () => loadConfigHere({ file }),
+    lint: (named) =>
+      lintConfig({ file: fullPath(named), cwd: process.cwd(), production, assumed: givenSecrets() }),
+    openProviders: (config, instance) =>
+      providerRegistry({
+        ...{ host, clock, random, instance },
+        config: config.providers,
+        logger: SILENT,
+        packageRoot: packageRoot(),
+        runtimeDir: process.env.XDG_RUNTIME_DIR,
+      }),
+    knownRuntimes: async (path) => {
+      if (!(await host.stat(path))) return undefined;
+      const { readKnownRuntimes } = await import('../store/sqlite/known-runtimes.ts');
+      return readKnownRuntimes(path);
+    },
+  };
+}
+
+/** As the loader names the file of a home. */
+const fullPath = (named: string) => (named.startsWith('~/') ? join(homedir(), named.slice(2)) : named);
+
+/** Here the environment is that of the service. */
+const givenSecrets = () => SECRET_PATHS.filter((path) => process.env[envName(path)] !== undefined);

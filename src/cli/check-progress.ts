@@ -1,0 +1,56 @@
+// Runs groups of checks one after another, and shows on a terminal how far they are. What stays on the screen is the
+// report that is printed afterwards.
+import type { CheckResult } from '../schema/doctor.ts';
+
+export interface CheckGroupToRun {
+  title: string;
+  checks: readonly { title: string; run(): Promise<CheckResult> }[];
+}
+
+/** Silent unless `isTerminal`. */
+export async function runChecks(groups: readonly CheckGroupToRun[], isTerminal: boolean): Promise<void> {
+  if (isTerminal) return withTree(groups);
+  for (const { checks } of groups) for (const check of checks) await check.run();
+}
+
+async function withTree(groups: readonly CheckGroupToRun[]): Promise<void> {
+  const { Listr } = await import('listr2');
+  const options = { concurrent: false, exitOnError: false } as const;
+  const tree = groups.map(({ title, checks }) => ({
+    title,
+    task: (_: unknown, task: { newListr: (tasks: object[], options: object) => unknown }) =>
+      task.newListr(
+        checks.map((check) => ({
+          title: check.title,
+          task: (_: unknown, own: CheckTask) => shown(check, own),
+        })),
+        options,
+      ),
+  }));
+  const shape = {
+    clearOutput: true,
+    collapseSubtasks: false,
+    showErrorMessage: false,
+    collapseErrors: false,
+  };
+  // The command itself hears Ctrl-C, and ends what is under way.
+  await new Listr(tree as never, {
+    ...options,
+    rendererOptions: shape,
+    registerSignalListeners: false,
+  }).run();
+}
+
+interface CheckTask {
+  title: string;
+  skip(message: string): unknown;
+}
+
+/** A failed check is a failed task; nothing else comes of the throw. */
+async function shown(check: CheckGroupToRun['checks'][number], task: CheckTask): Promise<void> {
+  const { verdict, message, ms } = await check.run();
+  const words = `${check.title}: ${message} (${ms.toFixed(1)} ms)`;
+  if (verdict === 'skip') task.skip(words);
+  task.title = verdict === 'warn' ? `${words} (warn)` : words;
+  if (verdict === 'fail') throw new Error(words);
+}

@@ -1,0 +1,70 @@
+// Runtimes of this service that no record knows. Reconcile ends them while the service runs; what is seen here was left
+// by a service that is not, or cannot.
+import type { Provider } from '../../../providers/provider.ts';
+import type { ProviderKind } from '../../../schema/provider.ts';
+import type { KnownRuntimes } from '../../../store/sqlite/known-runtimes.ts';
+import { type Check, type CheckGroup, type Observation, pass, skip, warn } from '../check.ts';
+import type { Patient } from '../patient.ts';
+
+const DEADLINE_MS = 20_000;
+const MOST_SHOWN = 5;
+
+export const LEFTOVERS: CheckGroup = {
+  id: 'leftovers',
+  title: 'Left behind',
+  checks: [leftoverCheck('container'), leftoverCheck('userspace')],
+};
+
+function leftoverCheck(kind: ProviderKind): Check {
+  return {
+    name: kind,
+    title: kind === 'container' ? 'Containers' : 'Userspace sandboxes',
+    deadlineMs: DEADLINE_MS,
+    look: async (patient, signal) => {
+      const { config, knownRuntimes } = patient;
+      if (!config.providers[kind].enabled) return skip(`providers.${kind}.enabled is false.`);
+      const known = await knownRuntimes(config.database.path);
+      if (!known) return skip('There is no database yet.');
+      return withServiceProvider(patient, { kind, known }, (provider) =>
+        compare(patient, { provider, signal }),
+      );
+    },
+  };
+}
+
+interface Whose {
+  kind: ProviderKind;
+  known: KnownRuntimes;
+}
+
+/** Under the instance of the service itself: its runtimes are looked for. */
+async function withServiceProvider(
+  { config, openProviders }: Patient,
+  { kind, known }: Whose,
+  use: (provider: Provider) => Promise<Observation>,
+): Promise<Observation> {
+  const providers = await openProviders(config, known.instance);
+  try {
+    return await use(providers.get(kind));
+  } finally {
+    await providers.close();
+  }
+}
+
+/** Runtimes first: a record is written before its runtime is made. */
+async function compare(
+  { config, knownRuntimes }: Patient,
+  { provider, signal }: { provider: Provider; signal: AbortSignal },
+): Promise<Observation> {
+  const runtimes = await provider.list(signal).catch(() => undefined);
+  if (!runtimes) return skip('The provider does not list its runtimes now.');
+  const known = await knownRuntimes(config.database.path);
+  const strays = runtimes.filter(({ id, epoch }) => !known?.names.has(`${id}.${epoch}`));
+  if (strays.length === 0) return pass(`${runtimes.length} runtimes, each with its record.`);
+  const shown = strays.slice(0, MOST_SHOWN).map(({ id }) => id);
+  const more = strays.length > MOST_SHOWN ? ' and more' : '';
+  return warn(
+    `${strays.length} of ${runtimes.length} runtimes have no record: ${shown.join(', ')}${more}.`,
+    'Start the service: it ends them within a minute.',
+  );
+}

@@ -1,0 +1,144 @@
+// `--probe`: one sandbox through a provider, from nothing to nothing. It belongs to the doctor's own instance, so that the
+// service neither sees it nor is seen; what a killed doctor left is ended by the next one.
+import type { SandboxIo } from '../../../agent/io.ts';
+import type { Clock } from '../../../domain/ports.ts';
+import type { Provider, RuntimeRef } from '../../../providers/provider.ts';
+import type { ProviderKind } from '../../../schema/provider.ts';
+import { type Check, type CheckGroup, fail, type Observation, pass, skip } from '../check.ts';
+import type { Patient } from '../patient.ts';
+import { answerOf, runToEnd, SERVE_ONCE } from '../trial.ts';
+import { isDisabled } from './provider.ts';
+
+const STEP_MS = 30_000;
+const START_MS = 90_000;
+const LIFE_MS = 5 * 60_000;
+const MEMORY_MB = 128;
+const PATH = '/workspace/svc-doctor';
+const CONTENT = Buffer.from('What is written is read.\n');
+
+/** What the steps hand on. */
+interface Trial {
+  provider?: Provider;
+  ref?: RuntimeRef;
+  io?: SandboxIo;
+}
+
+interface Started extends Required<Trial> {
+  clock: Clock;
+}
+
+type Step = (trial: Started, signal: AbortSignal) => Promise<Observation>;
+
+export function probeGroup(kind: ProviderKind): CheckGroup {
+  const trial: Trial = {};
+  const step = (name: string, title: string, look: Step): Check => ({
+    name,
+    title,
+    deadlineMs: STEP_MS,
+    look: async ({ clock }, signal) =>
+      isStarted(trial) ? look({ ...trial, clock }, signal) : skip('The sandbox did not start.'),
+  });
+  return {
+    id: `probe_${kind}`,
+    title: `A sandbox through ${kind}`,
+    unless: isDisabled(kind),
+    checks: [
+      {
+        name: 'start',
+        title: 'Start',
+        deadlineMs: START_MS,
+        look: (patient, signal) => start(patient, { kind, trial }, signal),
+      },
+      step('exec', 'Run a command', exec),
+      step('write', 'Write a file', write),
+      step('read', 'Read it', read),
+      step('connect', 'Connect to a port', connect),
+      step('destroy', 'Destroy', (started, signal) => destroy(started, trial, signal)),
+      {
+        name: 'nothing_left',
+        title: 'Nothing is left',
+        deadlineMs: STEP_MS,
+        look: (patient, signal) => nothingLeft(patient, kind, signal),
+      },
+    ],
+    finish: async () => {
+      trial.io?.close();
+      if (trial.provider && trial.ref) await trial.provider.destroy(trial.ref, AbortSignal.timeout(STEP_MS));
+    },
+  };
+}
+
+function isStarted(trial: Trial): trial is Required<Trial> {
+  return trial.io !== undefined;
+}
+
+async function start(
+  patient: Patient,
+  { kind, trial }: { kind: ProviderKind; trial: Trial },
+  signal: AbortSignal,
+) {
+  const provider = await patient.provider(kind);
+  for (const runtime of await provider.list(signal)) await provider.destroy(runtime, signal);
+  const ref = { id: patient.ids.sandbox(), epoch: 1 };
+  Object.assign(trial, { provider, ref });
+  const created = await provider.create(
+    {
+      ...ref,
+      image: kind === 'container' ? patient.config.defaults.image : undefined,
+      memory_mb: MEMORY_MB,
+      vcpus: 1,
+      network: 'default',
+      expires_at: new Date(patient.clock.now() + LIFE_MS).toISOString(),
+    },
+    signal,
+  );
+  Object.assign(trial, { io: await provider.attach({ ...ref, runtime_id: created.runtime_id }, signal) });
+  return pass(`It runs ${created.image}.`);
+}
+
+const exec: Step = async ({ io }, signal) => {
+  const { exit_code, stdout } = await runToEnd(io, ['/bin/sh', '-c', 'echo $((6 * 7))'], signal);
+  if (exit_code === 0 && stdout === '42\n') return pass('A shell counts.');
+  return fail(`A shell ended with ${exit_code}.`, 'Look at the image: sandboxes need /bin/sh.');
+};
+
+const write: Step = async ({ io }, signal) => {
+  const { size } = await io.files.write(PATH, CONTENT, {}, signal);
+  return size === CONTENT.length
+    ? pass(`${size} bytes.`)
+    : fail(`${size} bytes of ${CONTENT.length} arrived.`);
+};
+
+const read: Step = async ({ io }, signal) => {
+  const { content } = await io.files.read(PATH, { offset: 0 }, signal);
+  const found = Buffer.concat(await content.toArray());
+  return found.equals(CONTENT) ? pass('The same bytes.') : fail('Other bytes came back.');
+};
+
+const connect: Step = async ({ io, clock }, signal) => {
+  const answer = await answerOf(io, clock, signal);
+  if (answer === SERVE_ONCE.answer) return pass('A program in it answers.');
+  if (answer === undefined) return skip('The image has neither python3, busybox nor nc to serve a port.');
+  return fail('A program in it answers something else.');
+};
+
+async function destroy(
+  { provider, ref, io }: Started,
+  trial: Trial,
+  signal: AbortSignal,
+): Promise<Observation> {
+  io.close();
+  await provider.destroy(ref, signal);
+  delete trial.ref;
+  const state = await provider.inspect(ref, signal);
+  return state === 'gone' ? pass('It is gone.') : fail(`It is ${state} still.`);
+}
+
+async function nothingLeft(patient: Patient, kind: ProviderKind, signal: AbortSignal): Promise<Observation> {
+  const left = await (await patient.provider(kind)).list(signal);
+  if (left.length === 0) return pass('No runtime of the doctor is there.');
+  return fail(
+    `${left.length} runtimes of the doctor are there still.`,
+    'Run doctor --probe again: it ends them.',
+  );
+}

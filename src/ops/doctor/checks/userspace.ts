@@ -1,0 +1,69 @@
+// The userspace provider: whether the kernel lets it make namespaces, what its own probe finds, and the interpreters.
+import { type CheckGroup, type Observation, pass, skip } from '../check.ts';
+import type { Patient } from '../patient.ts';
+import { failIfNeeded, findingCheck, isDisabled, PROBE_DEADLINE_MS } from './provider.ts';
+
+const KIND = 'userspace';
+const SYSCTL_BYTES = 64;
+
+/** Each keeps namespaces from this user when it has that value. */
+const SYSCTLS: readonly { name: string; refuses: string; rootToo?: true }[] = [
+  { name: 'user/max_user_namespaces', refuses: '0', rootToo: true },
+  { name: 'kernel/unprivileged_userns_clone', refuses: '0' },
+  { name: 'kernel/apparmor_restrict_unprivileged_userns', refuses: '1' },
+];
+
+export const USERSPACE: CheckGroup = {
+  id: KIND,
+  title: 'Provider userspace',
+  unless: isDisabled(KIND),
+  checks: [
+    { name: 'namespaces', title: 'Namespaces', look: namespaces },
+    findingCheck({
+      kind: KIND,
+      name: 'runner',
+      title: 'Runner',
+      fix: 'Install bubblewrap, or util-linux for unshare; or set providers.userspace.enabled to false.',
+    }),
+    findingCheck({
+      kind: KIND,
+      name: 'limits',
+      title: 'Limits',
+      fix: 'Run as root, or delegate a control group: Delegate=yes in the unit of systemd.',
+      isLimit: true,
+    }),
+    { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
+  ],
+};
+
+async function namespaces(patient: Patient): Promise<Observation> {
+  const { host, config } = patient;
+  if (config.providers.userspace.runner === 'proot') return skip('proot makes none.');
+  for (const { name, refuses, rootToo } of SYSCTLS) {
+    if (host.uid === 0 && !rootToo) continue;
+    const value = (await host.read(`/proc/sys/${name}`, SYSCTL_BYTES))?.toString('utf8').trim();
+    const sysctl = name.replaceAll('/', '.');
+    if (value === refuses)
+      return failIfNeeded(
+        patient,
+        KIND,
+        `${sysctl} is ${value}: this user may make no namespaces.`,
+        `Set it otherwise by sysctl -w ${sysctl}=…, or run as root.`,
+      );
+  }
+  return pass('The kernel lets this user make namespaces.');
+}
+
+async function languages(patient: Patient, signal: AbortSignal): Promise<Observation> {
+  const wanted = patient.config.providers.userspace.languages;
+  if (wanted.length === 0) return skip('providers.userspace.languages names none.');
+  const { findings } = await patient.probe(KIND, signal);
+  const missing = wanted.filter((name) => !findings.some((each) => each.name === name && each.ok));
+  if (missing.length === 0) return pass(`${wanted.join(', ')}: there.`);
+  return failIfNeeded(
+    patient,
+    KIND,
+    `Sandboxes have no ${missing.join(', ')}.`,
+    'Install them in the root that sandboxes get.',
+  );
+}
