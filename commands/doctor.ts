@@ -35,10 +35,14 @@ export default class Doctor extends SvcCommand<DoctorReport> {
   ];
   static override flags = {
     config: configFlag,
-    production: Flags.boolean({ description: 'Be as strict as for a service that strangers can reach.' }),
-    strict: Flags.boolean({ description: 'Fail for warnings, too.' }),
+    production: Flags.boolean({
+      description: 'Be as strict as for a service that strangers can reach.',
+      default: false,
+    }),
+    strict: Flags.boolean({ description: 'Fail for warnings, too.', default: false }),
     probe: Flags.boolean({
       description: 'Run a sandbox through each enabled provider, and see that nothing is left.',
+      default: false,
     }),
     only: checks('A group or check to run, such as database or database.space; may be repeated.'),
     skip: checks('A group or check to leave out; may be repeated.'),

@@ -27,8 +27,11 @@ export default class ConfigLint extends SvcCommand<LintReport> {
   ];
   static override flags = {
     file: Flags.string({ description: 'File to judge.', default: 'svc.yaml', helpValue: '<file>' }),
-    production: Flags.boolean({ description: 'Judge it for a service that strangers can reach.' }),
-    strict: Flags.boolean({ description: 'Fail for warnings, too.' }),
+    production: Flags.boolean({
+      description: 'Judge it for a service that strangers can reach.',
+      default: false,
+    }),
+    strict: Flags.boolean({ description: 'Fail for warnings, too.', default: false }),
     format: Flags.option({
       description: 'How to print the findings.',
       options: FORMATS,

@@ -27,17 +27,18 @@ async function withTree(groups: readonly CheckGroupToRun[]): Promise<void> {
         options,
       ),
   }));
-  const shape = {
-    clearOutput: true,
-    collapseSubtasks: false,
-    showErrorMessage: false,
-    collapseErrors: false,
-  };
-  // The command itself hears Ctrl-C, and ends what is under way.
   await new Listr(tree as never, {
     ...options,
-    rendererOptions: shape,
+    // The command itself hears Ctrl-C, and ends what is under way.
     registerSignalListeners: false,
+    rendererOptions: {
+      clearOutput: true,
+      collapseSubtasks: false,
+      showErrorMessage: false,
+      collapseErrors: false,
+    },
+    // Without a terminal after all, nothing is shown.
+    fallbackRenderer: 'silent',
   }).run();
 }
 
@@ -50,7 +51,7 @@ interface CheckTask {
 async function shown(check: CheckGroupToRun['checks'][number], task: CheckTask): Promise<void> {
   const { verdict, message, ms } = await check.run();
   const words = `${check.title}: ${message} (${ms.toFixed(1)} ms)`;
-  if (verdict === 'skip') task.skip(words);
+  if (verdict === 'skip') task.skip(`${check.title}: ${message}`);
   task.title = verdict === 'warn' ? `${words} (warn)` : words;
   if (verdict === 'fail') throw new Error(words);
 }

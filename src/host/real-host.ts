@@ -51,6 +51,7 @@ async function orUnavailable<T>(look: () => Promise<T>): Promise<T> {
     const { code } = error as NodeJS.ErrnoException;
     throw new ServiceError('unavailable', `A file of this machine could not be looked at (${code}).`, {
       cause: error,
+      remedy: 'Check the rights of this user, and the disk.',
     });
   }
 }

@@ -1,0 +1,184 @@
+// How a doctor works, whatever it looks at: order, deadlines, selection, interruption, nothing left; and how it is shown.
+import { Ajv } from 'ajv';
+import { expect, it } from 'vitest';
+import { runChecks } from '../../../../src/cli/check-progress.ts';
+import { doctorText } from '../../../../src/cli/doctor-view.ts';
+import { configFailure } from '../../../../src/config/setting.ts';
+import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
+import type { DoctorDeps } from '../../../../src/ops/doctor/patient.ts';
+import { providerSet } from '../../../../src/providers/registry.ts';
+import { DoctorReport } from '../../../../src/schema/doctor.ts';
+import { FAKE_START, fakeClock } from '../../../support/fakes.ts';
+import { DATABASE, type Machine, machine } from '../../../support/machine.ts';
+import { trialProvider } from '../../../support/trial-provider.ts';
+
+const everything = { only: [], skip: [], probe: false };
+
+async function report(deps: DoctorDeps, selection: Parameters<typeof planDoctor>[1] = everything) {
+  const plan = planDoctor(deps, selection);
+  await runChecks(plan.groups, false);
+  return plan.finish();
+}
+const idsOf = ({ groups }: DoctorReport) => groups.flatMap(({ checks }) => checks.map(({ id }) => id));
+const checkOf = ({ groups }: DoctorReport, id: string) =>
+  groups.flatMap(({ checks }) => checks).find((check) => check.id === id);
+
+it('the report is what its schema says, and as bad as its worst check', async () => {
+  const check = new Ajv({ strict: false }).compile(DoctorReport);
+  const sound = await report(machine());
+  expect(check(sound) || check.errors).toBe(true);
+  expect(sound).toMatchObject({ verdict: 'pass', production: false });
+  const full = await report(machine({ host: { fileSystem: { freeBytes: 1 } }, nodeVersion: '18.0.0' }));
+  expect(full.verdict).toBe('fail');
+  expect(full.groups.map(({ id, verdict }) => [id, verdict]).slice(0, 3)).toEqual([
+    ['configuration', 'pass'],
+    ['machine', 'fail'],
+    ['database', 'fail'],
+  ]);
+});
+
+it('runs what is asked for', async () => {
+  const only = await report(machine(), { ...everything, only: ['server', 'database.space'] });
+  expect(idsOf(only)).toEqual(['database.space', 'server.port']);
+  const skip = await report(machine(), { ...everything, skip: ['machine', 'database.sync'] });
+  expect(idsOf(skip)).not.toContain('machine.node');
+  expect(idsOf(skip)).not.toContain('database.sync');
+  expect(idsOf(skip)).toContain('database.space');
+  expect(() => planDoctor(machine(), { ...everything, only: ['disk'] })).toThrow('There is no such check.');
+});
+
+it('tells everything that is wrong with the configuration, and asks nothing else', async () => {
+  const deps = machine();
+  const failure = configFailure([
+    { message: 'svc.yaml:1:1: one thing.' },
+    { message: 'svc.yaml:2:1: another.' },
+  ]);
+  const found = await report({
+    ...deps,
+    load: () => {
+      throw failure;
+    },
+  });
+  expect(checkOf(found, 'configuration.loads')).toMatchObject({
+    verdict: 'fail',
+    message: 'svc.yaml:1:1: one thing. svc.yaml:2:1: another.',
+  });
+  const others = found.groups.flatMap(({ checks }) => checks).slice(1);
+  expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(['skip']));
+});
+
+it('a check that never ends has failed at its deadline', async () => {
+  const clock = fakeClock();
+  const plan = planDoctor(machine({ clock, host: { syncs: 'never' } }), {
+    ...everything,
+    only: ['database.sync'],
+  });
+  const result = plan.groups[0]?.checks[0]?.run();
+  await clock.advance(31_000);
+  expect(await result).toMatchObject({ verdict: 'fail', message: 'The check did not end within 30 s.' });
+  expect((await plan.finish()).groups[0]?.checks[0]?.ms).toBeGreaterThanOrEqual(30_000);
+});
+
+it('an interruption ends the check under way and leaves out the rest', async () => {
+  const end = new AbortController();
+  const deps = machine({ signal: end.signal, host: { syncs: 'never' } });
+  const plan = planDoctor(deps, { ...everything, only: ['database'] });
+  const run = runChecks(plan.groups, false);
+  await new Promise(setImmediate);
+  end.abort();
+  await run;
+  const found = await plan.finish();
+  expect(checkOf(found, 'database.sync')).toMatchObject({ verdict: 'skip', message: 'Interrupted.' });
+  expect(checkOf(found, 'database.schema')).toMatchObject({ verdict: 'skip', message: 'Interrupted.' });
+});
+
+function withTrial(runtimes: string[], wrong: Machine = {}) {
+  const destroyed: string[] = [];
+  const instances: string[] = [];
+  const deps: DoctorDeps = {
+    ...machine(wrong),
+    openProviders: async (_, { id }) => {
+      instances.push(id);
+      const there = runtimes.map((name) => ({
+        runtime_id: name,
+        id: name,
+        epoch: 1,
+        state: 'running' as const,
+        created_at: name === 'sb-young' ? new Date(FAKE_START).toISOString() : '2025-01-01T00:00:00.000Z',
+      }));
+      const shared = {
+        report: { healthy: true, findings: [] },
+        runtimes: there,
+        destroyed,
+        fault: wrong.fault?.step,
+      };
+      return providerSet([
+        trialProvider({ kind: 'container', ...shared }),
+        trialProvider({ kind: 'userspace', ...shared }),
+      ]);
+    },
+  };
+  return { deps, destroyed, instances };
+}
+
+it('a probe ends what a killed doctor left, and its own sandbox, also when it is cut short', async () => {
+  const left = withTrial(['sb-left', 'sb-young']);
+  await report(left.deps, { ...everything, probe: true, only: ['probe_userspace.start'] });
+  expect(left.destroyed).toEqual(['sb-left', expect.stringMatching(/^sb-/)]);
+  const failing = withTrial([], { fault: { kind: 'userspace', step: 'exec' } });
+  await report(failing.deps, { ...everything, probe: true, only: ['probe_userspace'] });
+  expect(failing.destroyed).toHaveLength(1);
+});
+
+it('is the same stranger to the service at each run', async () => {
+  const [first, second] = [withTrial([]), withTrial([])];
+  for (const { deps } of [first, second]) await report(deps, { ...everything, only: ['container.engine'] });
+  expect(first.instances).toEqual(second.instances);
+  const { instance } = (await first.deps.knownRuntimes(DATABASE)) ?? {};
+  expect(first.instances).not.toContain(instance?.id);
+});
+
+it('a provider whose image serves no port is not blamed for it', async () => {
+  const found = await report(machine({ fault: { kind: 'userspace', step: 'serve' } }), {
+    ...everything,
+    probe: true,
+  });
+  expect(checkOf(found, 'probe_userspace.connect')?.verdict).toBe('skip');
+});
+
+it('knows the service itself at its port', async () => {
+  const files = { [`${DATABASE}.lock.json`]: '{"pid":7,"address":"http://127.0.0.1:7423"}', '/proc/7': '' };
+  const found = await report(machine({ host: { portFault: 'EADDRINUSE' }, files }));
+  expect(checkOf(found, 'server.port')).toMatchObject({ verdict: 'pass' });
+  expect(checkOf(found, 'database.lock')?.message).toBe('Process 7 serves it at http://127.0.0.1:7423.');
+});
+
+it('what nobody relies on is a warning, what is the default fails, and production is strict', async () => {
+  const wrong: Machine = { findings: { container: 'network' } };
+  const verdict = async (more: Machine) =>
+    checkOf(await report(machine({ ...wrong, ...more })), 'container.network')?.verdict;
+  expect(await verdict({})).toBe('warn');
+  expect(await verdict({ config: { providers: { default: 'container' } } })).toBe('fail');
+  expect(await verdict({ production: true })).toBe('fail');
+});
+
+it('shows a tree with times and what to do', async () => {
+  const found = await report(machine({ nodeVersion: '18.0.0' }), {
+    ...everything,
+    only: ['machine.node', 'server'],
+  });
+  const lines = doctorText(found, {}).split('\n');
+  expect(lines[0]).toMatch(/^fail +\d+\.\d ms {2}Machine$/);
+  expect(lines[1]).toMatch(/^ {2}fail +\d+\.\d ms {2}Node {2}Node 18\.0\.0 is too old\.$/);
+  expect(lines[2]).toMatch(/^ +fix: Install Node/);
+  expect(lines[1]?.indexOf('Node 18')).toBe(lines[2]?.indexOf('fix:'));
+  expect(lines.at(-1)).toMatch(/^fail +\d+\.\d ms {2}2 checks: 1 pass, 0 warn, 1 fail, 0 skip$/);
+});
+
+it('runs every check once also behind the tree of a terminal', async () => {
+  const plan = planDoctor(machine({ nodeVersion: '18.0.0' }), everything);
+  await runChecks(plan.groups, true);
+  const found = await plan.finish();
+  expect(idsOf(found)).toEqual([...new Set(idsOf(found))]);
+  expect(idsOf(found)).toEqual(idsOf(await report(machine())));
+});

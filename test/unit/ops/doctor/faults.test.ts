@@ -1,0 +1,170 @@
+// One table: what is wrong with a machine, and the one check that tells it. All others stay as on a sound machine.
+import { expect, it } from 'vitest';
+import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
+import type { Verdict } from '../../../../src/schema/doctor.ts';
+import { ioError } from '../../../support/fake-host.ts';
+import { DATABASE, databaseHead, type Machine, machine } from '../../../support/machine.ts';
+
+async function examine(wrong: Machine = {}, probe = true) {
+  const plan = planDoctor(machine(wrong), { only: [], skip: [], probe });
+  for (const { checks } of plan.groups) for (const check of checks) await check.run();
+  const report = await plan.finish();
+  return report.groups.flatMap(({ checks }) => checks);
+}
+
+const bad = (verdict: Verdict) => verdict === 'warn' || verdict === 'fail';
+
+it('a sound machine passes every check', async () => {
+  const checks = await examine({ config: { providers: { userspace: { languages: ['python3'] } } } });
+  expect(checks.filter(({ verdict }) => verdict !== 'pass')).toEqual([]);
+  expect(checks.length).toBeGreaterThan(40);
+});
+
+const stray = {
+  runtime_id: 'x',
+  id: 'sb-stray',
+  epoch: 1,
+  state: 'running',
+  created_at: '2026-01-01T00:00:00.000Z',
+} as const;
+const known = { ...stray, id: 'sb-known' };
+const limits = (files: string, processes: string) => ({
+  '/proc/self/limits': `Max processes             ${processes}   ${processes}   processes\nMax open files            ${files}   ${files}   files\n`,
+});
+
+const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: Machine][] = [
+  ['lint finds errors', 'configuration.rules', 'fail', { lint: { errors: 2, warnings: 0 } }],
+  ['lint finds warnings', 'configuration.rules', 'warn', { lint: { errors: 0, warnings: 1 } }],
+  ['Node is old', 'machine.node', 'fail', { nodeVersion: '20.9.3' }],
+  ['the clock is years behind', 'machine.clock', 'fail', { now: Date.UTC(1999, 0, 1) }],
+  ['nobody keeps the clock', 'machine.clock', 'warn', { programs: { timedatectl: { stdout: 'no\n' } } }],
+  ['few files may be open', 'machine.files', 'warn', { files: limits('256', '96000') }],
+  [
+    'few files may be open in production',
+    'machine.files',
+    'fail',
+    { files: limits('256', '96000'), production: true, config: { providers: { default: 'container' } } },
+  ],
+  ['few processes may be', 'machine.processes', 'warn', { files: limits('96000', '64') }],
+  ['caps are beyond the memory', 'machine.memory', 'warn', { config: { defaults: { max_sandboxes: 1000 } } }],
+  ['no control groups are mounted', 'machine.cgroups', 'warn', { files: { '/proc/self/mountinfo': '' } }],
+  ['the path is relative', 'database.folder', 'warn', { config: { database: { path: 'svc.db' } } }],
+  [
+    'the folder is a file',
+    'database.folder',
+    'fail',
+    { host: { folders: [] }, files: { '/var/lib/svc': 'x' } },
+  ],
+  ['the folder is not ours', 'database.folder', 'fail', { host: { readOnly: true } }],
+  ['the disk is slow', 'database.sync', 'warn', { host: { syncs: [1, 80] } }],
+  ['the disk is broken', 'database.sync', 'fail', { host: { syncs: ioError() } }],
+  ['little room is left', 'database.space', 'warn', { host: { fileSystem: { freeBytes: 5e8 } } }],
+  ['no room is left', 'database.space', 'fail', { host: { fileSystem: { freeBytes: 1e6 } } }],
+  ['it is on NFS', 'database.file_system', 'fail', { host: { fileSystem: { type: 0x6969 } } }],
+  ['it is in memory', 'database.file_system', 'warn', { host: { fileSystem: { type: 0x01021994 } } }],
+  ['it is no database', 'database.schema', 'fail', { files: { [DATABASE]: 'hello' } }],
+  [
+    'it is of another program',
+    'database.schema',
+    'fail',
+    { files: { [DATABASE]: databaseHead({ application: 1 }) } },
+  ],
+  [
+    'it is of a newer version',
+    'database.schema',
+    'fail',
+    { files: { [DATABASE]: databaseHead({ version: 99 }) } },
+  ],
+  ['the port is taken', 'server.port', 'fail', { host: { portFault: 'EADDRINUSE' } }],
+  ['the port is not allowed', 'server.port', 'fail', { host: { portFault: 'EACCES' } }],
+  ['the address is not ours', 'server.port', 'fail', { host: { portFault: 'EADDRNOTAVAIL' } }],
+  [
+    'a port is taken by one that is dead',
+    'server.port',
+    'fail',
+    {
+      host: { portFault: 'EADDRINUSE' },
+      files: { [`${DATABASE}.lock.json`]: '{"pid":7,"address":"http://127.0.0.1:7423"}' },
+    },
+  ],
+  [
+    'the default provider is off',
+    'providers.default',
+    'fail',
+    { config: { providers: { default: 'container', container: { enabled: false } } } },
+  ],
+  ['the engine is down', 'container.engine', 'warn', { findings: { container: 'engine' } }],
+  ['the runtime is not registered', 'container.runtime', 'warn', { findings: { container: 'runtime' } }],
+  ['the network is missing', 'container.network', 'warn', { findings: { container: 'network' } }],
+  ['the agent is missing', 'container.agent', 'warn', { findings: { container: 'agent' } }],
+  ['the engine does not limit', 'container.limits', 'warn', { findings: { container: 'limits' } }],
+  [
+    'runc has a hole',
+    'container.advisories',
+    'warn',
+    { programs: { runc: { stdout: 'runc version 1.1.11\n' } } },
+  ],
+  [
+    'runc has a hole in a newer branch',
+    'container.advisories',
+    'warn',
+    { programs: { runc: { stdout: 'runc version 1.3.2\n' } } },
+  ],
+  [
+    'namespaces are off',
+    'userspace.namespaces',
+    'warn',
+    { files: { '/proc/sys/user/max_user_namespaces': '0\n' } },
+  ],
+  [
+    'namespaces are for root alone',
+    'userspace.namespaces',
+    'warn',
+    { host: { uid: 1000 }, files: { '/proc/sys/kernel/unprivileged_userns_clone': '0\n' } },
+  ],
+  [
+    'AppArmor keeps namespaces',
+    'userspace.namespaces',
+    'warn',
+    { host: { uid: 1000 }, files: { '/proc/sys/kernel/apparmor_restrict_unprivileged_userns': '1\n' } },
+  ],
+  ['no runner works', 'userspace.runner', 'warn', { findings: { userspace: 'runner' } }],
+  ['nothing limits', 'userspace.limits', 'warn', { findings: { userspace: 'limits' } }],
+  [
+    'an interpreter is missing',
+    'userspace.languages',
+    'warn',
+    { findings: { userspace: 'python3' }, config: { providers: { userspace: { languages: ['python3'] } } } },
+  ],
+  ['a container was left behind', 'leftovers.container', 'warn', { strays: { container: [stray, known] } }],
+  ['a userspace sandbox was left behind', 'leftovers.userspace', 'warn', { strays: { userspace: [stray] } }],
+  ...(['container', 'userspace'] as const).flatMap((kind) =>
+    (['start', 'exec', 'write', 'read', 'connect', 'destroy', 'nothing_left'] as const).map(
+      (step): [string, string, Verdict, Machine] => [
+        `${step} goes wrong in ${kind}`,
+        `probe_${kind}.${step}`,
+        'fail',
+        { fault: { kind, step } },
+      ],
+    ),
+  ),
+];
+
+it.each(FAULTS)('%s: %s alone says so', async (_, id, verdict, wrong) => {
+  const found = (await examine(wrong)).filter((check) => bad(check.verdict));
+  expect(found.map((check) => [check.id, check.verdict])).toEqual([[id, verdict]]);
+});
+
+it('whatever fails says what to do, and what was seen', async () => {
+  for (const [, , , wrong] of FAULTS) {
+    const [found] = (await examine(wrong)).filter((check) => bad(check.verdict));
+    expect(found?.message).toMatch(/.\.$/);
+    if (!found?.id.startsWith('probe_')) expect(found?.fix).toMatch(/./);
+  }
+});
+
+it('every check has a fault in the table, but for what cannot be wrong', async () => {
+  const all = (await examine()).map(({ id }) => id);
+  const covered = new Set(FAULTS.map(([, id]) => id));
+  expect(all.filter((id) => !covered.has(id))).toEqual(['configuration.loads', 'database.lock']);
+});

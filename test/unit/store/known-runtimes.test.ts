@@ -1,0 +1,40 @@
+// The runtimes that a database knows of, read beside a server, and from databases of older programs.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { readKnownRuntimes } from '../../../src/store/sqlite/known-runtimes.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { fakeDeps } from '../../support/fakes.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+it('names what may have a runtime, also while a server has the file', async () => {
+  const path = join(temporaryFolder(), 'svc.db');
+  const store = await openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });
+  const raw = new Sqlite(path);
+  const row = `INSERT INTO sandboxes (id, epoch, state, provider, image, memory_mb, vcpus, network, created_at, expires_at, metadata, env, worker_id)
+    VALUES (?, ?, ?, 'userspace', 'x', 1, 1, 'none', '', '', '[]', '[]', 'local')`;
+  raw.prepare(row).run('sb-a', 2, 'running');
+  raw.prepare(row).run('sb-b', 1, 'creating');
+  raw.prepare(row).run('sb-c', 1, 'destroyed');
+  raw.close();
+  const known = readKnownRuntimes(path);
+  expect(known?.instance.id).toBe(store.instance.id);
+  expect([...(known?.names ?? [])].sort()).toEqual(['sb-a.2', 'sb-b.1']);
+  await store.close();
+  expect([...(readKnownRuntimes(path)?.names ?? [])]).toHaveLength(2);
+});
+
+it('knows nothing of a database that no server has used, and refuses what is none', () => {
+  const folder = temporaryFolder();
+  const raw = new Sqlite(join(folder, 'empty.db'));
+  raw.exec('CREATE TABLE other (x)');
+  raw.close();
+  expect(readKnownRuntimes(join(folder, 'empty.db'))).toBeUndefined();
+  writeFileSync(
+    join(folder, 'text'),
+    'no database at all, but long enough to be looked at by somebody who cares',
+  );
+  expect(() => readKnownRuntimes(join(folder, 'text'))).toThrow();
+  expect(() => readKnownRuntimes(join(folder, 'nowhere'))).toThrow('There is no such file.');
+});
