@@ -65,6 +65,8 @@ const TABLE: Record<string, Allowance> = {
   ops: {
     folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'providers', 'http/client.ts'],
     packages: [],
+    // A sandbox's inside, as the provider seam hands it out.
+    types: ['agent'],
   },
   app: { folders: ABOVE_APP, packages: [] },
   bench: {
