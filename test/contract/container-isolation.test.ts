@@ -1,17 +1,11 @@
-// What separates containers, seen from inside real ones: networks, users, roots, limits, and what the default
-// capabilities are good for.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// What separates containers, seen from inside real ones: networks, users, roots, limits.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { RuntimeSpec } from '../../src/providers/provider.ts';
 import type { ContainerConfig } from '../../src/schema/config.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES } from '../support/engine.ts';
-import { describeWith, itWith } from '../support/requires.ts';
+import { describeWith } from '../support/requires.ts';
 import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { temporaryFolder } from '../support/temporary.ts';
 import { freshId, runInside, soon } from '../support/userspace.ts';
 
 interface Guest {
@@ -146,32 +140,5 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     await expect(provider.create(spec, soon())).rejects.toMatchObject({
       ...{ code: 'provider_error', message: expect.stringContaining('cannot be reached') },
     });
-  });
-
-  itWith(['dpkg-deb'], 'of Debian installs a package with the default capabilities', async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'p/DEBIAN'), { recursive: true });
-    mkdirSync(join(folder, 'p/opt'));
-    const control = [
-      'Package: svc-probe',
-      'Version: 1',
-      'Architecture: all',
-      'Maintainer: x <x@example.org>',
-    ];
-    writeFileSync(join(folder, 'p/DEBIAN/control'), [...control, 'Description: x', ''].join('\n'));
-    writeFileSync(join(folder, 'p/opt/svc-probe'), 'installed\n');
-    execFileSync('dpkg-deb', ['--build', '--root-owner-group', join(folder, 'p'), join(folder, 'p.deb')]);
-    await inSandbox(
-      async ({ sh, io }) => {
-        await io.files.write('/workspace/p.deb', readFileSync(join(folder, 'p.deb')), {});
-        const installed = await sh('dpkg -i p.deb && cat /opt/svc-probe && su nobody -s /bin/sh -c "id -un"');
-        expect(installed).toMatchObject({
-          exit_code: 0,
-          stdout: expect.stringContaining('installed\nnobody\n'),
-        });
-      },
-      {},
-      { image: IMAGES.debian },
-    );
   });
 });
