@@ -102,7 +102,7 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     'Network of sandboxes: svc (a bridge of our own on which they cannot reach each other), none, or the name of one.',
     { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
   ),
-  seccomp_profile: text('default', "default (the engine's), unconfined, or the path of a profile."),
+  seccomp_profile: text('svc', "svc (ours), default (the engine's), unconfined, or the path of a profile."),
   read_only_rootfs: flag(false, 'The image is read-only; /workspace and tmpfs are memory.'),
   pids_limit: whole(256, 16, 4_194_304, 'Processes and threads of a sandbox at most.'),
   user: text('', "User of sandboxes, uid[:gid] or a name of the image; empty is the image's.", {

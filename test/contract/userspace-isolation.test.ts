@@ -1,13 +1,11 @@
 // A sandbox of a server of root tries to get out, by real execs in real sandboxes, under both runners.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import { attempts, notStopped } from '../support/attempts.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
+import { type HostSide, hostSide } from '../support/host-side.ts';
 import { describeWith } from '../support/requires.ts';
 import {
   freshId,
@@ -18,9 +16,7 @@ import {
   userspaceHome,
 } from '../support/userspace.ts';
 
-const CANARY = `svc-canary-${process.pid}`;
 const PEEK = readFileSync(new URL('../support/peek.py', import.meta.url));
-const SCRIPT = readFileSync(new URL('../support/escapes.py', import.meta.url));
 /** Forks until that is refused, says how often, and takes its children with it. */
 const BOMB = `
 import os, signal, time
@@ -44,20 +40,6 @@ try:
 except OSError as error:
     print(count, errno.errorcode[error.errno])
 `;
-/** What an attempt may end with: refused, not there, not reachable, or killed for trying. */
-const STOPPED = [
-  'EPERM',
-  'EACCES',
-  'EROFS',
-  'ENOENT',
-  'ENOSYS',
-  'ESRCH',
-  'ECONNREFUSED',
-  'ENETUNREACH',
-  'EAFNOSUPPORT',
-  'SIGSYS',
-];
-
 for (const runner of ['unshare', 'bwrap'] as const) {
   describeWith(['root', runner, 'python3'], `a sandbox of ${runner}`, () => {
     const id = freshId();
@@ -72,7 +54,6 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       provider = place.provider({ runner });
       await provider.create(runtimeSpec(id, { memory_mb: 256 }), soon());
       io = await provider.attach({ id, epoch: 1 }, soon());
-      await io.files.write('/workspace/escapes.py', SCRIPT, {});
     });
     afterAll(async () => {
       io?.close();
@@ -83,15 +64,9 @@ for (const runner of ['unshare', 'bwrap'] as const) {
     });
 
     it('is stopped each way it tries', async () => {
-      const { stdout, stderr } = await runInside(io, [
-        '/usr/bin/python3',
-        '/workspace/escapes.py',
-        JSON.stringify(host.facts),
-      ]);
-      expect(stderr).toBe('');
-      const results = JSON.parse(stdout) as Record<string, string>;
-      expect(Object.keys(results).length).toBeGreaterThan(50);
-      expect(Object.entries(results).filter(([, outcome]) => !STOPPED.includes(outcome))).toEqual([]);
+      const outcomes = await attempts(io, 'escapes', host.facts);
+      expect(Object.keys(outcomes).length).toBeGreaterThan(50);
+      expect(notStopped(outcomes)).toEqual({});
     });
 
     it('holds no privilege', async () => {
@@ -155,41 +130,4 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       await io.ping();
     });
   });
-}
-
-interface HostSide {
-  facts: { canary: string; host_pid: number; host_port: number; host_files: string[] };
-  close(): Promise<void>;
-}
-
-/** What a sandbox must not reach: a process, files, the environment of this one, a listener on loopback. */
-async function hostSide(): Promise<HostSide> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-host-'));
-  const files = [join(folder, 'svc.db'), join(homedir(), CANARY)];
-  for (const file of files) writeFileSync(file, CANARY, { mode: 0o644 });
-  process.env.SVC_TEST_CANARY = CANARY;
-  const child: ChildProcess = spawn('/bin/sh', ['-c', `sleep 600; : ${CANARY}`], {
-    detached: true,
-    stdio: 'ignore',
-  });
-  const server: Server = await new Promise((resolve) => {
-    const listening = createServer((socket) => socket.end()).listen(0, '127.0.0.1', () => resolve(listening));
-  });
-  const { port } = server.address() as AddressInfo;
-  const host_files = [
-    ...files,
-    '/etc/shadow',
-    '/root/.bashrc',
-    '/home',
-    '/sys/kernel/uevent_helper',
-    '/run/svc/uids',
-  ];
-  return {
-    facts: { canary: CANARY, host_pid: child.pid ?? 0, host_port: port, host_files },
-    close: async () => {
-      if (child.pid) process.kill(-child.pid, 'SIGKILL');
-      for (const file of [folder, ...files]) rmSync(file, { recursive: true, force: true });
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }

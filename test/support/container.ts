@@ -43,7 +43,7 @@ export function containerConfig(): ContainerConfig {
   return {
     ...{ enabled: true, socket: '', host: '', runtime: '', network_mode: 'svc' },
     tls: { ca_file: '', cert_file: '', key_file: '', verify: true },
-    ...{ seccomp_profile: 'default', read_only_rootfs: false, pids_limit: 256, user: '' },
+    ...{ seccomp_profile: 'svc', read_only_rootfs: false, pids_limit: 256, user: '' },
     dropped_caps: ['ALL'],
     added_caps: [
       ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID'],

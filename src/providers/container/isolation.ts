@@ -1,7 +1,7 @@
 // What really separates a sandbox here, in words for `svc provider get container`. Says nothing that is not in force;
 // what only the engine knows is told once it has been asked.
 import type { Capability, Isolation } from '../../schema/provider.ts';
-import { kernelWords, processWords } from './runtime-kernel.ts';
+import { callWords, kernelWords, processWords } from './runtime-kernel.ts';
 import type { ContainerState } from './state.ts';
 
 export function isolationOf({ config, facts }: ContainerState): Isolation {
@@ -12,7 +12,7 @@ export function isolationOf({ config, facts }: ContainerState): Isolation {
   return {
     kernel: kernelWords(runtime),
     filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
-    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, seccomp ${seccomp(config.seccomp_profile)}`,
+    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
     memory: limits?.memory === false ? 'none' : 'cgroup: hard limit for all processes',
     cpu: limits?.cpu === false ? 'none' : 'cgroup: quota of vcpus',
@@ -23,11 +23,6 @@ export function isolationOf({ config, facts }: ContainerState): Isolation {
       ? `${config.user}: as configured`
       : "image: the image's own user, often root of the container",
   };
-}
-
-function seccomp(setting: string): string {
-  if (setting === 'unconfined') return 'off';
-  return setting === 'default' ? "the engine's profile" : 'a profile of yours';
 }
 
 function networkWords(mode: string): string {

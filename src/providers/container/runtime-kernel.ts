@@ -29,6 +29,16 @@ export function processWords(runtime: string, processes: number): string {
     : `at most ${most} threads, gVisor's own among them`;
 }
 
+/** What filters system calls. gVisor carries them out itself and leaves the profile unread (unless it has --oci-seccomp). */
+export function callWords(runtime: string, profile: string): string {
+  if (isGvisor(runtime)) return 'system calls carried out by its own kernel';
+  if (profile === 'unconfined') return 'seccomp off';
+  if (profile === 'svc') return 'seccomp our profile';
+  return profile === 'default' || profile === ''
+    ? "seccomp the engine's profile"
+    : 'seccomp a profile of yours';
+}
+
 function isGvisor(runtime: string): boolean {
   return /runsc|gvisor/i.test(runtime);
 }

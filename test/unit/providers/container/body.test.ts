@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { packageRoot } from '../../../../src/host/package-root.ts';
 import { type BodyOrder, createBody } from '../../../../src/providers/container/body.ts';
+import { seccompProfile } from '../../../../src/providers/container/seccomp.ts';
 import { containerConfig, containerSpec } from '../../../support/container.ts';
 
 const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
@@ -15,6 +16,7 @@ const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
   user: '',
   agentVolume: 'svc-agent-0123456789abcdef',
   network: 'svc',
+  seccomp: 'PROFILE',
   ...change,
 });
 
@@ -33,6 +35,13 @@ it('is the golden one for a sandbox', () => {
 it('is the golden one for a pool: exactly three capabilities, nothing to write on', () => {
   const spec = containerSpec('vm-golden', { role: 'pool', memory_mb: 2048 });
   expect(createBody(order({ spec }))).toEqual(golden('container-pool'));
+});
+
+it('has the golden profile of system calls, as text', async () => {
+  expect(JSON.parse((await seccompProfile('svc')) ?? '')).toEqual(golden('container-seccomp'));
+  expect(await seccompProfile('default')).toBeUndefined();
+  expect(await seccompProfile('unconfined')).toBe('unconfined');
+  await expect(seccompProfile('/nowhere')).rejects.toMatchObject({ code: 'provider_error' });
 });
 
 it.each([
