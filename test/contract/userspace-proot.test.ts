@@ -1,7 +1,7 @@
 // The proot runner is honest about what it is: named only, nothing isolated, a warning with every spawn. And whatever a
 // guest leaves behind when its tracer is gone is found again and ended.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
@@ -42,6 +42,12 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
       runner_pid: number;
       uid_slot: number;
     };
+  /** Files that proot keeps in /tmp for one of this uid. */
+  const loaders = (uid: number) =>
+    readdirSync('/tmp').filter(
+      (name) =>
+        name.startsWith('prooted-') && statSync(join('/tmp', name), { throwIfNoEntry: false })?.uid === uid,
+    );
   const sh = (io: SandboxIo, line: string) => runInside(io, ['/bin/sh', '-c', line]);
 
   it('promises nothing, and says so with every spawn', async () => {
@@ -108,6 +114,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     const io = await provider.attach({ id, epoch: 1 }, soon());
     await sh(io, 'setsid sleep 600 >/dev/null 2>&1 &');
     const { runner_pid, uid_slot } = record(id);
+    expect(loaders(UID_BASE + uid_slot)).toHaveLength(1);
     const mark = markOf({ places: { short } as never }, `${id}.1`);
     process.kill(runner_pid, 'SIGKILL');
     await io.closed;
@@ -119,6 +126,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     expect((await strays(mark, undefined)).length).toBeGreaterThan(0);
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(await strays(mark, UID_BASE + uid_slot)).toEqual([]);
+    expect(loaders(UID_BASE + uid_slot)).toEqual([]);
     expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
   });
 

@@ -11,6 +11,7 @@ import { runFolder } from './places.ts';
 import { isAlive, killProcess, type ProcessMark } from './processes.ts';
 import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
+import { removeLoader } from './traced-loader.ts';
 import { releaseSlot, releaseSlots } from './uid-slots.ts';
 import { removeWorkspace } from './workspace.ts';
 
@@ -31,6 +32,7 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   await endProcesses(state, { name, record }, signal);
   await endStrays(state, { name, record }, signal);
   await removeCgroups(state, { name, record }, signal);
+  if (markIn(state, { name, record }) !== undefined) await removeLoader(state, name, record);
   await removeWorkspace(state, name, signal);
   if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
   else if (state.host.uid === 0) await releaseSlots(state.places, name);
@@ -88,7 +90,7 @@ async function endStrays(
   { name, record }: Remains,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const mark = record?.mark ?? (state.config.runner === 'proot' ? markOf(state, name) : undefined);
+  const mark = markIn(state, { name, record });
   if (mark === undefined || (record && record.boot_id !== state.host.bootId)) return;
   const uid = record?.uid_slot === undefined ? undefined : UID_BASE + record.uid_slot;
   const none = async () => {
@@ -97,6 +99,11 @@ async function endStrays(
     return pids.length === 0;
   };
   await until(state, none, signal);
+}
+
+/** Undefined: a namespace ends all that runs in it. */
+function markIn(state: UserspaceState, { name, record }: Remains): string | undefined {
+  return record?.mark ?? (state.config.runner === 'proot' ? markOf(state, name) : undefined);
 }
 
 /** Without a record the launcher has not let go: init ends by itself. Its socket is refused once nobody holds it. */

@@ -35,6 +35,13 @@ async function claimFree(
   });
 }
 
+/** Those of the runtime, as their distances from UID_BASE. */
+export async function slotsOf(places: Places, name: string): Promise<number[]> {
+  const slots = (await readdir(places.uids).catch(() => [])).filter((slot) => SLOT.test(slot));
+  const texts = await Promise.all(slots.map((slot) => readlink(join(places.uids, slot)).catch(() => '')));
+  return slots.filter((_, i) => texts[i] === claimText(places, name)).map(Number);
+}
+
 /** Gives back every slot of the runtime. Idempotent. */
 export async function releaseSlots(places: Places, name: string): Promise<void> {
   await sweepSlots(places, (claimed) => claimed === name);
