@@ -1,14 +1,14 @@
 // Spawns that wait for a place (api.md part 2). One attempt at a time, each a transaction of the store that decides and
 // reserves at once: the queue knows only what it was told and never counts itself. No provider works meanwhile.
 import { type AdmissionDecision, isCapacityDenial } from '../domain/admission.ts';
-import { Chain, type Link } from '../domain/chain.ts';
-import { ServiceError } from '../domain/errors.ts';
 import { FairQueue, type Lack, type Place } from '../domain/fair-queue.ts';
-import type { Clock, Timer } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports.ts';
 import { admissionRefused } from './admission-refused.ts';
 import type { Publisher } from './publish.ts';
 import { QueueCounters, type QueueCounts } from './queue-counters.ts';
+import { queueFull, stopping, waitedTooLong } from './queue-refusals.ts';
 import type { QueueSettings } from './settings.ts';
+import { type Wait, Waits } from './waits.ts';
 
 /** Why one waits that was not tried: those before it wait for the same. */
 const BEHIND_OTHERS = 'behind_others';
@@ -25,13 +25,12 @@ export interface Applicant<T> {
 interface Ticket {
   readonly owner: string;
   readonly provider: string;
-  readonly since: number;
   attempt(): Promise<Attempt<unknown>>;
   /** Both end its waiting, the first one counts. */
   resolve(admitted: unknown): void;
   reject(error: unknown): void;
-  /** Its place among those that wait, by age. */
-  age: Link<Place<Ticket>> | undefined;
+  /** Since it waits. */
+  wait: Wait<Place<Ticket>> | undefined;
   /** How it should end, said while its attempt was under way: only an attempt that fails heeds it. */
   ending: (() => void) | undefined;
 }
@@ -45,10 +44,8 @@ export class SpawnQueue {
   readonly #deps: QueueDeps;
   readonly #settings: QueueSettings;
   readonly #fair = new FairQueue<Ticket>();
-  /** Oldest first: with one limit for all also in the order in which they run out. */
-  readonly #ages = new Chain<Place<Ticket>>();
+  readonly #waits: Waits<Place<Ticket>>;
   readonly #counters = new QueueCounters();
-  #timer: Timer | undefined;
   #trying: Place<Ticket> | undefined;
   #frees = 0;
   #closed = false;
@@ -56,6 +53,11 @@ export class SpawnQueue {
   constructor(deps: QueueDeps, settings: QueueSettings) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#waits = new Waits({
+      clock: deps.clock,
+      limitMs: settings.timeoutMs,
+      expired: (place) => this.#end(place, () => this.#timeOut(place)),
+    });
   }
 
   /**
@@ -101,7 +103,7 @@ export class SpawnQueue {
   /** Refuses those that wait and all that come. */
   close(): void {
     this.#closed = true;
-    this.#timer?.cancel();
+    this.#waits.close();
     for (const place of [...this.#fair]) this.#end(place, () => this.#remove(place, stopping()));
   }
 
@@ -119,7 +121,6 @@ export class SpawnQueue {
       const place = this.#fair.add({
         owner: applicant.owner_id ?? '',
         provider: applicant.provider,
-        since: this.#deps.clock.monotonic(),
         attempt: () => applicant.attempt(),
         resolve: (admitted) => {
           done();
@@ -129,7 +130,7 @@ export class SpawnQueue {
           done();
           reject(error);
         },
-        ...{ age: undefined, ending: undefined },
+        ...{ wait: undefined, ending: undefined },
       });
       signal?.addEventListener('abort', leave);
       this.#begin(place, reason);
@@ -137,10 +138,9 @@ export class SpawnQueue {
   }
 
   #begin(place: Place<Ticket>, reason: string): void {
-    place.item.age = this.#ages.append(place);
+    place.item.wait = this.#waits.begin(place);
     this.#counters.queued();
     this.#note('spawn.queued', place.item, { depth: this.#fair.size, reason });
-    this.#arm();
     this.#pump();
   }
 
@@ -174,7 +174,7 @@ export class SpawnQueue {
   #start(place: Place<Ticket>, admitted: unknown): void {
     const wait_ms = this.#waited(place.item);
     this.#fair.served(place);
-    this.#forget(place.item);
+    this.#stopWaiting(place.item);
     this.#counters.dequeued(wait_ms);
     this.#note('spawn.dequeued', place.item, { wait_ms });
     place.item.resolve(admitted);
@@ -191,34 +191,12 @@ export class SpawnQueue {
 
   #remove(place: Place<Ticket>, error: unknown): void {
     this.#fair.remove(place);
-    this.#forget(place.item);
+    this.#stopWaiting(place.item);
     place.item.reject(error);
   }
 
-  #forget(ticket: Ticket): void {
-    if (ticket.age) this.#ages.remove(ticket.age);
-    ticket.age = undefined;
-  }
-
-  /** One timer, for the oldest. */
-  #arm(): void {
-    const oldest = this.#ages.first?.value.item;
-    if (this.#timer || !oldest || this.#closed) return;
-    const left = this.#settings.timeoutMs - this.#waited(oldest);
-    this.#timer = this.#deps.clock.after(left, () => {
-      this.#timer = undefined;
-      this.#expire();
-      this.#arm();
-    });
-  }
-
-  #expire(): void {
-    for (let link = this.#ages.first; link; link = this.#ages.first) {
-      const place = link.value;
-      if (this.#waited(place.item) < this.#settings.timeoutMs) return;
-      this.#forget(place.item);
-      this.#end(place, () => this.#timeOut(place));
-    }
+  #stopWaiting({ wait }: Ticket): void {
+    if (wait) this.#waits.end(wait);
   }
 
   #timeOut(place: Place<Ticket>): void {
@@ -228,8 +206,8 @@ export class SpawnQueue {
     this.#remove(place, waitedTooLong(wait_ms));
   }
 
-  #waited({ since }: Ticket): number {
-    return Math.round(this.#deps.clock.monotonic() - since);
+  #waited({ wait }: Ticket): number {
+    return wait ? this.#waits.lasted(wait) : 0;
   }
 
   #note(
@@ -246,26 +224,4 @@ function lackOf({ reason }: AdmissionDecision): Lack {
   if (reason === 'max_sandboxes_per_owner') return 'owner';
   if (reason === 'pool_full') return 'pool';
   return reason === 'worker_capacity' ? 'provider' : 'all';
-}
-
-const RETRY_MS = 1000;
-
-function queueFull(most: number): ServiceError {
-  return new ServiceError('resource_limit', `All places are in use and ${most} spawns wait already.`, {
-    remedy: 'Try again later.',
-    retryAfterMs: RETRY_MS,
-    details: { reason: 'queue_full', max_spawn_queue: most },
-  });
-}
-
-function waitedTooLong(wait_ms: number): ServiceError {
-  return new ServiceError('resource_limit', 'No place became free in time.', {
-    remedy: 'Try again later.',
-    retryAfterMs: RETRY_MS,
-    details: { reason: 'queue_timeout', wait_ms },
-  });
-}
-
-function stopping(): ServiceError {
-  return new ServiceError('unavailable', 'The server is stopping.', { retryAfterMs: 5000 });
 }
