@@ -6,8 +6,8 @@ import type { IdempotencyClaim, SandboxStore } from '../store/store.ts';
 import { type ClaimDeps, claimWarm } from './claim.ts';
 import { replayed } from './idempotency.ts';
 import type { SpawnPlan } from './plan.ts';
-import type { Attempt } from './queue.ts';
 import type { Begun, Spawns } from './spawns.ts';
+import type { Attempt } from './ticket.ts';
 
 export interface PlaceDeps extends ClaimDeps {
   sandboxes: Pick<SandboxStore, 'reserve'>;

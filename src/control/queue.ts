@@ -8,32 +8,11 @@ import type { Publisher } from './publish.ts';
 import { QueueCounters, type QueueCounts } from './queue-counters.ts';
 import { queueFull, stopping, waitedTooLong } from './queue-refusals.ts';
 import type { QueueSettings } from './settings.ts';
-import { type Wait, Waits } from './waits.ts';
+import { type Applicant, Ticket } from './ticket.ts';
+import { Waits } from './waits.ts';
 
 /** Why one waits that was not tried: those before it wait for the same. */
 const BEHIND_OTHERS = 'behind_others';
-
-/** What an attempt came to. It is over when the place is reserved or refused, not when the sandbox runs. */
-export type Attempt<T> = { admitted: T } | { denied: AdmissionDecision };
-
-export interface Applicant<T> {
-  owner_id: string | undefined;
-  provider: string;
-  attempt(): Promise<Attempt<T>>;
-}
-
-interface Ticket {
-  readonly owner: string;
-  readonly provider: string;
-  attempt(): Promise<Attempt<unknown>>;
-  /** Both end its waiting, the first one counts. */
-  resolve(admitted: unknown): void;
-  reject(error: unknown): void;
-  /** Since it waits. */
-  wait: Wait<Place<Ticket>> | undefined;
-  /** How it should end, said while its attempt was under way: only an attempt that fails heeds it. */
-  ending: (() => void) | undefined;
-}
 
 export interface QueueDeps {
   publisher: Publisher;
@@ -116,28 +95,20 @@ export class SpawnQueue {
     signal?.throwIfAborted();
     if (this.#fair.size >= this.#settings.most) throw queueFull(this.#settings.most);
     return new Promise<T>((resolve, reject) => {
-      const leave = () => this.#end(place, () => this.#remove(place, signal?.reason));
-      const done = () => signal?.removeEventListener('abort', leave);
-      const place = this.#fair.add({
-        owner: applicant.owner_id ?? '',
-        provider: applicant.provider,
-        attempt: () => applicant.attempt(),
-        resolve: (admitted) => {
-          done();
-          resolve(admitted as T);
-        },
-        reject: (error) => {
-          done();
-          reject(error);
-        },
-        ...{ wait: undefined, ending: undefined },
+      const ticket = new Ticket(applicant, {
+        ...{ signal, reject, left: this.#left },
+        resolve: (admitted) => resolve(admitted as T),
       });
-      signal?.addEventListener('abort', leave);
-      this.#begin(place, reason);
+      this.#begin(this.#fair.add(ticket), reason);
     });
   }
 
+  readonly #left = ({ place }: Ticket, why: unknown): void => {
+    if (place) this.#end(place, () => this.#remove(place, why));
+  };
+
   #begin(place: Place<Ticket>, reason: string): void {
+    place.item.place = place;
     place.item.wait = this.#waits.begin(place);
     this.#counters.queued();
     this.#note('spawn.queued', place.item, { depth: this.#fair.size, reason });
