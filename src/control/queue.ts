@@ -15,7 +15,7 @@ import { Waits } from './waits.ts';
 const BEHIND_OTHERS = 'behind_others';
 
 export interface QueueDeps {
-  publisher: Publisher;
+  publisher: Pick<Publisher, 'note'>;
   clock: Clock;
 }
 

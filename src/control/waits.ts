@@ -4,8 +4,9 @@ import type { Clock, Timer } from '../domain/ports.ts';
 
 /** One wait; a handle to end it by. */
 export interface Wait<T> {
+  readonly item: T;
   readonly since: number;
-  link: Link<{ item: T; wait: Wait<T> }> | undefined;
+  link: Link<Wait<T>> | undefined;
 }
 
 export interface WaitRules<T> {
@@ -18,7 +19,7 @@ export interface WaitRules<T> {
 export class Waits<T> {
   readonly #rules: WaitRules<T>;
   /** Oldest first: also the order in which they run out. */
-  readonly #ages = new Chain<{ item: T; wait: Wait<T> }>();
+  readonly #ages = new Chain<Wait<T>>();
   #timer: Timer | undefined;
 
   constructor(rules: WaitRules<T>) {
@@ -26,8 +27,8 @@ export class Waits<T> {
   }
 
   begin(item: T): Wait<T> {
-    const wait: Wait<T> = { since: this.#rules.clock.monotonic(), link: undefined };
-    wait.link = this.#ages.append({ item, wait });
+    const wait: Wait<T> = { item, since: this.#rules.clock.monotonic(), link: undefined };
+    wait.link = this.#ages.append(wait);
     this.#arm();
     return wait;
   }
@@ -45,12 +46,12 @@ export class Waits<T> {
 
   /** Nobody's time runs out any more. */
   close(): void {
-    for (let link = this.#ages.first; link; link = this.#ages.first) this.end(link.value.wait);
+    for (let link = this.#ages.first; link; link = this.#ages.first) this.end(link.value);
     this.#timer?.cancel();
   }
 
   #arm(): void {
-    const oldest = this.#ages.first?.value.wait;
+    const oldest = this.#ages.first?.value;
     if (this.#timer || !oldest) return;
     const { clock, limitMs } = this.#rules;
     this.#timer = clock.after(limitMs - this.lasted(oldest), () => {
@@ -62,10 +63,10 @@ export class Waits<T> {
 
   #expire(): void {
     for (let link = this.#ages.first; link; link = this.#ages.first) {
-      const { item, wait } = link.value;
+      const wait = link.value;
       if (this.lasted(wait) < this.#rules.limitMs) return;
       this.end(wait);
-      this.#rules.expired(item);
+      this.#rules.expired(wait.item);
     }
   }
 }
