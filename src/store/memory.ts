@@ -1,47 +1,19 @@
 // The store as plain maps: the reference for what the seam means, used in tests. Nothing survives the process.
 // Every record goes in and out as a deep copy, so that no caller can change what is stored.
-import {
-  type AdmissionFacts,
-  type AdmissionLimits,
-  decideAdmission,
-  requestOfRow,
-} from '../domain/admission.ts';
+import { decideAdmission, requestOfRow } from '../domain/admission.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Ids, Random } from '../domain/ports.ts';
-import { ACTIVE_STATES, hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
-import type { Event, EventDraft } from '../schema/event.ts';
-import type { Quota } from '../schema/quota.ts';
+import { hasEnded } from '../domain/sandbox-state.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryAudit } from './memory-audit.ts';
-import { findPlace, memoryPool, type PoolTables, takePlace } from './memory-pool.ts';
+import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
+import { memoryPool, takePlace } from './memory-pool.ts';
 import { memoryQuotas } from './memory-quotas.ts';
+import { admissionFacts, reads } from './memory-reads.ts';
+import { active, addEvents, copy, drop, type Tables } from './memory-tables.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
-import type { WarmRecord } from './seam/warm.ts';
-import type {
-  IdempotencyClaim,
-  Replay,
-  SandboxFilter,
-  SandboxGroup,
-  SandboxRecord,
-  SandboxStore,
-  Store,
-} from './store.ts';
-
-interface StoredClaim extends IdempotencyClaim {
-  sandbox_id: string;
-  created_at: string;
-  response?: string;
-}
-
-interface Tables extends PoolTables {
-  sandboxes: Map<string, SandboxRecord>;
-  quotas: Map<string, Quota>;
-  claims: Map<string, StoredClaim>;
-  warm: Map<string, WarmRecord>;
-  events: Event[];
-  last_event_id: number;
-}
+import type { SandboxStore, Store } from './store.ts';
 
 export interface MemoryStoreDeps {
   clock: Clock;
@@ -133,122 +105,3 @@ function writes(tables: Tables): Writes {
       ),
   };
 }
-
-function reads(tables: Tables): Omit<SandboxStore, keyof Writes> {
-  const all = () => [...tables.sandboxes.values()];
-  const live = () =>
-    all()
-      .filter((row) => LIVE_STATES.some((state) => state === row.state))
-      .sort(bySoonest);
-  return {
-    admission: async (request, limits) =>
-      decideAdmission(request, limits, admissionFacts(tables, request, limits)),
-    get: async (id) => copy(tables.sandboxes.get(id)),
-    list: async (filter) =>
-      copy(
-        all()
-          .filter((row) => matches(row, filter))
-          .sort(byNewest)
-          .slice(0, filter.limit),
-      ),
-    inStates: async (states, limit) =>
-      copy(
-        all()
-          .filter((row) => states.includes(row.state))
-          .sort((a, b) => byNewest(b, a))
-          .slice(0, limit),
-      ),
-    due: async (now, limit, owner_id) =>
-      copy(
-        live()
-          .filter((row) => row.expires_at <= now && (owner_id === undefined || row.owner_id === owner_id))
-          .slice(0, limit),
-      ),
-    nextDeadline: async () => live()[0]?.expires_at,
-    census: async () => census(tables),
-    countActive: async () => {
-      const by_provider: Record<string, number> = {};
-      for (const { provider } of active(tables)) by_provider[provider] = (by_provider[provider] ?? 0) + 1;
-      return { total: active(tables).length, by_provider };
-    },
-  };
-}
-
-function census(tables: Tables): SandboxGroup[] {
-  const groups = new Map<string, SandboxGroup>();
-  for (const { state, provider, worker_id } of active(tables)) {
-    const key = JSON.stringify([state, provider, worker_id]);
-    const group = groups.get(key) ?? { state, provider, worker_id, count: 0 };
-    groups.set(key, { ...group, count: group.count + 1 });
-  }
-  return [...groups.values()];
-}
-
-function matches(row: SandboxRecord, filter: SandboxFilter): boolean {
-  const { after, metadata = {} } = filter;
-  if (filter.state ? row.state !== filter.state : !filter.include_ended && hasEnded(row.state)) return false;
-  for (const column of ['owner_id', 'provider', 'worker_id', 'template'] as const)
-    if (filter[column] !== undefined && row[column] !== filter[column]) return false;
-  if (after && byNewest(row, after) <= 0) return false;
-  return Object.entries(metadata).every(
-    ([key, value]) => Object.hasOwn(row.metadata, key) && row.metadata[key] === value,
-  );
-}
-
-/** A claim without a response is dead once its row is gone or has ended: nothing will ever answer for it. */
-function liveClaim(tables: Tables, claim: IdempotencyClaim): Replay | undefined {
-  const known = tables.claims.get(claimId(claim));
-  if (known === undefined) return undefined;
-  const { sandbox_id, fingerprint, response } = known;
-  if (response !== undefined) return { kind: 'replay', sandbox_id, fingerprint, response };
-  const row = tables.sandboxes.get(sandbox_id);
-  return row && !hasEnded(row.state) ? { kind: 'replay', sandbox_id, fingerprint } : undefined;
-}
-
-function settleClaim(tables: Tables, row: SandboxRecord, response: string | undefined): void {
-  for (const [id, claim] of tables.claims) {
-    if (claim.sandbox_id !== row.id) continue;
-    if (row.state === 'error') tables.claims.delete(id);
-    else if (response !== undefined) claim.response = response;
-  }
-}
-
-function addEvents(tables: Tables, drafts: EventDraft[]): Event[] {
-  const events = copy(drafts).map((draft) => ({ id: ++tables.last_event_id, ...draft }));
-  tables.events.push(...events);
-  return copy(events);
-}
-
-function drop<T>(table: Map<string, T>, unwanted: (row: T) => boolean): number {
-  const before = table.size;
-  for (const [id, row] of table) if (unwanted(row)) table.delete(id);
-  return before - table.size;
-}
-
-const copy = <T>(value: T): T => structuredClone(value);
-const claimId = (claim: IdempotencyClaim) => JSON.stringify([claim.scope, claim.key]);
-const active = (tables: Tables) =>
-  [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
-
-function admissionFacts(
-  tables: Tables,
-  { provider, owner_id }: { provider: string; owner_id?: string },
-  { pool }: AdmissionLimits,
-): AdmissionFacts {
-  const rows = active(tables);
-  const usage = {
-    active_sandboxes: rows.length,
-    active_provider_sandboxes: rows.filter((row) => row.provider === provider).length,
-  };
-  const asking = { provider, ...(owner_id !== undefined && { owner_id }) };
-  const places = pool && { pool_is_full: findPlace(tables, asking, pool) === undefined };
-  if (owner_id === undefined) return { usage, quota: undefined, ...places };
-  const active_owner_sandboxes = rows.filter((row) => row.owner_id === owner_id).length;
-  return { usage: { ...usage, active_owner_sandboxes }, quota: tables.quotas.get(owner_id), ...places };
-}
-
-type Place = Pick<SandboxRecord, 'created_at' | 'id'>;
-const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
-const byNewest = (a: Place, b: Place) => compare(b.created_at, a.created_at) || compare(b.id, a.id);
-const bySoonest = (a: SandboxRecord, b: SandboxRecord) =>
-  compare(a.expires_at, b.expires_at) || compare(a.id, b.id);

@@ -1,0 +1,35 @@
+// The maps of the memory store, and what all its nouns do with them.
+
+import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
+import type { Event, EventDraft } from '../schema/event.ts';
+import type { Quota } from '../schema/quota.ts';
+import type { StoredClaim } from './memory-claims.ts';
+import type { PoolTables } from './memory-pool.ts';
+import type { WarmRecord } from './seam/warm.ts';
+import type { SandboxRecord } from './store.ts';
+
+export interface Tables extends PoolTables {
+  sandboxes: Map<string, SandboxRecord>;
+  quotas: Map<string, Quota>;
+  claims: Map<string, StoredClaim>;
+  warm: Map<string, WarmRecord>;
+  events: Event[];
+  last_event_id: number;
+}
+
+export const copy = <T>(value: T): T => structuredClone(value);
+
+export const active = (tables: Tables) =>
+  [...tables.sandboxes.values()].filter((row) => ACTIVE_STATES.some((state) => state === row.state));
+
+export function addEvents(tables: Tables, drafts: EventDraft[]): Event[] {
+  const events = copy(drafts).map((draft) => ({ id: ++tables.last_event_id, ...draft }));
+  tables.events.push(...events);
+  return copy(events);
+}
+
+export function drop<T>(table: Map<string, T>, unwanted: (row: T) => boolean): number {
+  const before = table.size;
+  for (const [id, row] of table) if (unwanted(row)) table.delete(id);
+  return before - table.size;
+}
