@@ -4,6 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '../http/client.ts';
+import { quietEnv } from './quiet-env.ts';
 
 export interface BenchServer {
   address: string;
@@ -48,12 +49,7 @@ function serve(
 ): Promise<{ child: ChildProcess; address: string }> {
   const env = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
-    HOME: home,
-    SVC_SERVER_PORT: '0',
-    SVC_DATABASE_PATH: join(home, 'svc.db'),
-    SVC_PROVIDERS_DEFAULT: 'userspace',
-    SVC_PROVIDERS_CONTAINER_ENABLED: 'false',
-    SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
+    ...quietEnv(home),
     ...extra,
   };
   // A log that costs nothing would flatter.

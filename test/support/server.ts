@@ -4,6 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { quietEnv } from '../../src/bench/quiet-env.ts';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 export const cli = join(packageRoot, 'bin/svc.js');
@@ -99,13 +100,8 @@ function instanceOf(log: string): string {
 function serverEnv(home: string, extra: Record<string, string> = {}): Record<string, string> {
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: home,
     XDG_RUNTIME_DIR: join(home, 'run'),
-    SVC_SERVER_PORT: '0',
-    SVC_DATABASE_PATH: join(home, 'svc.db'),
-    SVC_PROVIDERS_DEFAULT: 'userspace',
-    SVC_PROVIDERS_CONTAINER_ENABLED: 'false',
-    SVC_PROVIDERS_USERSPACE_WORKSPACE_BASE: join(home, 'workspaces'),
+    ...quietEnv(home),
     ...extra,
   };
 }
