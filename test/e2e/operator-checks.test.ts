@@ -136,6 +136,37 @@ describeWith(['unshare'], 'svc doctor', () => {
     expect(existsSync(join(places, instance))).toBe(false);
   });
 
+  it('knows a service that runs, and all it runs', async () => {
+    const server = await startServer({ env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' } });
+    const svc = (...args: string[]) => runCli(args, { SVC_SERVER: server.url });
+    const { id } = JSON.parse((await svc('sandbox', 'create', '--json')).stdout) as { id: string };
+    try {
+      const only = ['database.lock', 'database.schema', 'server', 'leftovers.userspace'].flatMap((id) => [
+        '--only',
+        id,
+      ]);
+      const port = new URL(server.url).port;
+      const run = await runCli(['doctor', '--json', ...only], { ...server.env, SVC_SERVER_PORT: port });
+      const { groups } = JSON.parse(run.stdout) as DoctorReport;
+      const seen = groups.flatMap(({ checks }) => checks.map(({ verdict, message }) => [verdict, message]));
+      expect(seen).toEqual([
+        ['pass', `Process ${server.child.pid} serves it at ${server.url}.`],
+        [
+          'pass',
+          expect.stringMatching(
+            /^Its (schema is version \d+|first changes are still in the log beside it)\.$/,
+          ),
+        ],
+        ['pass', `The service itself answers at ${server.url}.`],
+        ['pass', '1 runtimes, each with its record.'],
+      ]);
+    } finally {
+      expect((await svc('sandbox', 'destroy', id)).code).toBe(0);
+      await server.stop();
+      removeHome(server.home);
+    }
+  });
+
   it('fails with 3, and with a wrong name of a check with 2', async () => {
     const wrong = { ...env, SVC_PROVIDERS_DEFAULT: 'container' };
     const run = await runCli(['doctor', '--only', 'providers'], wrong);

@@ -1,0 +1,77 @@
+// The doctor's trial through a real engine, with the container settings that `svc config init --production` writes; an
+// engine that is looked at from outside says that nothing is left.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { doctorHere } from '../../src/app/doctor.ts';
+import { productionFiles } from '../../src/app/first-config.ts';
+import { runChecks } from '../../src/cli/check-progress.ts';
+import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
+import { planDoctor } from '../../src/ops/doctor/doctor.ts';
+import type { DoctorDeps } from '../../src/ops/doctor/patient.ts';
+import { IMAGES } from '../support/engine.ts';
+import { describeWith } from '../support/requires.ts';
+import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+describeWith(['root', 'docker'], 'a doctor and an engine', () => {
+  let engine: SharedEngine;
+  beforeAll(async () => {
+    engine = await sharedEngine();
+  }, 120_000);
+
+  /** The production file, moved to this engine and a folder of this test. */
+  function production(socket: string): LoadedConfig {
+    const folder = temporaryFolder();
+    const file = join(folder, 'svc.yaml');
+    for (const { path, text } of productionFiles(file, 'https://app.example.com'))
+      writeFileSync(path, text, { mode: 0o600 });
+    const env = {
+      SVC_DATABASE_PATH: join(folder, 'svc.db'),
+      SVC_DEFAULTS_IMAGE: IMAGES.busybox,
+      SVC_PROVIDERS_CONTAINER_SOCKET: socket,
+    };
+    return loadConfig({ file, env, cwd: folder, home: folder, uid: 0, isTerminal: false });
+  }
+
+  async function examine(loaded: LoadedConfig, only: string[]) {
+    const instances: string[] = [];
+    const here = doctorHere({ file: undefined, production: true, signal: new AbortController().signal });
+    const deps: DoctorDeps = {
+      ...here,
+      load: () => loaded,
+      openProviders: (config, instance) => {
+        instances.push(instance.id);
+        return here.openProviders(config, instance);
+      },
+    };
+    const plan = planDoctor(deps, { only, skip: ['container.advisories'], probe: true });
+    await runChecks(plan.groups, false);
+    const { groups } = await plan.finish();
+    const checks = groups.flatMap(({ checks }) => checks);
+    return { instances, checks: checks.map(({ id, verdict, message }) => [id, verdict, message]) };
+  }
+
+  it('a sandbox of the production settings runs, and leaves nothing', async () => {
+    const { instances, checks } = await examine(production(engine.socket), [
+      'providers',
+      'container',
+      'probe_container',
+    ]);
+    expect(checks.filter(([, verdict]) => verdict !== 'pass')).toEqual([]);
+    expect(checks.map(([id]) => id)).toContain('probe_container.connect');
+    expect(instances).toHaveLength(1);
+    expect(await engine.api.containers(`svc.instance=${instances[0]}`)).toEqual([]);
+  });
+
+  it('an engine that is not there fails one check of its own', async () => {
+    const { checks } = await examine(production(`${engine.socket}-gone`), ['container']);
+    expect(checks.map(([id, verdict]) => [id, verdict])).toEqual([
+      ['container.engine', 'fail'],
+      ['container.runtime', 'skip'],
+      ['container.network', 'skip'],
+      ['container.agent', 'skip'],
+      ['container.limits', 'skip'],
+    ]);
+  });
+});
