@@ -28,14 +28,18 @@ export interface AuditDeps {
   audit: AuditStore;
   clock: Clock;
   logger: Logger;
+  /** A copy without secrets: paths and user agents are what callers make of them, and the audit is kept for long. */
+  redact(value: unknown): unknown;
 }
 
 export class AuditTrail implements AuditLog {
   readonly #store: AuditStore;
   readonly #writer: Writer<AuditDraft>;
+  readonly #redact: AuditDeps['redact'];
 
-  constructor({ audit, clock, logger }: AuditDeps) {
+  constructor({ audit, clock, logger, redact }: AuditDeps) {
     this.#store = audit;
+    this.#redact = redact;
     this.#writer = new BatchWriter<AuditDraft, void>({
       append: (drafts) => audit.append(drafts),
       deliver: () => {},
@@ -47,7 +51,7 @@ export class AuditTrail implements AuditLog {
   }
 
   record(draft: AuditDraft): void {
-    this.#writer.publish(boundedAudit(draft));
+    this.#writer.publish(boundedAudit(this.#redact(draft) as AuditDraft));
   }
 
   async list(query: AuditQuery): Promise<AuditPage> {

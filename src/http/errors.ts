@@ -2,6 +2,7 @@
 // nothing. Causes go to the log under the request id.
 import { asServiceError, ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../domain/ports.ts';
+import { redactor } from '../redact/engine.ts';
 import type { ErrorBody, ErrorCode } from '../schema/error.ts';
 import { isClientGone } from './client-gone.ts';
 
@@ -21,6 +22,9 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
   ECONNRESET: ['bad_request', 'The request broke off.'],
 };
 
+/** What a caller wrote is quoted to it; answers are logged by proxies and shown to others. */
+const clean = redactor({ secrets: [] });
+
 /** `error` as one of ours. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -28,15 +32,15 @@ export function toServiceError(error: unknown): ServiceError {
   return known ? new ServiceError(known[0], known[1], { cause: error }) : asServiceError(error);
 }
 
-/** Status, headers and body for the wire. The remedy is the message's last sentence. */
+/** Status, headers and body for the wire, without what looks like a secret. The remedy is the message's last sentence. */
 export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer {
   const { code, message, remedy, details, retryAfterMs, status } = error;
   const body: ErrorBody = {
     code,
-    message: remedy === undefined ? message : `${message} ${remedy}`,
+    message: clean.text(remedy === undefined ? message : `${message} ${remedy}`),
     request_id: requestId,
   };
-  if (details) body.details = details;
+  if (details) body.details = clean.value(details) as Record<string, unknown>;
   const headers: Record<string, string> = {};
   if (retryAfterMs !== undefined)
     headers['Retry-After'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));

@@ -1,0 +1,225 @@
+// Forty secrets, each planted in a place of its own where a secret can be, on a real server and its commands: none comes
+// out anywhere that others read, as it is, in base64 or URL-encoded. What a caller gets back of its own is its own.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodedForms } from '../../src/redact/encoded-forms.ts';
+import { api } from '../support/api.ts';
+import { type CliRun, runCli } from '../support/run-cli.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+
+const COUNT = 40;
+/** With characters that look different in a URL and in base64. */
+const CANARIES = Array.from(
+  { length: COUNT },
+  (_, n) => `c4nAry${String(n).padStart(2, '0')}/Zq+${'w7Xk9'.repeat(6)}`,
+);
+const planted = new Set<number>();
+
+function canary(number: number): string {
+  planted.add(number);
+  return CANARIES[number] ?? '';
+}
+
+const home = makeHome();
+const config = join(home, 'with-secrets.yaml');
+const broken = join(home, 'broken.yaml');
+const adminKeyFile = join(home, 'admin-key');
+/** What others may read: a name for each, and its text. */
+const outputs = new Map<string, string>();
+let server: TestServer;
+let environment: Record<string, string>;
+
+const keep = (name: string, text: unknown) =>
+  outputs.set(name, `${outputs.get(name) ?? ''}${typeof text === 'string' ? text : JSON.stringify(text)}\n`);
+const keepRun = (name: string, { stdout, stderr }: CliRun) => keep(name, stdout + stderr);
+
+beforeAll(async () => {
+  writeFileSync(adminKeyFile, canary(1), { mode: 0o600 });
+  writeFileSync(
+    config,
+    `auth:\n  enabled: true\n  api_key: ${canary(0)}\n  admin_api_key_file: ${adminKeyFile}\nlogging:\n  level: debug\n`,
+    { mode: 0o600 },
+  );
+  environment = {
+    SVC_CONFIG: config,
+    SVC_SERVER_PREVIEW_SIGNING_KEY: canary(2),
+    DATABASE_URL: `postgres://me:${encodeURIComponent(canary(3))}@db/x`,
+    DEPLOY_TOKEN: canary(4),
+  };
+  server = await startServer({ home, env: environment });
+});
+
+afterAll(async () => {
+  await server.stop();
+  removeHome(home);
+});
+
+const key = () => ({ 'x-api-key': CANARIES[0]! });
+const admin = () => ({ 'x-admin-api-key': CANARIES[1]! });
+const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  api(server.url).call(method, path, body, { ...key(), ...headers });
+/** A call whose answer is an error, which is for all eyes. */
+const refused = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
+  const answer = await api(server.url).call(method, path, body, headers ?? key());
+  expect(answer.status, path).toBeGreaterThanOrEqual(400);
+  keep('errors', answer.body);
+};
+
+it('takes secrets in headers and addresses of calls that it refuses', async () => {
+  await refused('GET', '/sandboxes', undefined, { 'x-api-key': canary(5) });
+  await refused('GET', '/admin/audit', undefined, { 'x-admin-api-key': canary(6) });
+  await refused('GET', '/admin/audit', undefined, { authorization: `Bearer ${canary(7)}` });
+  const basic = Buffer.from(`me:${canary(8)}`).toString('base64');
+  await refused('GET', '/admin/audit', undefined, { authorization: `Basic ${basic}` });
+  await refused('GET', '/admin/audit', undefined, { cookie: `session=${canary(9)}` });
+  await refused('GET', '/admin/audit', undefined, { 'x-auth-token': canary(10) });
+  await refused('GET', '/admin/nothing', undefined, {
+    ...admin(),
+    'user-agent': `tool/1 token=${canary(11)}`,
+  });
+  await refused('GET', '/admin/nothing', undefined, {
+    ...admin(),
+    referer: `https://me:${encodeURIComponent(canary(12))}@host/`,
+  });
+  await refused('GET', `/sandboxes?token=${encodeURIComponent(canary(13))}`);
+  await refused('GET', `/admin/audit?api_key=${encodeURIComponent(canary(14))}`, undefined, admin());
+  await refused('GET', `/admin/providers/token=${encodeURIComponent(canary(15))}`, undefined, admin());
+  await refused('GET', `/sandboxes/password=${encodeURIComponent(canary(16))}`);
+  await refused('POST', '/sandboxes', 'x', { ...key(), 'content-type': `text/x; token=${canary(17)}` });
+});
+
+it('takes secrets in bodies that it refuses', async () => {
+  const post = async (body: string) => {
+    const answer = await api(server.url).raw('/sandboxes', {
+      method: 'POST',
+      headers: { ...key(), 'content-type': 'application/json' },
+      body,
+    });
+    expect(answer.status, body).toBeGreaterThanOrEqual(400);
+    keep('errors', await answer.text());
+  };
+  await post(`{"env": {"API_TOKEN": "${canary(18)}"`);
+  await post(JSON.stringify({ memory_mb: canary(19) }));
+  await post(JSON.stringify({ [`password=${canary(20)}`]: 1 }));
+  await post(
+    JSON.stringify({
+      image: `https://me:${encodeURIComponent(canary(21))}@registry/image`,
+      provider: 'nobody',
+    }),
+  );
+  await post(JSON.stringify({ ttl: canary(22) }));
+});
+
+it('takes secrets in sandboxes, commands, files and templates', async () => {
+  const client = api(server.url, key());
+  const { id } = await client.spawn({
+    env: { DB_PASSWORD: canary(23) },
+    metadata: { api_token: canary(24), note: `Bearer ${canary(25)}` },
+  });
+  await client.sh(id, `true curl -H "Authorization: Bearer ${canary(26)}"`);
+  await client.sh(id, 'true', { env: { SECRET: canary(27) } });
+  await client.sh(id, `no-such-program --password ${canary(28)}`);
+  await client.sh(id, 'cat', { stdin: canary(29) });
+  await client.sh(id, `echo ${canary(30)}; echo ${canary(30)} >&2`);
+  await call('POST', `/sandboxes/${id}/exec`, { command: 'sleep 30', args: [canary(31)], timeout: '1s' });
+  await call('PUT', `/sandboxes/${id}/files?path=/workspace/a`, { content: canary(32) });
+  await call('GET', `/sandboxes/${id}/files?path=${encodeURIComponent(`/workspace/token=${canary(33)}`)}`);
+  await call('PUT', '/templates/t', { env: { TOKEN: canary(34) }, setup: [`false ${canary(35)}`] });
+  await call('POST', '/templates/t/spawn', {});
+  await call(
+    'POST',
+    '/sandboxes',
+    { owner_id: 'x', metadata: { password: canary(36) } },
+    { 'idempotency-key': canary(37).replaceAll(/[/+]/g, '-') },
+  );
+  await client.destroy(id);
+});
+
+it('takes secrets in configurations that it refuses', async () => {
+  writeFileSync(
+    broken,
+    `auth:\n  api_kee: ${canary(38)}\n  enabled: ${CANARIES[38]}\n  api_key: ${CANARIES[38]}\n  api_key: ${CANARIES[38]}\n`,
+    { mode: 0o600 },
+  );
+  const env = { ...server.env, SVC_CONFIG: broken, SVC_AUTH_APIKEY: canary(39) };
+  keepRun('serve', await runCli(['serve'], env));
+  keepRun('config show', await runCli(['config', 'show'], env));
+  for (const format of ['text', 'sarif'])
+    keepRun('config lint', await runCli(['config', 'lint', '--file', broken, '--format', format], env));
+  keepRun('bundle', await runCli(['support', 'bundle', join(home, 'broken.json'), '--config', broken], env));
+  keep('bundle', readFileSync(join(home, 'broken.json'), 'utf8'));
+});
+
+it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments, bundle', async () => {
+  for (const path of [
+    '/admin/diagnostics?logs=true',
+    '/admin/metrics',
+    '/admin/audit',
+    '/admin/providers',
+    '/diagnostics',
+    '/metrics',
+    '/health',
+  ])
+    keep(path, (await call('GET', path, undefined, path.startsWith('/admin') ? admin() : {})).body);
+  for (const path of ['/metrics/prometheus', '/admin/audit?format=csv'])
+    keep(path, await (await api(server.url).raw(path, { headers: { ...key(), ...admin() } })).text());
+  const bundle = join(home, 'bundle.json');
+  const client = { ...server.env, SVC_SERVER: server.url, SVC_API_KEY: CANARIES[1]! };
+  const made = await runCli(['support', 'bundle', bundle, '--include-server'], client);
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  expect(made.stdout).toMatch(/server +ok/);
+  keepRun('bundle', made);
+  keep('bundle', readFileSync(bundle, 'utf8'));
+  keepRun('inspect', await runCli(['support', 'inspect', bundle], client));
+  keepRun('config show', await runCli(['config', 'show', '--json'], client));
+  keepRun('config lint', await runCli(['config', 'lint', '--file', config, '--production'], client));
+  keepRun('wrong key', await runCli(['sandbox', 'list'], { ...client, SVC_API_KEY: CANARIES[39]! }));
+  keep('arguments', argumentsBelow(server.child.pid ?? 0));
+  await server.stop();
+  keep('log', server.log());
+  expect(outputs.get('log')).toContain('"debug"');
+  expect(planted.size).toBe(COUNT);
+  expect(leaks()).toEqual([]);
+  // Not for want of looking.
+  keep('log', `x ${CANARIES[7]}`);
+  expect(leaks()).toHaveLength(1);
+});
+
+function leaks(): string[] {
+  return CANARIES.flatMap((secret, number) =>
+    encodedForms(secret).flatMap((form) =>
+      [...outputs].flatMap(([name, text]) => {
+        const at = text.indexOf(form);
+        return at < 0 ? [] : [`canary ${number} in ${name}: ${text.slice(Math.max(0, at - 80), at + 60)}`];
+      }),
+    ),
+  ).filter((leak, at, all) => all.findIndex((other) => other.slice(0, 20) === leak.slice(0, 20)) === at);
+}
+
+/** Command lines of the process and of all below it. */
+function argumentsBelow(root: number): string {
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) =>
+      read(`/proc/${pid}/stat`, (stat) => ({
+        pid: Number(pid),
+        parent: Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]),
+      })),
+    );
+  const below = (pid: number): number[] => [
+    pid,
+    ...processes.filter(({ parent }) => parent === pid).flatMap((child) => below(child.pid)),
+  ];
+  return below(root)
+    .flatMap((pid) => read(`/proc/${pid}/cmdline`, (line) => line.replaceAll('\0', ' ')))
+    .join('\n');
+}
+
+function read<T>(path: string, use: (text: string) => T): T[] {
+  try {
+    return [use(readFileSync(path, 'utf8'))];
+  } catch {
+    return [];
+  }
+}
