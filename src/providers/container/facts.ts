@@ -13,7 +13,7 @@ export interface EngineFacts {
   runtimes: string[];
   default_runtime: string;
   /** Which limits its kernel enforces. */
-  limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean };
+  limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean; system_calls: boolean };
 }
 
 export interface FactsReader {
@@ -51,6 +51,12 @@ function factsOf(answer: unknown): EngineFacts {
       swap: info.SwapLimit !== false,
       pids: info.PidsLimit !== false,
       cpu: info.CpuCfsQuota !== false,
+      system_calls: hasSeccomp(info.SecurityOptions),
     },
   };
+}
+
+/** Words like `name=seccomp,profile=default`. An engine that tells none of its options may have it. */
+function hasSeccomp(options: unknown): boolean {
+  return !Array.isArray(options) || options.some((option) => /^name=seccomp\b/.test(String(option)));
 }

@@ -12,7 +12,7 @@ export function isolationOf({ config, facts }: ContainerState): Isolation {
   return {
     kernel: kernelWords(runtime),
     filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
-    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, config.seccomp_profile)}`,
+    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
     memory: limits?.memory === false ? 'none' : 'cgroup: hard limit for all processes',
     cpu: limits?.cpu === false ? 'none' : 'cgroup: quota of vcpus',

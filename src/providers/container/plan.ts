@@ -43,7 +43,8 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
     user,
     agentVolume,
     network,
-    seccomp,
+    // An engine without filters runs what it is given no profile for, and refuses the rest.
+    seccomp: state.config.seccomp_profile === 'svc' && !facts.limits.system_calls ? undefined : seccomp,
   };
   if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
   return { name: containerName(state.instance.id, spec), image, spec, body: createBody(order), warnings };
@@ -67,6 +68,9 @@ function missingLimits({ limits }: EngineFacts): string[] {
       ? ['Swap is not limited: the kernel of the engine does not do it.']
       : []),
     ...(limits.pids ? [] : ['Processes are not limited: the kernel of the engine does not do it.']),
+    ...(limits.system_calls
+      ? []
+      : ['System calls are not filtered: the kernel of the engine does not do it.']),
     ...(limits.cpu ? [] : ['vcpus is not enforced: the kernel of the engine does not do it.']),
   ];
 }
