@@ -16,7 +16,7 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
     'Version, machine, configuration, lint, the database in numbers and its last events; with --include-server also what the server says of itself and its last log lines. Works without a server. Secrets are removed by the keys of the configuration, by their values in every form, and by their shapes; owners are renamed. The file says what was removed where, and the same value has the same pseudonym throughout. A section that fails is named, and the others are there. Read the file before you hand it on.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> support.json --config /etc/svc/svc.yaml',
-    '<%= config.bin %> <%= command.id %> support.json --include-server --api-key-file /etc/svc/admin-key',
+    '<%= config.bin %> <%= command.id %> support.json --include-doctor --include-server --api-key-file /etc/svc/admin-key',
     '<%= config.bin %> <%= command.id %> --preview',
   ];
   static override args = {
@@ -24,6 +24,7 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
   };
   static override flags = {
     config: configFlag,
+    'include-doctor': Flags.boolean({ description: 'Examine this machine, too; see svc doctor.' }),
     'include-server': Flags.boolean({
       description: 'Ask the server, too; it wants the admin key where one is configured.',
     }),
@@ -35,7 +36,8 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
   async run(): Promise<BundleReport | BundlePreview> {
     const { args, flags } = await this.parse(SupportBundle);
     const client = flags['include-server'] ? connect(flags) : undefined;
-    const world = bundleWorld({ config: flags.config, version: this.config.version, client });
+    const asked = { config: flags.config, doctor: flags['include-doctor'], client };
+    const world = bundleWorld({ ...asked, version: this.config.version });
     if (flags.preview) return this.#preview(previewBundle(world));
     if (args.output === undefined) throw nowhere();
     const report = await here(writeBundle({ output: args.output, force: flags.force }, world));

@@ -27,6 +27,7 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
       required: true,
       helpValue: '<file>',
     }),
+    'include-doctor': Flags.boolean({ description: 'Examine this machine, too; see svc doctor.' }),
     force: Flags.boolean({ description: 'Replace a backup that is there.' }),
     strict: Flags.boolean({ description: 'Fail for warnings, too.' }),
   };
@@ -38,6 +39,7 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
       backupOutput: flags['backup-output'],
       force: flags.force,
       programVersion: this.config.version,
+      ...(flags['include-doctor'] && { doctor: () => examined(flags.config) }),
       ...(flags.config !== undefined && { lint: judged(flags.config) }),
     };
     const report = await this.watched(STAGE_WORDS, (watch) =>
@@ -50,5 +52,9 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
     return report;
   }
 }
+
+/** Loaded when it is wanted: it brings every provider with it. */
+const examined = async (file: string | undefined) =>
+  (await import('../../src/app/doctor-report.ts')).doctorReport(file);
 
 const judged = (file: string) => judgeConfiguration({ file, cwd: process.cwd(), env: process.env });

@@ -9,10 +9,12 @@ export interface BundleAsk {
   config?: string | undefined;
   version: string;
   client?: Client | undefined;
+  /** With the doctor's report. */
+  doctor: boolean;
 }
 
 /** Never throws: a configuration that cannot be read is a reason to make a bundle. */
-export function bundleWorld({ config, version, client }: BundleAsk): BundleWorld {
+export function bundleWorld({ config, version, client, doctor }: BundleAsk): BundleWorld {
   const { clock, host } = thisOperator();
   return {
     clock,
@@ -22,5 +24,7 @@ export function bundleWorld({ config, version, client }: BundleAsk): BundleWorld
     cwd: process.cwd(),
     reading: readConfigHere({ file: config }),
     client,
+    // Loaded when it is wanted: it brings every provider with it.
+    doctor: doctor ? async () => (await import('./doctor-report.ts')).doctorReport(config) : undefined,
   };
 }

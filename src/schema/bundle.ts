@@ -7,6 +7,7 @@ export const SECTION_IDS = [
   'host',
   'configuration',
   'lint',
+  'doctor',
   'database',
   'events',
   'server',

@@ -2,7 +2,7 @@
 import type { BackupReport } from './db-report.ts';
 
 export interface RehearsalStep {
-  id: 'configuration' | 'backup' | 'migration' | 'checks' | 'rows' | 'records';
+  id: 'configuration' | 'doctor' | 'backup' | 'migration' | 'checks' | 'rows' | 'records';
   title: string;
   /** `skip`: a step before it failed. */
   status: 'pass' | 'warn' | 'fail' | 'skip';

@@ -1,6 +1,6 @@
 // The operator's commands on a real server and its database, as they are typed.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../support/run-cli.ts';
@@ -66,9 +66,19 @@ it('rehearses an upgrade while the server serves', async () => {
 
 it('makes a support bundle with the server and without, and reads it', async () => {
   const [live, dead] = [join(server.home, 'live.json'), join(server.home, 'dead.json')];
-  const made = await svc('support', 'bundle', live, '--include-server', '--server', server.url, '--json');
+  const made = await svc(
+    'support',
+    'bundle',
+    live,
+    '--include-doctor',
+    '--include-server',
+    '--server',
+    server.url,
+    '--json',
+  );
   expect([made.code, made.stderr]).toEqual([0, '']);
   expect(JSON.parse(made.stdout).index.at(-1)).toMatchObject({ section: 'server', status: 'ok' });
+  expect(JSON.parse(readFileSync(live, 'utf8')).sections.doctor.groups.length).toBeGreaterThan(3);
   const without = await svc('support', 'bundle', dead, '--include-server', '--server', 'http://127.0.0.1:1');
   expect([without.code, without.stdout]).toEqual([0, expect.stringMatching(/server +failed/)]);
   const inspected = await svc('support', 'inspect', dead);

@@ -10,13 +10,23 @@ import { ownersIn } from './owners.ts';
 import { secretsOf } from './secrets.ts';
 import { CONFIGURATION } from './sections/configuration.ts';
 import { DATABASE, EVENTS_SECTION } from './sections/database.ts';
+import { DOCTOR } from './sections/doctor.ts';
 import { HOST } from './sections/host.ts';
 import { LINT } from './sections/lint.ts';
 import { PROGRAM } from './sections/program.ts';
 import { SERVER } from './sections/server.ts';
 import type { BundleWorld, Section } from './world.ts';
 
-const SECTIONS: readonly Section[] = [PROGRAM, HOST, CONFIGURATION, LINT, DATABASE, EVENTS_SECTION, SERVER];
+const SECTIONS: readonly Section[] = [
+  PROGRAM,
+  HOST,
+  CONFIGURATION,
+  LINT,
+  DOCTOR,
+  DATABASE,
+  EVENTS_SECTION,
+  SERVER,
+];
 
 /** A section is cut where it has more parts than this; 1,000 log lines have about 20,000. */
 const LIMITS = { depth: 12, nodes: 50_000, text: 16_384 };

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { SectionEntry } from '../../schema/bundle.ts';
 import type { BundleWorld, Section } from './world.ts';
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 export interface Collected {
   entry: SectionEntry;

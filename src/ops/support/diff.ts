@@ -20,7 +20,7 @@ const VOLATILE = [
   'server.health.uptime',
   'server.health.uptime_seconds',
 ];
-const VOLATILE_NAMES = ['latency_ms', 'duration_ms', 'last_checked', 'oldest', 'newest'];
+const VOLATILE_NAMES = ['ms', 'latency_ms', 'duration_ms', 'last_checked', 'oldest', 'newest'];
 
 /** Throws as `readBundle`. */
 export function diffBundles(before: string, after: string): BundleDifference {
@@ -54,8 +54,8 @@ function named(value: object): Record<string, unknown> {
 
 function nameOf(entry: unknown): string | undefined {
   if (!isObject(entry)) return undefined;
-  const { fingerprint, name } = entry as { fingerprint?: unknown; name?: unknown };
-  return [fingerprint, name].find((each): each is string => typeof each === 'string');
+  const { fingerprint, id, name } = entry as Record<string, unknown>;
+  return [fingerprint, id, name].find((each): each is string => typeof each === 'string');
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -35,6 +35,7 @@ const FINDERS: readonly [SectionId, (section: Fields) => Found[]][] = [
     ({ problems }) => (Array.isArray(problems) ? problems.map((each) => error(String(each))) : []),
   ],
   ['lint', (lint) => list(lint.findings).map((each) => lintFinding(each))],
+  ['doctor', doctorFindings],
   ['database', databaseFindings],
   ['server', serverFindings],
 ];
@@ -55,6 +56,13 @@ function indexFindings({ index }: Bundle): BundleFinding[] {
 
 function lintFinding({ rule, level, key, message }: Fields): Found {
   return { severity: level === 'error' ? 'error' : 'warning', message: `${rule} ${key}: ${message}` };
+}
+
+function doctorFindings({ groups }: Fields): Found[] {
+  return list(groups)
+    .flatMap(({ checks }) => list(checks))
+    .filter(({ verdict }) => verdict === 'fail' || verdict === 'warn')
+    .map(({ verdict, title, message }) => (verdict === 'fail' ? error : warning)(`${title}: ${message}`));
 }
 
 function databaseFindings({ ours, schema_version, known_schema_version, wal_bytes }: Fields): Found[] {

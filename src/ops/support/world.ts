@@ -4,6 +4,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
 import type { Client } from '../../http/client.ts';
 import type { SectionId } from '../../schema/bundle.ts';
+import type { DoctorReport } from '../../schema/doctor.ts';
 
 export interface BundleWorld {
   clock: Clock;
@@ -13,6 +14,8 @@ export interface BundleWorld {
   cwd: string;
   /** The configuration, as far as it can be read. */
   reading: ConfigReading;
+  /** Examines this machine; absent when it is not wanted. */
+  doctor?: (() => Promise<DoctorReport>) | undefined;
   /** The server to ask; absent when it is not wanted. */
   client?: Client | undefined;
 }

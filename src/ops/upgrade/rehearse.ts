@@ -4,6 +4,7 @@ import { copyFileSync, constants as FS } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { BackupReport } from '../../schema/db-report.ts';
+import type { DoctorReport } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { RehearsalReport } from '../../schema/rehearsal.ts';
 import { verifyDatabase } from '../../store/sqlite/check.ts';
@@ -26,6 +27,8 @@ export interface RehearsalRequest extends TaskOptions {
   /** Replaces a backup that is there. */
   force?: boolean | undefined;
   programVersion: string;
+  /** Examines this machine; absent when it is not wanted. */
+  doctor?: (() => Promise<DoctorReport>) | undefined;
   /** What was found about the configuration; absent when there is no file. */
   lint?: LintReport | undefined;
 }
@@ -51,8 +54,9 @@ export async function rehearseUpgrade(
   const output = resolve(request.backupOutput);
   requireSpace(dirname(output), ROOM * (fileOf(database).size + walBytes(database)));
   const steps = new Steps(deps.clock);
-  const { lint } = request;
+  const { lint, doctor } = request;
   if (lint) await steps.note(CONFIGURATION, async () => judged(lint));
+  if (doctor) await steps.note(DOCTOR, async () => examined(await doctor()));
   const backup = await steps.take(BACKUP, () => backedUp({ ...request, database }, deps.clock));
   const migrated = await inPrivateFolder(dirname(output), (folder) =>
     onCopy({ ...request, backup, copy: join(folder, 'svc.db'), steps }, deps),
@@ -72,6 +76,7 @@ export async function rehearseUpgrade(
 }
 
 const CONFIGURATION = { id: 'configuration', title: 'The configuration, judged for production' } as const;
+const DOCTOR = { id: 'doctor', title: 'This machine, examined for production' } as const;
 const BACKUP = { id: 'backup', title: 'A checked backup of the database' } as const;
 const MIGRATION = { id: 'migration', title: 'The migrations of this program, on a copy' } as const;
 const CHECKS = {
@@ -108,6 +113,13 @@ function judged(lint: LintReport): Found<void> {
   const problems = lint.findings.map(({ rule, key, message }) => `${rule} ${key}: ${message}`);
   const result = `${lint.errors} errors, ${lint.warnings} warnings`;
   return { value: undefined, result, problems, mild: lint.usable };
+}
+
+function examined({ groups, verdict }: DoctorReport): Found<void> {
+  const checks = groups.flatMap((group) => group.checks);
+  const bad = checks.filter((check) => check.verdict === 'fail' || check.verdict === 'warn');
+  const problems = bad.map((check) => `${check.verdict}: ${check.title}: ${check.message}`);
+  return { value: undefined, result: `${checks.length} checks`, problems, mild: verdict !== 'fail' };
 }
 
 async function backedUp(request: RehearsalRequest, clock: Clock): Promise<Found<BackupReport>> {

@@ -60,6 +60,7 @@ it('needs nothing but this machine', async () => {
     host: 'ok',
     configuration: 'ok',
     lint: 'skipped',
+    doctor: 'skipped',
     database: 'skipped',
     events: 'skipped',
     server: 'skipped',
@@ -147,7 +148,7 @@ it('waits for no section for ever', async () => {
     bundle = made;
   });
   while (!bundle) await clock.advance(5000);
-  expect(bundle.index.at(-1)).toMatchObject({ status: 'failed', reason: 'it took longer than 30 s' });
+  expect(bundle.index.at(-1)).toMatchObject({ status: 'failed', reason: 'it took longer than 60 s' });
 });
 
 it('keeps 1,000 log lines whole', async () => {
@@ -178,7 +179,7 @@ it('is written whole, for its owner alone, and over nothing', async () => {
 it('lists what it would collect and collects nothing', () => {
   const given = world();
   const { sections } = previewBundle(given);
-  expect(sections).toHaveLength(7);
+  expect(sections).toHaveLength(8);
   expect(sections.find(({ section }) => section === 'database')).toMatchObject({ collected: false });
   expect(existsSync(join(given.folder, 'svc.db'))).toBe(false);
 });
@@ -197,6 +198,24 @@ it('is inspected: what failed, what is wrong, what the log says', async () => {
   expect(messages).toContainEqual(expect.stringContaining('configuration'));
   expect(messages).toContain('server The provider container is not healthy: no engine.');
   expect(messages).toContain('server The log has 2 errors; the last: second');
+});
+
+it('holds what the doctor found', async () => {
+  const checks = [{ id: 'a.b', title: 'Space', verdict: 'fail', ms: 1, message: 'There is none.' }];
+  const report = {
+    verdict: 'fail',
+    production: true,
+    ms: 1,
+    groups: [{ id: 'a', title: 'A', verdict: 'fail', ms: 1, checks }],
+  };
+  const given = { ...world(), doctor: async () => report as never };
+  const output = join(given.folder, 'b.json');
+  await writeBundle({ output }, given);
+  expect(inspectBundle(output).findings).toContainEqual({
+    severity: 'error',
+    section: 'doctor',
+    message: 'Space: There is none.',
+  });
 });
 
 it('is compared by path, without what always differs', async () => {

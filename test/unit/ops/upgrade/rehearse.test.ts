@@ -125,6 +125,25 @@ it('goes on when the configuration is at fault, and says so', async () => {
   expect(statuses(not)).toMatchObject({ configuration: 'fail', records: 'pass' });
 });
 
+it.each([
+  ['warn', true],
+  ['fail', false],
+])('takes a machine that the doctor finds to %s as that', async (verdict, ok) => {
+  const { database, backupOutput } = setting();
+  await makeDatabase(database);
+  const checks = [{ id: 'a.b', title: 'Space', verdict, ms: 1, message: 'There is little.' }];
+  const doctor = async () =>
+    ({
+      verdict,
+      production: true,
+      ms: 1,
+      groups: [{ id: 'a', title: 'A', verdict, ms: 1, checks }],
+    }) as never;
+  const report = await rehearse({ database, backupOutput, doctor });
+  expect(report.ok).toBe(ok);
+  expect(statuses(report)).toMatchObject({ doctor: verdict, records: 'pass' });
+});
+
 const FINDING = {
   rule: 'SVC101',
   level: 'error',

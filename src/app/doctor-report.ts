@@ -1,0 +1,18 @@
+// The doctor's report by itself, for what holds it as a part: strict, and without running a sandbox.
+import { planDoctor } from '../ops/doctor/doctor.ts';
+import type { DoctorReport } from '../schema/doctor.ts';
+import { doctorHere } from './doctor.ts';
+
+/** `file` is what `--config` says. Checks that `signal` keeps from running are skipped. */
+export async function doctorReport(
+  file: string | undefined,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<DoctorReport> {
+  const plan = planDoctor(doctorHere({ file, production: true, signal }), {
+    only: [],
+    skip: [],
+    probe: false,
+  });
+  for (const { checks } of plan.groups) for (const check of checks) await check.run();
+  return plan.finish();
+}
