@@ -83,6 +83,15 @@ it.each([
   }
 });
 
+it('shows no secret that it was told to take as given, nor one too short to be looked for', () => {
+  write(`auth: {api_key: ${SECRET}, enabled: false}`);
+  const given = lint({ production: true, assumed: ['auth.api_key'] });
+  expect(given.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['SVC005', 'SVC101']));
+  expect(JSON.stringify(given)).not.toContain(SECRET);
+  write('auth:\n  api_key: abc\n');
+  expect(lint().findings).toMatchObject([{ rule: 'SVC102', source: '  api_key: [redacted]' }]);
+});
+
 it('tells everything that is no configuration, and judges nothing else then', () => {
   write('server:\n  prot: 1\n  prot: 2\nauth:\n  enabled: maybe\ndatabase:\n  path: svc.db\n');
   const report = lint({ production: true });

@@ -1,0 +1,51 @@
+// Commands that work on files alone start fast and run anywhere: nothing that they load leads to an engine, a database or
+// a server. What is loaded on demand does not count.
+import { posix } from 'node:path';
+import ts from 'typescript';
+import { expect, it } from 'vitest';
+import { parsed, type SourceFile, sourceFiles } from '../support/source-files.ts';
+
+const HEAVY = ['better-sqlite3', 'dockerode', 'fastify', 'listr2', 'prom-client', 'undici', 'ws', 'execa'];
+
+const files = new Map(sourceFiles('src', 'commands').map((file) => [file.path, file]));
+const OFFLINE = [...files.keys()].filter((path) => path.startsWith('commands/config/'));
+
+/** What a file imports when it is loaded: paths and packages. */
+function loadedBy({ path, tree }: SourceFile): string[] {
+  return tree.statements.flatMap((statement) => {
+    if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) return [];
+    if (statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword) return [];
+    const { text } = statement.moduleSpecifier;
+    return [text.startsWith('.') ? posix.join(posix.dirname(path), text) : text];
+  });
+}
+
+/** The way from `path` to each heavy package. */
+function waysToHeavy(path: string, graph: ReadonlyMap<string, SourceFile> = files): string[] {
+  const ways: string[] = [];
+  const seen = new Set<string>();
+  const walk = (at: string, way: readonly string[]) => {
+    if (seen.has(at)) return;
+    seen.add(at);
+    if (HEAVY.includes(at)) ways.push([...way, at].join(' → '));
+    const file = graph.get(at);
+    if (file) for (const next of loadedBy(file)) walk(next, [...way, at]);
+  };
+  walk(path, []);
+  return ways;
+}
+
+it.each(OFFLINE)('%s loads nothing heavy', (path) => {
+  expect(waysToHeavy(path)).toEqual([]);
+});
+
+it('notices a way that is not direct, and no type', () => {
+  const graph = new Map(
+    [
+      parsed('src/a.ts', "import { b } from './b.ts';"),
+      parsed('src/b.ts', "import type { X } from 'fastify';\nimport Sqlite from 'better-sqlite3';"),
+    ].map((file) => [file.path, file]),
+  );
+  expect(waysToHeavy('src/a.ts', graph)).toEqual(['src/a.ts → src/b.ts → better-sqlite3']);
+  expect(OFFLINE).toContain('commands/config/lint.ts');
+});
