@@ -121,7 +121,7 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     'missing',
     'When images are pulled: those the engine lacks, none, or each time.',
   ),
-  start_concurrency: whole(4, 1, 256, 'Containers started at once; further ones wait.'),
+  start_concurrency: whole(8, 1, 256, 'Containers started at once; further ones wait.'),
   start_timeout: duration('60s', 'How long the engine may take to create or to start one.'),
   max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
   max_memory_mb: whole(

@@ -33,25 +33,43 @@ export async function createRuntime(
 }
 
 async function started(state: ContainerState, spec: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
-  const plan = await planned(state, spec, signal);
-  await state.starts.run(() => start(state, plan, signal), signal);
-  return plan;
+  const attempt = { state, plan: await planned(state, spec, signal), signal };
+  const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
+  // The engine has done its part: the next one need not wait for this one's agent.
+  const io = await orUndone(attempt, () => converse(state, attempt.plan.spec, dialled, signal));
+  state.parked.put(attempt.plan.name, io);
+  return attempt.plan;
 }
 
-async function start(state: ContainerState, plan: Plan, signal: AbortSignal): Promise<void> {
-  let dialled: Dialled | undefined;
+interface Attempt {
+  state: ContainerState;
+  plan: Plan;
+  signal: AbortSignal;
+}
+
+/** `work`; when it fails the container is removed, and the error says why it did not come up. */
+async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise<T>): Promise<T> {
   try {
-    await create(state, plan, signal);
-    dialled = await dial(state, plan.name, signal);
-    const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
-    dialled.stream.write(agentSettings(secret, plan.spec.memory_mb));
-    await run(state, plan.name, signal);
-    state.parked.put(plan.name, await converse(state, plan.spec, dialled, signal));
+    return await work();
   } catch (error) {
-    dialled?.stream.destroy();
     // It is somebody else's.
     if (!(error instanceof ServiceError && error.code === 'conflict')) await undo(state, plan.name, signal);
     throw startFault(error);
+  }
+}
+
+/** The container runs, its agent has its secret, and its streams are ours. */
+async function launched({ state, plan, signal }: Attempt): Promise<Dialled> {
+  await create(state, plan, signal);
+  const dialled = await dial(state, plan.name, signal);
+  try {
+    const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
+    dialled.stream.write(agentSettings(secret, plan.spec.memory_mb));
+    await run(state, plan.name, signal);
+    return dialled;
+  } catch (error) {
+    dialled.stream.destroy();
+    throw error;
   }
 }
 
