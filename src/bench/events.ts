@@ -131,7 +131,7 @@ async function burstBytes(crowd: Crowd, address: string): Promise<number> {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** All at once, pipelined: sent one by one they would come as many small bursts. */
-async function refusals(address: string): Promise<void> {
+export async function refusals(address: string): Promise<void> {
   const { port } = new URL(address);
   const each = BURST / CONNECTIONS;
   await Promise.all(

@@ -12,10 +12,12 @@ import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
 import { withFreed } from './freed.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
+import { heldPairs } from './held.ts';
 import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
 import type { Pair } from './row.ts';
 import { withHome, withServer } from './server.ts';
+import { stalledPair } from './stalled.ts';
 import { startupPairs } from './startup.ts';
 import { ticketPair } from './ticket.ts';
 import { userspacePairs } from './userspace.ts';
@@ -97,6 +99,15 @@ const waiting: Group = { ids: ['P15-memory'], run: (root, measure) => measure(wa
 
 const ticket: Group = { ids: ['P15-ticket'], run: (_root, measure) => measure(ticketPair) };
 
+const held: Group = {
+  ids: ['P22-idle', 'P22-rows', 'P22-session'],
+  run: async (root, measure) => {
+    for (const pair of heldPairs(root)) await measure(pair);
+  },
+};
+
+const stalled: Group = { ids: ['P23-stalled'], run: (root, measure) => measure(stalledPair(root)) };
+
 const container: Group = {
   ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
   run: (root, measure) =>
@@ -128,5 +139,7 @@ export const GROUPS: readonly Group[] = [
   waiting,
   ticket,
   events,
+  stalled,
+  held,
   startup,
 ];
