@@ -6,7 +6,9 @@ import { residentMb, settledMb } from './memory.ts';
 import type { Pair } from './row.ts';
 import { type BenchServer, withHome, withServer } from './server.ts';
 
-const SESSIONS = 100;
+const SESSIONS = 300;
+/** Before them: these bring code and heap to their size. */
+const FIRST = 100;
 const ENV = { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', SVC_DEFAULTS_MAX_SANDBOXES: '0' };
 
 export function heldPairs(root: string): Pair[] {
@@ -45,14 +47,13 @@ export function heldPairs(root: string): Pair[] {
 /** Sandboxes are there before and after; a first command opens the session of each. */
 async function sessions({ client, pid }: BenchServer): Promise<number> {
   const ids: string[] = [];
-  while (ids.length < 2 * SESSIONS) ids.push((await client.spawn({ ttl: '1h', memory_mb: 64 })).id);
+  while (ids.length < FIRST + SESSIONS) ids.push((await client.spawn({ ttl: '1h', memory_mb: 64 })).id);
   const use = async (some: readonly string[]) => {
     for (const id of some) await client.exec(id, { command: 'true' });
   };
-  // The first half brings code and heap to their size.
-  await use(ids.slice(0, SESSIONS));
+  await use(ids.slice(0, FIRST));
   const before = await settledMb(pid);
-  await use(ids.slice(SESSIONS));
+  await use(ids.slice(FIRST));
   const each = (((await settledMb(pid)) - before) / SESSIONS) * 1024;
   for (const id of ids) await client.destroy(id);
   return each;
