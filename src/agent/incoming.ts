@@ -10,7 +10,7 @@ export class Incoming {
   readonly #id: number;
   readonly #link: Link;
   readonly #inbox = new Inbox();
-  readonly #credit = new ReceiveCredit();
+  readonly #credit: ReceiveCredit;
   /** Nothing more is expected; with `#isClosed` the agent is not given credit either. */
   #isEof = false;
   #isClosed = false;
@@ -20,6 +20,7 @@ export class Incoming {
   constructor(id: number, link: Link) {
     this.#id = id;
     this.#link = link;
+    this.#credit = new ReceiveCredit(link.wide);
   }
 
   /** The next piece that has arrived, in order; taking it gives its credit back. undefined: nothing now. */
@@ -76,6 +77,7 @@ export class Incoming {
   /** The stream is over. What is here can still be taken. */
   close(): void {
     this.#isClosed = true;
+    this.#credit.end();
     this.#wake();
   }
 

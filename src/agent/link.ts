@@ -1,6 +1,7 @@
 // The sending half of a session: frames written in one turn of the event loop leave in one system call. The transport
 // must never be waited for inside a frame; senders of DATA ask `ready` before each.
 import type { Duplex } from 'node:stream';
+import { WideStreams } from './credit.ts';
 import { encodeFrame, frameHead } from './frame.ts';
 import { TYPE } from './protocol.ts';
 
@@ -14,6 +15,8 @@ const BUSY_BYTES = 8 * 1024 * 1024;
 const STUCK_BYTES = 16 * 1024 * 1024;
 
 export class Link {
+  /** Of the session, as it has one link. */
+  readonly wide = new WideStreams();
   readonly #stream: Duplex;
   readonly #tag: number;
   readonly #tail: Buffer;
