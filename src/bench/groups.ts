@@ -2,6 +2,7 @@
 // it, and clears it away.
 import { join } from 'node:path';
 import { withAdmissions } from './admissions.ts';
+import { withBackups } from './backup.ts';
 import { echoBench } from './container-echo.ts';
 import { filePairs } from './container-files.ts';
 import { prewarmPair } from './container-prewarm.ts';
@@ -15,6 +16,7 @@ import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
 import { heldPairs } from './held.ts';
 import { fillDatabase, listBench } from './list.ts';
 import type { Runner } from './raw-runner.ts';
+import { redactionPairs } from './redaction.ts';
 import type { Pair } from './row.ts';
 import { withHome, withServer } from './server.ts';
 import { stalledPair } from './stalled.ts';
@@ -128,6 +130,23 @@ const startup: Group = {
   },
 };
 
+const backups: Group = {
+  ids: ['P29-idle', 'P29-busy'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withBackups(root, home, async (pairs) => {
+        for (const pair of pairs) await measure(pair);
+      }),
+    ),
+};
+
+const redaction: Group = {
+  ids: ['P32-text', 'P32-structures', 'P32-hostile'],
+  run: async (_root, measure) => {
+    for (const pair of redactionPairs()) await measure(pair);
+  },
+};
+
 export const GROUPS: readonly Group[] = [
   container,
   userspace('bwrap'),
@@ -142,4 +161,6 @@ export const GROUPS: readonly Group[] = [
   stalled,
   held,
   startup,
+  backups,
+  redaction,
 ];

@@ -73,7 +73,7 @@ const TABLE: Record<string, Allowance> = {
     folders: [
       ...['app', 'ops', 'config', 'host', 'schema', 'domain', 'http/client.ts'],
       // Rows that judge one part build that part by itself.
-      ...['store', 'control', 'events', 'providers/provider.ts'],
+      ...['store', 'control', 'events', 'redact', 'providers/provider.ts'],
     ],
     packages: ['better-sqlite3', 'undici'],
   },
