@@ -2,10 +2,12 @@
 // Order: exact known values, then keys that are secret by schema or by name, then shapes in text.
 // A known value shorter than four characters is not replaced in text: it would mask every line and hide nothing.
 import { encodedForms } from './encoded-forms.ts';
-import { isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
+import { HINT, isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
 import { boundedCopy, type CopyLimits } from './structure.ts';
 
 const SHORTEST_KNOWN = 4;
+/** Beyond this the rules by themselves are as fast. */
+const LONGEST_HINTED = 2048;
 
 /** What was found: where in a structure (empty for a text by itself), by which rule, and the secret as it stood there. */
 export interface Finding {
@@ -52,9 +54,26 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
     if (rule) return mark({ path, rule, secret: typeof value === 'string' ? value : '' });
     return further?.value(key, path, value);
   };
+  const name = cleanNames(text);
   return {
     text: (input) => text(input, ''),
-    value: (value) => boundedCopy(value, { text, masked }, options.limits),
+    value: (value) => boundedCopy(value, { text, name, masked }, options.limits),
+  };
+}
+
+type Clean = (text: string, path: string) => string;
+
+const MOST_NAMES = 1000;
+const LONGEST_NAME = 64;
+
+/** Names of keys come again and again: those that hold nothing are looked at once. */
+function cleanNames(text: Clean): Clean {
+  const harmless = new Set<string>();
+  return (name, path) => {
+    if (harmless.has(name)) return name;
+    const clean = text(name, path);
+    if (clean === name && name.length <= LONGEST_NAME && harmless.size < MOST_NAMES) harmless.add(name);
+    return clean;
   };
 }
 
@@ -89,6 +108,7 @@ function maskKnown(text: string, { pattern, origins }: Known, { path, mark }: Pl
 }
 
 function maskShapes(text: string, place: Place): string {
+  if (text.length < LONGEST_HINTED && !HINT.test(text)) return text;
   let masked = text;
   for (const rule of TEXT_RULES) {
     if (rule.needs && !rule.needs.some((need) => text.includes(need))) continue;

@@ -16,6 +16,8 @@ const LIMITS: CopyLimits = { depth: 8, nodes: 2000, text: 16_384 };
 interface CopyRules {
   /** `path` is where the text stands, keys joined by dots. */
   text(text: string, path: string): string;
+  /** As `text`, for the name of a key. */
+  name(key: string, path: string): string;
   /** What stands instead of a value that is secret for its key; undefined for one that is not. */
   masked(key: string, path: string, value: unknown): string | undefined;
 }
@@ -80,7 +82,7 @@ function copyEntries(
   const copies: [string, unknown][] = [];
   for (const [key, value] of entries) {
     const below = path === '' ? key : `${path}.${key}`;
-    copies.push([walk.text(key, path), walk.masked(key, below, value) ?? copy(value, below, walk)]);
+    copies.push([walk.name(key, path), walk.masked(key, below, value) ?? copy(value, below, walk)]);
     if (walk.nodes > walk.limits.nodes) break;
   }
   return Object.fromEntries(copies);

@@ -25,13 +25,17 @@ export async function copyHashed(from: string, to: string, watch: Watch = {}): P
   return result();
 }
 
-export async function hashFile(path: string, watch: Watch = {}): Promise<Copied> {
-  const { meter, result } = hashing(watch);
-  await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), meter.resume(), signalOf(watch));
-  return result();
+export async function hashFile(path: string, watch: Pick<Watch, 'signal'> = {}): Promise<Copied> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES, ...signalOf(watch) })) {
+    hash.update(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+  }
+  return { bytes, sha256: hash.digest('hex') };
 }
 
-const signalOf = ({ signal }: Watch) => (signal ? { signal } : {});
+const signalOf = ({ signal }: Pick<Watch, 'signal'>) => (signal ? { signal } : {});
 
 function hashing({ onBytes }: Watch) {
   const hash = createHash('sha256');
