@@ -77,13 +77,14 @@ function nameFirst(path: string, target: string): void {
   }
 }
 
+/** After the name of the target: its own, or those of the copy that a restore keeps of it. */
+const LEFTOVER = /^(?:before-[\dTZ.]+(?:-wal|-shm|-journal)?\.)?(\d{1,10})\.part(?:-journal|-wal|-shm)?$/;
+
 function removeLeftovers(target: string): void {
   const folder = dirname(target);
   const start = `${basename(target)}.`;
   for (const name of readdirSync(folder)) {
-    const pid =
-      name.startsWith(start) &&
-      /^(\d{1,10})\.part(?:-journal|-wal|-shm)?$/.exec(name.slice(start.length))?.[1];
+    const pid = name.startsWith(start) && LEFTOVER.exec(name.slice(start.length))?.[1];
     if (pid && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
   }
 }

@@ -148,6 +148,16 @@ it.each([
   expect(marksIn(database)).toEqual(['40 old']);
 });
 
+it('removes what a killed restore left, also of the copy that it was keeping', async () => {
+  const { database, input, folder } = await setting();
+  const left = ['svc.db.4194999.part', 'svc.db.before-20260102T030405.000Z-wal.4194999.part'];
+  const kept = ['svc.db.before-20260102T030405.000Z', 'svc.db.before-20260102T030405.000Z.1.part'];
+  for (const name of [...left, ...kept]) writeFileSync(join(folder, name), '');
+  await restore({ input, database });
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(kept));
+  expect(readdirSync(folder).filter((name) => left.includes(name))).toEqual([]);
+});
+
 it('refuses a missing folder, and the database as its own backup', async () => {
   const { database, input, folder } = await setting();
   await expect(restore({ input, database: join(folder, 'no', 'svc.db') })).rejects.toMatchObject({
