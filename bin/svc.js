@@ -7,6 +7,6 @@ if (more === undefined && (only === '--version' || only === '-v')) {
   const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 } else {
-  const { execute } = await import('@oclif/core/execute');
-  await execute({ dir: import.meta.url });
+  const { main } = await import('../dist/src/cli/main.js');
+  await main(import.meta.url);
 }

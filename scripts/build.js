@@ -24,7 +24,7 @@ await build({
   ...BUNDLE,
   plugins: [configCheck],
   absWorkingDir: root,
-  entryPoints: [...commands, 'src/cli/command-not-found.ts'],
+  entryPoints: [...commands, 'src/cli/main.ts', 'src/cli/command-not-found.ts'],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
