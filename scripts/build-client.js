@@ -10,7 +10,7 @@ export async function buildClient(root) {
   await build({
     ...BUNDLE,
     absWorkingDir: root,
-    entryPoints: { client: 'src/http/client-package.ts' },
+    entryPoints: { client: 'src/client/package.ts' },
     outdir: 'dist/client',
     chunkNames: '[name]-[hash]',
   });

@@ -1,6 +1,7 @@
 // What a support bundle is collected from, on this machine.
+
+import type { Client } from '../client/client.ts';
 import { readConfigHere } from '../config/load-here.ts';
-import type { Client } from '../http/client.ts';
 import type { BundleWorld } from '../ops/support/world.ts';
 import { thisOperator } from './operator.ts';
 

@@ -3,7 +3,7 @@
 
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
-import { Metrics } from '../control/metrics.ts';
+import { Metrics } from '../control/metrics/metrics.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';

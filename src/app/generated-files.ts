@@ -1,7 +1,7 @@
 // Every file of the package that is made from schemas, routes, commands and rules.
 import type { Manifest } from '../docs/manifest.ts';
 import { type RenderedFile, renderAll } from '../docs/render.ts';
-import { renderOpenapi } from '../http/openapi.ts';
+import { renderOpenapi } from '../http/description/openapi.ts';
 import { lintPages } from '../ops/lint/pages.ts';
 
 /** The same input gives the same bytes. */

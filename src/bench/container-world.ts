@@ -1,6 +1,6 @@
 // What the container rows are measured in: an engine, a server over it, a sandbox that lives, and the means to make the
 // same container without us.
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import { IMAGE, withEngine } from './engine.ts';
 import type { RawEngine } from './raw-engine.ts';
 import { withHome, withServer } from './server.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Sqlite from 'better-sqlite3';
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import type { Pair } from './row.ts';
 
 const ROWS = 1000;

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from '../http/client.ts';
+import { Client } from '../client/client.ts';
 import { quietEnv } from './quiet-env.ts';
 
 export interface BenchServer {

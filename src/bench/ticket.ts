@@ -2,7 +2,7 @@
 // story that goes on when its turn comes it is about twice as much; P15-memory judges all of that together.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { SpawnQueue } from '../control/queue.ts';
+import { SpawnQueue } from '../control/queue/queue.ts';
 import { realClock } from '../host/clock.ts';
 import type { Pair } from './row.ts';
 

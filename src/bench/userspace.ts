@@ -1,5 +1,5 @@
 // P20 and P21 of the speed table: a userspace sandbox over HTTP against the raw runner.
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import { type Runner, rawRun } from './raw-runner.ts';
 import type { Pair } from './row.ts';
 

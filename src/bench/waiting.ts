@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import { settledMb } from './memory.ts';
 import type { Pair } from './row.ts';
 import { withHome, withServer } from './server.ts';

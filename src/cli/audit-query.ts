@@ -1,7 +1,8 @@
 // The pages behind `svc audit`: from its flags to as many records as were asked for, as records or as CSV.
+
+import type { Client } from '../client/client.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Client } from '../http/client.ts';
 import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
 
 /** Of one call. */

@@ -1,8 +1,8 @@
 // `svc sandbox cat`: files one after another to standard output, byte for byte.
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Client } from '../http/client.ts';
 
 /** A document holds the whole of it. */
 const MOST_IN_JSON = 64 * 1024 * 1024;

@@ -1,8 +1,8 @@
 // The server that client commands talk to: flags, then SVC_ variables, then the default address.
 import { readFileSync } from 'node:fs';
 import { Flags } from '@oclif/core';
+import { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { Client } from '../http/client.ts';
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:7423';
 

@@ -1,5 +1,5 @@
 // Destroys several sandboxes, a few at a time, and tells of all failures before it fails.
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import { eachOf } from './at-once.ts';
 
 /** Ids destroyed, in the order given. Throws after every id was tried, naming those that are left. */

@@ -1,5 +1,5 @@
 // The work of `sandbox exec --detach`: what is left behind is its id.
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import type { ExecRequest } from '../schema/exec.ts';
 import type { ExecOutcome, OutputMode } from './run-once.ts';
 

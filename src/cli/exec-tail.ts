@@ -1,6 +1,7 @@
 // The work of `exec output`: passes on what is kept of a detached command, and its status when it has ended.
+
+import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Client } from '../http/client.ts';
 import type { ExecLine } from '../schema/exec.ts';
 import { interruptible } from './interruption.ts';
 import type { ExecOutcome, OutputMode } from './run-once.ts';

@@ -1,6 +1,7 @@
 // `svc sandbox explain`: why a sandbox is as it is, or why it ended, and what can be done.
+
+import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Client } from '../http/client.ts';
 import type { EndReason, Sandbox, SandboxState } from '../schema/sandbox.ts';
 import { age, facts } from './render.ts';
 

@@ -1,6 +1,6 @@
 // A command that gets this process's standard input while it runs, byte for byte and in a pipeline.
 
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import type { ExecResult } from '../schema/exec.ts';
 import type { Sink } from './sink.ts';
 

@@ -1,5 +1,5 @@
 // The work of `sandbox exec` and `sandbox run`: a streamed exec whose interruption ends the command inside too.
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import type { ExecRequest, ExecResult } from '../schema/exec.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import { passOn } from './exec-output.ts';

@@ -1,7 +1,7 @@
 // The work of `sandbox shell`: a command on a terminal of the sandbox, shown on this one.
 
+import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Client } from '../http/client.ts';
 import type { LiveCommand, LiveRequest } from './live-exec.ts';
 import type { ExecOutcome } from './run-once.ts';
 import { passing } from './sink.ts';

@@ -14,12 +14,12 @@ import type { AdmissionDecision as Shown } from '../schema/admission.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { TemplateStore } from '../store/seam/templates.ts';
 import type { SandboxStore } from '../store/store.ts';
-import { type ChooseDeps, chooseProvider } from './choose.ts';
 import type { Caller } from './control-plane.ts';
 import type { LimitsOf } from './owner-limits.ts';
-import { lifeMs, planSpawn, spawnOwner } from './plan.ts';
 import type { QueueSettings, Settings } from './settings.ts';
-import { type FullRequest, withTemplate } from './template-request.ts';
+import { type ChooseDeps, chooseProvider } from './spawn/choose.ts';
+import { lifeMs, planSpawn, spawnOwner } from './spawn/plan.ts';
+import { type FullRequest, withTemplate } from './templates/template-request.ts';
 
 export interface AdmissionDeps extends ChooseDeps {
   sandboxes: Pick<SandboxStore, 'admission'>;

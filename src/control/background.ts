@@ -2,17 +2,17 @@
 // together.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 import type { AuditTrail } from './audit.ts';
-import type { Destroyer } from './destroy.ts';
-import type { Housekeeping } from './housekeeping.ts';
-import type { Prewarm } from './prewarm.ts';
+import type { Vms } from './pool/vms.ts';
 import type { BucketRateLimits } from './rate-limits.ts';
-import type { Reaper } from './reaper.ts';
-import type { Reconciler } from './reconcile.ts';
 import type { Sessions } from './sessions.ts';
 import type { Settings } from './settings.ts';
-import type { Spawns } from './spawns.ts';
-import type { Vms } from './vms.ts';
-import type { Watching } from './watching.ts';
+import type { Spawns } from './spawn/spawns.ts';
+import type { Destroyer } from './upkeep/destroy.ts';
+import type { Housekeeping } from './upkeep/housekeeping.ts';
+import type { Reaper } from './upkeep/reaper.ts';
+import type { Reconciler } from './upkeep/reconcile.ts';
+import type { Watching } from './upkeep/watching.ts';
+import type { Prewarm } from './warm/prewarm.ts';
 
 const PREWARM_RETRY_MS = 30_000;
 /** How long a start waits for the first comparison, and a stop for work under way. */

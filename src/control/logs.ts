@@ -3,9 +3,9 @@ import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { LogLine } from '../schema/exec.ts';
 import type { Caller } from './control-plane.ts';
+import { orSilence } from './exec/silence.ts';
 import type { Logs } from './plane/execs.ts';
 import type { Held, Reach } from './reach.ts';
-import { orSilence } from './silence.ts';
 
 export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
   const open = async (id: string, caller: Caller, signal: AbortSignal) =>

@@ -9,9 +9,9 @@ import type { ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { SandboxRecord, Store } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
-import { lifeMs } from './plan.ts';
 import type { Previews } from './plane/previews.ts';
 import type { Reach } from './reach.ts';
+import { lifeMs } from './spawn/plan.ts';
 
 const DEFAULT_TTL_MS = 3_600_000;
 

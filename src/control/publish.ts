@@ -6,7 +6,7 @@ import type { EventBus } from '../events/bus.ts';
 import type { EventWriter } from '../events/writer.ts';
 import type { Event, EventDraft, EventType } from '../schema/event.ts';
 import type { SandboxRecord } from '../store/store.ts';
-import type { Meter } from './meter.ts';
+import type { Meter } from './metrics/meter.ts';
 
 const ENDED_KEPT = 10_000;
 const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];

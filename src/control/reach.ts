@@ -7,8 +7,8 @@ import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
 import type { Finder } from './find.ts';
 import type { Lease, Sessions } from './sessions.ts';
+import type { Vitals } from './upkeep/vitals.ts';
 import { endedSandbox, unknownSandbox } from './views.ts';
-import type { Vitals } from './vitals.ts';
 
 /** A sandbox held open for one call. */
 export interface Held {

@@ -3,7 +3,7 @@
 import type { SandboxIo } from '../agent/io.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../providers/provider.ts';
 import type { SandboxRecord } from '../store/store.ts';
-import type { SpawnPlan } from './plan.ts';
+import type { SpawnPlan } from './spawn/plan.ts';
 
 /** What of a row is needed to find what it runs on. */
 export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &

@@ -3,11 +3,11 @@
 import type { SandboxStore } from '../store/store.ts';
 import { type AdmissionDeps, admissionOf } from './admission.ts';
 import type { Sandboxes } from './control-plane.ts';
-import type { Destroyer } from './destroy.ts';
-import { type ExtendDeps, extendSandbox } from './extend.ts';
 import { listSandboxes } from './listing.ts';
-import { type PruneDeps, pruneSandboxes } from './prune.ts';
-import type { Spawner } from './spawn.ts';
+import type { Spawner } from './spawn/spawn.ts';
+import type { Destroyer } from './upkeep/destroy.ts';
+import { type ExtendDeps, extendSandbox } from './upkeep/extend.ts';
+import { type PruneDeps, pruneSandboxes } from './upkeep/prune.ts';
 import { sandboxView, shownTo } from './views.ts';
 
 export interface SandboxesDeps extends ExtendDeps, PruneDeps, AdmissionDeps {

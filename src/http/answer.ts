@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 
 import type { WebSocket } from 'ws';
 import type { Clock, Logger } from '../domain/ports.ts';
-import type { SocketTools } from './exec-socket.ts';
+import type { SocketTools } from './socket/exec-socket.ts';
 
 export interface AnswerParts {
   status?: number;

@@ -6,7 +6,7 @@ import type { AuditLog } from '../control/audit.ts';
 import { type AccessRules, identify } from '../domain/access.ts';
 import type { Clock } from '../domain/ports.ts';
 import { keysOf } from './authenticate.ts';
-import { isPreflight } from './cors.ts';
+import { isPreflight } from './headers/cors.ts';
 import { API_PREFIX } from './paths.ts';
 
 /** nginx's number for a client that went before the answer: there is no other. */

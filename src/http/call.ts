@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Caller } from '../control/control-plane.ts';
 import { clientGone } from './client-gone.ts';
+import type { Scheme } from './headers/way.ts';
 import type { ServerFacts } from './server-facts.ts';
-import type { Scheme } from './way.ts';
 
 interface CallParts<P, Q, B> {
   params: P;

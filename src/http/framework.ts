@@ -7,13 +7,13 @@ import Fastify, {
   type onRequestHookHandler,
 } from 'fastify';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
-import { BYTES_TYPE, JSON_TYPE, readJson } from './body.ts';
+import { BYTES_TYPE, JSON_TYPE, readJson } from './body/body.ts';
+import { lingerOver } from './body/slow-body.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
+import { requestIdFrom } from './headers/request-id.ts';
 import { takeOddRequests } from './odd-requests.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
-import { requestIdFrom } from './request-id.ts';
-import { lingerOver } from './slow-body.ts';
 
 export interface FrameworkDeps {
   clock: Clock;

@@ -8,8 +8,9 @@ import type { Config } from '../schema/config.ts';
 
 import { Answer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 
-import { JSON_TYPE } from './body.ts';
-import { type BodyGate, LARGE_BODY } from './body-gate.ts';
+import { JSON_TYPE } from './body/body.ts';
+import { type BodyGate, LARGE_BODY } from './body/body-gate.ts';
+import { watchPace } from './body/slow-body.ts';
 import { Call } from './call.ts';
 import { clientGone } from './client-gone.ts';
 import type { InFlight } from './in-flight.ts';
@@ -18,8 +19,7 @@ import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import type { ServerFacts } from './server-facts.ts';
-import { watchPace } from './slow-body.ts';
-import type { Upgrades } from './upgrades.ts';
+import type { Upgrades } from './socket/upgrades.ts';
 import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './validation.ts';
 
 export interface RegisterDeps {

@@ -7,18 +7,18 @@ import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
-import { bodyGate } from './body-gate.ts';
+import { bodyGate } from './body/body-gate.ts';
+import { renderOpenapi } from './description/openapi.ts';
 import { createFastify } from './framework.ts';
 import { type InFlight, inFlight } from './in-flight.ts';
 import { unroutedFailure } from './methods.ts';
-import { renderOpenapi } from './openapi.ts';
 import { API_PREFIX } from './paths.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
 import { previewGateway } from './previews/gateway.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { ServerFacts } from './server-facts.ts';
-import { acceptUpgrades, type Upgrades } from './upgrades.ts';
+import { acceptUpgrades, type Upgrades } from './socket/upgrades.ts';
 
 export interface HttpServerDeps {
   control: ControlPlane;

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Client } from '../../src/http/client.ts';
+import { Client } from '../../src/client/client.ts';
 import type { Event, EventQuery } from '../../src/schema/event.ts';
 import { fakeClock } from '../support/fakes.ts';
 import { startHttp, type TestHttp } from '../support/http-server.ts';

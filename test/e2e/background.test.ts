@@ -1,7 +1,7 @@
 // Commands that run on their own: they outlive their client and the server, their tails can be read again, and they go
 // with their sandbox.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Client } from '../../src/http/client.ts';
+import { Client } from '../../src/client/client.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { everywhere } from '../support/matrix.ts';

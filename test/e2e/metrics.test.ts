@@ -1,6 +1,6 @@
 // Numbers of a real server: strict text, the same in JSON, and no secret in any of it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Client } from '../../src/http/client.ts';
+import { Client } from '../../src/client/client.ts';
 import type { Diagnostics, MetricsBody } from '../../src/schema/diagnostics.ts';
 import { api } from '../support/api.ts';
 import { promtool } from '../support/promtool.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Client } from '../../src/http/client.ts';
+import { Client } from '../../src/client/client.ts';
 import { describeWith } from '../support/requires.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';

@@ -7,7 +7,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { Client } from '../../src/http/client.ts';
+import { Client } from '../../src/client/client.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { everywhere } from '../support/matrix.ts';
 import { visit } from '../support/preview-visit.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Client } from '../../src/http/client.ts';
+import { Client } from '../../src/client/client.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { type Browser, type Page, startBrowser } from '../support/browser.ts';
 import { packageTar } from '../support/package-tar.ts';

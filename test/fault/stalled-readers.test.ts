@@ -2,8 +2,8 @@
 // nothing of it, others notice nothing, and what the readers leave behind is gone with them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Client } from '../../src/http/client.ts';
-import type { ExecSocket } from '../../src/http/client-socket.ts';
+import { Client } from '../../src/client/client.ts';
+import type { ExecSocket } from '../../src/client/socket.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
 import { inContainers, type Runtime } from '../support/matrix.ts';
 import { describeWith } from '../support/requires.ts';

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { REFUSALS } from '../../src/control/meter.ts';
-import { Metrics } from '../../src/control/metrics.ts';
+import { REFUSALS } from '../../src/control/metrics/meter.ts';
+import { Metrics } from '../../src/control/metrics/metrics.ts';
 import { ERROR_CODES } from '../../src/schema/error.ts';
 import { EVENT_TYPES, GAP_TYPE } from '../../src/schema/event.ts';
 import { REMEDIATION } from '../../src/schema/remediation.ts';

@@ -1,6 +1,6 @@
 // Holds answers to what the API description promises: status, media type, and the shape of a JSON body.
 import { Ajv } from 'ajv';
-import { renderOpenapi } from '../../src/http/openapi.ts';
+import { renderOpenapi } from '../../src/http/description/openapi.ts';
 import { API_PREFIX } from '../../src/http/paths.ts';
 
 interface Described {

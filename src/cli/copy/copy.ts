@@ -1,8 +1,8 @@
 // `svc sandbox cp`: what SRC and DST mean, and the copy between them.
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
+import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Client } from '../../http/client.ts';
 import { localFailure } from '../local-failure.ts';
 import type { Progress } from '../progress.ts';
 import { insidePath } from '../sandbox-path.ts';

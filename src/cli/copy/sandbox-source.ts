@@ -2,8 +2,8 @@
 // bind what is read later, and the number of entries is bounded.
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Client } from '../../http/client.ts';
 import type { FileInfo } from '../../schema/file.ts';
 import type { Entry, FileEntry, Source } from './ends.ts';
 import { namesContent, placeBelow } from './names.ts';

@@ -1,7 +1,7 @@
 // A place in a sandbox as the target of a copy. The work is done inside the sandbox, so its links are its own affair.
 import { posix } from 'node:path';
+import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Client } from '../../http/client.ts';
 import type { Target } from './ends.ts';
 
 /** What the owner needs to make files in a folder. */

@@ -5,7 +5,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { hasBody } from '../body.ts';
+import { hasBody } from '../body/body.ts';
 import { badAnswer, doubtOf } from './guest-answer.ts';
 import { watchSilence } from './silence.ts';
 

@@ -1,7 +1,7 @@
 // The head that a program in a sandbox gets of a request. It is a stranger: nothing of ours goes in (keys, cookie, names of
 // owners), and what it is told of the visitor's way is what we know, not what somebody claimed.
 import type { IncomingMessage } from 'node:http';
-import { hasBody } from '../body.ts';
+import { hasBody } from '../body/body.ts';
 import { withoutOurCookies } from './cookies.ts';
 import { endToEnd, type Header, valuesOf } from './header-lists.ts';
 

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../domain/ports.ts';
 import { type PreviewTarget, previewName } from '../../domain/preview.ts';
 import type { InFlight } from '../in-flight.ts';
-import type { Connection } from '../upgrades.ts';
+import type { Connection } from '../socket/upgrades.ts';
 import { ask, type Switched } from './ask.ts';
 import { give } from './give.ts';
 import { badAnswer } from './guest-answer.ts';

@@ -13,8 +13,8 @@ import {
   LogsQuery,
 } from '../../schema/exec.ts';
 import { Answer, SocketAnswer } from '../answer.ts';
-import { serveExecSocket } from '../exec-socket.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { serveExecSocket } from '../socket/exec-socket.ts';
 import { execNdjson, ndjson } from '../stream.ts';
 import { ExecParams, SandboxParams } from './params.ts';
 

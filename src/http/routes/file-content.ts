@@ -10,11 +10,11 @@ import {
   FileWritten,
 } from '../../schema/file.ts';
 import { StreamAnswer } from '../answer.ts';
-import { strictBase64 } from '../base64.ts';
-import { BYTES_TYPE } from '../body.ts';
-import { parseRange } from '../range.ts';
+import { strictBase64 } from '../body/base64.ts';
+import { BYTES_TYPE } from '../body/body.ts';
+import { limitedUpload, orUploadFailure } from '../body/upload.ts';
+import { parseRange } from '../headers/range.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { limitedUpload, orUploadFailure } from '../upload.ts';
 import { FILE_ERRORS, FileParams, SandboxParams } from './params.ts';
 
 const tag = 'files';

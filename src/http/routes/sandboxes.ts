@@ -10,7 +10,7 @@ import {
   SpawnRequest,
 } from '../../schema/sandbox.ts';
 import { Answer } from '../answer.ts';
-import { idempotencyOf } from '../idempotency-key.ts';
+import { idempotencyOf } from '../headers/idempotency-key.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { IDEMPOTENCY, NOTHING_SAID, SandboxParams } from './params.ts';
 

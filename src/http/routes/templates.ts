@@ -10,8 +10,8 @@ import {
   TemplateUpdate,
 } from '../../schema/template.ts';
 import { Answer } from '../answer.ts';
-import { idempotencyOf } from '../idempotency-key.ts';
-import { tagOf, versionsOf } from '../if-match.ts';
+import { idempotencyOf } from '../headers/idempotency-key.ts';
+import { tagOf, versionsOf } from '../headers/if-match.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { IDEMPOTENCY, TemplateParams } from './params.ts';
 

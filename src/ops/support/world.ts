@@ -1,8 +1,9 @@
 // What the sections of a bundle are collected from.
+
+import type { Client } from '../../client/client.ts';
 import type { ConfigReading } from '../../config/load.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
-import type { Client } from '../../http/client.ts';
 import type { SectionId } from '../../schema/bundle.ts';
 import type { DoctorReport } from '../../schema/doctor.ts';
 

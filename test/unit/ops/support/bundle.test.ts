@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Client } from '../../../../src/client/client.ts';
 import { readConfig } from '../../../../src/config/load.ts';
 import { realHost } from '../../../../src/host/real-host.ts';
-import type { Client } from '../../../../src/http/client.ts';
 import { makeBundle, previewBundle, writeBundle } from '../../../../src/ops/support/bundle.ts';
 import { diffBundles } from '../../../../src/ops/support/diff.ts';
 import { inspectBundle } from '../../../../src/ops/support/inspect.ts';

@@ -1,0 +1,46 @@
+// Where the client's requests go and what each of them carries, from the options a caller gives.
+import { Agent } from 'undici';
+import { ServiceError } from '../domain/errors.ts';
+import type { Connection } from './call.ts';
+
+export interface ClientOptions {
+  /** `http://host:port`; a path is refused. */
+  server: string;
+  apiKey?: string;
+  adminKey?: string;
+  /** The owner to act for, sent as X-User-ID. */
+  user?: string;
+  /** How long a plain call may take; 120 s unless given. Execs end by their own deadline. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 120_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Streams send a sign of life every 15 s. */
+const SILENCE_MS = 90_000;
+
+/** Nothing is sent yet. Throws `bad_request` for an address or a header value that is none. */
+export function connectionTo(options: ClientOptions): Connection {
+  const { origin } = addressOf(options.server);
+  const headers: Record<string, string> = {};
+  if (options.apiKey !== undefined) headers['x-api-key'] = options.apiKey;
+  if (options.adminKey !== undefined) headers['x-admin-api-key'] = options.adminKey;
+  if (options.user !== undefined) headers['x-user-id'] = options.user;
+  for (const [name, value] of Object.entries(headers)) refuseControl(name, value);
+  const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
+  return { dispatcher, origin, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
+}
+
+function addressOf(server: string): URL {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.username && !url.search)
+    return url;
+  throw new ServiceError('bad_request', 'The server address is not valid.', {
+    remedy: 'Write it like http://127.0.0.1:7423, without a path.',
+  });
+}
+
+function refuseControl(name: string, value: string): void {
+  if (/^[\x20-\x7e\x80-\xff]*$/.test(value)) return;
+  throw new ServiceError('bad_request', `The value for ${name} holds characters that no header can carry.`);
+}

@@ -1,0 +1,80 @@
+// Events as the client follows them. A stream that ends or breaks is resumed after the last id that came, so that each
+// event comes once; ids also come with the signs of life of a stream whose filter lets nothing through.
+import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Event, EventQuery } from '../schema/event.ts';
+import { type Connection, send } from './call.ts';
+import { bodyLines } from './lines.ts';
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 15_000;
+
+interface FollowOptions {
+  clock: Pick<Clock, 'sleep'>;
+  signal?: AbortSignal;
+}
+
+/** A block of the stream: an id alone, or with an event. */
+interface Block {
+  id?: number;
+  event?: Event;
+}
+
+/** Ends only with `follow` false. Throws what a new attempt would not mend, and the first failure to connect. */
+export async function* followEvents(
+  connection: Connection,
+  query: EventQuery,
+  { clock, signal }: FollowOptions,
+): AsyncGenerator<Event> {
+  const place = { since: query.since, connected: false };
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    try {
+      for await (const { id, event } of connected(connection, { ...query, ...since(place) }, signal)) {
+        place.connected = true;
+        pause = FIRST_PAUSE_MS;
+        if (id !== undefined) place.since = id;
+        if (event) yield event;
+      }
+      if (query.follow === false) return;
+    } catch (error) {
+      if (signal?.aborted || !place.connected || !isPassing(error)) throw error;
+    }
+    await clock.sleep(pause, signal);
+  }
+}
+
+const since = ({ since }: { since: number | undefined }) => (since === undefined ? {} : { since });
+
+async function* connected(
+  connection: Connection,
+  query: EventQuery,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Block> {
+  const answer = await send(connection, 'events', { query, signal });
+  let fields: Record<string, string> = {};
+  for await (const line of bodyLines(answer, signal)) {
+    const text = line.toString('utf8');
+    if (text !== '') {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(text) ?? [];
+      fields[name] = value;
+      continue;
+    }
+    yield blockFrom(fields);
+    fields = {};
+  }
+}
+
+function blockFrom({ id, data }: Record<string, string>): Block {
+  try {
+    return {
+      ...(id !== undefined && { id: Number(id) }),
+      ...(data !== undefined && { event: JSON.parse(data) as Event }),
+    };
+  } catch (cause) {
+    throw new ServiceError('internal', 'An event of the stream is not JSON.', { cause });
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof ServiceError && ERROR_TABLE[error.code].transient;
+}

@@ -1,0 +1,99 @@
+// The client's file calls. Content goes as raw bytes both ways, never through JSON.
+import { PassThrough, type Readable } from 'node:stream';
+import type { FileInfo, FileWritten } from '../schema/file.ts';
+import { type Connection, send, sendForJson, transportFailure } from './call.ts';
+
+/** What a file is written from; a stream is sent as it comes. */
+export type Content = string | Uint8Array | Readable;
+
+export interface ReadFile {
+  /** Fails with a ServiceError when the download breaks off. */
+  content: Readable;
+  /** Bytes of `content`; NaN from a server that does not say. */
+  length: number;
+}
+
+export class FilesClient {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** `range` as the header writes it, for example `bytes=0-99`. The content must be read or destroyed. */
+  async open(
+    id: string,
+    path: string,
+    options: { range?: string; signal?: AbortSignal } = {},
+  ): Promise<ReadFile> {
+    const answer = await send(this.#connection, 'readFile', {
+      params: { id },
+      query: { path },
+      signal: options.signal,
+      ...(options.range !== undefined && { headers: { range: options.range } }),
+    });
+    const length = Number(answer.headers['content-length'] ?? Number.NaN);
+    return { content: inOurWords(answer.body, options.signal), length };
+  }
+
+  /** The whole file in memory. */
+  async read(id: string, path: string): Promise<Buffer> {
+    const { content } = await this.open(id, path);
+    return Buffer.concat((await content.toArray()) as Buffer[]);
+  }
+
+  /** `path` is absolute. Parents are made. */
+  write(
+    id: string,
+    path: string,
+    content: Content,
+    options: { mode?: string; signal?: AbortSignal } = {},
+  ): Promise<FileWritten> {
+    return sendForJson(this.#connection, 'putFile', {
+      params: { id, path: path.replace(/^\//, '') },
+      query: { mode: options.mode },
+      bytes: content,
+      signal: options.signal,
+      timeoutMs: 0,
+    });
+  }
+
+  stat(id: string, path: string): Promise<FileInfo> {
+    return sendForJson(this.#connection, 'statFile', { params: { id }, query: { path } });
+  }
+
+  list(id: string, path = '/', depth = 1): Promise<FileInfo[]> {
+    return sendForJson(this.#connection, 'listFiles', { params: { id }, query: { path, depth } });
+  }
+
+  glob(id: string, pattern: string): Promise<string[]> {
+    return sendForJson(this.#connection, 'globFiles', { params: { id }, query: { pattern } });
+  }
+
+  async move(id: string, old_path: string, new_path: string): Promise<void> {
+    await sendForJson(this.#connection, 'moveFile', { params: { id }, json: { old_path, new_path } });
+  }
+
+  async chmod(id: string, path: string, mode: string): Promise<void> {
+    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json: { path, mode } });
+  }
+
+  async mkdir(id: string, path: string, options: { mode?: string; parents?: boolean } = {}): Promise<void> {
+    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json: { path, ...options } });
+  }
+
+  async remove(id: string, path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    await sendForJson(this.#connection, 'removeFile', {
+      params: { id },
+      query: { path, recursive: options.recursive },
+    });
+  }
+}
+
+/** The same bytes; failures of the connection are ServiceErrors, and leaving it closes the connection. */
+function inOurWords(body: Readable, signal?: AbortSignal): Readable {
+  const content = new PassThrough();
+  body.once('error', (error) => content.destroy(transportFailure(error, signal) as Error));
+  content.once('close', () => body.destroy());
+  return body.pipe(content);
+}

@@ -1,0 +1,27 @@
+// What `import … from 'svc/client'` gives. The one file that hands on what others make: a package has one face, and what
+// is not named here is not promised.
+export { ServiceError } from '../domain/errors.ts';
+export type { AdmissionDecision } from '../schema/admission.ts';
+export type { AuditQuery, AuditRecord } from '../schema/audit.ts';
+export type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
+export type { ErrorCode } from '../schema/error.ts';
+export type { Event, EventQuery, EventType } from '../schema/event.ts';
+export type { ExecItem, ExecLine, ExecOutputQuery, ExecRequest, ExecResult } from '../schema/exec.ts';
+export type { FileInfo, FileWritten } from '../schema/file.ts';
+export type { PoolStatus } from '../schema/pool.ts';
+export type { PreviewLink } from '../schema/preview.ts';
+export type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
+export type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
+export type { PruneResult, Sandbox, SpawnRequest } from '../schema/sandbox.ts';
+export type { Health, Live, Ready } from '../schema/system.ts';
+export type {
+  Template,
+  TemplateCreate,
+  TemplateListQuery,
+  TemplateSpawn,
+  TemplateUpdate,
+} from '../schema/template.ts';
+export { Client, type ListQuery, type SandboxPage } from './client.ts';
+export type { ClientOptions } from './connection.ts';
+export type { Content, ReadFile } from './files.ts';
+export type { ExecEvent, ExecSocket, SocketRequest } from './socket.ts';

@@ -1,0 +1,176 @@
+// The client's end of a WebSocket exec: input that waits for the program, output that waits for the reader.
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import WebSocket, { type RawData } from 'ws';
+import { ServiceError } from '../domain/errors.ts';
+import { API_PREFIX } from '../http/paths.ts';
+import { VERSION_PROTOCOL } from '../http/socket/socket-protocol.ts';
+import type { SocketAnswer, SocketStart } from '../schema/exec-socket.ts';
+import { answerFailure, type Connection, transportFailure } from './call.ts';
+
+const HANDSHAKE_MS = 30_000;
+const WAITING_BYTES = 256 * 1024;
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+export type ExecEvent =
+  | { type: 'started'; exec_id: string }
+  | { type: 'stdout' | 'stderr'; data: Buffer }
+  | Extract<SocketAnswer, { type: 'exit' }>;
+
+/** What is asked; output always comes as bytes. */
+export type SocketRequest = Omit<SocketStart, 'type' | 'binary' | 'encoding'>;
+
+export class ExecSocket {
+  readonly #ws: WebSocket;
+  readonly #events: ExecEvent[] = [];
+  #bytes = 0;
+  #failure: unknown;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+
+  /** Resolves when the socket is open and the command asked for. Rejects as a plain call would. */
+  static async open(connection: Connection, id: string, request: SocketRequest): Promise<ExecSocket> {
+    const url = `${connection.origin.replace(/^http/, 'ws')}${API_PREFIX}/sandboxes/${encodeURIComponent(id)}/exec/ws`;
+    const ws = new WebSocket(url, VERSION_PROTOCOL, {
+      headers: connection.headers,
+      handshakeTimeout: HANDSHAKE_MS,
+      perMessageDeflate: false,
+      followRedirects: false,
+    });
+    const socket = new ExecSocket(ws);
+    await opened(ws);
+    ws.send(JSON.stringify({ ...request, type: 'start', binary: true }));
+    return socket;
+  }
+
+  private constructor(ws: WebSocket) {
+    this.#ws = ws;
+    ws.on('message', (data: RawData, isBinary) => this.#came(data as Buffer, isBinary));
+    ws.on('error', (error) => this.#end(transportFailure(error)));
+    ws.once('close', () => this.#end(lost()));
+  }
+
+  /** Standard input, raw. Resolves when there is room for more. */
+  async write(data: string | Uint8Array): Promise<void> {
+    if (this.#ws.readyState !== WebSocket.OPEN || data.length === 0) return;
+    const sent = new Promise<void>((resolve) =>
+      this.#ws.send(typeof data === 'string' ? Buffer.from(data) : data, () => resolve()),
+    );
+    if (this.#ws.bufferedAmount > WAITING_BYTES) await sent;
+  }
+
+  /** No more input. */
+  end(): void {
+    this.#say({ type: 'stdin_close' });
+  }
+
+  resize(rows: number, cols: number): void {
+    this.#say({ type: 'resize', rows, cols });
+  }
+
+  /** By name. */
+  signal(name: string): void {
+    this.#say({ type: 'signal', signal: name });
+  }
+
+  /** Kills the command unless it is detached. */
+  close(): void {
+    this.#ws.terminate();
+  }
+
+  /** For one reader; ends with the exit. Throws what the server says, or `unavailable` when the connection is lost. */
+  async *events(): AsyncGenerator<ExecEvent> {
+    for (;;) {
+      const event = this.#events.shift();
+      if (event) {
+        this.#weigh(event, -1);
+        yield event;
+        if (event.type === 'exit') return;
+      } else if (this.#isOver) throw this.#failure;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+
+  #came(data: Buffer, isBinary: boolean): void {
+    const event = isBinary ? outputFrom(data) : this.#told(data);
+    if (!event) return;
+    this.#events.push(event);
+    this.#weigh(event, 1);
+    this.#wake();
+  }
+
+  #told(data: Buffer): ExecEvent | undefined {
+    try {
+      const text = data.toString('utf8');
+      const answer = JSON.parse(text) as SocketAnswer;
+      if (answer.type === 'error') this.#end(answerFailure(text));
+      else if (answer.type === 'started' || answer.type === 'exit') return answer;
+    } catch (cause) {
+      this.#end(new ServiceError('internal', 'A message of the server is not JSON.', { cause }));
+    }
+    return undefined;
+  }
+
+  #weigh(event: ExecEvent, sign: 1 | -1): void {
+    if (!('data' in event)) return;
+    this.#bytes += sign * event.data.length;
+    if (this.#bytes >= WAITING_BYTES) this.#ws.pause();
+    else if (this.#ws.isPaused) this.#ws.resume();
+  }
+
+  #end(failure: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#failure = failure;
+    this.#wake();
+  }
+
+  #say(message: object): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(JSON.stringify(message));
+  }
+}
+
+function outputFrom(data: Buffer): ExecEvent | undefined {
+  const type = data[0] === 1 ? 'stdout' : data[0] === 2 ? 'stderr' : undefined;
+  return type && { type, data: data.subarray(1) };
+}
+
+async function opened(ws: WebSocket): Promise<void> {
+  const refusal = once(ws, 'unexpected-response').then(async ([, response]) => {
+    throw await refused(response as IncomingMessage);
+  });
+  const broken = once(ws, 'close').then(() => {
+    throw lost();
+  });
+  try {
+    await Promise.race([once(ws, 'open'), refusal, broken]);
+  } catch (error) {
+    ws.terminate();
+    throw error instanceof ServiceError ? error : transportFailure(error);
+  } finally {
+    refusal.catch(() => undefined);
+    broken.catch(() => undefined);
+  }
+}
+
+async function refused(response: IncomingMessage): Promise<ServiceError> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  response.setTimeout(HANDSHAKE_MS, () => response.destroy());
+  for await (const part of response) {
+    size += (part as Buffer).length;
+    if (size > MAX_ERROR_BYTES) break;
+    parts.push(part as Buffer);
+  }
+  const retryAfter = Number(response.headers['retry-after']);
+  return answerFailure(Buffer.concat(parts).toString('utf8'), response.statusCode, retryAfter);
+}
+
+function lost(): ServiceError {
+  return new ServiceError('unavailable', 'The connection to the server was lost.', {
+    remedy: 'The command is killed unless it is detached; check that the server runs.',
+  });
+}

@@ -1,0 +1,59 @@
+// Templates through the client.
+import type { Sandbox } from '../schema/sandbox.ts';
+import type {
+  Template,
+  TemplateCreate,
+  TemplateListQuery,
+  TemplateSpawn,
+  TemplateUpdate,
+} from '../schema/template.ts';
+import { type Connection, readJson, send, sendForJson } from './call.ts';
+
+export class TemplatesClient {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** One page, newest first. */
+  async page(query: TemplateListQuery = {}): Promise<{ templates: Template[]; next_cursor?: string }> {
+    const answer = await send(this.#connection, 'listTemplates', { query });
+    const next = answer.headers['x-next-cursor'];
+    const templates = await readJson<Template[]>(answer);
+    return typeof next === 'string' ? { templates, next_cursor: next } : { templates };
+  }
+
+  get(name: string): Promise<Template> {
+    return sendForJson(this.#connection, 'getTemplate', { params: { name } });
+  }
+
+  create(template: TemplateCreate): Promise<Template> {
+    return sendForJson(this.#connection, 'createTemplate', { json: template });
+  }
+
+  /** Replaces all of it; with `version` only that one (`precondition_failed`). */
+  update(name: string, template: TemplateUpdate, version?: number): Promise<Template> {
+    const headers = version === undefined ? {} : { headers: { 'if-match': `"${version}"` } };
+    return sendForJson(this.#connection, 'updateTemplate', { params: { name }, json: template, ...headers });
+  }
+
+  async delete(name: string): Promise<void> {
+    await sendForJson(this.#connection, 'deleteTemplate', { params: { name } });
+  }
+
+  /** The same key gives the same sandbox for 24 h. */
+  spawn(
+    name: string,
+    overrides: TemplateSpawn = {},
+    options: { idempotencyKey?: string; signal?: AbortSignal } = {},
+  ): Promise<Sandbox> {
+    const { idempotencyKey: key, signal } = options;
+    return sendForJson(this.#connection, 'spawnTemplate', {
+      params: { name },
+      json: overrides,
+      signal,
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+    });
+  }
+}

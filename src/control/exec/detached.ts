@@ -1,0 +1,129 @@
+// Commands that run on their own (api.md part 3, background execs). They and their tails are kept by the agent alone, so
+// they outlive clients and servers; nothing of them is in the database.
+import type { Exec, ExecRecord, SandboxIo } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { signalWord } from '../../domain/exec-request.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { ExecDetached, ExecItem, ExecOutputQuery } from '../../schema/exec.ts';
+import type { Caller } from '../control-plane.ts';
+import type { LiveRequest, StreamedLine } from '../plane/execs.ts';
+import type { Held } from '../reach.ts';
+import { execLines } from './exec-lines.ts';
+import { type ExecDeps, startExec } from './exec-start.ts';
+
+interface Target {
+  id: string;
+  exec_id: string;
+}
+interface Asked {
+  caller: Caller;
+  signal: AbortSignal;
+}
+
+/** Resolves when it runs. */
+export async function detachExec(
+  deps: ExecDeps,
+  id: string,
+  request: LiveRequest,
+  asked: Asked,
+): Promise<ExecDetached> {
+  if (request.stream)
+    throw contradiction('detach and stream exclude each other.', 'Follow its output afterwards.');
+  if (request.stdin !== undefined)
+    throw contradiction('A detached command has no standard input.', 'Write the input to a file before.');
+  if (request.encoding !== undefined)
+    throw contradiction('A detached command gives no output here.', 'Say encoding when its output is read.');
+  const { exec } = await startExec(deps, id, request, asked);
+  await exec.exit;
+  return { exec_id: exec.exec_id };
+}
+
+/** Newest first. */
+export async function listExecs({ reach }: ExecDeps, id: string, asked: Asked): Promise<ExecItem[]> {
+  const records = await inside({ reach }, id, asked, ({ io }) => io.execs.list(asked.signal));
+  return records.map(itemOf).sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+}
+
+/** Throws `not_found` for one that never was or is no longer kept. */
+export async function findExec(deps: ExecDeps, { id, exec_id }: Target, asked: Asked): Promise<ExecItem> {
+  const found = (await listExecs(deps, id, asked)).find((item) => item.exec_id === exec_id);
+  if (found) return found;
+  throw new ServiceError('not_found', 'There is no such exec in the sandbox.', {
+    remedy: 'Ended ones are kept for a while; list the execs of the sandbox.',
+  });
+}
+
+/** `name` may come without SIG and in any case. */
+export async function signalExec(
+  { reach }: ExecDeps,
+  { id, exec_id }: Target,
+  name: string,
+  caller: Caller,
+): Promise<void> {
+  const asked = { caller, signal: new AbortController().signal };
+  await inside({ reach }, id, asked, ({ io }) => io.execs.signal(exec_id, signalWord(name)));
+}
+
+/** Rejects for everything that goes wrong before the first line. */
+export async function detachedOutput(
+  deps: ExecDeps & { clock: Clock },
+  target: Target,
+  { follow = false, encoding = 'utf8' }: ExecOutputQuery,
+  asked: Asked,
+): Promise<AsyncIterable<StreamedLine>> {
+  const { exec, io } = await attachTo(deps, target, follow, asked);
+  const view = { sandbox_id: target.id, exec, io, encoding, attached: exec };
+  return execLines(view, { clock: deps.clock, signal: asked.signal });
+}
+
+/** A view of a detached command; the session is held until the view is over. */
+export async function attachTo(
+  { reach }: Pick<ExecDeps, 'reach'>,
+  { id, exec_id }: Target,
+  follow: boolean,
+  { caller, signal }: Asked,
+): Promise<{ exec: Exec & { truncated: boolean }; io: SandboxIo }> {
+  const held = await reach.open(await reach.find(id, caller), signal);
+  try {
+    const exec = await held.io.execs.attach(exec_id, follow, signal);
+    exec.exit.then(
+      () => held.release(),
+      (error: unknown) => held.release(error),
+    );
+    return { exec, io: held.io };
+  } catch (error) {
+    held.release(error);
+    throw error;
+  }
+}
+
+async function inside<T>(
+  { reach }: Pick<ExecDeps, 'reach'>,
+  id: string,
+  { caller, signal }: Asked,
+  work: (held: Held) => Promise<T>,
+): Promise<T> {
+  const held = await reach.open(await reach.find(id, caller), signal);
+  try {
+    const result = await work(held);
+    held.release();
+    return result;
+  } catch (error) {
+    held.release(error);
+    throw error;
+  }
+}
+
+function itemOf({ exec_id, label, detached, state, exit_code, ...rest }: ExecRecord): ExecItem {
+  const { signal, started_at, ended_at } = rest;
+  return {
+    ...{ exec_id, command: label, detached, state, started_at },
+    ...(state === 'exited' && { exit_code }),
+    ...(signal !== undefined && { signal }),
+    ...(ended_at !== undefined && { ended_at }),
+  };
+}
+
+function contradiction(message: string, remedy: string): ServiceError {
+  return new ServiceError('bad_request', message, { remedy });
+}

@@ -1,0 +1,46 @@
+// A command to its end, its outputs kept up to the cap, one answer (api.md part 3).
+import type { Exec } from '../../agent/io.ts';
+import { displayDuration } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { CappedOutput } from '../../domain/output.ts';
+import type { ExecResult } from '../../schema/exec.ts';
+import type { StartedExec } from './exec-start.ts';
+
+/** Throws `timeout` with the outputs so far in `details` when the deadline ended it. */
+export async function execResult(
+  { exec, encoding }: StartedExec,
+  maxOutputBytes: number,
+): Promise<ExecResult> {
+  const kept = { stdout: new CappedOutput(maxOutputBytes), stderr: new CappedOutput(maxOutputBytes) };
+  await collect(exec, kept);
+  const { exit_code, signal, timed_out, duration_ms } = await exec.exit;
+  const stdout = kept.stdout.text(encoding);
+  const stderr = kept.stderr.text(encoding);
+  if (timed_out) throw deadline({ exec_id: exec.exec_id, stdout, stderr });
+  return {
+    exec_id: exec.exec_id,
+    exit_code,
+    ...(signal !== undefined && { signal }),
+    stdout,
+    stderr,
+    duration: displayDuration(duration_ms),
+    duration_ms,
+    stdout_truncated: kept.stdout.truncated,
+    stderr_truncated: kept.stderr.truncated,
+  };
+}
+
+async function collect(exec: Exec, kept: Record<'stdout' | 'stderr', CappedOutput>): Promise<void> {
+  try {
+    for await (const { channel, data } of exec.output) kept[channel].add(data);
+  } catch {
+    // A lost session breaks both; `exit` says it better.
+  }
+}
+
+function deadline(details: { exec_id: string; stdout: string; stderr: string }): ServiceError {
+  return new ServiceError('timeout', 'The command did not end within its timeout and was killed.', {
+    remedy: 'Ask for a longer timeout, or stream the output.',
+    details,
+  });
+}

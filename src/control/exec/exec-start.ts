@@ -1,0 +1,121 @@
+// Starts a command in a sandbox and follows it to its end: session, standard input, events. Both ways of answering
+// (`exec-run.ts`, `exec-lines.ts`) stand on this.
+import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import { type ExecTimeouts, execArgv, execEnv, execLabel, execTimeoutMs } from '../../domain/exec-request.ts';
+import type { OutputEncoding } from '../../domain/output.ts';
+import { parsePath } from '../../domain/path.ts';
+import type { Ids } from '../../domain/ports.ts';
+import type { SandboxRecord } from '../../store/store.ts';
+import type { Caller } from '../control-plane.ts';
+import type { LimitsOf } from '../owner-limits.ts';
+import type { LiveRequest } from '../plane/execs.ts';
+import type { Publisher } from '../publish.ts';
+import type { Held, Reach } from '../reach.ts';
+import type { Settings } from '../settings.ts';
+
+export interface ExecDeps {
+  reach: Reach;
+  publisher: Publisher;
+  settings: Settings;
+  limitsOf: LimitsOf;
+  ids: Ids;
+}
+
+export interface StartedExec {
+  sandbox_id: string;
+  exec: Exec;
+  io: SandboxIo;
+  encoding: OutputEncoding;
+  /** It runs on its own and this is a view of it: leaving the view leaves it running. */
+  attached?: { truncated: boolean };
+}
+
+/** Resolves when the program runs. Aborting `signal` kills it, then and later. */
+export async function startExec(
+  deps: ExecDeps,
+  id: string,
+  request: LiveRequest & { keepStdin?: boolean },
+  asked: { caller: Caller; signal: AbortSignal },
+): Promise<StartedExec> {
+  const { reach, publisher } = deps;
+  const row = await reach.find(id, asked.caller);
+  const { exec, io } = await launch(deps, row, request, asked.signal).catch((error: unknown) => {
+    publisher.refusal('exec', row, error);
+    throw error;
+  });
+  feed(exec, request.stdin);
+  await exec.started;
+  return { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8' };
+}
+
+async function launch(
+  deps: ExecDeps,
+  row: SandboxRecord,
+  request: LiveRequest & { keepStdin?: boolean },
+  signal: AbortSignal,
+): Promise<{ exec: Exec; io: SandboxIo }> {
+  const { maxExecTimeoutMs: maxMs } = await deps.limitsOf(row.owner_id);
+  const spec = execSpec(request, row, deps.ids, { ...deps.settings.exec, maxMs });
+  const held = await deps.reach.open(row, signal);
+  const exec = held.io.exec(spec, signal);
+  follow(deps.publisher, row, exec, held);
+  return { exec, io: held.io };
+}
+
+function execSpec(
+  request: LiveRequest & { keepStdin?: boolean },
+  row: SandboxRecord,
+  ids: Ids,
+  timeouts: ExecTimeouts,
+): ExecSpec {
+  return {
+    exec_id: ids.exec(),
+    argv: execArgv(request),
+    label: execLabel(request.command),
+    env: execEnv(row.env, request.env),
+    timeoutMs: timeoutOf(request, timeouts),
+    stdin: request.keepStdin === true || request.stdin !== undefined,
+    ...(request.tty && { pty: request.tty }),
+    ...(request.detach && { detach: true }),
+    ...(request.workdir !== undefined && { workdir: parsePath(request.workdir, 'workdir') }),
+  };
+}
+
+/**
+ * A detached command and one on a terminal end with their sandbox when they name no deadline: a default that kills a
+ * development server or a shell in use is no help.
+ */
+function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts): number {
+  return (detach || tty) && timeout === undefined ? 0 : execTimeoutMs(timeout, timeouts);
+}
+
+/** Its events, and the session's release at its end, whoever is still there to read the answer. */
+function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: Held): void {
+  const { exec_id } = exec;
+  const ended = ({ exit_code, duration_ms, timed_out }: ExecExit) => {
+    // A detached one has only begun when its stream is over.
+    if (exit_code >= 0)
+      publisher.note(timed_out ? 'exec.timeout' : 'exec.completed', row, { exec_id, exit_code, duration_ms });
+    held.release();
+  };
+  const failed = (error: unknown) => {
+    const { code, message } = asServiceError(error);
+    publisher.note('exec.failed', row, { exec_id, code, message });
+    held.release(error);
+  };
+  exec.started.then(
+    () => publisher.note('exec.started', row, { exec_id }),
+    () => undefined,
+  );
+  exec.exit.then(ended, failed);
+}
+
+/** A program that does not read its input, or has ended, is no failure. */
+function feed(exec: Exec, stdin: string | undefined): void {
+  if (stdin === undefined) return;
+  void (async () => {
+    if (stdin !== '') await exec.stdin.write(Buffer.from(stdin));
+    exec.stdin.end();
+  })().catch(() => undefined);
+}

@@ -1,0 +1,81 @@
+// Readings in Prometheus' terms: gauges, and the counters that are kept where they are counted.
+import type { MetricsBody } from '../../schema/diagnostics.ts';
+import type { SandboxGroup } from '../../store/store.ts';
+import type { Metrics } from './metrics.ts';
+import type { Readings } from './readings.ts';
+
+/** Replaces what the last readings said. */
+export function exposeReadings(metrics: Metrics, { body, groups }: Readings): void {
+  exposeSandboxes(metrics, groups);
+  exposeQuotas(metrics, body.quotas);
+  exposeScheduler(metrics, body.scheduler);
+  exposePrewarm(metrics, body.prewarm);
+  exposeRates(metrics, body.rate_limit);
+  metrics.set(
+    'svc_provider_up',
+    body.providers.map(({ name, healthy }) => ({ labels: { provider: name }, value: Number(healthy) })),
+  );
+  metrics.set('svc_event_subscribers', plain(body.events.subscribers));
+}
+
+function exposeSandboxes(metrics: Metrics, groups: readonly SandboxGroup[]): void {
+  const sums = new Map<string, { labels: { state: string; provider: string }; value: number }>();
+  for (const { state, provider, count } of groups) {
+    const key = `${state} ${provider}`;
+    const value = (sums.get(key)?.value ?? 0) + count;
+    sums.set(key, { labels: { state, provider }, value });
+  }
+  metrics.set('svc_sandboxes', [...sums.values()]);
+}
+
+function exposeQuotas(metrics: Metrics, quotas: MetricsBody['quotas']): void {
+  const { total, with_max_sandboxes, with_max_ttl, with_max_exec_timeout } = quotas;
+  metrics.set('svc_owner_quotas', plain(total));
+  metrics.set('svc_owner_quota_overrides', [
+    { labels: { limit: 'max_sandboxes' }, value: with_max_sandboxes },
+    { labels: { limit: 'max_ttl' }, value: with_max_ttl },
+    { labels: { limit: 'max_exec_timeout' }, value: with_max_exec_timeout },
+  ]);
+}
+
+function exposeScheduler(metrics: Metrics, scheduler: MetricsBody['scheduler']): void {
+  const { spawn_overflow, max_spawn_queue } = scheduler;
+  metrics.set('svc_spawn_queue_depth', plain(scheduler.spawn_queue_depth));
+  metrics.set('svc_spawn_queue_capacity', plain(spawn_overflow === 'queue' ? max_spawn_queue : 0));
+  metrics.setTotals('svc_spawn_queue_enqueued_total', plain(scheduler.spawn_queued_total));
+  metrics.setTotals('svc_spawn_queue_dequeued_total', plain(scheduler.spawn_dequeued_total));
+  metrics.setTotals('svc_spawn_queue_timeouts_total', plain(scheduler.spawn_queue_timeouts));
+}
+
+function exposePrewarm(metrics: Metrics, prewarm: MetricsBody['prewarm']): void {
+  const { wanted, ready, starting, claimed_total, missed_total } = prewarm;
+  const { made_total, failed_total, evicted_total } = prewarm;
+  metrics.set('svc_prewarm_wanted', plain(wanted));
+  metrics.set('svc_prewarm_sandboxes', [
+    { labels: { state: 'ready' }, value: ready },
+    { labels: { state: 'starting' }, value: starting },
+  ]);
+  metrics.setTotals('svc_prewarm_claims_total', [
+    { labels: { outcome: 'claimed' }, value: claimed_total },
+    { labels: { outcome: 'missed' }, value: missed_total },
+  ]);
+  metrics.setTotals('svc_prewarm_runtimes_total', [
+    { labels: { outcome: 'made' }, value: made_total },
+    { labels: { outcome: 'failed' }, value: failed_total },
+    { labels: { outcome: 'evicted' }, value: evicted_total },
+  ]);
+}
+
+function exposeRates(metrics: Metrics, rates: MetricsBody['rate_limit']): void {
+  metrics.setTotals('svc_rate_limit_requests_total', [
+    { labels: { outcome: 'allowed' }, value: rates.allowed_total },
+    { labels: { outcome: 'limited' }, value: rates.limited_total },
+    { labels: { outcome: 'failed' }, value: rates.failed_total },
+    { labels: { outcome: 'blocked' }, value: rates.blocked_total },
+  ]);
+  metrics.set('svc_rate_limit_buckets', plain(rates.buckets));
+  metrics.setTotals('svc_rate_limit_evictions_total', plain(rates.evicted_total));
+}
+
+/** The one sample of a family without labels. */
+const plain = (value: number) => [{ labels: {}, value }];

@@ -1,0 +1,125 @@
+// Where numbers are counted: around providers and the reservation, and from the events that tell of everything else, so
+// that the stories themselves count nothing.
+import type { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Provider, ProviderSet } from '../../providers/provider.ts';
+import { ADMISSION_REASONS } from '../../schema/admission.ts';
+import type { Event, EventType } from '../../schema/event.ts';
+import type { Reservation, SandboxStore, Store } from '../../store/store.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What a spawn can be refused for: no other word becomes a label. */
+export const REFUSALS = [
+  ...ADMISSION_REASONS.filter((reason) => reason !== 'provider_unknown'),
+  ...(['queue_full', 'queue_timeout'] as const),
+];
+
+/** Spawns whose end has not been heard of. */
+const MOST_SPAWNS = 10_000;
+
+export interface Noted {
+  provider?: string;
+}
+
+export class Meter {
+  readonly #metrics: Metrics;
+  readonly #clock: Clock;
+  /** When each `creating` row was written, ms since 1970. */
+  readonly #spawns = new Map<string, number>();
+
+  constructor(deps: { metrics: Metrics; clock: Clock }) {
+    this.#metrics = deps.metrics;
+    this.#clock = deps.clock;
+  }
+
+  /** The same providers; how long their creates take is measured. */
+  providers(set: ProviderSet): ProviderSet {
+    const metered = new Map(set.all.map((provider) => [provider, this.#provider(provider)]));
+    return {
+      all: [...metered.values()],
+      get: (name) => metered.get(set.get(name)) as Provider,
+      close: () => set.close(),
+    };
+  }
+
+  /** The same store; what it decides on spawns is counted. */
+  store(store: Store): Store {
+    const { sandboxes } = store;
+    const reserve: SandboxStore['reserve'] = async (sandbox, ...rest) => {
+      const began = this.#clock.monotonic();
+      const reservation = await sandboxes.reserve(sandbox, ...rest);
+      this.#reserved(sandbox.provider, reservation, began);
+      return reservation;
+    };
+    return over(store, { sandboxes: over(sandboxes, { reserve }) });
+  }
+
+  /** An event on its way that no state change waits for, with what it is about. */
+  noted(type: EventType, { provider = 'unknown' }: Noted, data: Record<string, unknown>): void {
+    const { duration_ms, action, wait_ms, reason } = data;
+    if (type === 'spawn.queued')
+      this.#metrics.count('svc_admission_total', { decision: 'queued', reason: String(reason) });
+    if (type === 'spawn.dequeued' && typeof wait_ms === 'number')
+      this.#metrics.observe('svc_spawn_queue_wait_seconds', {}, wait_ms / 1000);
+    const isExec = type === 'exec.completed' || type === 'exec.timeout';
+    if (isExec && typeof duration_ms === 'number')
+      this.#metrics.observe('svc_exec_duration_seconds', { provider }, duration_ms / 1000);
+    if (action === 'destroy_orphan') this.#metrics.count('svc_orphans_total', { provider });
+  }
+
+  /** A spawn that was refused. What is no decision on it, such as a wrong request or a provider's fault, is not counted. */
+  refused({ details }: ServiceError): void {
+    const reason = details?.reason;
+    const known = REFUSALS.find((refusal) => refusal === reason);
+    if (known) this.#metrics.count('svc_admission_total', { decision: 'denied', reason: known });
+  }
+
+  /** A stored event. */
+  told({ type, sandbox_id: id, timestamp, data }: Event): void {
+    if (type === 'stream.gap') return;
+    this.#metrics.count('svc_events_total', { type });
+    if (id === undefined || !type.startsWith('sandbox.')) return;
+    const began = this.#spawns.get(id);
+    this.#spawns.delete(id);
+    if (type === 'sandbox.created') this.#begun(id, Date.parse(timestamp));
+    if (type !== 'sandbox.running' || began === undefined) return;
+    const seconds = Math.max(0, Date.parse(timestamp) - began) / 1000;
+    this.#metrics.observe(
+      'svc_spawn_duration_seconds',
+      { provider: String(data?.provider), phase: 'total' },
+      seconds,
+    );
+  }
+
+  #begun(id: string, at: number): void {
+    this.#spawns.set(id, at);
+    const [oldest] = this.#spawns.keys();
+    if (this.#spawns.size > MOST_SPAWNS && oldest !== undefined) this.#spawns.delete(oldest);
+  }
+
+  #provider(provider: Provider): Provider {
+    const create: Provider['create'] = async (spec, signal) => {
+      const began = this.#clock.monotonic();
+      const created = await provider.create(spec, signal);
+      this.#phase(provider.kind, 'create', began);
+      return created;
+    };
+    return over(provider, { create });
+  }
+
+  #reserved(provider: string, reservation: Reservation, began: number): void {
+    this.#phase(provider, 'reserve', began);
+    if (reservation.kind === 'reserved')
+      this.#metrics.count('svc_admission_total', { decision: 'allowed', reason: 'none' });
+  }
+
+  #phase(provider: string, phase: 'reserve' | 'create', began: number): void {
+    const seconds = (this.#clock.monotonic() - began) / 1000;
+    this.#metrics.observe('svc_spawn_duration_seconds', { provider, phase }, seconds);
+  }
+}
+
+/** `target` with some members of its own in front; all others are looked up in it each time. */
+function over<T extends object>(target: T, members: Partial<T>): T {
+  return Object.assign(Object.create(target) as T, members);
+}

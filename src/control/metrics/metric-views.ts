@@ -1,0 +1,73 @@
+// /metrics, /metrics/prometheus and /diagnostics (api.md part 9).
+import type { Config } from '../../schema/config.ts';
+import type { Diagnostics } from '../../schema/diagnostics.ts';
+import { REMEDIATION } from '../../schema/remediation.ts';
+import type { MetricViews } from '../plane/system.ts';
+import { exposeReadings } from './exposed.ts';
+import { maskedPlaces } from './masked.ts';
+import type { Metrics } from './metrics.ts';
+import type { Instruments } from './readings.ts';
+
+export interface MetricViewDeps {
+  metrics: Metrics;
+  instruments: Instruments;
+  config: Config;
+  version: string;
+  /** Masks secrets. */
+  redact(value: unknown): unknown;
+  /** The newest log lines, redacted. */
+  recentLogs?: (() => Record<string, unknown>[]) | undefined;
+}
+
+export function metricViews(deps: MetricViewDeps): MetricViews {
+  const { metrics, instruments, version, redact } = deps;
+  metrics.set('svc_build_info', [{ labels: { version, node: process.version }, value: 1 }]);
+  return {
+    request: ({ route, method, status, seconds }) =>
+      metrics.observe('svc_http_request_duration_seconds', { route, method, status }, seconds),
+    body: async () => (await instruments.read()).body,
+    text: async () => {
+      exposeReadings(metrics, await instruments.read());
+      return metrics.text();
+    },
+    diagnostics: async ({ logs }) => {
+      const { body } = await instruments.read();
+      const { build, limits } = facts(deps);
+      const plain = { ...body, build, limits };
+      const shown = redact(plain) as typeof plain;
+      return {
+        ...shown,
+        remediation: { ...REMEDIATION },
+        redactions: maskedPlaces(plain, shown),
+        ...(logs && { logs: deps.recentLogs?.() ?? [] }),
+      };
+    },
+  };
+}
+
+function facts({ version, config }: MetricViewDeps): Pick<Diagnostics, 'build' | 'limits'> {
+  const { platform, arch } = process;
+  return {
+    build: { version, node: process.version, platform, arch },
+    limits: {
+      ...numbered('defaults', config.defaults),
+      ...numbered('server', config.server, [
+        'body_limit',
+        'max_json_file',
+        'max_file_size',
+        'shutdown_timeout',
+      ]),
+      ...numbered('database', config.database, ['ended_retention', 'event_retention']),
+    },
+  };
+}
+
+/** `section.key` of the keys named, or of all. */
+function numbered(
+  section: string,
+  values: object,
+  keys: readonly string[] = Object.keys(values),
+): Diagnostics['limits'] {
+  const named = Object.entries(values).filter(([key]) => keys.includes(key));
+  return Object.fromEntries(named.map(([key, value]) => [`${section}.${key}`, value as string | number]));
+}

@@ -1,0 +1,53 @@
+// In a pool a sandbox's place is a folder among others; callers know it as /workspace, as everywhere else. Only names are
+// changed here: what keeps tenants apart is the uid that does the work.
+import type { ExecSpec, SandboxFiles, SandboxIo } from '../../agent/io.ts';
+import type { FileInfo } from '../../schema/file.ts';
+
+const ALIAS = '/workspace';
+
+/** The same sandbox with `/workspace`, at the beginning of paths and of the workdir, standing for `home`. */
+export function atHome(io: SandboxIo, home: string): SandboxIo {
+  const names = homeNames(home);
+  const exec = (spec: ExecSpec) =>
+    spec.workdir === undefined ? spec : { ...spec, workdir: names.inside(spec.workdir) };
+  return { ...io, exec: (spec, signal) => io.exec(exec(spec), signal), files: homeFiles(io.files, names) };
+}
+
+interface HomeNames {
+  /** Of a path or pattern as it was asked for. */
+  inside(path: string): string;
+  /** Back again, in the words of whoever asked for `asked`. */
+  outside(path: string, asked: string): string;
+}
+
+function homeNames(home: string): HomeNames {
+  const moved = (path: string, from: string, to: string) =>
+    path === from || path.startsWith(`${from}/`) ? to + path.slice(from.length) : path;
+  return {
+    inside: (path) => moved(path, ALIAS, home),
+    outside: (path, asked) => (moved(asked, ALIAS, home) === asked ? path : moved(path, home, ALIAS)),
+  };
+}
+
+function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): SandboxFiles {
+  const told = (info: FileInfo, asked: string): FileInfo => {
+    const path = outside(info.path, asked);
+    return { ...info, path, name: path === ALIAS ? ALIAS.slice(1) : info.name };
+  };
+  return {
+    stat: async (path, signal) => told(await files.stat(inside(path), signal), path),
+    read: async (path, range, signal) => {
+      const { info, content } = await files.read(inside(path), range, signal);
+      return { info: told(info, path), content };
+    },
+    write: (path, body, options, signal) => files.write(inside(path), body, options, signal),
+    list: async (path, depth, signal) =>
+      (await files.list(inside(path), depth, signal)).map((info) => told(info, path)),
+    glob: async (pattern, limit, signal) =>
+      (await files.glob(inside(pattern), limit, signal)).map((path) => outside(path, pattern)),
+    mkdir: (path, options, signal) => files.mkdir(inside(path), options, signal),
+    move: (from, to, signal) => files.move(inside(from), inside(to), signal),
+    chmod: (path, mode, signal) => files.chmod(inside(path), mode, signal),
+    remove: (path, recursive, signal) => files.remove(inside(path), recursive, signal),
+  };
+}

@@ -1,0 +1,16 @@
+// How full the pool is. Its VMs are shown nowhere else.
+import type { PoolStore } from '../../store/seam/pool.ts';
+import type { PoolViews } from '../plane/system.ts';
+import type { Settings } from '../settings.ts';
+
+export function poolViews(deps: { settings: Settings; pool: Pick<PoolStore, 'usage'> }): PoolViews {
+  const limits = deps.settings.pool;
+  return {
+    status: async () => {
+      if (!limits) return { enabled: false };
+      const { max_vms, max_users_per_vm } = limits;
+      const { vms, users } = await deps.pool.usage();
+      return { enabled: true, vms, max_vms, total_users: users, max_users_per_vm };
+    },
+  };
+}

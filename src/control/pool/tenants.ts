@@ -1,0 +1,100 @@
+// Sandboxes in VMs of the pool (api.md part 7): each has a uid of its own and a folder that only this uid can open. Here
+// is what a row of the pool has instead of a runtime.
+import type { PoolUser, UserIo } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { PoolVm } from '../../domain/pool.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { PoolStore } from '../../store/seam/pool.ts';
+import type { Runtime, Runtimes } from '../runtimes.ts';
+import type { Lease } from '../sessions.ts';
+import { atHome } from './home.ts';
+import type { Vms } from './vms.ts';
+
+/** Of a folder that is full of files; a VM that does not answer fails sooner. */
+const LEAVE_MS = 60_000;
+
+export interface TenantsDeps {
+  pool: PoolStore;
+  vms: Vms;
+  clock: Clock;
+}
+
+export function tenants(deps: TenantsDeps): Runtimes {
+  const { pool, vms } = deps;
+  return {
+    async create({ row, image }, signal) {
+      const vm = await vms.ready(await vmOf(deps, row), image, signal);
+      await withUser(deps, vm, row, (user) => user.enter(signal), signal);
+      const { runtime_id = '', memory_mb, vcpus, warnings } = vm;
+      return { runtime_id, image: vm.image, memory_mb, vcpus, warnings };
+    },
+    async inspect(row, signal) {
+      const vm = await pool.get(row.vm_id ?? '');
+      return vm ? vms.inspect(vm, signal) : 'gone';
+    },
+    destroy: (row, signal) => leave(deps, row, signal),
+    async attach(row, signal) {
+      const lease = await vms.acquire(await vmOf(deps, row), signal);
+      const user = userOf(lease, row);
+      void user.closed.then(lease.release);
+      return atHome(user, homeOf(row));
+    },
+  };
+}
+
+/** The last one takes the VM with it; so does the last that is left of a VM that no longer answers. */
+async function leave(deps: TenantsDeps, row: Runtime, signal: AbortSignal): Promise<void> {
+  const { pool, vms } = deps;
+  const vm = await pool.get(row.vm_id ?? '');
+  if (!vm) return;
+  const retired = await pool.retire(vm.id, { but: row.id });
+  if (retired) return vms.end(retired);
+  // Of several that end at once each may have taken another for one that stays.
+  vms.lookLater(vm.id);
+  if ((await vms.inspect(vm, signal)) !== 'running') return;
+  await withinTime(deps.clock, (inTime) => withUser(deps, vm, row, (user) => user.leave(inTime), inTime));
+}
+
+async function withUser(
+  { vms }: TenantsDeps,
+  vm: PoolVm,
+  row: Runtime,
+  work: (user: UserIo) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const lease = await vms.acquire(vm, signal);
+  try {
+    await work(userOf(lease, row));
+  } finally {
+    lease.release();
+  }
+}
+
+function userOf({ io, release }: Lease, row: Runtime): UserIo {
+  if (io.as) return io.as(poolUser(row));
+  release();
+  throw new ServiceError('internal', 'The runtime of the pool cannot hold several users.');
+}
+
+function poolUser(row: Runtime): PoolUser {
+  return { uid: row.uid ?? 0, home: homeOf(row) };
+}
+
+function homeOf({ id }: Runtime): string {
+  return `/workspaces/${id}`;
+}
+
+async function vmOf({ pool }: TenantsDeps, { vm_id = '' }: Runtime): Promise<PoolVm> {
+  const vm = await pool.get(vm_id);
+  if (vm && vm.state !== 'destroying') return vm;
+  throw new ServiceError('unavailable', 'The VM of the sandbox has ended.', {
+    remedy: 'Spawn a new sandbox.',
+  });
+}
+
+async function withinTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const abort = new AbortController();
+  const late = new ServiceError('unavailable', 'What runs in the sandbox did not end in time.');
+  const timer = clock.after(LEAVE_MS, () => abort.abort(late));
+  await work(abort.signal).finally(() => timer.cancel());
+}

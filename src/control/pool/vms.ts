@@ -1,0 +1,164 @@
+// The life of the pool's VMs: made for their first sandbox, ended with their last. Nobody asks for one by name, and none
+// is in any list of sandboxes.
+
+import type { PoolVm } from '../../domain/pool.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
+import type { PoolStore } from '../../store/seam/pool.ts';
+import { type Lease, Sessions } from '../sessions.ts';
+import { destroyedMeanwhile } from '../spawn/spawns.ts';
+import { unlessGone } from '../unless-gone.ts';
+
+export const VM_EPOCH = 1;
+/** After these: the ends of others may take their time. */
+const LOOKS_MS = [1000, 5000, 15_000];
+/** In the runtime's label; a VM lives as long as there are sandboxes in it. */
+const NEVER = '9999-12-31T23:59:59.999Z';
+
+export interface VmsDeps {
+  pool: PoolStore;
+  providers: ProviderSet;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface Making {
+  abort: AbortController;
+  vm: Promise<PoolVm>;
+}
+
+export class Vms {
+  readonly #deps: VmsDeps;
+  readonly #sessions: Sessions;
+  readonly #makings = new Map<string, Making>();
+  readonly #ends = new Map<string, Promise<void>>();
+  #ended: ((provider: string) => void) | undefined;
+
+  constructor(deps: VmsDeps) {
+    this.#deps = deps;
+    const attach = (
+      vm: { id: string; provider: string; runtime_id?: string | undefined },
+      signal: AbortSignal,
+    ) => deps.providers.get(vm.provider).attach(refOf(vm), signal);
+    this.#sessions = new Sessions({ clock: deps.clock, attach });
+  }
+
+  /** `heard` is called when a VM is gone: its places are free, which the end of its last sandbox may not have made them. */
+  onEnd(heard: (provider: string) => void): void {
+    this.#ended = heard;
+  }
+
+  /** The VM, running; by many at once it is made once. `image`: what the provider is asked for. */
+  async ready(vm: PoolVm, image: string | undefined, signal: AbortSignal): Promise<PoolVm> {
+    if (vm.state === 'running') return vm;
+    const making = this.#makings.get(vm.id) ?? this.#begin(vm, image);
+    return unlessGone(making.vm, signal);
+  }
+
+  /** Its one session, shared by all sandboxes in it. */
+  acquire(vm: PoolVm, signal: AbortSignal): Promise<Lease> {
+    return this.#sessions.acquire({ ...vm, epoch: VM_EPOCH }, signal);
+  }
+
+  inspect(vm: PoolVm, signal: AbortSignal): Promise<RuntimeState> {
+    return this.#deps.providers.get(vm.provider).inspect(refOf(vm), signal);
+  }
+
+  /** Ends a VM that is `destroying`; it is forgotten when its runtime is confirmed gone. */
+  end(vm: PoolVm): Promise<void> {
+    const ending = this.#ends.get(vm.id) ?? this.#end(vm).finally(() => this.#ends.delete(vm.id));
+    this.#ends.set(vm.id, ending);
+    return ending;
+  }
+
+  /** Ends what of `provider` has no sandbox any more: whoever should have done it was interrupted. Never rejects. */
+  async sweep(provider: string): Promise<void> {
+    const vms = await this.#deps.pool.all();
+    await Promise.all(vms.filter((vm) => vm.provider === provider).map(({ id }) => this.#look(id)));
+  }
+
+  /** Someone has left: in a moment, when that is written down, it may turn out to have been the last. */
+  lookLater(id: string): void {
+    for (const ms of LOOKS_MS) this.#deps.clock.after(ms, () => void this.#look(id));
+  }
+
+  closeAll(): void {
+    this.#sessions.closeAll();
+  }
+
+  async #look(id: string): Promise<void> {
+    const { pool, logger } = this.#deps;
+    try {
+      const retired = await pool.retire(id);
+      if (retired) await this.end(retired);
+    } catch (error) {
+      logger.warn({ vm_id: id, err: error }, 'A VM of the pool is not confirmed gone; it is tried again.');
+    }
+  }
+
+  #begin(vm: PoolVm, image: string | undefined): Making {
+    const abort = new AbortController();
+    const making = { abort, vm: this.#make(vm, image, abort.signal) };
+    this.#makings.set(vm.id, making);
+    const over = () => void this.#makings.delete(vm.id);
+    making.vm.then(over, over);
+    return making;
+  }
+
+  async #make(vm: PoolVm, image: string | undefined, signal: AbortSignal): Promise<PoolVm> {
+    const { pool, providers } = this.#deps;
+    const { id, memory_mb, vcpus } = vm;
+    try {
+      const created = await providers.get(vm.provider).create(
+        {
+          id,
+          epoch: VM_EPOCH,
+          image,
+          memory_mb,
+          vcpus,
+          network: 'default',
+          expires_at: NEVER,
+          role: 'pool',
+        },
+        signal,
+      );
+      const running = await pool.running(id, created);
+      if (running) return running;
+      throw destroyedMeanwhile();
+    } catch (error) {
+      await this.#giveUp(vm);
+      throw error;
+    }
+  }
+
+  /** Nobody is to be placed in it any more; the end is tried again by the sweep. */
+  async #giveUp({ id }: PoolVm): Promise<void> {
+    const { pool, logger } = this.#deps;
+    try {
+      const retired = await pool.retire(id, { lost: true });
+      if (retired) await this.#finish(retired);
+    } catch (error) {
+      logger.warn({ vm_id: id, err: error }, 'What a failed VM of the pool left is not confirmed gone.');
+    }
+  }
+
+  async #end(vm: PoolVm): Promise<void> {
+    const making = this.#makings.get(vm.id);
+    making?.abort.abort(destroyedMeanwhile());
+    await making?.vm.catch(() => undefined);
+    await this.#finish(vm);
+  }
+
+  async #finish(vm: PoolVm): Promise<void> {
+    const { pool, providers } = this.#deps;
+    await this.#sessions.end(vm.id);
+    // Not by its runtime_id: it may have been made after this record was read.
+    await providers.get(vm.provider).destroy({ id: vm.id, epoch: VM_EPOCH }, new AbortController().signal);
+    await pool.remove(vm.id);
+    this.#ended?.(vm.provider);
+  }
+}
+
+function refOf({ id, runtime_id }: { id: string; runtime_id?: string | undefined }): RuntimeRef {
+  return { runtime_id, id, epoch: VM_EPOCH };
+}

@@ -1,0 +1,198 @@
+// Spawns that wait for a place (api.md part 2). One attempt at a time, each a transaction of the store that decides and
+// reserves at once: the queue knows only what it was told and never counts itself. No provider works meanwhile.
+import { type AdmissionDecision, isCapacityDenial } from '../../domain/admission.ts';
+import { FairQueue, type Lack, type Place } from '../../domain/fair-queue.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Publisher } from '../publish.ts';
+import type { QueueSettings } from '../settings.ts';
+import { admissionRefused } from './admission-refused.ts';
+import { QueueCounters, type QueueCounts } from './queue-counters.ts';
+import { queueFull, stopping, waitedTooLong } from './queue-refusals.ts';
+import { type Applicant, Ticket } from './ticket.ts';
+import { Waits } from './waits.ts';
+
+/** Why one waits that was not tried: those before it wait for the same. */
+const BEHIND_OTHERS = 'behind_others';
+
+export interface QueueDeps {
+  publisher: Pick<Publisher, 'note'>;
+  clock: Clock;
+}
+
+export class SpawnQueue {
+  readonly #deps: QueueDeps;
+  readonly #settings: QueueSettings;
+  readonly #fair = new FairQueue<Ticket>();
+  readonly #waits: Waits<Place<Ticket>>;
+  readonly #counters = new QueueCounters();
+  #trying: Place<Ticket> | undefined;
+  #frees = 0;
+  #closed = false;
+
+  constructor(deps: QueueDeps, settings: QueueSettings) {
+    this.#deps = deps;
+    this.#settings = settings;
+    this.#waits = new Waits({
+      clock: deps.clock,
+      limitMs: settings.timeoutMs,
+      expired: (place) => this.#end(place, () => this.#timeOut(place)),
+    });
+  }
+
+  /**
+   * What `attempt` admits: at once where there is room and nobody is overtaken, else when its turn comes. Throws
+   * `resource_limit` when it was denied for good, the queue is full or the wait took too long; the reason of `signal`
+   * when that aborts while it waits; `unavailable` when the server stops. An attempt that has succeeded is never undone.
+   */
+  async admit<T>(applicant: Applicant<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#closed) throw stopping();
+    const { owner_id: owner = '', provider } = applicant;
+    const queues = this.#settings.overflow === 'queue';
+    if (!queues || !this.#fair.mustWait({ owner, provider })) {
+      const tried = await applicant.attempt();
+      if ('admitted' in tried) return tried.admitted;
+      if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
+      return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
+    }
+    return this.#wait(applicant, BEHIND_OTHERS, signal);
+  }
+
+  /** A sandbox has ended. */
+  freed({ owner_id: owner = '', provider = '' }: { owner_id?: string; provider?: string }): void {
+    this.#frees++;
+    if (this.#fair.size === 0) return;
+    this.#fair.freed({ owner, provider });
+    this.#pump();
+  }
+
+  /** The limits of this owner have changed. */
+  quotaChanged(owner_id: string): void {
+    this.#frees++;
+    this.#fair.release(owner_id);
+    this.#pump();
+  }
+
+  /** The limits of all have changed. */
+  limitsChanged(): void {
+    this.#frees++;
+    this.#fair.releaseAll();
+    this.#pump();
+  }
+
+  /** Refuses those that wait and all that come. */
+  close(): void {
+    this.#closed = true;
+    this.#waits.close();
+    for (const place of [...this.#fair]) this.#end(place, () => this.#remove(place, stopping()));
+  }
+
+  stats(): QueueCounts & { depth: number } {
+    return { ...this.#counters.counts(), depth: this.#fair.size };
+  }
+
+  #wait<T>(applicant: Applicant<T>, reason: string, signal: AbortSignal | undefined): Promise<T> {
+    if (this.#closed) throw stopping();
+    signal?.throwIfAborted();
+    if (this.#fair.size >= this.#settings.most) throw queueFull(this.#settings.most);
+    return new Promise<T>((resolve, reject) => {
+      const ticket = new Ticket(applicant, {
+        ...{ signal, reject, left: this.#left },
+        resolve: (admitted) => resolve(admitted as T),
+      });
+      this.#begin(this.#fair.add(ticket), reason);
+    });
+  }
+
+  readonly #left = ({ place }: Ticket, why: unknown): void => {
+    if (place) this.#end(place, () => this.#remove(place, why));
+  };
+
+  #begin(place: Place<Ticket>, reason: string): void {
+    place.item.place = place;
+    place.item.wait = this.#waits.begin(place);
+    this.#counters.queued();
+    this.#note('spawn.queued', place.item, { depth: this.#fair.size, reason });
+    this.#pump();
+  }
+
+  /** Tries those whose turn it is until nobody is known to fit. */
+  #pump(): void {
+    if (this.#trying || this.#closed) return;
+    const place = this.#fair.next();
+    if (!place) return;
+    this.#trying = place;
+    void this.#try(place).finally(() => {
+      this.#trying = undefined;
+      this.#pump();
+    });
+  }
+
+  async #try(place: Place<Ticket>): Promise<void> {
+    const ticket = place.item;
+    const frees = this.#frees;
+    try {
+      const tried = await ticket.attempt();
+      if ('admitted' in tried) this.#start(place, tried.admitted);
+      else if (ticket.ending) ticket.ending();
+      else if (!isCapacityDenial(tried.denied)) this.#remove(place, admissionRefused(tried.denied));
+      // What was freed meanwhile may have come too late for this attempt: then it has another.
+      else if (this.#frees === frees) this.#fair.hold(place, lackOf(tried.denied));
+    } catch (error) {
+      this.#remove(place, error);
+    }
+  }
+
+  #start(place: Place<Ticket>, admitted: unknown): void {
+    const wait_ms = this.#waited(place.item);
+    this.#fair.served(place);
+    this.#stopWaiting(place.item);
+    this.#counters.dequeued(wait_ms);
+    this.#note('spawn.dequeued', place.item, { wait_ms });
+    place.item.resolve(admitted);
+  }
+
+  /** Ends its waiting, or lets the attempt that is under way decide. */
+  #end(place: Place<Ticket>, how: () => void): void {
+    if (place === this.#trying) place.item.ending = how;
+    else {
+      how();
+      this.#pump();
+    }
+  }
+
+  #remove(place: Place<Ticket>, error: unknown): void {
+    this.#fair.remove(place);
+    this.#stopWaiting(place.item);
+    place.item.reject(error);
+  }
+
+  #stopWaiting({ wait }: Ticket): void {
+    if (wait) this.#waits.end(wait);
+  }
+
+  #timeOut(place: Place<Ticket>): void {
+    const wait_ms = this.#waited(place.item);
+    this.#counters.timedOut();
+    this.#note('spawn.queue_timeout', place.item, { wait_ms });
+    this.#remove(place, waitedTooLong(wait_ms));
+  }
+
+  #waited({ wait }: Ticket): number {
+    return wait ? this.#waits.lasted(wait) : 0;
+  }
+
+  #note(
+    type: 'spawn.queued' | 'spawn.dequeued' | 'spawn.queue_timeout',
+    { owner, provider }: Ticket,
+    facts: { wait_ms: number } | { depth: number; reason: string },
+  ): void {
+    const owner_id = owner === '' ? {} : { owner_id: owner };
+    this.#deps.publisher.note(type, owner_id, { provider, ...owner_id, ...facts });
+  }
+}
+
+function lackOf({ reason }: AdmissionDecision): Lack {
+  if (reason === 'max_sandboxes_per_owner') return 'owner';
+  if (reason === 'pool_full') return 'pool';
+  return reason === 'worker_capacity' ? 'provider' : 'all';
+}

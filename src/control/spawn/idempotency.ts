@@ -1,0 +1,99 @@
+// Idempotency-Key on spawns: requests with the same key share one spawn while it runs; afterwards the store answers
+// with the first one's response for 24 h (api.md part 1).
+import { ServiceError } from '../../domain/errors.ts';
+import { fingerprint } from '../../domain/fingerprint.ts';
+import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
+import type { IdempotencyClaim, Replay } from '../../store/store.ts';
+import type { Caller } from '../control-plane.ts';
+import { unlessGone } from '../unless-gone.ts';
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** What the client sent: the key, and the path it was sent to. */
+export interface Keyed {
+  key: string | undefined;
+  path: string;
+}
+
+/**
+ * Undefined without a key. Throws `bad_request` for one that is not 1 to 255 visible ASCII characters. The scope is the
+ * owner, else the credential.
+ */
+export function spawnClaim(
+  { key, path }: Keyed,
+  request: SpawnRequest,
+  caller: Caller,
+): IdempotencyClaim | undefined {
+  if (key === undefined) return undefined;
+  if (!KEY.test(key))
+    throw new ServiceError('bad_request', 'Idempotency-Key is not valid.', {
+      remedy: 'Use 1 to 255 visible ASCII characters.',
+    });
+  const scope = caller.owner === undefined ? `credential:${caller.credential}` : `owner:${caller.owner}`;
+  return { scope, key, fingerprint: fingerprint(path, request) };
+}
+
+/** The stored response. Throws `conflict` for another body, `unavailable` while the first spawn has not come to an end. */
+export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): Sandbox {
+  if (stored.fingerprint !== claim?.fingerprint) throw otherBody();
+  if (stored.response !== undefined) return JSON.parse(stored.response) as Sandbox;
+  // Only after a crash of the server: its reconciliation ends that spawn and frees the key.
+  throw new ServiceError(
+    'unavailable',
+    'The first request with this Idempotency-Key is still being settled.',
+    {
+      remedy: 'Try again in a moment.',
+      retryAfterMs: 1000,
+    },
+  );
+}
+
+interface Shared {
+  fingerprint: string;
+  result: Promise<Sandbox>;
+  waiting: number;
+  abandoned: AbortController;
+}
+
+export class SharedSpawns {
+  readonly #running = new Map<string, Shared>();
+
+  /**
+   * Joins the spawn that runs under this claim, or runs `spawn` as the one to join. Who leaves stops waiting; the signal
+   * that `spawn` gets aborts when all have left.
+   */
+  async run(
+    claim: IdempotencyClaim,
+    signal: AbortSignal,
+    spawn: (abandoned: AbortSignal) => Promise<Sandbox>,
+  ): Promise<Sandbox> {
+    const key = JSON.stringify([claim.scope, claim.key]);
+    const shared = this.#running.get(key) ?? this.#begin(key, claim, spawn);
+    if (shared.fingerprint !== claim.fingerprint) throw otherBody();
+    shared.waiting++;
+    try {
+      return await unlessGone(shared.result, signal);
+    } finally {
+      shared.waiting--;
+      if (shared.waiting === 0) shared.abandoned.abort(signal.reason);
+    }
+  }
+
+  #begin(
+    key: string,
+    { fingerprint }: IdempotencyClaim,
+    spawn: (abandoned: AbortSignal) => Promise<Sandbox>,
+  ): Shared {
+    const abandoned = new AbortController();
+    const result = spawn(abandoned.signal).finally(() => this.#running.delete(key));
+    const shared = { fingerprint, result, waiting: 0, abandoned };
+    this.#running.set(key, shared);
+    return shared;
+  }
+}
+
+function otherBody(): ServiceError {
+  return new ServiceError('conflict', 'This Idempotency-Key was used with another request.', {
+    remedy: 'Use a new key for a new request.',
+  });
+}

@@ -1,0 +1,59 @@
+// A place for a spawn: a ready sandbox that changes hands, or a row of its own. Both are one transaction that also decides
+// admission, so an attempt that is denied has changed nothing.
+import type { Provider } from '../../providers/provider.ts';
+import type { Sandbox } from '../../schema/sandbox.ts';
+import type { IdempotencyClaim, SandboxStore } from '../../store/store.ts';
+import type { Attempt } from '../queue/ticket.ts';
+import { type ClaimDeps, claimWarm } from './claim.ts';
+import { replayed } from './idempotency.ts';
+import type { SpawnPlan } from './plan.ts';
+import type { Begun, Spawns } from './spawns.ts';
+
+export interface PlaceDeps extends ClaimDeps {
+  sandboxes: Pick<SandboxStore, 'reserve'>;
+  spawns: Spawns;
+  /** A row with a deadline has been written. */
+  deadlineSet(): void;
+}
+
+/** What to make a place for. */
+export interface Placing {
+  plan: SpawnPlan;
+  provider: Provider;
+  /** Of ready sandboxes that would do; undefined: none would. */
+  shape: string | undefined;
+  claim: IdempotencyClaim | undefined;
+}
+
+/** A row to be started, or a sandbox that runs already. */
+export type Placed = { plan: SpawnPlan; provider: Provider; flight: Begun } | { sandbox: Sandbox };
+
+export async function findPlace(deps: PlaceDeps, placing: Placing): Promise<Attempt<Placed>> {
+  const { plan, shape, claim } = placing;
+  const taken = await claimWarm(deps, plan, shape, claim);
+  if (taken === undefined) return reserveRow(deps, placing);
+  if ('decision' in taken) return { denied: taken.decision };
+  if ('fingerprint' in taken) return { admitted: { sandbox: replayed(claim, taken) } };
+  deps.deadlineSet();
+  return { admitted: taken };
+}
+
+/** In flight before the row exists: reconcile must never see it without its spawn. */
+async function reserveRow(deps: PlaceDeps, { plan, provider, claim }: Placing): Promise<Attempt<Placed>> {
+  const { sandboxes, publisher, settings, spawns } = deps;
+  const flight = spawns.begin(plan.row.id);
+  try {
+    const events = [publisher.draft('sandbox.created', plan.row)];
+    const reserved = await sandboxes.reserve(plan.row, settings.limits(provider.kind), events, claim);
+    if (reserved.kind !== 'reserved') flight.end();
+    if (reserved.kind === 'denied') return { denied: reserved.decision };
+    if (reserved.kind === 'replay') return { admitted: { sandbox: replayed(claim, reserved) } };
+    if (reserved.kind === 'gone') throw new Error('only a warm sandbox can be gone');
+    publisher.committed(reserved.events);
+    deps.deadlineSet();
+    return { admitted: { plan: { ...plan, row: reserved.sandbox }, provider, flight } };
+  } catch (error) {
+    flight.end();
+    throw error;
+  }
+}

@@ -1,0 +1,138 @@
+// From a spawn request to the row that will stand for it: defaults, bounds, owner. Nothing has happened yet when it throws.
+import { requireOwner } from '../../domain/access.ts';
+import { formatDuration, parseDuration } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { checkEnv } from '../../domain/exec-request.ts';
+import { parseImage } from '../../domain/image.ts';
+import { parseOwner } from '../../domain/owner.ts';
+import type { OwnerLimits } from '../../domain/quota.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { SpawnRequest } from '../../schema/sandbox.ts';
+import type { SandboxRecord } from '../../store/store.ts';
+import type { Caller } from '../control-plane.ts';
+import type { Settings } from '../settings.ts';
+
+export interface SpawnPlan {
+  row: SandboxRecord;
+  /** For the provider; undefined: its own default. */
+  image: string | undefined;
+  warnings: string[];
+  /** Commands to run before it is running. */
+  setup: readonly string[];
+}
+
+export interface PlanFacts {
+  settings: Settings;
+  /** Processors of the provider's host. */
+  cpus: number;
+  provider: Provider;
+  setup: readonly string[];
+  /** In force for the owner. */
+  limits: OwnerLimits;
+  id: string;
+  /** In a pool: the id of the VM, should a new one be needed. */
+  vm_id?: string;
+  /** Wall clock, ms. */
+  now: number;
+}
+
+/** Throws `bad_request`. A ttl over the maximum is for admission to refuse. */
+export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFacts): SpawnPlan {
+  const { settings, provider, now } = facts;
+  const owner_id = spawnOwner(request, caller, settings);
+  const env = request.env ?? {};
+  checkEnv(env);
+  const isShared = settings.pool !== undefined;
+  if (isShared) checkShared(request, owner_id, settings);
+  else checkNetwork(request, provider);
+  const vcpus = Math.min((isShared ? undefined : request.vcpus) ?? settings.vcpus, facts.cpus);
+  const image = chooseImage(isShared ? {} : request, settings, provider);
+  const row: SandboxRecord = {
+    id: facts.id,
+    epoch: 1,
+    state: 'creating',
+    provider: provider.kind,
+    image: image ?? settings.image,
+    memory_mb: (isShared ? undefined : request.memory_mb) ?? settings.memory_mb,
+    vcpus,
+    network: request.network ?? 'default',
+    created_at: new Date(now).toISOString(),
+    expires_at: new Date(now + lifeMs(request.ttl, settings.ttlMs, facts.limits)).toISOString(),
+    metadata: request.metadata ?? {},
+    env,
+    worker_id: 'local',
+    ...(owner_id !== undefined && { owner_id }),
+    ...(request.template !== undefined && { template: request.template }),
+    ...(facts.vm_id !== undefined && { vm_id: facts.vm_id }),
+  };
+  const warnings = isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus);
+  return { row, image, warnings, setup: facts.setup };
+}
+
+/** What a sandbox in a shared VM cannot have of its own (api.md part 7). */
+function checkShared(request: SpawnRequest, owner: string | undefined, settings: Settings): void {
+  const refuse = (message: string, remedy: string) => new ServiceError('bad_request', message, { remedy });
+  if (owner === undefined) throw refuse('X-User-ID is missing.', 'Name the user in the X-User-ID header.');
+  if (request.image !== undefined && request.image !== settings.image)
+    throw refuse(`Sandboxes of this server run on ${settings.image}.`, 'Leave image out.');
+  if (request.network === 'none')
+    throw refuse('A sandbox in a shared VM has the network of the VM.', 'Leave network out.');
+}
+
+function sharedWarnings(request: SpawnRequest, row: SandboxRecord): string[] {
+  const differs = (['memory_mb', 'vcpus'] as const).filter(
+    (key) => request[key] !== undefined && request[key] !== row[key],
+  );
+  return differs.map((key) => `${key}: the sandbox shares the ${row[key]} of its VM.`);
+}
+
+/** The life asked for in ms, at least 1s; else the default, as far as the limits allow. */
+export function lifeMs(ttl: string | undefined, defaultMs: number, { maxTtlMs }: OwnerLimits): number {
+  if (ttl === undefined) return maxTtlMs > 0 ? Math.min(defaultMs, maxTtlMs) : defaultMs;
+  const ms = parseDuration(ttl, 'ttl');
+  if (ms >= 1000) return ms;
+  throw new ServiceError('bad_request', 'ttl is too short.', { remedy: 'Ask for at least 1s.' });
+}
+
+/** The same where no admission follows: throws `resource_limit` for one over the maximum. */
+export function boundedLifeMs(ttl: string | undefined, defaultMs: number, limits: OwnerLimits): number {
+  const ms = lifeMs(ttl, defaultMs, limits);
+  if (limits.maxTtlMs > 0 && ms > limits.maxTtlMs) throw ttlRefused(limits.maxTtlMs);
+  return ms;
+}
+
+export function ttlRefused(maxTtlMs: number): ServiceError {
+  const max_ttl = formatDuration(maxTtlMs);
+  return new ServiceError('resource_limit', 'ttl is over the maximum.', {
+    remedy: `Ask for at most ${max_ttl}.`,
+    details: { reason: 'max_ttl', max_ttl },
+  });
+}
+
+/** X-User-ID wins over `owner_id`. */
+export function spawnOwner(
+  request: Pick<SpawnRequest, 'owner_id'>,
+  caller: Caller,
+  settings: Pick<Settings, 'enforce_owner'>,
+): string | undefined {
+  requireOwner(settings, caller);
+  const asked = request.owner_id === undefined ? undefined : parseOwner(request.owner_id, 'owner_id');
+  return caller.owner ?? asked;
+}
+
+/** The configured default image counts only where the provider has it: a default must not cause a warning. */
+function chooseImage(request: SpawnRequest, settings: Settings, provider: Provider): string | undefined {
+  if (request.image !== undefined) return parseImage(request.image, 'image');
+  const { images } = provider.describe();
+  return images.includes('*') || images.includes(settings.image) ? settings.image : undefined;
+}
+
+function checkNetwork({ network }: SpawnRequest, { kind, capabilities }: Provider): void {
+  if (network !== 'none' || capabilities.includes('network_none')) return;
+  throw new ServiceError('not_implemented', `Provider ${kind} cannot cut a sandbox off the network here.`);
+}
+
+function vcpuWarning(asked: number | undefined, given: number): string[] {
+  if (asked === undefined || asked <= given) return [];
+  return [`vcpus: ${asked} were asked for; the host has ${given}, so ${given} are in force.`];
+}

@@ -1,0 +1,112 @@
+// The story of a spawn (api.md part 2): template → plan → a place, at once or in its turn (queue.ts, place.ts) → start
+// (start.ts) → answer. From the reservation on it is finished whether or not the client still waits.
+import { requestOfRow } from '../../domain/admission.ts';
+import type { OwnerLimits } from '../../domain/quota.ts';
+import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
+import type { TemplateStore } from '../../store/seam/templates.ts';
+import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../control-plane.ts';
+import type { LimitsOf } from '../owner-limits.ts';
+import type { Subject } from '../publish.ts';
+import type { SpawnQueue } from '../queue/queue.ts';
+import { withTemplate } from '../templates/template-request.ts';
+import { shownTo } from '../views.ts';
+import { shapeOf } from '../warm/warm-plan.ts';
+import { type ChooseDeps, chooseProvider } from './choose.ts';
+import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
+import { findPlace, type PlaceDeps, type Placed } from './place.ts';
+import { planSpawn, type SpawnPlan, spawnOwner, ttlRefused } from './plan.ts';
+import { type StartDeps, startSandbox } from './start.ts';
+
+export interface SpawnDeps extends ChooseDeps, PlaceDeps, Omit<StartDeps, 'providers' | 'sandboxes'> {
+  sandboxes: SandboxStore;
+  templates: Pick<TemplateStore, 'get'>;
+  idempotency: Pick<IdempotencyStore, 'find'>;
+  queue: SpawnQueue;
+  limitsOf: LimitsOf;
+  cpus: number;
+}
+
+interface Asked {
+  request: SpawnRequest;
+  caller: Caller;
+  claim: IdempotencyClaim | undefined;
+  /** Its client has gone, or all that share it. */
+  signal: AbortSignal;
+}
+
+export class Spawner {
+  readonly #deps: SpawnDeps;
+  readonly #shared = new SharedSpawns();
+
+  constructor(deps: SpawnDeps) {
+    this.#deps = deps;
+  }
+
+  async spawn(request: SpawnRequest, caller: Caller, keyed: Keyed, signal: AbortSignal): Promise<Sandbox> {
+    const claim = spawnClaim(keyed, request, caller);
+    const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
+    const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
+    return shownTo(caller, sandbox, this.#deps.settings);
+  }
+
+  async #spawn(asked: Asked): Promise<Sandbox> {
+    const { caller, claim, signal } = asked;
+    const told: { subject: Subject } = {
+      subject: caller.owner === undefined ? {} : { owner_id: caller.owner },
+    };
+    try {
+      // Before all else: neither a template that has changed nor a limit matters to what is answered already.
+      const known = claim && (await this.#deps.idempotency.find(claim));
+      if (known) return replayed(claim, known);
+      const order = await this.#order(asked, told);
+      signal.throwIfAborted();
+      const placed = await this.#deps.queue.admit(order, signal);
+      if ('sandbox' in placed) return placed.sandbox;
+      told.subject = placed.plan.row;
+      return await this.#start(placed);
+    } catch (error) {
+      // What went wrong after the reservation has been told by then; of one who has left there is nothing to tell.
+      const isTold = told.subject.id !== undefined || signal.aborted;
+      if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error);
+      throw error;
+    }
+  }
+
+  /** The request made whole and found right: it can wait for its turn, and is planned anew when that comes. */
+  async #order({ request: short, caller, claim }: Asked, told: { subject: Subject }) {
+    const { settings, cpus, clock, ids, limitsOf } = this.#deps;
+    const { request, setup, template } = await withTemplate(this.#deps.templates, short);
+    const provider = await chooseProvider(this.#deps, request.provider);
+    told.subject = { ...told.subject, provider: provider.kind };
+    const owner_id = spawnOwner(request, caller, settings);
+    const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
+    const planned = async () => {
+      const facts = { settings, cpus, provider, setup, ...names };
+      return planSpawn(request, caller, { ...facts, limits: await limitsOf(owner_id), now: clock.now() });
+    };
+    refuseLongLife(await planned(), await limitsOf(owner_id));
+    const attempt = async () => {
+      const plan = await planned();
+      const hasWarm = template && template.prewarm > 0 && !settings.pool;
+      const shape = hasWarm ? shapeOf(template, plan) : undefined;
+      return findPlace(this.#deps, { plan, provider, shape, claim });
+    };
+    return { owner_id, provider: provider.kind, attempt };
+  }
+
+  async #start({ plan, provider, flight }: Exclude<Placed, { sandbox: Sandbox }>): Promise<Sandbox> {
+    const { prewarm, settings } = this.#deps;
+    try {
+      await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
+      return await startSandbox(this.#deps, plan, flight.signal);
+    } finally {
+      flight.end();
+    }
+  }
+}
+
+/** Before it waits for anything: no place would help it. */
+function refuseLongLife({ row }: SpawnPlan, { maxTtlMs }: OwnerLimits): void {
+  if (maxTtlMs > 0 && requestOfRow(row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
+}

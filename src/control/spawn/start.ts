@@ -1,0 +1,66 @@
+// From a reserved row to a running sandbox: provider → setup → `running`, with its events and the stored answer. A
+// failure leaves nothing behind.
+import type { Created } from '../../providers/provider.ts';
+import type { EventType } from '../../schema/event.ts';
+import type { Sandbox } from '../../schema/sandbox.ts';
+import type { SandboxStore } from '../../store/store.ts';
+import type { Publisher } from '../publish.ts';
+import type { Runtimes } from '../runtimes.ts';
+import { sandboxView } from '../views.ts';
+import type { Abandon } from './abandon.ts';
+import type { SpawnPlan } from './plan.ts';
+import { runSetup, type SetupDeps } from './setup.ts';
+import { destroyedMeanwhile } from './spawns.ts';
+
+export interface StartDeps extends SetupDeps {
+  sandboxes: Pick<SandboxStore, 'transition'>;
+  publisher: Publisher;
+  abandon: Abandon;
+  runtimes: Pick<Runtimes, 'create'>;
+}
+
+/** Throws what went wrong once it is cleared away, `conflict` when `signal` said that the sandbox was destroyed meanwhile. */
+export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Sandbox> {
+  const { row } = plan;
+  const told = (type: EventType) => (error: unknown) => {
+    if (!signal.aborted) deps.publisher.failure('sandbox.spawn', row, error, type);
+    throw error;
+  };
+  try {
+    const created = await deps.runtimes.create(plan, signal).catch(told('provider.failed'));
+    const made = { ...row, runtime_id: created.runtime_id };
+    await runSetup(deps, made, plan.setup, signal).catch(told('operation.failed'));
+    const sandbox = await running(deps, plan, created).catch(told('operation.failed'));
+    if (sandbox) return sandbox;
+  } catch (error) {
+    if (!signal.aborted) {
+      await deps.abandon(row);
+      throw error;
+    }
+  }
+  // Cancelled by a destroy: that owns the row now and finds the runtime by its label.
+  throw destroyedMeanwhile();
+}
+
+async function running(
+  { sandboxes, publisher }: StartDeps,
+  plan: SpawnPlan,
+  created: Created,
+): Promise<Sandbox | undefined> {
+  const { row } = plan;
+  const { runtime_id, image, memory_mb, vcpus } = created;
+  const warnings = [...plan.warnings, ...created.warnings];
+  const patch = { state: 'running', runtime_id, image, memory_mb, vcpus } as const;
+  const after = { ...row, ...patch };
+  const moved = await sandboxes.transition({
+    id: row.id,
+    from: ['creating'],
+    epoch: row.epoch,
+    patch,
+    events: [publisher.draft('sandbox.running', after)],
+    response: JSON.stringify(sandboxView(after, warnings)),
+  });
+  if (!moved) return undefined;
+  publisher.committed(moved.events);
+  return sandboxView(moved.sandbox, warnings);
+}

@@ -1,0 +1,44 @@
+// From what is asked of a template to what is stored: every value in force is written down, so that a template means
+// the same whatever the defaults become. What could never be spawned is refused here.
+import { formatDuration } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { checkEnv, execArgv } from '../../domain/exec-request.ts';
+import { parseImage } from '../../domain/image.ts';
+import { refuseMasked } from '../../domain/template.ts';
+import type { ProviderSet } from '../../providers/provider.ts';
+import type { TemplateUpdate } from '../../schema/template.ts';
+import type { TemplateFacts } from '../../store/seam/templates.ts';
+import type { Settings } from '../settings.ts';
+import { boundedLifeMs } from '../spawn/plan.ts';
+
+export interface TemplateRules {
+  settings: Settings;
+  providers: Pick<ProviderSet, 'get'>;
+}
+
+/** Throws `bad_request`, `not_found` for a provider that is not there, `resource_limit` for a ttl or prewarm over its maximum. */
+export function templateFacts(asked: TemplateUpdate, { settings, providers }: TemplateRules): TemplateFacts {
+  const { description, provider, network, metadata = {}, env = {}, setup = [], prewarm = 0 } = asked;
+  if (provider !== undefined) providers.get(provider);
+  checkEnv(env);
+  refuseMasked(env);
+  for (const command of setup) execArgv({ command });
+  if (prewarm > settings.maxPrewarm) throw tooManyWarm(settings.maxPrewarm);
+  return {
+    ...(description !== undefined && { description }),
+    image: parseImage(asked.image, 'image'),
+    ...(provider !== undefined && { provider }),
+    memory_mb: asked.memory_mb ?? settings.memory_mb,
+    vcpus: asked.vcpus ?? settings.vcpus,
+    ttl: formatDuration(boundedLifeMs(asked.ttl, settings.ttlMs, settings.ownerLimits)),
+    ...(network !== undefined && { network }),
+    ...{ metadata, env, setup, prewarm },
+  };
+}
+
+function tooManyWarm(most: number): ServiceError {
+  return new ServiceError('resource_limit', 'prewarm is over the maximum.', {
+    remedy: `Ask for at most ${most}, or raise defaults.max_prewarm.`,
+    details: { reason: 'max_prewarm', max_prewarm: most },
+  });
+}

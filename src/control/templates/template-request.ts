@@ -1,0 +1,22 @@
+// A spawn request with what its template says filled in.
+import { templateRequest } from '../../domain/template.ts';
+import type { SpawnRequest } from '../../schema/sandbox.ts';
+import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
+import { knownTemplate } from './template-views.ts';
+
+export interface FullRequest {
+  request: SpawnRequest;
+  /** Commands to run before it is running. */
+  setup: readonly string[];
+  template?: TemplateRecord;
+}
+
+/** Throws `not_found` for an unknown template. */
+export async function withTemplate(
+  templates: Pick<TemplateStore, 'get'>,
+  request: SpawnRequest,
+): Promise<FullRequest> {
+  if (request.template === undefined) return { request, setup: [] };
+  const template = await knownTemplate(templates, request.template);
+  return { request: templateRequest(template, request), setup: template.setup, template };
+}

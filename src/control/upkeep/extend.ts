@@ -1,0 +1,49 @@
+// Moving a deadline: later only. Under the same lock as the marking of an expired row, so that an extension that was
+// answered is never overrun by the reaper.
+import type { Clock } from '../../domain/ports.ts';
+import { LIVE_STATES } from '../../domain/sandbox-state.ts';
+import type { Sandbox } from '../../schema/sandbox.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../control-plane.ts';
+import type { Finder } from '../find.ts';
+import type { KeyedLock } from '../lock.ts';
+import type { LimitsOf } from '../owner-limits.ts';
+import type { Publisher } from '../publish.ts';
+import type { Settings } from '../settings.ts';
+import { boundedLifeMs } from '../spawn/plan.ts';
+import { sandboxView, shownTo } from '../views.ts';
+
+export interface ExtendDeps {
+  sandboxes: Pick<SandboxStore, 'extend'>;
+  find: Finder;
+  lock: KeyedLock;
+  publisher: Publisher;
+  settings: Settings;
+  limitsOf: LimitsOf;
+  clock: Clock;
+}
+
+/** `expires_at` becomes the later of the present value and now + `ttl`. `conflict` while it is being destroyed. */
+export async function extendSandbox(
+  deps: ExtendDeps,
+  id: string,
+  ttl: string,
+  caller: Caller,
+): Promise<Sandbox> {
+  const row = await deps.find.active(id, caller);
+  const moved = await deps.lock.run(id, () => move(deps, row, ttl));
+  // It began to end after it was found: told as it is now.
+  if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
+  return shownTo(caller, sandboxView(moved), deps.settings);
+}
+
+async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {
+  const { sandboxes, clock, settings, publisher } = deps;
+  try {
+    const ms = boundedLifeMs(ttl, settings.ttlMs, await deps.limitsOf(row.owner_id));
+    return await sandboxes.extend(row.id, LIVE_STATES, new Date(clock.now() + ms).toISOString());
+  } catch (error) {
+    publisher.refusal('sandbox.extend', row, error);
+    throw error;
+  }
+}

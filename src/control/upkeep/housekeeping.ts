@@ -1,0 +1,56 @@
+// Forgets what has been kept long enough: ended sandboxes, idempotency keys, events, the audit.
+import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { Store } from '../../store/store.ts';
+
+const EVERY_MS = 60_000;
+const CLAIMS_KEPT_MS = 24 * 3_600_000;
+/** Audit records of callers without a key: anybody can make any number of them. */
+const UNPROVEN_KEPT = 100_000;
+
+export interface HousekeepingDeps {
+  store: Store;
+  endedRetentionMs: number;
+  eventRetention: number;
+  auditRetentionMs: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Housekeeping {
+  readonly #deps: HousekeepingDeps;
+  #timer: Timer | undefined;
+  #work: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(deps: HousekeepingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Once a minute from now on. */
+  start(): void {
+    this.#timer = this.#deps.clock.after(EVERY_MS, () => {
+      this.#work = this.#tidy().finally(() => {
+        if (!this.#stopped) this.start();
+      });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#work;
+  }
+
+  async #tidy(): Promise<void> {
+    const { store, endedRetentionMs, eventRetention, auditRetentionMs, clock, logger } = this.#deps;
+    const ago = (ms: number) => new Date(clock.now() - ms).toISOString();
+    try {
+      await store.sandboxes.purgeEnded(ago(endedRetentionMs));
+      await store.idempotency.prune(ago(CLAIMS_KEPT_MS));
+      await store.events.prune(eventRetention);
+      await store.audit.purge(ago(auditRetentionMs), UNPROVEN_KEPT);
+    } catch (error) {
+      logger.warn({ err: error }, 'Old records could not be deleted; it is tried again.');
+    }
+  }
+}

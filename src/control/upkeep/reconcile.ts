@@ -1,0 +1,160 @@
+// Holds the rows against the runtimes that are really there, at start and every so often. A provider that does not answer is
+// skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
+import type { Provider, ProviderSet, RuntimeListing } from '../../providers/provider.ts';
+import type { PoolStore } from '../../store/seam/pool.ts';
+import type { WarmStore } from '../../store/seam/warm.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { KeyedLock } from '../lock.ts';
+import { VM_EPOCH, type Vms } from '../pool/vms.ts';
+import { Pool } from '../pool.ts';
+import type { Publisher } from '../publish.ts';
+import type { Abandon } from '../spawn/abandon.ts';
+import type { Spawns } from '../spawn/spawns.ts';
+import type { Destroyer } from './destroy.ts';
+import type { Vitals } from './vitals.ts';
+
+const AT_ONCE = 16;
+const ALL = 1_000_000;
+/** A runtime younger than this may belong to a row that is just being written. */
+const YOUNG_MS = 60_000;
+
+export interface ReconcileDeps {
+  sandboxes: SandboxStore;
+  warm: Pick<WarmStore, 'all' | 'get'>;
+  store: { pool: Pick<PoolStore, 'get' | 'all'> };
+  vms: Vms;
+  providers: ProviderSet;
+  publisher: Publisher;
+  spawns: Spawns;
+  destroyer: Destroyer;
+  vitals: Vitals;
+  abandon: Abandon;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Reconciler {
+  readonly #deps: ReconcileDeps;
+  readonly #pool = new Pool(AT_ONCE);
+  readonly #turns = new KeyedLock();
+  /** Providers that did not answer the last time. */
+  readonly #silent = new Set<string>();
+
+  constructor(deps: ReconcileDeps) {
+    this.#deps = deps;
+  }
+
+  /** One comparison of everything; `atStart` spares no young runtimes: none can be of this process. Never rejects. */
+  async run({ atStart }: { atStart: boolean }): Promise<void> {
+    await Promise.all(
+      this.#deps.providers.all.map((provider) =>
+        this.#provider(provider, atStart).then(
+          () => this.#silent.delete(provider.kind),
+          (error: unknown) => this.#missed(provider, error),
+        ),
+      ),
+    );
+  }
+
+  /** Said once until it answers again: a host may have no engine at all. */
+  #missed({ kind }: Provider, error: unknown): void {
+    const level = this.#silent.has(kind) ? 'debug' : 'warn';
+    this.#silent.add(kind);
+    this.#deps.logger[level]({ provider: kind, err: error }, 'A provider could not be reconciled.');
+  }
+
+  /** The same with one provider, whose news may have been missed. Never rejects. */
+  async runOne(provider: Provider): Promise<void> {
+    const { logger } = this.#deps;
+    await this.#provider(provider, false).catch((error: unknown) =>
+      logger.debug({ provider: provider.kind, err: error }, 'A provider could not be reconciled.'),
+    );
+  }
+
+  /** One at a time for each provider: two would act, and tell of it, twice. */
+  #provider(provider: Provider, atStart: boolean): Promise<void> {
+    return this.#turns.run(provider.kind, () => this.#compare(provider, atStart));
+  }
+
+  async #compare(provider: Provider, atStart: boolean): Promise<void> {
+    // Runtimes first: a row is always older than its runtime, so none of these can lack its row by being new.
+    const runtimes = await provider.list(new AbortController().signal);
+    // Warm ones before sandboxes: one that a spawn takes in between is found as a sandbox then.
+    const warm = await this.#deps.warm.all();
+    const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
+    const vms = new Set((await this.#deps.store.pool.all()).map(({ id }) => id));
+    const ours = rows.filter((row) => row.provider === provider.kind);
+    const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
+    const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
+    const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch && !vms.has(id));
+    await Promise.all([
+      this.#deps.vms.sweep(provider.kind),
+      ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
+      ...orphans
+        .filter((runtime) => atStart || !this.#isYoung(runtime))
+        .map((runtime) => this.#pool.run(() => this.#orphan(provider, runtime))),
+    ]);
+  }
+
+  #isYoung({ created_at }: RuntimeListing): boolean {
+    return this.#deps.clock.now() - Date.parse(created_at) < YOUNG_MS;
+  }
+
+  async #row(row: SandboxRecord, alive: boolean): Promise<void> {
+    const { destroyer, vitals } = this.#deps;
+    if (row.state === 'creating') {
+      await this.#unfinished(row);
+    } else if (row.state === 'destroying') {
+      destroyer.finishLater(row);
+    } else if (!alive || row.state === 'unhealthy') {
+      const finding = await vitals.examine(row.id);
+      if (finding === 'lost')
+        this.#deps.logger.warn({ sandbox_id: row.id }, 'The runtime of a sandbox is lost.');
+    }
+  }
+
+  /** In this order: a spawn is in flight from before its row exists until the row is no longer `creating`. */
+  async #unfinished({ id }: SandboxRecord): Promise<void> {
+    const { spawns, sandboxes, abandon } = this.#deps;
+    if (spawns.has(id)) return;
+    const row = await sandboxes.get(id);
+    if (row?.state !== 'creating') return;
+    this.#tell('end_unfinished_spawn', row, 'whoever was creating it has ended');
+    await abandon(row);
+  }
+
+  async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {
+    const { sandboxes, warm, store, logger } = this.#deps;
+    if ((await warm.get(id))?.epoch === epoch || (await store.pool.get(id))) return;
+    const row = await sandboxes.get(id);
+    if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
+    try {
+      await provider.destroy({ runtime_id, id, epoch }, new AbortController().signal);
+      // Without the sandbox's id: it may have ended, and nothing is told of it after that.
+      this.#tell(
+        'destroy_orphan',
+        { provider: provider.kind },
+        row ? 'its sandbox has ended' : 'no sandbox has this runtime',
+      );
+    } catch (error) {
+      logger.warn(
+        { runtime_id, err: error },
+        'A runtime without a sandbox could not be destroyed; it is tried again.',
+      );
+    }
+  }
+
+  #tell(action: string, subject: Partial<SandboxRecord>, reason: string): void {
+    const { publisher, logger } = this.#deps;
+    const { provider } = subject;
+    logger.info({ action, provider, sandbox_id: subject.id, reason }, 'reconcile');
+    publisher.note('reconcile.action', subject, { action, provider, reason });
+  }
+}
+
+/** A row of the pool lives as long as its VM. */
+const runtimeOf = ({ id, epoch, vm_id }: SandboxRecord) =>
+  vm_id === undefined ? { id, epoch } : { id: vm_id, epoch: VM_EPOCH };
+const identity = ({ id, epoch }: { id: string; epoch: number }) => `${id} ${epoch}`;

@@ -1,0 +1,84 @@
+// Whether a sandbox that did not answer still lives. Three outcomes: it answers (`running`), its runtime is there and
+// silent (`unhealthy`), its runtime is gone (the row ends as `destroyed` with `runtime_lost`).
+import type { Logger } from '../../domain/ports.ts';
+import type { RuntimeState } from '../../providers/provider.ts';
+import type { SandboxState } from '../../schema/sandbox.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Runtimes } from '../runtimes.ts';
+import type { Sessions } from '../sessions.ts';
+import type { Destroyer } from './destroy.ts';
+
+export type Finding = 'answers' | 'silent' | 'lost' | 'unknown';
+
+export interface VitalsDeps {
+  sandboxes: SandboxStore;
+  runtimes: Pick<Runtimes, 'inspect'>;
+  sessions: Sessions;
+  destroyer: Destroyer;
+  logger: Logger;
+}
+
+export class Vitals {
+  readonly #deps: VitalsDeps;
+  readonly #running = new Map<string, Promise<Finding>>();
+
+  constructor(deps: VitalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Finds out and writes it down; by many at once it is done once. Never rejects: `unknown` when the provider does not say. */
+  examine(id: string): Promise<Finding> {
+    const running = this.#running.get(id);
+    if (running) return running;
+    const examining = this.#examine(id)
+      .catch((error: unknown) => {
+        this.#deps.logger.warn({ sandbox_id: id, err: error }, 'How a sandbox is cannot be said.');
+        return 'unknown' as const;
+      })
+      .finally(() => this.#running.delete(id));
+    this.#running.set(id, examining);
+    return examining;
+  }
+
+  /** It has just answered: one that was `unhealthy` is `running` again. */
+  async answered(row: SandboxRecord): Promise<void> {
+    if (row.state === 'unhealthy') await this.#move(row, 'running');
+  }
+
+  async #examine(id: string): Promise<Finding> {
+    const row = await this.#deps.sandboxes.get(id);
+    if (row?.state !== 'running' && row?.state !== 'unhealthy') return 'lost';
+    if ((await this.#inspect(row)) !== 'running') return this.#lost(row);
+    if (await this.#answers(row)) {
+      await this.answered(row);
+      return 'answers';
+    }
+    if (row.state === 'running') await this.#move(row, 'unhealthy');
+    return 'silent';
+  }
+
+  #inspect(row: SandboxRecord): Promise<RuntimeState> {
+    return this.#deps.runtimes.inspect(row, new AbortController().signal);
+  }
+
+  async #answers(row: SandboxRecord): Promise<boolean> {
+    try {
+      const { io, release } = await this.#deps.sessions.acquire(row, new AbortController().signal);
+      await io.ping().finally(release);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #lost({ id }: SandboxRecord): Promise<Finding> {
+    const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
+    if (marked) this.#deps.destroyer.finishLater(marked);
+    return 'lost';
+  }
+
+  async #move({ id, state, epoch }: SandboxRecord, to: SandboxState): Promise<void> {
+    await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
+    this.#deps.logger.info({ sandbox_id: id, from: state, to }, 'A sandbox changed its state.');
+  }
+}

@@ -1,0 +1,16 @@
+// Base64 in request bodies. Node's decoder skips what it does not know; a file must not lose bytes that way.
+import { ServiceError } from '../../domain/errors.ts';
+
+/** The bytes. Throws `bad_request` unless `text` is standard base64 with its padding. */
+export function strictBase64(text: string, field: string): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  const whole = text.length % 4 === 0 && bytes.length === (text.length / 4) * 3 - padding;
+  // The URL alphabet would decode as well; unused bits at the end show in the last four characters.
+  const standard = !text.includes('-') && !text.includes('_');
+  const tail = bytes.subarray(bytes.length - (bytes.length % 3 || 3)).toString('base64');
+  if (whole && standard && (text === '' || text.endsWith(tail))) return bytes;
+  throw new ServiceError('bad_request', `${field} is not base64.`, {
+    remedy: 'Use the standard alphabet with padding.',
+  });
+}

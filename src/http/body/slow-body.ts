@@ -1,0 +1,37 @@
+// Bodies have no deadline, as an honest one may be large: they have a pace. Who stays below it for long loses the
+// connection, and so does who goes on sending what was refused.
+import type { IncomingMessage } from 'node:http';
+import type { Clock, Timer } from '../../domain/ports.ts';
+
+const CHECK_MS = 5_000;
+const GRACE_MS = 20_000;
+const BYTES_PER_SECOND = 4 * 1024;
+const LINGER_MS = 5_000;
+
+/** Calls `late` once when the body of `request` falls behind. Ends by itself with the body. */
+export function watchPace(request: IncomingMessage, clock: Clock, late: () => void): void {
+  const begin = clock.monotonic();
+  const bytesBefore = request.socket.bytesRead;
+  let timer: Timer;
+  const look = () => {
+    if (request.complete || request.destroyed) return;
+    const due = ((clock.monotonic() - begin - GRACE_MS) / 1000) * BYTES_PER_SECOND;
+    if (request.socket.bytesRead - bytesBefore < due) late();
+    else timer = clock.after(CHECK_MS, look);
+  };
+  timer = clock.after(CHECK_MS, look);
+  request.once('close', () => timer.cancel());
+}
+
+/**
+ * Reads and drops what is left of a refused body for a while: a client that is still sending reads the answer only
+ * when its bytes are taken, and a closed socket would throw the answer away.
+ */
+export function lingerOver(request: IncomingMessage, clock: Clock): void {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const timer = clock.after(LINGER_MS, () => {
+    if (!request.complete) request.socket.destroy();
+  });
+  request.once('close', () => timer.cancel());
+}

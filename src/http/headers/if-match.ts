@@ -1,0 +1,24 @@
+// The If-Match header on records with a version: its entity tag is the version in quotes (RFC 9110, 13.1.1).
+import type { IncomingHttpHeaders } from 'node:http';
+import { ServiceError } from '../../domain/errors.ts';
+
+const TAGS = /^\s*(W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(,\s*(W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*)*$/;
+const MAX_CHARACTERS = 1024;
+
+/**
+ * The versions that the client takes; undefined without the header and for `*`, which any version fits. A tag that is
+ * no version of ours, and a weak one, fits none. Throws `bad_request` for what are no entity tags.
+ */
+export function versionsOf(headers: IncomingHttpHeaders): { versions?: number[] } {
+  const given = headers['if-match'];
+  if (given === undefined || given.trim() === '*') return {};
+  if (given.length > MAX_CHARACTERS || !TAGS.test(given))
+    throw new ServiceError('bad_request', 'If-Match is not valid.', {
+      remedy: 'Send the version in quotes, for example "3".',
+    });
+  const strong = given.split(',').flatMap((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? []);
+  return { versions: strong.map(Number) };
+}
+
+/** The entity tag of a version. */
+export const tagOf = ({ version }: { version: number }): { ETag: string } => ({ ETag: `"${version}"` });

@@ -1,0 +1,16 @@
+// The Range header (RFC 9110 part 14). What is malformed, of another unit, or asks for several ranges at once is
+// ignored as the RFC allows: the answer is then the whole.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ByteRange } from '../../control/plane/files.ts';
+
+const ONE_RANGE = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i;
+
+/** Undefined: the whole. With If-Range also the whole: no validator is ever given out that could match. */
+export function parseRange(headers: IncomingHttpHeaders): ByteRange | undefined {
+  const match = ONE_RANGE.exec(headers.range?.replaceAll(' ', '') ?? '');
+  if (!match || headers['if-range'] !== undefined) return undefined;
+  const [, first, last, suffix] = match;
+  if (suffix !== undefined) return { suffix: Number(suffix) };
+  if (last === undefined) return { first: Number(first) };
+  return Number(last) < Number(first) ? undefined : { first: Number(first), last: Number(last) };
+}

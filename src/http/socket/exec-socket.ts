@@ -1,0 +1,138 @@
+// The WebSocket exec (api.md part 3): the third writer over one running command. What the client sends waits for the
+// program and what the program writes waits for the client: a side that stops reading stops the other, in bounded memory.
+import type { WebSocket } from 'ws';
+import type { LiveExec, LiveRequest } from '../../control/plane/execs.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { signalWord } from '../../domain/exec-request.ts';
+import { outputDecoder } from '../../domain/output.ts';
+import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { SocketAnswer, SocketStart } from '../../schema/exec-socket.ts';
+import { stdinFeed } from '../body/stdin-feed.ts';
+import { logFailure, toServiceError } from '../errors.ts';
+import { keepAlive } from './socket-alive.ts';
+import { SocketInput } from './socket-input.ts';
+import { readMessage, readStart } from './socket-messages.ts';
+
+const START_MS = 10_000;
+/** How much may wait in the connection before the program does. */
+const WAITING_BYTES = 256 * 1024;
+const TIMED_OUT = 124;
+const CHANNEL = { stdout: 1, stderr: 2 } as const;
+const CLOSE = { done: 1000, refused: 1008, fault: 1011 } as const;
+
+/** What every WebSocket is served with. */
+export interface SocketTools {
+  clock: Clock;
+  logger: Logger;
+  request_id: string;
+}
+
+export interface ExecSocketDeps extends SocketTools {
+  /** Starts the command; `signal` aborts when the client has gone. */
+  open(request: LiveRequest, signal: AbortSignal): Promise<LiveExec>;
+}
+
+/** Talks until the command has ended or the client has gone. Never throws. */
+export function serveExecSocket(ws: WebSocket, deps: ExecSocketDeps): void {
+  const gone = new AbortController();
+  const reason = () => new ServiceError('unavailable', 'The client closed the connection.');
+  ws.once('close', () => gone.abort(reason()));
+  // What is wrong with a peer's frames is told by the close that follows.
+  ws.on('error', () => undefined);
+  const input = new SocketInput(ws);
+  const stopPings = keepAlive(ws, deps.clock);
+  talk(ws, { ...deps, input, gone: gone.signal })
+    .catch((error: unknown) => fail(ws, toServiceError(error), deps))
+    .finally(stopPings);
+}
+
+type Talk = ExecSocketDeps & { input: SocketInput; gone: AbortSignal };
+
+async function talk(ws: WebSocket, { clock, input, gone, open }: Talk): Promise<void> {
+  const start = readStart(await first(input, clock, gone));
+  const exec = await open(requestOf(start), gone);
+  say(ws, { type: 'started', exec_id: exec.exec_id });
+  const taking = obey(exec, input);
+  // Nobody hears of it once the command has ended.
+  taking.catch(() => undefined);
+  await Promise.race([taking, write(ws, exec, start)]);
+  const { exit_code, signal, timed_out, duration_ms } = await Promise.race([taking, exec.exit]);
+  say(ws, {
+    type: 'exit',
+    exit_code: timed_out ? TIMED_OUT : exit_code,
+    duration_ms,
+    ...(signal !== undefined && { signal }),
+    ...(timed_out && { timed_out }),
+  });
+  ws.close(CLOSE.done);
+}
+
+/** The first message, which must come soon: an idle connection is no use to anybody. */
+function first(input: SocketInput, clock: Clock, gone: AbortSignal) {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = clock.after(START_MS, () => reject(new ServiceError('timeout', 'No start message came.')));
+    gone.addEventListener('abort', () => reject(gone.reason), { once: true });
+  });
+  return Promise.race([input.next(), late]).finally(() => timer?.cancel());
+}
+
+function requestOf({ type: _, tty, cols = 80, rows = 24, binary: __, ...request }: SocketStart): LiveRequest {
+  return tty ? { ...request, tty: { cols, rows } } : request;
+}
+
+/** Carries out what the client says; rejects on the first that is wrong. Signals do not wait behind input. */
+async function obey(exec: LiveExec, input: SocketInput): Promise<never> {
+  const feed = stdinFeed(exec.stdin);
+  for (;;) {
+    const message = readMessage(await Promise.race([input.next(), feed.failed]));
+    if (message.type === 'stdin') await feed.write(message.data);
+    else if (message.type === 'stdin_close') feed.end();
+    else if (message.type === 'resize') await exec.resize(message.rows, message.cols).catch(ignoreEnded);
+    else await exec.signal(signalWord(message.signal)).catch(ignoreEnded);
+  }
+}
+
+function ignoreEnded(error: unknown): void {
+  if (toServiceError(error).code !== 'not_found') throw error;
+}
+
+async function write(
+  ws: WebSocket,
+  exec: LiveExec,
+  { binary, encoding = 'utf8' }: SocketStart,
+): Promise<void> {
+  const decoders = { stdout: outputDecoder(encoding), stderr: outputDecoder(encoding) };
+  for await (const { channel, data } of exec.output) {
+    if (binary) {
+      await send(ws, Buffer.concat([Buffer.of(CHANNEL[channel]), data]));
+      continue;
+    }
+    const text = decoders[channel].write(data);
+    if (text !== '') await send(ws, JSON.stringify({ type: channel, data: text }));
+  }
+  if (binary) return;
+  for (const channel of ['stdout', 'stderr'] as const) {
+    const text = decoders[channel].end();
+    if (text !== '') say(ws, { type: channel, data: text });
+  }
+}
+
+/** Resolves when there is room for more. */
+async function send(ws: WebSocket, data: string | Buffer): Promise<void> {
+  if (ws.readyState !== ws.OPEN) return;
+  const sent = new Promise<void>((resolve) => ws.send(data, () => resolve()));
+  if (ws.bufferedAmount > WAITING_BYTES) await sent;
+}
+
+function say(ws: WebSocket, message: SocketAnswer): void {
+  if (ws.readyState === ws.OPEN) ws.send(JSON.stringify(message));
+}
+
+function fail(ws: WebSocket, error: ServiceError, { logger, request_id }: ExecSocketDeps): void {
+  if (ws.readyState !== ws.OPEN) return;
+  logFailure(logger, error, request_id);
+  const { code, message, remedy } = error;
+  say(ws, { type: 'error', code, message: remedy === undefined ? message : `${message} ${remedy}` });
+  ws.close(error.status >= 500 ? CLOSE.fault : CLOSE.refused);
+}

@@ -1,0 +1,56 @@
+// From what a WebSocket client sends to messages: strict, typed, and every refusal says what was wrong.
+import { ServiceError } from '../../domain/errors.ts';
+import { SOCKET_MESSAGES, type SocketMessage, SocketStart } from '../../schema/exec-socket.ts';
+import { type Validator, validator } from '../../schema/validator.ts';
+import { strictBase64 } from '../body/base64.ts';
+import type { SocketFrame } from './socket-input.ts';
+
+type Stdin = { type: 'stdin'; data: Buffer };
+export type Received = Stdin | Exclude<SocketMessage, { type: 'stdin' }>;
+
+const checkStart = validator(SocketStart, 'The message');
+const CHECKS = Object.fromEntries(
+  Object.entries(SOCKET_MESSAGES).map(([type, schema]) => [type, validator(schema, 'The message')]),
+) as Record<string, Validator>;
+
+/** Throws `bad_request` for anything but a start message. */
+export function readStart(frame: SocketFrame): SocketStart {
+  const value = readJson(frame);
+  if (value.type !== 'start') throw bad('The first message must be of type start.');
+  demand(checkStart(value));
+  return value as SocketStart;
+}
+
+/** A message after the start; binary ones are standard input. */
+export function readMessage(frame: SocketFrame): Received {
+  if (frame.isBinary) return { type: 'stdin', data: frame.data };
+  const value = readJson(frame);
+  const check = typeof value.type === 'string' && Object.hasOwn(CHECKS, value.type) && CHECKS[value.type];
+  if (!check) throw bad(`The message must be of type ${Object.keys(CHECKS).join(', ')}.`);
+  demand(check(value));
+  const message = value as SocketMessage;
+  if (message.type !== 'stdin') return message;
+  const { data, encoding } = message;
+  return { type: 'stdin', data: encoding === 'base64' ? strictBase64(data, 'data') : Buffer.from(data) };
+}
+
+function readJson({ data, isBinary }: SocketFrame): { type?: unknown } {
+  if (isBinary) throw bad('The first message must be text.');
+  let value: unknown;
+  try {
+    value = JSON.parse(data.toString('utf8'));
+  } catch (cause) {
+    throw bad('The message is not valid JSON.', cause);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw bad('The message is not a JSON object.');
+  return value;
+}
+
+function demand(problem: string | undefined): void {
+  if (problem !== undefined) throw bad(problem);
+}
+
+function bad(message: string, cause?: unknown): ServiceError {
+  return new ServiceError('bad_request', message, cause === undefined ? {} : { cause });
+}

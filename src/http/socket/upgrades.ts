@@ -1,0 +1,151 @@
+// WebSocket upgrades. They pass the same pipeline as every request, so a refusal is an answer in our one shape; only what
+// its route accepts becomes a socket. Requests that offer another protocol (h2c) are served as the plain requests that
+// they also are: Node takes them off its parser, so they are put back without the offer.
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { SocketAnswer } from '../answer.ts';
+import { checkHandshake } from './handshake.ts';
+import { takeProtocolKeys, VERSION_PROTOCOL } from './socket-protocol.ts';
+
+const MAX_SOCKETS = 1024;
+/** How long a peer may take to answer our close. */
+const CLOSE_MS = 2000;
+const GOING_AWAY = 1001;
+
+export interface Upgrades {
+  /** The bare connection of a request that asks for a WebSocket; undefined for every other. */
+  of(request: IncomingMessage): Connection | undefined;
+  /** Makes the reply's connection a WebSocket. Throws status 426 when the request did not ask for one. */
+  accept(reply: FastifyReply, answer: SocketAnswer): FastifyReply;
+  /** Closes all with 1001; those that do not answer are cut. */
+  closeAll(): void;
+}
+
+export interface UpgradeDeps {
+  clock: Clock;
+  logger: Logger;
+  maxMessageBytes: number;
+  /** The connection is no longer one of requests and answers. */
+  detached(socket: Duplex): void;
+}
+
+/** `head`: what came behind the request. */
+export interface Connection {
+  socket: Duplex;
+  head: Buffer;
+}
+
+export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
+  const waiting = new WeakMap<IncomingMessage, Connection>();
+  const open = new Set<WebSocket>();
+  const sockets = socketServer(deps.maxMessageBytes);
+  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const serve = () => {
+      // Pipelined behind a request whose answer is still under way: its turn comes after that.
+      const { _httpMessage: before } = socket as { _httpMessage?: ServerResponse | null };
+      if (before) return void before.once('close', serve);
+      if (!socket.writable) return;
+      if (!isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
+      takeProtocolKeys(request);
+      waiting.set(request, { socket, head });
+      app.routing(request, responseOn(request, socket));
+    };
+    socket.on('error', () => socket.destroy());
+    serve();
+  });
+  return {
+    of: (request) => waiting.get(request),
+    accept(reply, answer) {
+      const found = waiting.get(reply.request.raw);
+      if (!found) throw notAsked(reply);
+      if (open.size >= MAX_SOCKETS)
+        throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
+      checkHandshake(reply.request.raw);
+      deps.detached(found.socket);
+      handOver(sockets, reply, found, (ws) => {
+        open.add(ws);
+        ws.once('close', () => open.delete(ws));
+        answer.serve(ws, { ...deps, request_id: reply.request.id });
+      });
+      return reply;
+    },
+    closeAll() {
+      for (const ws of open) {
+        ws.close(GOING_AWAY, 'The server is stopping.');
+        deps.clock.after(CLOSE_MS, () => ws.terminate());
+      }
+    },
+  };
+}
+
+function socketServer(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    handleProtocols: (offered) => (offered.has(VERSION_PROTOCOL) ? VERSION_PROTOCOL : false),
+  });
+}
+
+/** From an answer of Fastify's to a socket of ws. */
+function handOver(
+  sockets: WebSocketServer,
+  reply: FastifyReply,
+  { socket, head }: Connection,
+  serve: (ws: WebSocket) => void,
+): void {
+  reply.hijack();
+  reply.raw.detachSocket(socket as never);
+  sockets.once('headers', (headers: string[]) => headers.push(`X-Request-ID: ${reply.request.id}`));
+  sockets.handleUpgrade(reply.request.raw, socket, head, (ws) => {
+    reply.raw.statusCode = 101;
+    // The response is over only now, for the access log and for whoever counts what is in flight.
+    ws.once('close', () => reply.raw.emit('close'));
+    serve(ws);
+  });
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** What Fastify answers on. The parser has let go of the connection, so it ends with the answer. */
+function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as never);
+  response.once('finish', () => {
+    response.detachSocket(socket as never);
+    socket.end();
+    // As Node does for the answers it owns: the access log, the audit and what counts calls in flight wait for it.
+    process.nextTick(() => response.emit('close'));
+  });
+  return response;
+}
+
+/** RFC 9110 7.8: who does not know the protocol ignores the offer. */
+function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }: Connection): void {
+  const { method, url, httpVersion, rawHeaders } = request;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!/^(connection|upgrade|http2-settings)$/i.test(rawHeaders[i] ?? ''))
+      lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  const again = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  socket.removeAllListeners('error');
+  socket.unshift(Buffer.concat([again, head]));
+  server.emit('connection', socket);
+}
+
+function notAsked(reply: FastifyReply): ServiceError {
+  reply.header('Upgrade', 'websocket').header('Connection', 'Upgrade');
+  return new ServiceError('bad_request', 'This endpoint speaks WebSocket.', {
+    status: 426,
+    remedy: 'Connect with a WebSocket client.',
+  });
+}

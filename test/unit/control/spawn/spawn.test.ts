@@ -1,0 +1,320 @@
+// Spawning: defaults and refusals, caps, providers that fail in every way, Idempotency-Key.
+import { describe, expect, it } from 'vitest';
+import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
+import { admin, api, forever, owned, world } from '../../../support/control.ts';
+
+const at = (world: { clock: { now(): number } }, ms: number) =>
+  new Date(world.clock.now() + ms).toISOString();
+const types = (events: { type: string }[]) => events.map(({ type }) => type);
+
+describe('a spawn', () => {
+  it('takes its defaults, answers what runs, and tells of both steps', async () => {
+    const w = world();
+    const sandbox = await w.control.sandboxes.spawn({}, api, {}, forever);
+    expect(sandbox).toEqual({
+      ...{ id: sandbox.id, state: 'running', provider: 'userspace', image: 'host', memory_mb: 512, vcpus: 1 },
+      ...{ created_at: at(w, 0), expires_at: at(w, 1_800_000), metadata: {}, worker_id: 'local' },
+    });
+    expect(await w.control.sandboxes.get(sandbox.id, api)).toEqual(sandbox);
+    expect(types(await w.events())).toEqual(['sandbox.created', 'sandbox.running']);
+    expect(await w.events()).toMatchObject([
+      {
+        sandbox_id: sandbox.id,
+        data: { provider: 'userspace', worker_id: 'local', expires_at: sandbox.expires_at },
+      },
+      { sandbox_id: sandbox.id, data: { image: 'host' } },
+    ]);
+    await w.clock.advance(0);
+    expect(w.told).toEqual(await w.events());
+  });
+
+  it('shows runtime_id to admins alone', async () => {
+    const w = world();
+    expect(await w.control.sandboxes.spawn({}, admin, {}, forever)).toHaveProperty('runtime_id', 'rt-1');
+    const { id } = await w.control.sandboxes.spawn({}, api, {}, forever);
+    expect(await w.control.sandboxes.get(id, api)).not.toHaveProperty('runtime_id');
+    expect((await w.control.sandboxes.list({}, api)).sandboxes.some((one) => 'runtime_id' in one)).toBe(
+      false,
+    );
+  });
+
+  it('names every difference between what was asked and what runs', async () => {
+    const w = world();
+    const create = w.fake.create;
+    w.provider.create = async (spec, signal) => ({
+      ...(await create(spec, signal)),
+      memory_mb: 64,
+      warnings: ['memory_mb: cut.'],
+    });
+    const sandbox = await w.control.sandboxes.spawn({ vcpus: 8, memory_mb: 128 }, api, {}, forever);
+    expect(sandbox).toMatchObject({
+      vcpus: 4,
+      memory_mb: 64,
+      warnings: [expect.stringMatching(/^vcpus: 8.*4/), 'memory_mb: cut.'],
+    });
+    expect(await w.control.sandboxes.get(sandbox.id, api)).not.toHaveProperty('warnings');
+  });
+
+  it.each<[string, SpawnRequest, object]>([
+    [
+      'an unknown provider',
+      { provider: 'nope' },
+      { code: 'not_found', details: { providers: ['userspace'] } },
+    ],
+    ['`auto` as a name', { provider: 'auto' }, { code: 'not_found' }],
+    ['a bad image', { image: 'a b' }, { code: 'bad_request' }],
+    ['a bad ttl', { ttl: '1.5h' }, { code: 'bad_request' }],
+    ['no ttl at all', { ttl: '0s' }, { code: 'bad_request' }],
+    ['a ttl over the maximum', { ttl: '24h1s' }, { code: 'resource_limit', status: 429 }],
+    ['a bad owner', { owner_id: 'a/b' }, { code: 'bad_request' }],
+    ['NUL in env', { env: { A: '\0' } }, { code: 'bad_request' }],
+  ])('refuses %s and leaves nothing', async (_name, request, error) => {
+    const w = world();
+    await expect(w.control.sandboxes.spawn(request, api, {}, forever)).rejects.toMatchObject(error);
+    expect((await w.control.sandboxes.list({ include_ended: true }, api)).sandboxes).toEqual([]);
+    expect(w.fake.made).toEqual([]);
+    expect(types(await w.events())).toEqual('status' in error ? ['resource.limit'] : []);
+  });
+
+  it('says of a refusal on which provider and to whom', async () => {
+    const w = world();
+    await expect(
+      w.control.sandboxes.spawn({ ttl: '25h' }, owned('alice'), {}, forever),
+    ).rejects.toMatchObject({ code: 'resource_limit' });
+    expect(await w.events()).toMatchObject([
+      {
+        type: 'resource.limit',
+        owner_id: 'alice',
+        data: { provider: 'userspace', operation: 'sandbox.spawn' },
+      },
+    ]);
+  });
+
+  it('X-User-ID wins over owner_id', async () => {
+    const w = world();
+    const spawn = (caller: typeof api) =>
+      w.control.sandboxes.spawn({ owner_id: ' body ' }, caller, {}, forever);
+    expect(await spawn(owned('header'))).toHaveProperty('owner_id', 'header');
+    expect(await spawn(api)).toHaveProperty('owner_id', 'body');
+  });
+
+  it('is not begun for a client that has gone', async () => {
+    const w = world();
+    const gone = AbortSignal.abort(new Error('gone'));
+    await expect(w.control.sandboxes.spawn({}, api, {}, gone)).rejects.toThrow('gone');
+    expect(w.fake.made).toEqual([]);
+  });
+
+  it('is finished for a client that goes while it is being created', async () => {
+    const w = world();
+    w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const client = new AbortController();
+    const spawned = w.control.sandboxes.spawn({}, api, {}, client.signal);
+    await w.clock.advance(0);
+    client.abort();
+    w.provider.release();
+    await expect(spawned).resolves.toMatchObject({ state: 'running' });
+  });
+});
+
+describe('caps', () => {
+  it('200 at once over a cap of 7 admit exactly 7, and each end frees a place', async () => {
+    const w = world({ defaults: { max_sandboxes: 7 } });
+    const all = await Promise.allSettled(
+      Array.from({ length: 200 }, () => w.control.sandboxes.spawn({}, api, {}, forever)),
+    );
+    const made = all.filter((one) => one.status === 'fulfilled').map(({ value }) => value.id);
+    expect(made).toHaveLength(7);
+    const refused = all.find((one) => one.status === 'rejected');
+    expect(refused?.reason).toMatchObject({
+      ...{ code: 'resource_limit', status: 429 },
+      details: { reason: 'max_sandboxes', active_sandboxes: 7, max_sandboxes: 7 },
+    });
+    expect(types(await w.events()).filter((type) => type === 'resource.limit')).toHaveLength(193);
+    await w.control.sandboxes.destroy(made[0] ?? '', api);
+    await w.control.sandboxes.spawn({}, api, {}, forever);
+    await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({
+      code: 'resource_limit',
+    });
+  });
+
+  it('a provider has its own', async () => {
+    const w = world();
+    w.config.providers.userspace.max_sandboxes = 1;
+    await w.restart();
+    await w.control.sandboxes.spawn({}, api, {}, forever);
+    await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({
+      details: { reason: 'worker_capacity' },
+    });
+  });
+
+  it('a failed spawn gives its place back', async () => {
+    const w = world({ defaults: { max_sandboxes: 1 } });
+    w.provider.decide = (operation, call) => (operation === 'create' && call < 4 ? 'fail' : undefined);
+    for (let i = 0; i < 3; i++)
+      await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({
+        code: 'provider_error',
+      });
+    await w.control.sandboxes.spawn({}, api, {}, forever);
+  });
+});
+
+describe('a provider that fails to create', () => {
+  it.each(['fail', 'lost'] as const)(
+    '%s: nothing is left, the row ends as error and says why',
+    async (fault) => {
+      const w = world();
+      w.provider.decide = (operation) => (operation === 'create' ? fault : undefined);
+      await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({
+        code: 'provider_error',
+      });
+      expect(w.fake.made).toHaveLength(fault === 'lost' ? 1 : 0);
+      expect(w.fake.runtimes.size).toBe(0);
+      const [row] = (await w.control.sandboxes.list({ include_ended: true }, api)).sandboxes;
+      expect(row).toMatchObject({ state: 'error', end_reason: 'spawn_failed', ended_at: at(w, 0) });
+      expect(types(await w.events())).toEqual(['sandbox.created', 'provider.failed', 'sandbox.error']);
+      const text = JSON.stringify(await w.events());
+      expect(text).not.toContain('secret');
+    },
+  );
+
+  it('hang: is over after a minute, and what it makes later is cleared away', async () => {
+    const w = world();
+    w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const spawned = w.control.sandboxes.spawn({}, api, {}, forever).catch((error: unknown) => error);
+    await w.clock.advance(0);
+    await w.clock.advance(61_000);
+    expect(await spawned).toMatchObject({ code: 'unavailable' });
+    w.provider.release();
+    await w.clock.advance(0);
+    expect(w.fake.made).toHaveLength(1);
+    expect(w.fake.runtimes.size).toBe(0);
+  });
+
+  it('and to destroy: the row stays destroying until it is confirmed gone', async () => {
+    const w = world();
+    w.provider.decide = (operation, call) =>
+      operation === 'create' ? 'lost' : call < 3 ? 'fail' : undefined;
+    await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({
+      code: 'provider_error',
+    });
+    const [row] = (await w.control.sandboxes.list({}, api)).sandboxes;
+    expect(row).toMatchObject({ state: 'destroying' });
+    await w.clock.advance(4000);
+    expect(w.fake.runtimes.size).toBe(0);
+    await expect(w.control.sandboxes.get(row?.id ?? '', api)).rejects.toMatchObject({
+      ...{ code: 'not_found', details: { end_reason: 'spawn_failed' } },
+    });
+  });
+
+  it('a store that fails after the create: the runtime is not left behind', async () => {
+    const w = world();
+    const transition = w.store.sandboxes.transition;
+    let failures = 2;
+    w.store.sandboxes.transition = (change) =>
+      failures-- > 0 ? Promise.reject(new Error('disk on fire')) : transition(change);
+    await w.control.start();
+    await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toThrow();
+    expect(w.fake.runtimes.size).toBe(0);
+    await w.clock.advance(31_000);
+    const [row] = (await w.control.sandboxes.list({ include_ended: true }, api)).sandboxes;
+    expect(row).toMatchObject({ state: 'error', end_reason: 'spawn_failed' });
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const spawn = (
+    w: ReturnType<typeof world>,
+    key: string,
+    request: SpawnRequest = {},
+    caller = api,
+    signal = forever,
+  ) => w.control.sandboxes.spawn(request, caller, { idempotencyKey: key }, signal);
+
+  it('gives the stored answer again, also after a restart and after its end', async () => {
+    const w = world();
+    const first = await spawn(w, 'k', { metadata: { a: '1', b: '2' } }, admin);
+    const again = { metadata: { b: '2', a: '1' } };
+    expect(await spawn(w, 'k', again, admin)).toEqual(first);
+    await w.restart();
+    await w.control.sandboxes.destroy(first.id, admin);
+    expect(await spawn(w, 'k', again, admin)).toEqual(first);
+    expect(w.fake.made).toHaveLength(1);
+  });
+
+  it('shows a stored answer by the rights of who asks', async () => {
+    const w = world();
+    await spawn(w, 'k', {}, { ...admin, owner: 'ann' });
+    expect(await spawn(w, 'k', {}, owned('ann'))).not.toHaveProperty('runtime_id');
+  });
+
+  it('100 at once make one sandbox, whoever of them leaves', async () => {
+    const w = world();
+    w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const leavers = Array.from({ length: 100 }, () => new AbortController());
+    const all = leavers.map(({ signal }) => spawn(w, 'k', {}, api, signal).catch((error: unknown) => error));
+    await w.clock.advance(0);
+    for (const leaver of leavers.slice(0, 50)) leaver.abort(new Error('gone'));
+    w.provider.release();
+    const ids = (await Promise.all(all)).map((one) => (one as { id?: string }).id);
+    expect(new Set(ids.slice(50)).size).toBe(1);
+    expect(ids.slice(1, 50).every((id) => id === undefined)).toBe(true);
+    expect(w.fake.made).toHaveLength(1);
+  });
+
+  it('another body is a conflict, while it runs and afterwards', async () => {
+    const w = world();
+    const first = spawn(w, 'k');
+    await expect(spawn(w, 'k', { vcpus: 2 })).rejects.toMatchObject({ code: 'conflict' });
+    await first;
+    await expect(spawn(w, 'k', { vcpus: 2 })).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('belongs to an owner, else to a credential', async () => {
+    const w = world();
+    const callers = [
+      api,
+      { ...api, credential: 'c2' },
+      owned('ann'),
+      owned('bob'),
+      { ...owned('ann'), credential: 'c2' },
+    ];
+    const ids = [];
+    for (const caller of callers) ids.push((await spawn(w, 'k', {}, caller)).id);
+    expect(new Set(ids).size).toBe(4);
+    expect(ids[2]).toBe(ids[4]);
+  });
+
+  it('is free again after a spawn that failed', async () => {
+    const w = world();
+    w.provider.decide = (operation, call) => (operation === 'create' && call === 1 ? 'fail' : undefined);
+    await expect(spawn(w, 'k')).rejects.toMatchObject({ code: 'provider_error' });
+    await expect(spawn(w, 'k')).resolves.toMatchObject({ state: 'running' });
+  });
+
+  it('a crash while it was created: settled by the next start, then free', async () => {
+    const w = world();
+    w.provider.decide = (operation) => (operation === 'create' ? 'hang' : undefined);
+    void spawn(w, 'k').catch(() => undefined);
+    await w.clock.advance(0);
+    w.provider.decide = () => undefined;
+    await w.restart();
+    await expect(spawn(w, 'k')).resolves.toMatchObject({ state: 'running' });
+    expect(w.fake.runtimes.size).toBe(1);
+  });
+
+  it('before that is settled it is unavailable, with a time to come back', async () => {
+    const w = world();
+    w.provider.decide = (operation) => (operation === 'create' || operation === 'list' ? 'hang' : undefined);
+    void spawn(w, 'k').catch(() => undefined);
+    await w.clock.advance(0);
+    const restarted = w.restart();
+    await w.clock.advance(6000);
+    await restarted;
+    await expect(spawn(w, 'k')).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+  });
+
+  it.each(['', 'a b', 'é', 'x'.repeat(256), '\n'])('refuses the key %j', async (key) => {
+    await expect(spawn(world(), key)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+});

@@ -1,0 +1,190 @@
+// Rows against runtimes: after a crash, after deaths behind our back, and what must be left alone.
+import { describe, expect, it } from 'vitest';
+import { api, forever, type World, world } from '../../../support/control.ts';
+import { sandboxRecord } from '../../../support/records.ts';
+
+const put = async (w: World, facts: Parameters<typeof sandboxRecord>[0]) => {
+  const row = sandboxRecord(facts);
+  await w.store.sandboxes.reserve(row, { max_sandboxes: 0 }, []);
+  return row.id;
+};
+const spawn = async (w: World) => (await w.control.sandboxes.spawn({}, api, {}, forever)).id;
+const end = async (w: World, id: string) => {
+  const row = await w.store.sandboxes.get(id);
+  return `${row?.state} ${row?.end_reason ?? ''}`.trim();
+};
+const actions = async (w: World) =>
+  (await w.events()).filter(({ type }) => type === 'reconcile.action').map(({ data }) => data?.action);
+
+describe('a restart', () => {
+  it('settles rows of every state, with and without their runtime', async () => {
+    const w = world();
+    const ids: Record<string, string> = {};
+    for (const state of ['creating', 'running', 'unhealthy', 'destroying'] as const)
+      for (const there of ['there', 'gone'] as const) {
+        const id = await put(w, { state, ...(state === 'destroying' && { end_reason: 'expired' }) });
+        ids[`${state} ${there}`] = id;
+        if (there === 'there') w.fake.plant(id);
+      }
+    await w.restart();
+    await w.clock.advance(0);
+    const after = Object.fromEntries(
+      await Promise.all(Object.entries(ids).map(async ([name, id]) => [name, await end(w, id)])),
+    );
+    expect(after).toEqual({
+      'creating there': 'error spawn_failed',
+      'creating gone': 'error spawn_failed',
+      'running there': 'running',
+      'running gone': 'destroyed runtime_lost',
+      'unhealthy there': 'running',
+      'unhealthy gone': 'destroyed runtime_lost',
+      'destroying there': 'destroyed expired',
+      'destroying gone': 'destroyed expired',
+    });
+    expect([...w.fake.runtimes.values()].map(({ id }) => id).sort()).toEqual(
+      [ids['running there'], ids['unhealthy there']].sort(),
+    );
+    expect(await actions(w)).toEqual(['end_unfinished_spawn', 'end_unfinished_spawn']);
+  });
+
+  it('what was acknowledged is there and answers', async () => {
+    const w = world();
+    const ids = [];
+    for (let i = 0; i < 20; i++) ids.push(await spawn(w));
+    for (const id of ids) w.fake.of(id).programs.set('x', async () => ({}));
+    await w.restart();
+    for (const id of ids)
+      expect(await w.control.exec.run(id, { command: 'x' }, api, forever)).toMatchObject({ exit_code: 0 });
+    expect(w.fake.made).toHaveLength(20);
+  });
+
+  it('clears runtimes without a row, also young ones, and of another epoch', async () => {
+    const w = world();
+    const id = await spawn(w);
+    w.fake.plant('sb-nobody');
+    w.fake.plant(id, 2);
+    const ended = await spawn(w);
+    await w.control.sandboxes.destroy(ended, api);
+    w.fake.plant(ended);
+    await w.restart();
+    expect([...w.fake.runtimes.values()]).toMatchObject([{ id, epoch: 1 }]);
+    expect(await actions(w)).toEqual(['destroy_orphan', 'destroy_orphan', 'destroy_orphan']);
+    const last = (await w.events()).filter(({ sandbox_id }) => sandbox_id === ended).at(-1);
+    expect(last?.type).toBe('sandbox.destroyed');
+  });
+
+  it('a creating one that cannot be confirmed gone is tried until it is', async () => {
+    const w = world();
+    const id = await put(w, {});
+    w.fake.plant(id);
+    w.provider.decide = (operation, call) => (operation === 'destroy' && call < 3 ? 'fail' : undefined);
+    await w.restart();
+    expect(await end(w, id)).toBe('destroying spawn_failed');
+    await w.clock.advance(5000);
+    expect(await end(w, id)).toBe('destroyed spawn_failed');
+    expect(w.fake.runtimes.size).toBe(0);
+  });
+});
+
+describe('every 30 s', () => {
+  it('finds what died behind our back', async () => {
+    const w = world();
+    await w.control.start();
+    const [killed, removed, well] = [await spawn(w), await spawn(w), await spawn(w)];
+    w.fake.crash(killed);
+    w.fake.runtimes.delete(w.fake.of(removed).runtime_id);
+    await w.clock.advance(31_000);
+    expect(await Promise.all([killed, removed, well].map((id) => end(w, id)))).toEqual([
+      'destroyed runtime_lost',
+      'destroyed runtime_lost',
+      'running',
+    ]);
+    expect((await w.events()).filter(({ type }) => type === 'sandbox.error')).toHaveLength(2);
+  });
+
+  it('spares young runtimes without a row, for a minute', async () => {
+    const w = world();
+    await w.control.start();
+    await w.clock.advance(25_000);
+    w.fake.plant('sb-nobody');
+    await w.clock.advance(40_000);
+    expect(w.fake.runtimes.size).toBe(1);
+    await w.clock.advance(60_000);
+    expect(w.fake.runtimes.size).toBe(0);
+  });
+
+  it('a provider that is down is skipped: no row is touched, nothing is destroyed', async () => {
+    const w = world();
+    await w.control.start();
+    const id = await spawn(w);
+    w.provider.decide = (operation) => (operation === 'list' ? 'fail' : undefined);
+    await w.clock.advance(120_000);
+    expect(await end(w, id)).toBe('running');
+    expect(w.provider.calls.list).toBeGreaterThan(3);
+    expect(w.provider.calls.destroy).toBe(0);
+  });
+
+  it('an empty list alone is not believed', async () => {
+    const w = world();
+    await w.control.start();
+    const id = await spawn(w);
+    w.provider.list = async () => [];
+    await w.clock.advance(120_000);
+    expect(await end(w, id)).toBe('running');
+    expect(w.fake.runtimes.size).toBe(1);
+  });
+
+  it('leaves alone what is being created, also when that takes long', async () => {
+    const w = world();
+    await w.control.start();
+    w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const spawned = w.control.sandboxes.spawn({ ttl: '1h' }, api, {}, forever);
+    await w.clock.advance(0);
+    await w.clock.advance(45_000);
+    w.provider.release();
+    expect(await spawned).toMatchObject({ state: 'running' });
+    await w.clock.advance(60_000);
+    expect(w.fake.runtimes.size).toBe(1);
+  });
+
+  it('one whose spawn comes through while it is being looked at is not abandoned', async () => {
+    for (let step = 0; step < 30; step++) {
+      const w = world();
+      await w.control.start();
+      w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+      const spawned = spawn(w);
+      await w.clock.advance(29_000);
+      const { inStates } = w.store.sandboxes;
+      w.store.sandboxes.inStates = async (...asked) => {
+        const rows = await inStates(...asked);
+        w.provider.release();
+        for (let i = 0; i < step; i++) await undefined;
+        return rows;
+      };
+      await w.clock.advance(2000);
+      const id = await spawned;
+      expect(await end(w, id)).toBe('running');
+      expect(w.fake.runtimes.size).toBe(1);
+    }
+  });
+
+  it('one whose spawn comes through between two looks at it is not abandoned', async () => {
+    const w = world();
+    await w.control.start();
+    w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const spawned = spawn(w);
+    await w.clock.advance(29_000);
+    const { get } = w.store.sandboxes;
+    w.store.sandboxes.get = async (id) => {
+      const row = await get(id);
+      w.provider.release();
+      await spawned;
+      return row;
+    };
+    await w.clock.advance(2000);
+    w.store.sandboxes.get = get;
+    w.provider.release();
+    expect(await end(w, await spawned)).toBe('running');
+    expect(w.fake.runtimes.size).toBe(1);
+  });
+});

@@ -1,0 +1,65 @@
+// The API description: complete, the same every time, closed in its references, and named as the client names it.
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { renderOpenapi } from '../../../../src/http/description/openapi.ts';
+import { PATHS } from '../../../../src/http/paths.ts';
+import { ROUTES } from '../../../../src/http/routes/routes.ts';
+
+interface Operation {
+  operationId: string;
+  security: object[];
+  parameters: { name: string; in: string }[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
+  responses: Record<string, unknown>;
+}
+const { json, yaml } = renderOpenapi('1.2.3');
+const document = JSON.parse(json) as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: object };
+};
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    place: `${method.toUpperCase()} ${path}`,
+    operation,
+  })),
+);
+
+it('has a route for each path of the table, and describes each', () => {
+  expect(ROUTES.map(({ id }) => id).sort()).toEqual(Object.keys(PATHS).sort());
+  expect(
+    Object.fromEntries(operations.map(({ place, operation }) => [operation.operationId, place])),
+  ).toEqual(PATHS);
+});
+
+it('is the same text each time, and the same in both forms', () => {
+  expect(renderOpenapi('1.2.3')).toEqual({ json, yaml });
+  expect(parse(yaml)).toEqual(document);
+});
+
+it('refers only to schemas that are there', () => {
+  const references = [...json.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);
+  expect(references.length).toBeGreaterThan(50);
+  expect([...new Set(references)].filter((name) => !(name! in document.components.schemas))).toEqual([]);
+  expect(json).not.toContain('"$id"');
+});
+
+describe.each(operations)('$place', ({ place, operation }) => {
+  it('declares every place of its path', () => {
+    const inPath = operation.parameters
+      .filter((parameter) => parameter.in === 'path')
+      .map(({ name }) => name);
+    expect(inPath).toEqual([...place.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+  });
+
+  it('says which failures it has, and whether it needs a key', () => {
+    expect(Object.keys(operation.responses)).toContain('400');
+    const keyed =
+      operation.security.length > 0 && !operation.security.some((entry) => Object.keys(entry).length === 0);
+    expect('401' in operation.responses).toBe(keyed);
+  });
+
+  it('shows an example of its body', () => {
+    const example = operation.requestBody?.content['application/json']?.example;
+    expect(operation.requestBody === undefined || example !== undefined).toBe(true);
+  });
+});
