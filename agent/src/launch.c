@@ -205,7 +205,9 @@ static void undo(struct launch *l)
 
 	if (l->init > 1)
 		kill(l->init, SIGKILL);
-	if (l->runner > 1)
+	/* Leads a session and so a group. A bubblewrap that dies before it has mapped its child's users leaves that child
+	 * waiting for ever; a fork that has begun when a group is signalled fails (fork(2)). */
+	if (l->runner > 1 && kill(-l->runner, SIGKILL) < 0)
 		kill(l->runner, SIGKILL);
 	close(l->control[0]);
 	for (int i = 0; l->runner > 1 && i < KILL_TRIES; i++) {

@@ -1,8 +1,11 @@
 // What the kernel of a sandbox is under an OCI runtime. The name is all that says what a runtime is: ours is told for
 // those that are widely known under theirs.
 
-/** gVisor runs threads of its own on the engine's host for each thread of the sandbox: up to three, and more at a start. */
-const GVISOR_THREADS = 4;
+/**
+ * gVisor runs threads of its own on the engine's host for each thread of the sandbox: up to three, and more while many
+ * start at once (50 shells with a child each were seen to need more than 1,024).
+ */
+const GVISOR_THREADS = 8;
 
 /** In words. '' is the engine's default of an engine not asked yet. */
 export function kernelWords(runtime: string): string {

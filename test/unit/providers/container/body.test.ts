@@ -79,5 +79,5 @@ it('passes the configured runtime, profile and capabilities', () => {
 
 it('leaves room for the threads of a kernel in user space, which would not survive their lack', () => {
   const { HostConfig } = createBody(order({ runtime: 'runsc' })) as Body;
-  expect(HostConfig.PidsLimit).toBe(4 * containerConfig().pids_limit);
+  expect(HostConfig.PidsLimit).toBe(8 * containerConfig().pids_limit);
 });
