@@ -4,6 +4,7 @@ import { loadConfigHere } from '../config/load-here.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink } from '../host/fd-sink.ts';
+import type { Host } from '../host/host.ts';
 import { realIds } from '../host/ids.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
@@ -23,6 +24,7 @@ interface Parts {
   loaded: LoadedConfig;
   log: Log;
   redactor: Redactor;
+  host: Host;
   clock: Clock;
   random: Random;
   version: string;
@@ -38,16 +40,18 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
   const watcher = supervisor({ host, clock, logger: log.logger, env: process.env, pid: process.pid });
   // Heard from here on: a stop while it starts must close what is open by then, as every other does.
   const stop = stopSignal();
+  // What it is starting with was read just now.
+  let reload = () => {};
+  const deaf = onReloadSignal(() => reload());
   try {
-    const server = await start({ loaded, log, redactor, clock, random, version });
-    const reload = reloader({
+    const server = await start({ loaded, log, redactor, host, clock, random, version });
+    reload = reloader({
       server,
       log,
       redactor,
       supervisor: watcher,
       load: () => loadConfigHere(layers),
     });
-    const deaf = onReloadSignal(reload);
     announce(server.address, loaded, log);
     await watcher.ready(`Serving on ${server.address}`);
     await stop;
@@ -71,7 +75,6 @@ function start({ loaded, log, random, ...parts }: Parts): Promise<RunningServer>
   return serve({
     ...parts,
     config: loaded.config,
-    host: realHost(),
     random,
     ids: realIds(random),
     logger: log.logger,
