@@ -19,6 +19,7 @@ const present = {
   runsc: () => onPath('runsc'),
   podman: () => onPath('podman'),
   proot: () => onPath('proot'),
+  qemu: () => onPath('qemu-system-x86_64'),
   'dpkg-deb': () => onPath('dpkg-deb'),
   openssl: () => onPath('openssl'),
   promtool: () => onPath('promtool'),

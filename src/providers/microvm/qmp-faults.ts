@@ -1,0 +1,36 @@
+// What can go wrong between us and a virtual machine's monitor. Its own words are causes: logged, never sent to a caller.
+import { ServiceError } from '../../domain/errors.ts';
+
+const LONGEST_WORDS = 500;
+
+/** The monitor answered, and said no. */
+export class MonitorRefusal extends Error {
+  constructor(command: string, words: string) {
+    super(`${command}: ${words.slice(0, LONGEST_WORDS)}`);
+    this.name = 'MonitorRefusal';
+  }
+}
+
+/** No connection, or one that broke before the answer came: nobody knows what the monitor did. */
+export function monitorLost(cause: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The monitor of the virtual machine cannot be reached.', {
+    cause,
+    remedy: 'The sandbox may have ended: spawn another.',
+  });
+}
+
+export function monitorSlow(what: string, ms: number): ServiceError {
+  return new ServiceError(
+    'unavailable',
+    `The monitor of the virtual machine did not answer within ${ms / 1000} s.`,
+    { cause: new Error(what), remedy: 'Look at the load of this host.' },
+  );
+}
+
+/** What it said is not its protocol, or longer than any of its answers is. */
+export function monitorGarbled(what: string, cause?: unknown): ServiceError {
+  return new ServiceError('provider_error', 'The monitor of the virtual machine makes no sense.', {
+    cause: new Error(what, { cause }),
+    remedy: 'Check that providers.microvm.monitor_path is QEMU 7.2 or newer.',
+  });
+}

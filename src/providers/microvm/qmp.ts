@@ -1,0 +1,139 @@
+// A connection to QEMU's monitor (docs: QEMU Machine Protocol). QEMU serves one at a time: a second one is accepted by the
+// kernel, but greeted only once the first has gone, so keep none open for long.
+import { createConnection, type Socket } from 'node:net';
+import type { Clock } from '../../domain/ports.ts';
+import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from './qmp-faults.ts';
+import { QmpLines, type QmpMessage } from './qmp-lines.ts';
+
+const DEFAULT_MS = 5000;
+
+export interface QmpBounds {
+  /** For the answer, in ms; 5,000 unless given. */
+  ms?: number;
+  signal?: AbortSignal;
+}
+
+export type QmpListener = (name: string, fields: Record<string, unknown>) => void;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+export class Qmp {
+  readonly #clock: Clock;
+  readonly #socket: Socket;
+  readonly #lines = new QmpLines();
+  readonly #waiting = new Map<number, Waiting & { command: string }>();
+  readonly #listeners = new Set<QmpListener>();
+  #lastId = 0;
+  #fault: unknown;
+  /** Resolves once the connection is over, whoever ended it. Never rejects. */
+  readonly ended: Promise<void>;
+
+  /**
+   * Connects, awaits the greeting and leaves negotiation: commands may follow. Throws `unavailable` when nobody listens
+   * or nobody greets in time, `provider_error` for what speaks something else, the signal's reason on abort.
+   */
+  static async open(clock: Clock, path: string, bounds: QmpBounds = {}): Promise<Qmp> {
+    bounds.signal?.throwIfAborted();
+    const qmp = new Qmp(clock, createConnection(path));
+    try {
+      await qmp.#answered('greeting', 0, bounds);
+      await qmp.execute('qmp_capabilities', undefined, bounds);
+      return qmp;
+    } catch (error) {
+      qmp.close();
+      throw error;
+    }
+  }
+
+  private constructor(clock: Clock, socket: Socket) {
+    this.#clock = clock;
+    this.#socket = socket;
+    this.ended = new Promise((resolve) => socket.once('close', () => resolve()));
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('error', (error) => this.#end(monitorLost(error)));
+    socket.on('close', () => this.#end(monitorLost(new Error('the monitor hung up'))));
+  }
+
+  /**
+   * What the monitor returned for `command`. Throws MonitorRefusal for its no, `unavailable` when the connection ends or
+   * nothing came in time (it may still be carried out), the signal's reason on abort.
+   */
+  async execute(command: string, args?: object, bounds: QmpBounds = {}): Promise<unknown> {
+    bounds.signal?.throwIfAborted();
+    const id = ++this.#lastId;
+    const answer = this.#answered(command, id, bounds);
+    const order = { execute: command, ...(args && { arguments: args }), id };
+    this.#socket.write(`${JSON.stringify(order)}\n`);
+    return answer;
+  }
+
+  /** `listener` hears of each event from now on, until the returned function is called. */
+  listen(listener: QmpListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Ends the connection, not the machine. Idempotent. */
+  close(): void {
+    this.#end(monitorLost(new Error('the connection was closed')));
+  }
+
+  #answered(command: string, id: number, { ms = DEFAULT_MS, signal }: QmpBounds): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#fault !== undefined) return reject(this.#fault);
+      const abort = () => this.#waiting.get(id)?.reject(signal?.reason);
+      const timer = this.#clock.after(ms, () => this.#waiting.get(id)?.reject(monitorSlow(command, ms)));
+      const settled = () => {
+        this.#waiting.delete(id);
+        timer.cancel();
+        signal?.removeEventListener('abort', abort);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#waiting.set(id, {
+        command,
+        resolve: (value) => {
+          settled();
+          resolve(value);
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      });
+    });
+  }
+
+  #take(chunk: Buffer): void {
+    try {
+      for (const message of this.#lines.take(chunk)) this.#heed(message);
+    } catch (error) {
+      this.#end(error);
+    }
+  }
+
+  #heed(message: QmpMessage): void {
+    if (message.kind === 'event') {
+      for (const listener of this.#listeners) listener(message.name, message.fields);
+      return;
+    }
+    const id = message.kind === 'greeting' ? 0 : message.id;
+    const waiting = this.#waiting.get(id);
+    // The answer to a command that was given up.
+    if (!waiting && id > 0 && id <= this.#lastId) return;
+    if (!waiting || (id === 0) !== (message.kind === 'greeting'))
+      throw monitorGarbled('an answer to nothing that was asked');
+    if (message.kind === 'refusal') waiting.reject(new MonitorRefusal(waiting.command, message.words));
+    else waiting.resolve(message.kind === 'answer' ? message.value : undefined);
+  }
+
+  #end(fault: unknown): void {
+    if (this.#fault !== undefined) return;
+    this.#fault = fault;
+    this.#socket.destroy();
+    this.#listeners.clear();
+    for (const waiting of [...this.#waiting.values()]) waiting.reject(fault);
+  }
+}
