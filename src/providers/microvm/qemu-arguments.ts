@@ -1,0 +1,99 @@
+// A plan in QEMU's words. Its order of opening things is its own: with `user`, everything named here is opened before it
+// becomes that user, so that the user needs no right over any of it.
+import { kernelArguments } from './kernel-arguments.ts';
+import type { Accelerator, MonitorPlan } from './monitor-plan.ts';
+
+/** Disks are found by these in the guest, whatever order its kernel meets them in. (agent/src/vm-disks.c) */
+export const IMAGE_SERIAL = 'svc-image';
+export const OVERLAY_SERIAL = 'svc-overlay';
+/** The port of the agent and the file of its settings. (agent/src/vm-port.c, vm-settings.c) */
+export const AGENT_PORT = 'svc.agent';
+export const SETTINGS_NAME = 'opt/svc/settings';
+/** Of the kernel's console, kept by the monitor: a guest can write without end. A power of two. */
+export const CONSOLE_BYTES = 1024 * 1024;
+export const CONSOLE_ID = 'console';
+
+const MEBIBYTE = 1024 * 1024;
+/** Translated code: QEMU would else take up to a gigabyte for it. */
+const TRANSLATIONS_MB = 128;
+
+/** Every argument, the program's name excepted. */
+export function qemuArguments(plan: MonitorPlan): string[] {
+  return [
+    ...['-nodefaults', '-no-user-config', '-no-reboot'],
+    ...['-name', `${plan.name},debug-threads=off`, '-pidfile', plan.pidfile],
+    ...['-sandbox', sandbox(plan)],
+    ...(plan.user ? ['-runas', `${plan.user.uid}:${plan.user.gid}`] : []),
+    ...machine(plan),
+    ...['-kernel', plan.kernel, '-initrd', plan.initramfs, '-append', kernelArguments(plan.accelerator)],
+    ...['-fw_cfg', `name=${SETTINGS_NAME},file=${escaped(plan.settings)}`],
+    ...consoles(plan),
+    ...disk(plan.image, { serial: IMAGE_SERIAL, isReadOnly: true }),
+    ...(plan.overlay ? disk(plan.overlay, { serial: OVERLAY_SERIAL, isReadOnly: false }) : []),
+    ...(plan.network === 'user' ? network() : []),
+    ...(plan.incoming === undefined ? [] : ['-incoming', plan.incoming]),
+  ];
+}
+
+/** Becoming a user is a call that the filter would else refuse; afterwards there is no privilege left to raise. */
+function sandbox({ user }: MonitorPlan): string {
+  return `on,obsolete=deny,spawn=deny,resourcecontrol=deny${user ? '' : ',elevateprivileges=deny'}`;
+}
+
+/**
+ * ACPI is how a kernel without the command line's `virtio_mmio.device` finds the devices, Debian's for one. Emulation
+ * needs the timer and the interrupt controller of old: without them its firmware and kernel wait for seconds.
+ */
+function machine({ accelerator, memory_mb, vcpus, memory }: MonitorPlan): string[] {
+  const old = accelerator.kind === 'emulation' ? 'on' : 'off';
+  const backend = {
+    id: 'memory',
+    size: memory_mb * MEBIBYTE,
+    ...(memory.kind === 'own'
+      ? { 'qom-type': 'memory-backend-ram' }
+      : { 'qom-type': 'memory-backend-file', 'mem-path': memory.path, share: memory.isShared }),
+  };
+  return [
+    ...['-machine', `microvm,acpi=on,pcie=off,rtc=on,pit=${old},pic=${old},memory-backend=memory`],
+    ...['-object', JSON.stringify(backend)],
+    ...['-m', `${memory_mb}M`, '-smp', `${vcpus}`],
+    ...['-accel', accelerated(accelerator), '-cpu', accelerator.kind === 'kvm' ? 'host' : 'max'],
+    ...['-display', 'none', '-global', 'virtio-mmio.force-legacy=false'],
+  ];
+}
+
+function accelerated({ kind }: Accelerator): string {
+  return kind === 'kvm' ? 'kvm' : `tcg,thread=multi,tb-size=${TRANSLATIONS_MB}`;
+}
+
+function consoles({ sockets }: MonitorPlan): string[] {
+  const listening = (path: string) => `path=${escaped(path)},server=on,wait=off`;
+  return [
+    ...['-chardev', `ringbuf,id=${CONSOLE_ID},size=${CONSOLE_BYTES}`, '-serial', `chardev:${CONSOLE_ID}`],
+    ...['-chardev', `socket,id=qmp,${listening(sockets.qmp)}`, '-mon', 'chardev=qmp,mode=control'],
+    ...['-chardev', `socket,id=agent,${listening(sockets.agent)}`],
+    ...['-device', 'virtio-serial-device', '-device', `virtserialport,chardev=agent,name=${AGENT_PORT}`],
+  ];
+}
+
+/**
+ * A full disk of this machine is an error that the guest sees: QEMU would else stop it for good. Nothing is synced, as
+ * nothing of it outlives the guest.
+ */
+function disk(path: string, { serial, isReadOnly }: { serial: string; isReadOnly: boolean }): string[] {
+  const file = { driver: 'file', filename: path, 'read-only': isReadOnly };
+  const cache = { direct: false, 'no-flush': true };
+  const node = { driver: 'raw', 'node-name': serial, 'read-only': isReadOnly, discard: 'unmap', cache, file };
+  const device = { driver: 'virtio-blk-device', drive: serial, serial };
+  const errors = isReadOnly ? {} : { werror: 'report', rerror: 'report' };
+  return ['-blockdev', JSON.stringify(node), '-device', JSON.stringify({ ...device, ...errors })];
+}
+
+function network(): string[] {
+  return ['-netdev', 'user,id=network,ipv6=off', '-device', 'virtio-net-device,netdev=network'];
+}
+
+/** A comma ends a value in QEMU's own form. */
+function escaped(path: string): string {
+  return path.replaceAll(',', ',,');
+}
