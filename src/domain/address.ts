@@ -63,10 +63,15 @@ export function plainAddress(text: string): string | undefined {
 /** What one caller can hold many of counts as one: an IPv6 address stands for its /64, an IPv4 address for itself. */
 export function addressScope(address: string): string {
   if (isIP(address) !== 6) return address;
+  return `${addressGroups(address).slice(0, 4).join(':')}::/64`;
+}
+
+/** The eight groups of an IPv6 address without a zone, each in its shortest form; the URL parser knows every spelling. */
+export function addressGroups(address: string): string[] {
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
-  return `${[...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':')}::/64`;
+  return [...before, ...Array<string>(zeros).fill('0'), ...after];
 }

@@ -42,6 +42,7 @@ const TABLE: Record<string, Allowance> = {
   'store/sqlite': { folders: ['schema', 'domain', 'store'], packages: ['better-sqlite3'] },
   agent: { folders: ['schema', 'domain'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
+  'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },
   'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },
   control: {
     folders: [
@@ -140,6 +141,7 @@ function rowOf(path: string): string {
   if (path.startsWith('commands/')) return 'commands';
   if (path.startsWith('src/store/sqlite/')) return 'store/sqlite';
   if (path.startsWith('src/providers/container/')) return 'providers/container';
+  if (path.startsWith('src/providers/outgoing/')) return 'providers/outgoing';
   if (path === 'src/control/metrics/metrics.ts') return 'control/metrics';
   return path.split('/')[1] ?? '';
 }

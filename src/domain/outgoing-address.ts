@@ -1,0 +1,70 @@
+// Which addresses a request to a configured URL may reach (quality.md, Security). Private networks are where backends live
+// and are allowed; what answers for this machine, its link or its cloud's metadata is not, in whichever spelling.
+import { BlockList, isIP } from 'node:net';
+import { addressGroups } from './address.ts';
+import { isLoopbackHost } from './loopback.ts';
+
+/** Why an address may not be reached, in words that follow "is". */
+export type AddressFault =
+  | 'no address'
+  | 'a loopback address'
+  | 'a link-local address'
+  | "a cloud's metadata service"
+  | 'not the address of one host';
+
+const REFUSED: readonly (readonly [AddressFault, readonly string[]])[] = [
+  [
+    "a cloud's metadata service",
+    ['169.254.169.254/32', '169.254.170.2/32', '100.100.100.200/32', '168.63.129.16/32'],
+  ],
+  ["a cloud's metadata service", ['192.0.0.192/32', 'fd00:ec2::/32', 'fd20:ce::254/128']],
+  ['a link-local address', ['169.254.0.0/16', 'fe80::/10']],
+  ['a loopback address', ['127.0.0.0/8', '::1/128']],
+  ['not the address of one host', ['0.0.0.0/8', '192.0.0.0/24', '224.0.0.0/4', '240.0.0.0/4']],
+  // Site-local (withdrawn), multicast, and what else of ::/96 names no host.
+  ['not the address of one host', ['::/96', 'fec0::/10', 'ff00::/8']],
+];
+
+/** Networks of IPv6 that hold an IPv4 address: where it begins, in 16-bit groups. RFC 4291, 6052, 3056. */
+const CARRIERS: readonly (readonly [string, number])[] = [
+  ['0000:0000:0000:0000:0000:ffff:', 6],
+  ['0064:ff9b:0000:0000:0000:0000:', 6],
+  ['2002:', 1],
+];
+
+const LISTS = REFUSED.map(([fault, ranges]) => [fault, blockList(ranges)] as const);
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [net = '', bits = ''] = range.split('/');
+    list.addSubnet(net, Number(bits), isIP(net) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** Why `address`, a literal without brackets, may not be reached; undefined when it may. A zone (`%eth0`) is not looked at. */
+export function addressFault(address: string, loopbackAllowed: boolean): AddressFault | undefined {
+  const bare = address.replace(/%.*$/s, '');
+  const version = isIP(bare);
+  if (version === 0) return 'no address';
+  const carried = version === 6 ? carriedAddress(bare) : undefined;
+  if (carried !== undefined) return addressFault(carried, loopbackAllowed);
+  const fault = LISTS.find(([, list]) => list.check(bare, version === 6 ? 'ipv6' : 'ipv4'))?.[0];
+  return fault === 'a loopback address' && loopbackAllowed ? undefined : fault;
+}
+
+/** The IPv4 address that an IPv6 address stands for. */
+function carriedAddress(address: string): string | undefined {
+  const groups = addressGroups(address).map((group) => group.padStart(4, '0'));
+  const text = `${groups.join(':')}:`;
+  const start = CARRIERS.find(([prefix]) => text.startsWith(prefix))?.[1];
+  if (start === undefined) return undefined;
+  const bytes = groups.slice(start, start + 2).flatMap((group) => [group.slice(0, 2), group.slice(2)]);
+  return bytes.map((byte) => Number.parseInt(byte, 16)).join('.');
+}
+
+/** Whether a configured URL means this machine: then, and only then, its requests may reach loopback addresses. */
+export function namesLoopback(url: URL): boolean {
+  return isLoopbackHost(url.hostname);
+}

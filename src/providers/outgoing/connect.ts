@@ -1,0 +1,54 @@
+// Opens connections to configured URLs. The address is judged where it is used, between the look-up and the connection: a
+// name that was harmless when it was configured, or a moment ago, may lead elsewhere now.
+import { lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+import { addressFault } from '../../domain/outgoing-address.ts';
+import { refusedAddress } from './faults.ts';
+
+const CONNECT_MS = 10_000;
+
+/** PEM texts: whom to believe, and who we are. */
+export interface OutgoingTls {
+  ca?: string;
+  cert?: string;
+  key?: string;
+}
+
+export interface Reach {
+  /** Whom we ask, as the subject of a sentence. */
+  what: string;
+  loopbackAllowed: boolean;
+  tls?: OutgoingTls | undefined;
+  /** In place of the system's. */
+  lookup?: typeof lookup;
+}
+
+/** A connector for undici. */
+export function guardedConnector(reach: Reach): buildConnector.connector {
+  const connect = buildConnector({ ...reach.tls, timeout: CONNECT_MS, lookup: guardedLookup(reach) });
+  return (options, callback) => {
+    const fault = isIP(options.hostname) === 0 ? undefined : judged(reach, options.hostname);
+    if (fault) return void callback(fault, null);
+    connect(options, callback);
+  };
+}
+
+/** Literal addresses are never looked up, hence the check in the connector as well. */
+export function guardedLookup(reach: Reach): LookupFunction {
+  return (hostname, options, callback) => {
+    (reach.lookup ?? lookup)(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return callback(error, '');
+      const allowed = found.filter(({ address }) => judged(reach, address) === undefined);
+      const [first] = allowed;
+      if (!first) return callback(judged(reach, found[0]?.address ?? '') ?? null, '');
+      if (options.all) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function judged({ what, loopbackAllowed }: Reach, address: string) {
+  const fault = addressFault(address, loopbackAllowed);
+  return fault && refusedAddress(what, fault);
+}

@@ -1,0 +1,88 @@
+// What can go wrong with a request to a configured URL, in our words. Nothing that the other side said is in them: neither
+// in the message nor in the cause, which is logged.
+import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+
+/** A request that had no usable answer. */
+export class OutgoingFault extends ServiceError {
+  /** false: it never left, so nothing can have come of it. */
+  readonly sent: boolean;
+
+  constructor(code: ErrorCode, message: string, facts: ErrorFacts & { sent: boolean }) {
+    super(code, message, facts);
+    this.sent = facts.sent;
+  }
+}
+
+type Words = readonly [code: 'unavailable' | 'provider_error', says: string, remedy: string];
+
+const CHECK_URL = 'Check the configured URL.';
+const AGAIN = 'Try again; if it stays so, look at it on its host.';
+const NOT_HTTP: Words = ['provider_error', 'gave an answer that is no HTTP', CHECK_URL];
+const CLOSED: Words = ['unavailable', 'closed the connection before its answer was whole', AGAIN];
+const LATE: Words = ['unavailable', 'did not answer in time', AGAIN];
+const UNPROVED: Words = [
+  'unavailable',
+  'did not prove who it is',
+  'Check its certificate and the configured URL.',
+];
+const UNREACHED: Words = ['unavailable', 'cannot be reached', 'Check that it runs, and the configured URL.'];
+
+/** By the code that undici, Node or the kernel gives; undici's parser has none, and is known by its name. */
+const KNOWN: Record<string, Words> = {
+  UND_ERR_HEADERS_TIMEOUT: LATE,
+  UND_ERR_BODY_TIMEOUT: LATE,
+  UND_ERR_HEADERS_OVERFLOW: ['provider_error', 'gave an answer whose headers are too large', CHECK_URL],
+  HTTPParserError: NOT_HTTP,
+};
+const BAD_TLS = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)|^EPROTO$/;
+
+/** A failure of the transport. `what` is whom we asked, as the subject of a sentence. */
+export function transportFault(what: string, error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { code, connected } = factsOf(error);
+  const [kind, says, remedy] = wordsFor(code, connected);
+  return new OutgoingFault(kind, `${what} ${says}.`, { remedy, sent: connected, cause: new Error(code) });
+}
+
+function wordsFor(code: string, connected: boolean): Words {
+  if (BAD_TLS.test(code)) return UNPROVED;
+  if (!connected) return UNREACHED;
+  return KNOWN[code] ?? CLOSED;
+}
+
+interface Thrown {
+  code: string;
+  name: string;
+  syscall: string;
+  errors: unknown[];
+}
+
+/** Several addresses were tried when Node gives an AggregateError; the first failure stands for all. */
+function factsOf(error: unknown): { code: string; connected: boolean } {
+  const { code, name: kind, syscall, errors } = (error ?? {}) as Partial<Thrown>;
+  if (errors?.length) return factsOf(errors[0]);
+  const name = String(code ?? kind).slice(0, 64);
+  const isBefore = syscall === 'connect' || syscall === 'getaddrinfo' || name === 'UND_ERR_CONNECT_TIMEOUT';
+  return { code: name, connected: !isBefore && !BAD_TLS.test(name) };
+}
+
+/** An answer that is not what was agreed. `says` follows the name of whom we asked. */
+export function strangeAnswer(what: string, says: string): OutgoingFault {
+  return new OutgoingFault('provider_error', `${what} ${says}.`, {
+    sent: true,
+    remedy: 'Look at its own log; svc passes on nothing of what it said.',
+  });
+}
+
+export function tooLate(what: string): OutgoingFault {
+  const [code, says, remedy] = LATE;
+  return new OutgoingFault(code, `${what} ${says}.`, { remedy, sent: true });
+}
+
+export function refusedAddress(what: string, fault: string): OutgoingFault {
+  return new OutgoingFault('provider_error', `${what} is not asked: its address is ${fault}.`, {
+    sent: false,
+    remedy: 'Configure a URL that leads to the backend itself; loopback must be named as such.',
+  });
+}

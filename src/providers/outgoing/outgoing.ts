@@ -1,0 +1,129 @@
+// THE ONE WAY OUT to every configured URL (custom and hosted backends, workers): no redirects, addresses judged when
+// connecting, replies bounded in bytes and time, errors without a word of the other side.
+import { type Dispatcher, Pool } from 'undici';
+import { namesLoopback } from '../../domain/outgoing-address.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { guardedConnector, type Reach } from './connect.ts';
+import { tooLate, transportFault } from './faults.ts';
+import { type Reply, readReply } from './reply.ts';
+
+const CONNECTIONS = 128;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_REPLY_BYTES = 1024 * 1024;
+
+export interface OutgoingOptions extends Omit<Reach, 'loopbackAllowed'> {
+  /** http or https. A path is put before that of every request; credentials, query and fragment are not looked at. */
+  baseUrl: string;
+  clock: Clock;
+  /** Of a call that names none. */
+  timeoutMs: number;
+  /** Also where the URL does not name a loopback host literally. */
+  allowLoopback?: boolean;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** At once; further requests wait. */
+  connections?: number;
+}
+
+export interface Ask {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Begins with a slash; encoded. */
+  path: string;
+  query?: Record<string, string | number | boolean | undefined>;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is. A stream that fails ends the request. */
+  body?: Buffer | NodeJS.ReadableStream;
+  signal?: AbortSignal | undefined;
+  /** For the whole call, its body included; 0: as long as it takes, with `idleMs` for the head and between two pieces. */
+  withinMs?: number;
+  idleMs?: number;
+  /** Of the reply; 1 MiB unless given. */
+  maxBytes?: number;
+}
+
+export interface Outgoing {
+  /**
+   * Resolves with the head of any answer but a redirect; its body must be read or discarded. Rejects with an OutgoingFault
+   * (`unavailable`, `provider_error`), or with the reason of `signal`. Nothing is tried twice.
+   */
+  request(ask: Ask): Promise<Reply>;
+  /** Ends what is in flight. Safe twice. */
+  close(): Promise<void>;
+}
+
+/** Connects when first asked. Throws a TypeError for a URL that is none. */
+export function outgoing(options: OutgoingOptions): Outgoing {
+  const url = new URL(options.baseUrl);
+  const loopbackAllowed = options.allowLoopback === true || namesLoopback(url);
+  const pool = new Pool(url.origin, {
+    connect: guardedConnector({ ...options, loopbackAllowed }),
+    connections: options.connections ?? CONNECTIONS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  const prefix = url.pathname.replace(/\/+$/, '');
+  return {
+    request: (ask) => request(pool, { ...options, prefix }, ask),
+    close: async () => {
+      await pool.destroy().catch(() => undefined);
+    },
+  };
+}
+
+async function request(pool: Pool, options: OutgoingOptions & { prefix: string }, ask: Ask): Promise<Reply> {
+  const { what } = options;
+  const limit = limits(options, ask);
+  try {
+    const answer = await pool.request({ ...framed(options, ask), signal: limit.signal });
+    return await readReply(answer, { what, maxBytes: ask.maxBytes ?? MAX_REPLY_BYTES, ...limit });
+  } catch (error) {
+    limit.over();
+    throw limit.aborted() ?? transportFault(what, error);
+  }
+}
+
+interface Limits {
+  signal: AbortSignal;
+  aborted(): unknown;
+  over(): void;
+}
+
+/** The caller's signal and the deadline as one; the first cause is the reason. */
+function limits({ clock, what, timeoutMs }: OutgoingOptions, { signal, withinMs = timeoutMs }: Ask): Limits {
+  signal?.throwIfAborted();
+  const stop = new AbortController();
+  const abort = () => stop.abort(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  const timer = withinMs > 0 ? clock.after(withinMs, () => stop.abort(tooLate(what))) : undefined;
+  return {
+    signal: stop.signal,
+    aborted: () => (stop.signal.aborted ? stop.signal.reason : undefined),
+    over: () => {
+      timer?.cancel();
+      signal?.removeEventListener('abort', abort);
+    },
+  };
+}
+
+function framed(
+  { prefix, headers, timeoutMs }: OutgoingOptions & { prefix: string },
+  ask: Ask,
+): Dispatcher.RequestOptions {
+  const json = ask.json === undefined ? {} : { 'content-type': 'application/json' };
+  const idle = ask.idleMs ?? timeoutMs;
+  return {
+    method: ask.method,
+    path: `${prefix}${ask.path}${queryText(ask.query)}`,
+    headers: { 'accept-encoding': 'identity', ...headers, ...json, ...ask.headers },
+    body: (ask.json === undefined ? ask.body : JSON.stringify(ask.json)) as Dispatcher.RequestOptions['body'],
+    headersTimeout: idle,
+    bodyTimeout: idle,
+  } as Dispatcher.RequestOptions;
+}
+
+function queryText(query: Ask['query'] = {}): string {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (entries.length === 0) return '';
+  return `?${entries.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')}`;
+}
