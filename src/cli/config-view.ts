@@ -5,7 +5,7 @@ import { nearestPath } from '../config/nearest.ts';
 import { sourceText } from '../config/setting.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { MASK } from '../redact/rules.ts';
-import { CONFIG_KEYS } from '../schema/config-keys.ts';
+import { CONFIG_KEYS, isSecretText } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 import { facts, table } from './render.ts';
 
@@ -77,7 +77,7 @@ export function explainKey(name: string, load: () => LoadedConfig): ExplainedKey
     takes: key.takes,
     ...defaultOf(key),
     env: key.env,
-    ...(key.secret && { file_key: `${key.path}_file` }),
+    ...(isSecretText(key) && { file_key: `${key.path}_file` }),
     ...present(key, load),
   };
 }

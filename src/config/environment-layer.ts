@@ -1,8 +1,8 @@
 // The environment layer: SVC_ variables to settings. A variable that no key has is an error with the nearest name,
 // since a mistyped SVC_AUTH_ENABLED must not leave a server open.
 import { printable } from '../domain/printable.ts';
-import { CONFIG_KEYS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
-import { type ConfigKey, ENV_PREFIX } from '../schema/config-walk.ts';
+import { CONFIG_KEYS, isSecretText, SECRET_FILE_SUFFIX, SECRET_MAPS } from '../schema/config-keys.ts';
+import { type ConfigKey, ENV_PREFIX, envName } from '../schema/config-walk.ts';
 import { nearest } from './nearest.ts';
 import { type Layer, quoted, type Source } from './setting.ts';
 
@@ -12,7 +12,7 @@ const RESERVED_PREFIX = 'SVC_TEST_';
 
 const BY_NAME = new Map<string, Pick<ConfigKey, 'path' | 'kind'>>([
   ...CONFIG_KEYS.map((key) => [key.env, key] as const),
-  ...CONFIG_KEYS.filter(({ secret }) => secret).map(({ env, path }) => {
+  ...CONFIG_KEYS.filter(isSecretText).map(({ env, path }) => {
     const twin = { path: path + SECRET_FILE_SUFFIX, kind: 'text' as const };
     return [env + SECRET_FILE_SUFFIX.toUpperCase(), twin] as const;
   }),
@@ -25,11 +25,22 @@ export function environmentLayer(env: Record<string, string | undefined>): Layer
     const text = env[name];
     if (text === undefined || !name.startsWith(ENV_PREFIX) || isReserved(name)) continue;
     const source: Source = { layer: 'environment', name };
-    const key = BY_NAME.get(name);
+    const key = BY_NAME.get(name) ?? entryOf(name);
     if (key) layer.settings.push({ path: key.path, value: fromText(text, key.kind), source });
     else layer.problems.push({ message: unknownVariable(name) });
   }
   return layer;
+}
+
+/** `SVC_AUTH_WORKER_TOKENS_EDGE_1` is the entry `edge-1` of `auth.worker_tokens`. */
+function entryOf(name: string): Pick<ConfigKey, 'path' | 'kind'> | undefined {
+  const path = SECRET_MAPS.find((each) => name.startsWith(`${envName(each)}_`));
+  if (path === undefined) return undefined;
+  const entry = name
+    .slice(envName(path).length + 1)
+    .toLowerCase()
+    .replaceAll('_', '-');
+  return entry === '' ? undefined : { path: `${path}.${entry}`, kind: 'text' };
 }
 
 function isReserved(name: string): boolean {

@@ -26,8 +26,23 @@ function fileForm({
     ...rest,
     ...(duration === true && { pattern: DURATION }),
     ...(secret === true && { writeOnly: true }),
+    ...(secret === true && rest.patternProperties !== undefined && withFiles(rest)),
     ...(typeof defaultText === 'string' && { description: `${rest.description} Default: ${defaultText}.` }),
     ...(properties !== undefined && { properties: withTwins(properties as Record<string, JsonSchema>) }),
+  };
+}
+
+/** A value of a map of secrets may be `{file: PATH}`. */
+function withFiles({ patternProperties }: JsonSchema): JsonSchema {
+  const file = {
+    type: 'object',
+    properties: { file: { type: 'string', minLength: 1 } },
+    required: ['file'],
+    additionalProperties: false,
+  };
+  const values = Object.entries(patternProperties as Record<string, JsonSchema>);
+  return {
+    patternProperties: Object.fromEntries(values.map(([names, text]) => [names, { anyOf: [text, file] }])),
   };
 }
 
@@ -39,7 +54,9 @@ function withTwins(properties: Record<string, JsonSchema>): Record<string, JsonS
       description: `File that holds ${name}, not readable by others.`,
     };
     const own: [string, JsonSchema] = [name, fileForm(node)];
-    return node.secret === true ? [own, [name + SECRET_FILE_SUFFIX, twin] as [string, JsonSchema]] : [own];
+    return node.secret === true && node.type === 'string'
+      ? [own, [name + SECRET_FILE_SUFFIX, twin] as [string, JsonSchema]]
+      : [own];
   });
   return Object.fromEntries(entries);
 }

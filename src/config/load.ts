@@ -1,6 +1,6 @@
 // Defaults, then one file, then SVC_ variables, then flags, to one configuration that knows where each value came from.
 import type { Config } from '../schema/config.ts';
-import { CONFIG_KEYS, SECRET_FILE_SUFFIX, SECRET_PATHS } from '../schema/config-keys.ts';
+import { CONFIG_KEYS, SECRET_FILE_SUFFIX, SECRET_MAPS, SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
 import { type FoundFile, findConfigFile } from './config-file.ts';
 import { environmentLayer } from './environment-layer.ts';
@@ -8,6 +8,7 @@ import { flagLayer, type Partially, valueAt } from './flag-layer.ts';
 import { type HostFacts, hostDefaults } from './host-defaults.ts';
 import { brokenRules } from './rules.ts';
 import { readSecretFiles } from './secret-files.ts';
+import { readSecretMaps } from './secret-maps.ts';
 import { configFailure, type Layer, type Problem, problemAt, type Setting, type Source } from './setting.ts';
 import { mismatches } from './validate.ts';
 import { yamlLayer } from './yaml-layer.ts';
@@ -61,7 +62,8 @@ export function readConfig(request: LoadRequest): ConfigReading {
     layers.flatMap(({ settings }) => settings.map((setting) => [setting.path, setting])),
   );
   for (const path of request.assumed ?? []) assume(settings, path);
-  const secretFiles = readSecretFiles(settings, { cwd: request.cwd, file });
+  const folders = { cwd: request.cwd, file };
+  const secretFiles = [...readSecretFiles(settings, folders), ...readSecretMaps(settings, folders)];
   const { config, sources } = assemble(settings, hostDefaults(request));
   // Whoever shares a VM with others sees only what is theirs.
   if (config.pool.enabled === true) config.auth.enforce_owner = true;
@@ -126,7 +128,8 @@ function check(config: Config, sources: ReadonlyMap<string, Source>) {
 }
 
 function secretsOf(config: Config): string[] {
-  return SECRET_PATHS.map((path) => valueAt(config, path)).filter(
+  const ofMaps = SECRET_MAPS.flatMap((path) => Object.values(valueAt(config, path) ?? {}));
+  return [...SECRET_PATHS.map((path) => valueAt(config, path)), ...ofMaps].filter(
     (value): value is string => typeof value === 'string',
   );
 }

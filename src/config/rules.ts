@@ -14,6 +14,8 @@ export interface Rule {
 const SHORTEST_KEY = 32;
 const longer = (a: string, b: string) => parseDuration(a, '') > parseDuration(b, '');
 
+const isTooShort = (key: string | undefined) => key !== undefined && key.length < SHORTEST_KEY;
+
 const RULES: readonly Rule[] = [
   {
     key: 'auth.enabled',
@@ -33,8 +35,18 @@ const RULES: readonly Rule[] = [
   },
   {
     key: 'server.preview_signing_key',
-    broken: ({ server }) => (server.preview_signing_key ?? ' '.repeat(SHORTEST_KEY)).length < SHORTEST_KEY,
+    broken: ({ server }) => isTooShort(server.preview_signing_key),
     words: `server.preview_signing_key needs at least ${SHORTEST_KEY} characters: whoever has a link can try keys`,
+  },
+  {
+    key: 'auth.worker_signing_key',
+    broken: ({ auth }) => isTooShort(auth.worker_signing_key),
+    words: `auth.worker_signing_key needs at least ${SHORTEST_KEY} characters: whoever has a token can try keys`,
+  },
+  {
+    key: 'worker.heartbeat_interval',
+    broken: ({ worker }) => longer('1s', worker.heartbeat_interval),
+    words: 'worker.heartbeat_interval must be at least 1s',
   },
   {
     key: 'defaults.default_exec_timeout',

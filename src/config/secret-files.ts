@@ -8,7 +8,7 @@ import { type Problem, problemAt, type Setting } from './setting.ts';
 const MAX_BYTES = 64 * 1024;
 const READABLE_BY_ANYBODY = 0o004;
 
-interface Folders {
+export interface Folders {
   cwd: string;
   file: FoundFile | undefined;
 }
@@ -27,7 +27,8 @@ export function readSecretFiles(settings: Map<string, Setting>, folders: Folders
   });
 }
 
-function readSecret(
+/** What the file that `value` names holds, or what is wrong with it. */
+export function readSecret(
   { path, value, source }: Setting,
   { cwd, file }: Folders,
 ): { secret: string } | { fault: string } {

@@ -1,7 +1,13 @@
 // The file layer: YAML text to settings with their line and column. The walk follows our schema, never the document,
 // so aliases cannot blow it up, and what it finds is a key, a problem, or a value of known shape.
 import { isMap, isScalar, isSeq, type Pair } from 'yaml';
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX, SECRET_PATHS } from '../schema/config-keys.ts';
+import {
+  CONFIG_KEYS,
+  CONFIG_SECTIONS,
+  SECRET_FILE_SUFFIX,
+  SECRET_MAPS,
+  SECRET_PATHS,
+} from '../schema/config-keys.ts';
 import { nearestPath } from './nearest.ts';
 import { type Layer, problemAt, quoted, type Setting } from './setting.ts';
 import { readYaml, type YamlDocument } from './yaml-document.ts';
@@ -71,13 +77,16 @@ function* uniqueNames(items: readonly Pair[], path: string, reading: Reading): I
 /** Stands for what is nested deeper than any key takes, and fails every type. */
 const NESTED = Symbol('nested');
 
-/** A leaf as plain data, one level deep. */
+/** A leaf as plain data, one level deep; `{file: PATH}` in a map of secrets is one more. */
 function plain(value: unknown, path: string, reading: Reading): unknown {
   const node = reading.deref(value);
   if (isSeq(node)) return node.items.map((item) => scalar(item, reading));
   if (!isMap(node)) return scalar(node, reading);
   const entries = [...uniqueNames(node.items as Pair[], path, reading)];
-  return Object.fromEntries(entries.map(([name, pair]) => [name, scalar(pair.value, reading)]));
+  const inside = SECRET_MAPS.includes(path) ? plain : (item: unknown) => scalar(item, reading);
+  return Object.fromEntries(
+    entries.map(([name, pair]) => [name, inside(pair.value, `${path}.${name}`, reading)]),
+  );
 }
 
 function scalar(value: unknown, reading: Reading): unknown {

@@ -1,5 +1,5 @@
 // docs/configuration.md: every key in tables, by section.
-import { CONFIG_SECTIONS, RELOADABLE, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import { CONFIG_SECTIONS, isSecretText, RELOADABLE, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 import { defaultWords, keysOf } from './man-svc.ts';
 
@@ -33,7 +33,9 @@ export function configReference(): string {
 }
 
 function row(key: ConfigKey): string {
-  const names = key.secret ? `\`${key.path}\`, \`${key.path}${SECRET_FILE_SUFFIX}\`` : `\`${key.path}\``;
+  const names = isSecretText(key)
+    ? `\`${key.path}\`, \`${key.path}${SECRET_FILE_SUFFIX}\``
+    : `\`${key.path}\``;
   const fallback = key.default === undefined ? defaultWords(key) : `\`${defaultWords(key)}\``;
   return `| ${[names, key.takes, fallback, key.description].map(cell).join(' | ')} |\n`;
 }

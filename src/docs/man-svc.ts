@@ -1,5 +1,5 @@
 // svc(1), the page that names all commands, and svc.yaml(5), the configuration file.
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import { CONFIG_KEYS, CONFIG_SECTIONS, isSecretText, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { pageName } from './man-command.ts';
@@ -110,7 +110,7 @@ function keyText(key: ConfigKey): string[] {
     ...paragraph(`Must be ${key.takes}.`),
     // A list may be broken at its commas.
     ...paragraph(`Default: ${defaultWords(key).replaceAll('","', '", "')}.`),
-    ...(key.secret
+    ...(isSecretText(key)
       ? paragraph(`${key.path}${SECRET_FILE_SUFFIX} names a file that holds it and that others may not read.`)
       : []),
     'Variable:',

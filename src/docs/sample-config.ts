@@ -1,6 +1,6 @@
 // svc.yaml with every key at its default and explained. It reads as exactly the defaults: what has none, or one that
 // depends on the host, is commented out.
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
+import { CONFIG_KEYS, CONFIG_SECTIONS, isSecretText, SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 
 const WIDTH = 110;
@@ -36,7 +36,9 @@ function keyText(key: ConfigKey, values: SampleValues): string {
 
 function lines(key: ConfigKey, value: unknown): string[] {
   const name = nameOf(key.path);
-  if (value !== undefined) return [`${name}${key.secret ? SECRET_FILE_SUFFIX : ''}: ${yamlOf(key, value)}`];
+  if (value !== undefined)
+    return [`${name}${isSecretText(key) ? SECRET_FILE_SUFFIX : ''}: ${yamlOf(key, value)}`];
+  if (key.secret && key.kind === 'map') return [`# ${name}: {}`];
   if (key.secret) return [`# ${name}: ""`, `# ${name}${SECRET_FILE_SUFFIX}: /etc/svc/${name}`];
   if (key.default === undefined) return [`# ${name}: ${key.defaultText}`];
   return [`${name}: ${yamlOf(key, key.default)}`];

@@ -12,15 +12,27 @@ export const CONFIG_KEYS: readonly ConfigKey[] = found.keys;
 /** In schema order; a section stands before its keys. */
 export const CONFIG_SECTIONS: readonly ConfigSection[] = found.sections;
 /** Paths whose values are masked wherever configuration is shown. */
-export const SECRET_PATHS: readonly string[] = CONFIG_KEYS.filter(({ secret }) => secret).map(
-  ({ path }) => path,
-);
+export const SECRET_PATHS: readonly string[] = CONFIG_KEYS.filter(isSecretText).map(({ path }) => path);
+/** Paths of maps whose values are secrets, masked too; a value may be `{file: PATH}`. */
+export const SECRET_MAPS: readonly string[] = CONFIG_KEYS.filter(
+  ({ secret, kind }) => secret && kind === 'map',
+).map(({ path }) => path);
+
+/** Has a `_file` twin; a map of secrets has none. */
+export function isSecretText({ secret, kind }: Pick<ConfigKey, 'secret' | 'kind'>): boolean {
+  return secret && kind !== 'map';
+}
 
 /** Sections and keys that a running server takes over when it is told to read its configuration again. */
 export const RELOADABLE: readonly string[] = [
   'logging.level',
   'auth.api_key',
   'auth.admin_api_key',
+  'auth.worker_token',
+  'auth.worker_tokens',
+  'auth.worker_signing_key',
+  'auth.worker_signing_key_previous',
+  'auth.worker_revoked_tokens',
   'server.cors_allowed_origins',
   'rate_limit',
   'defaults.max_sandboxes',

@@ -14,7 +14,7 @@ export interface ConfigKey {
   /** Absent when the host decides (then `defaultText` says how) and for secrets, which have none. */
   default?: unknown;
   defaultText?: string;
-  /** Has a twin `<path>_file`, and its value is never shown. */
+  /** Its value is never shown; a text has a twin `<path>_file`. */
   secret: boolean;
   choices?: readonly string[];
   minimum?: number;

@@ -1,31 +1,23 @@
 // THE configuration: every key, its default, its meaning. Types, validation, SVC_ names, secret paths, svc.yaml,
-// `svc config schema` and svc.yaml(5) are derived from this file; a key exists nowhere else.
+// `svc config schema` and svc.yaml(5) are derived from it and from the sections it imports; a key exists nowhere else.
 // Own keywords: `duration: true` (text like 30m), `secret: true` (masked everywhere, has a `_file` twin).
 // A default that depends on the host (root or not, terminal or not) is absent here and set by config/host-defaults.ts;
 // its words are in `defaultText`.
-import { type Static, type TObject, type TProperties, Type } from 'typebox';
-
-interface KeyNotes {
-  description: string;
-  defaultText?: string;
-}
-
-const section = <P extends TProperties>(description: string, properties: P): TObject<P> =>
-  Type.Object(properties, { additionalProperties: false, description });
-const text = (fallback: string, description: string, more: object = {}) =>
-  Type.String({ default: fallback, description, ...more });
-const hostText = (notes: Required<KeyNotes>) => Type.String({ minLength: 1, ...notes });
-const flag = (fallback: boolean, description: string) => Type.Boolean({ default: fallback, description });
-const whole = (fallback: number, minimum: number, maximum: number, description: string) =>
-  Type.Integer({ default: fallback, minimum, maximum, description });
-const duration = (fallback: string, description: string) =>
-  Type.String({ default: fallback, duration: true, description });
-const choice = <V extends string[]>(values: readonly [...V], fallback: V[number], description: string) =>
-  Type.Enum(values, { default: fallback, description });
-const secret = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, secret: true, description }));
-const strings = (description: string, more: object = {}) =>
-  Type.Array(Type.String({ minLength: 1, ...more }), { default: [], description });
+import { type Static, Type } from 'typebox';
+import {
+  choice,
+  duration,
+  flag,
+  hostText,
+  secret,
+  secrets,
+  section,
+  strings,
+  text,
+  WORKER_ID,
+  whole,
+} from './config-kinds.ts';
+import { WorkerConfig } from './config-worker.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -182,7 +174,16 @@ export const Config = section('svc configuration', {
       'api',
       'Which key may change owner quotas under /quotas; admin where owners must not set their own.',
     ),
+    worker_token: secret('One token for all workers, which it does not keep apart: for staging.'),
+    worker_tokens: secrets(
+      WORKER_ID,
+      'Tokens of single workers by their ids; a value may be {file: PATH}. SVC_AUTH_WORKER_TOKENS_EDGE_1 sets that of edge-1.',
+    ),
+    worker_signing_key: secret('The key that signs tokens of workers and makes a secret for each.'),
+    worker_signing_key_previous: secret('The signing key before; holds too while workers change over.'),
+    worker_revoked_tokens: strings('Ids (jti) of signed tokens that hold no longer.', { maxLength: 128 }),
   }),
+  worker: WorkerConfig,
   rate_limit: section('How many calls a caller may make; a token bucket each.', {
     enabled: flag(false, 'Limit calls, and failed authentications of each address.'),
     requests_per_minute: whole(120, 1, 6_000_000, 'Calls a minute in the long run.'),

@@ -15,6 +15,7 @@ export function testConfig(given: Partially<Config> = {}): Config {
       database: { path: '/nowhere' },
       logging: { format: 'json' },
       pool: {},
+      worker: { tls: {} },
     },
     providers: { userspace: { workspace_base: '/nowhere' } },
   };

@@ -70,6 +70,7 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       enforce_owner: false,
       quota_writes: 'api',
       admin_audit_retention: '24h',
+      worker_revoked_tokens: [],
       ...auth,
     },
   };

@@ -1,7 +1,7 @@
 // The configuration of the service, judged for production before an upgrade. Secrets that this environment gives are
 // there for the judgement, too.
 
-import { CONFIG_KEYS } from '../../schema/config-keys.ts';
+import { CONFIG_KEYS, isSecretText } from '../../schema/config-keys.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import { lintConfig } from '../lint/lint.ts';
 
@@ -14,6 +14,6 @@ export interface ConfigurationRequest {
 
 /** Throws `bad_request` when there is no such file. */
 export function judgeConfiguration({ file, cwd, env }: ConfigurationRequest): LintReport {
-  const assumed = CONFIG_KEYS.filter((key) => key.secret && env[key.env]).map((key) => key.env);
+  const assumed = CONFIG_KEYS.filter((key) => isSecretText(key) && env[key.env]).map((key) => key.env);
   return lintConfig({ file, cwd, production: true, assumed });
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { environmentLayer, RESERVED_VARIABLES } from '../../../src/config/environment-layer.ts';
 import { hostDefaults } from '../../../src/config/host-defaults.ts';
 import { nearest, nearestPath } from '../../../src/config/nearest.ts';
-import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_PATHS } from '../../../src/schema/config-keys.ts';
+import { CONFIG_KEYS, CONFIG_SECTIONS, SECRET_MAPS, SECRET_PATHS } from '../../../src/schema/config-keys.ts';
 
 it('holds every key with its facts', () => {
   expect(CONFIG_KEYS.length).toBeGreaterThan(35);
@@ -19,7 +19,15 @@ it('holds every key with its facts', () => {
     minimum: 0,
     maximum: 65535,
   });
-  expect(SECRET_PATHS).toEqual(['server.preview_signing_key', 'auth.api_key', 'auth.admin_api_key']);
+  expect(SECRET_PATHS).toEqual([
+    'server.preview_signing_key',
+    'auth.api_key',
+    'auth.admin_api_key',
+    'auth.worker_token',
+    'auth.worker_signing_key',
+    'auth.worker_signing_key_previous',
+  ]);
+  expect(SECRET_MAPS).toEqual(['auth.worker_tokens']);
   expect(CONFIG_SECTIONS.map(({ path }) => path)).toContain('providers.userspace');
 });
 

@@ -219,6 +219,37 @@ it('refuses secret files that keep no secret', () => {
   expect(message({ SVC_AUTH_API_KEY: '' })).toContain('auth.api_key must be text that is not empty');
 });
 
+it('reads secrets by name, from the file itself, from files and from variables of their own', () => {
+  write('auth:\n  worker_tokens:\n    a.1: token-of-a\n    b: {file: token}\n');
+  write('token-of-b\n', 'token');
+  const { config, secrets, sources } = load();
+  expect(config.auth.worker_tokens).toEqual({ 'a.1': 'token-of-a', b: 'token-of-b' });
+  expect(secrets.sort()).toEqual(['token-of-a', 'token-of-b']);
+  expect(sourceText(sources.get('auth.worker_tokens')!)).toBe('svc.yaml:2:3');
+  const more = load({
+    env: { SVC_AUTH_WORKER_TOKENS_EDGE_1: 'token-of-edge', SVC_AUTH_WORKER_TOKENS_B: 'x' },
+  });
+  expect(more.config.auth.worker_tokens).toEqual({ 'a.1': 'token-of-a', b: 'x', 'edge-1': 'token-of-edge' });
+  const whole = load({ env: { SVC_AUTH_WORKER_TOKENS: '{"c":{"file":"token"}}' } });
+  expect(whole.config.auth.worker_tokens).toEqual({ c: 'token-of-b' });
+});
+
+it('refuses secrets by name that are none', () => {
+  const of = (yaml: string) => {
+    write(`auth:\n  worker_tokens: ${yaml}\n`);
+    return messages()[0];
+  };
+  write('x', 'open', 0o604);
+  expect(of('{a: {file: open}}')).toContain('worker_tokens.a may be read by anybody');
+  expect(of('{a: {file: absent}}')).toContain('worker_tokens.a cannot be read');
+  expect(of('{a: {file: open, more: 1}}')).toContain('auth.worker_tokens must be a map');
+  expect(of('{a: {path: canary}}')).toBe('svc.yaml:2:3: auth.worker_tokens must be a map of names to texts.');
+  expect(of('{a: 5}')).toContain('auth.worker_tokens must be a map');
+  expect(of('{-a: x}')).toContain('a name of the wrong form');
+  expect(of('[x]')).toContain('auth.worker_tokens must be a map');
+  expect(messages({ env: { SVC_AUTH_WORKER_TOKENS_: 'x' } })[0]).toContain('is not a variable of svc');
+});
+
 it('holds the rules between keys', () => {
   const first = (env: Record<string, string>) => messages({ env });
   expect(first({ SVC_AUTH_ENABLED: 'true' })).toEqual([
@@ -233,6 +264,8 @@ it('holds the rules between keys', () => {
   expect(first({ SVC_PROVIDERS_USERSPACE_RUNNER_PATH: '/opt/bwrap' })[0]).toContain(
     'needs providers.userspace.runner to say which',
   );
+  expect(first({ SVC_AUTH_WORKER_SIGNING_KEY: 'k'.repeat(31) })[0]).toContain('at least 32 characters');
+  expect(first({ SVC_WORKER_HEARTBEAT_INTERVAL: '0s' })[0]).toContain('must be at least 1s');
   for (const env of [
     { SVC_PROVIDERS_USERSPACE_RUNNER_PATH: '/opt/bwrap', SVC_PROVIDERS_USERSPACE_RUNNER: 'bwrap' },
     { SVC_SERVER_HOST: '0.0.0.0', SVC_SERVER_ALLOW_INSECURE: 'true' },

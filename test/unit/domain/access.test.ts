@@ -17,6 +17,7 @@ const rules = (auth: Partial<Config['auth']>) =>
     enforce_owner: false,
     quota_writes: 'api',
     admin_audit_retention: '1h',
+    worker_revoked_tokens: [],
     ...auth,
   });
 const BOTH = { api_key: 'K', admin_api_key: 'A' };

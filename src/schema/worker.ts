@@ -1,0 +1,86 @@
+// Workers and their heartbeats (specification parts 2 and 4, api.md part 8). `local` is a worker, too.
+import { type Static, Type } from 'typebox';
+import { WORKER_ID } from './config-kinds.ts';
+
+export const WORKER_STATUSES = ['online', 'draining', 'offline'] as const;
+export type WorkerStatus = (typeof WORKER_STATUSES)[number];
+
+/** As in `auth.worker_tokens`. */
+export const WorkerId = Type.String({
+  pattern: WORKER_ID,
+  description: 'Letters, digits and . _ -, at most 128.',
+});
+
+const names = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 64, description });
+const room = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
+
+export const Capacity = Type.Object(
+  {
+    max_sandboxes: Type.Optional(room('Sandboxes at once; 0 is unknown.')),
+    memory_mb: Type.Optional(room('Memory in megabytes; 0 is unknown.')),
+    vcpus: Type.Optional(room('Processors; 0 is unknown.')),
+  },
+  { $id: 'WorkerCapacity', additionalProperties: false },
+);
+export type Capacity = Static<typeof Capacity>;
+
+const RpcUrl = Type.String({
+  pattern: '^https?://[^\\s/?#@]{1,255}(/[^\\s?#]{0,255})?$',
+  description: 'Where the worker takes calls; /rpc is appended.',
+});
+const stamp = (description: string) => Type.String({ format: 'date-time', description });
+
+/** Other fields are let through and ignored: a worker may be a version ahead of its control plane. */
+export const HeartbeatBody = Type.Object(
+  {
+    hostname: Type.Optional(Type.String({ maxLength: 255 })),
+    status: Type.Optional(Type.Enum([...WORKER_STATUSES])),
+    providers: Type.Optional(names('Providers that can start sandboxes now.')),
+    capabilities: Type.Optional(names('What it can do.')),
+    capacity: Type.Optional(Capacity),
+    rpc_url: Type.Optional(RpcUrl),
+    version: Type.Optional(Type.String({ maxLength: 64 })),
+  },
+  { $id: 'WorkerHeartbeat' },
+);
+export type HeartbeatBody = Static<typeof HeartbeatBody>;
+
+export const Worker = Type.Object(
+  {
+    id: Type.String(),
+    hostname: Type.String(),
+    status: Type.Enum([...WORKER_STATUSES]),
+    providers: Type.Array(Type.String()),
+    capabilities: Type.Array(Type.String()),
+    capacity: Type.Object(
+      { max_sandboxes: Type.Integer(), memory_mb: Type.Integer(), vcpus: Type.Integer() },
+      { additionalProperties: false, description: '0 is unknown.' },
+    ),
+    rpc_url: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    active_sandboxes: Type.Integer({ description: 'Its sandboxes that have not ended.' }),
+    last_heartbeat: stamp('When it was last heard.'),
+    stale: Type.Boolean({ description: 'Not heard for four heartbeat intervals, at least 60 s.' }),
+    drain: Type.Boolean({ description: 'It is to take no more sandboxes.' }),
+    created_at: stamp('When it was first heard.'),
+    updated_at: stamp('When what is known of it last changed.'),
+  },
+  { $id: 'Worker', additionalProperties: false },
+);
+export type Worker = Static<typeof Worker>;
+
+export const DrainRequest = Type.Object(
+  {
+    drain: Type.Optional(
+      Type.Boolean({ default: true, description: 'false lets it take sandboxes again; true.' }),
+    ),
+  },
+  { $id: 'DrainRequest', additionalProperties: false },
+);
+export type DrainRequest = Static<typeof DrainRequest>;
+
+export const WorkerDeleted = Type.Object(
+  { status: Type.Literal('deleted') },
+  { $id: 'WorkerDeleted', additionalProperties: false },
+);
