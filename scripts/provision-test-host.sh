@@ -11,7 +11,7 @@ packages+=(iproute2 iptables procps openssl ca-certificates tmux vim-tiny)
 # promtool, which checks metrics, alert rules and the text of both.
 packages+=(prometheus)
 # A monitor of virtual machines, and the kernel that runs in them.
-packages+=(qemu-system-x86 linux-image-cloud-amd64 e2fsprogs)
+packages+=(qemu-system-x86 linux-image-cloud-amd64 e2fsprogs xz-utils zstd bzip2 lz4)
 # Proxies and a browser, which meet the service as they would outside.
 packages+=(caddy nginx-light chromium)
 # The suite of the interpreter that /usr/bin/python3 is: its package carries the version in its name.

@@ -1,0 +1,70 @@
+// Folders that are made once and never changed, named by a digest of what they are made from. They appear whole or not
+// at all, also when several processes make one at the same time.
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+
+const UNFINISHED = '.new-';
+const ABANDONED_MS = 3_600_000;
+
+export interface Cached {
+  /** The folder that holds all of a kind; made when it is not there. */
+  folder: string;
+  /** Of the one wanted: its digest. */
+  name: string;
+  /** Whether the one that is there can be used; one that cannot is made again. */
+  isWhole(path: string): Promise<boolean>;
+  /** Fills the empty folder at `path`. */
+  make(path: string): Promise<void>;
+}
+
+/** Path of the folder, everybody may read it. Throws what `make` throws, and `resource_limit` when the disk is full. */
+export async function cached({ folder, name, isWhole, make }: Cached): Promise<string> {
+  const path = join(folder, name);
+  if (await isWhole(path)) return path;
+  await mkdir(folder, { recursive: true, mode: 0o755 }).catch(asFault);
+  const fresh = await mkdtemp(join(folder, UNFINISHED)).catch(asFault);
+  try {
+    await removeAbandoned(folder, fresh);
+    await make(fresh);
+    await chmod(fresh, 0o755);
+    await rm(path, { recursive: true, force: true });
+    await rename(fresh, path).catch(async (error: unknown) => {
+      // Somebody else was faster: theirs is as good.
+      if (!(await isWhole(path))) throw error;
+    });
+    return path;
+  } catch (error) {
+    return asFault(error);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+/** What was left by a process that was killed. Ages are told by the file system's own clock. */
+async function removeAbandoned(folder: string, fresh: string): Promise<void> {
+  const { mtimeMs: now } = await stat(fresh);
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(UNFINISHED)) continue;
+    const facts = await stat(join(folder, name)).catch(() => undefined);
+    if (facts && now - facts.mtimeMs > ABANDONED_MS)
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Always throws. */
+function asFault(error: unknown): never {
+  if (error instanceof ServiceError) throw error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) throw error;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    throw new ServiceError('resource_limit', 'The disk is full where microVMs are kept.', {
+      cause: error,
+      remedy: 'Free space below providers.microvm.data_dir.',
+      status: 507,
+    });
+  throw new ServiceError('provider_error', `A file of microVMs cannot be written (${code}).`, {
+    cause: error,
+    remedy: 'Look at providers.microvm.data_dir: the server must own it.',
+  });
+}

@@ -1,0 +1,113 @@
+// The kernel of microVMs, uncompressed: an emulated processor unpacks it a second slower than this one. Looked for again
+// at each start, so that an update of the system's kernel is seen; unpacked once a kernel.
+import { createHash } from 'node:crypto';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Host } from '../../host/host.ts';
+import { cached } from './cached.ts';
+import { fileIdentity } from './identity.ts';
+import { type KernelFacts, kernelFacts, packedKernel } from './kernel-image.ts';
+import { findKernel, findModules, KERNEL_PLACES, type KernelPlaces } from './kernel-search.ts';
+import { unpack } from './packing.ts';
+
+const MAX_BYTES = 512 * 1024 * 1024;
+/** Of what is stored, part of its name: a later program does not take what an older one made. */
+const FORMAT = '1';
+
+export interface GuestKernel extends KernelFacts {
+  /** An ELF file that everybody may read and that never changes. */
+  path: string;
+  /** SHA-256 of the file it comes from, hex. */
+  digest: string;
+  /** Folder of its modules; undefined when there is none: then it has to have all built in. */
+  modules: string | undefined;
+}
+
+export interface KernelDeps {
+  host: Host;
+  /** `providers.microvm.data_dir` */
+  dataFolder: string;
+  /** `providers.microvm.kernel_path`; empty is the machine's own. */
+  kernelPath: string;
+  places?: KernelPlaces;
+}
+
+export interface KernelSource {
+  /** Unpacks it when that has not been done, for many callers once. Throws `provider_error` with the remedy. */
+  ready(): Promise<GuestKernel>;
+}
+
+/** Touches the host only when used. */
+export function kernelSource(deps: KernelDeps): KernelSource {
+  let known: { identity: string; kernel: Promise<GuestKernel> } | undefined;
+  return {
+    ready: async () => {
+      const source = await findKernel(deps.kernelPath, deps.places ?? KERNEL_PLACES);
+      const identity = await fileIdentity(source);
+      if (identity === undefined) throw unreadable();
+      if (known?.identity !== identity || !(await isThere(known.kernel)))
+        known = { identity, kernel: prepare(deps, source) };
+      return known.kernel;
+    },
+  };
+}
+
+/** False for one whose preparation failed, so that it is tried again. */
+async function isThere(kernel: Promise<GuestKernel>): Promise<boolean> {
+  const { path } = await kernel.catch(() => ({ path: undefined }));
+  return path !== undefined && (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+async function prepare(deps: KernelDeps, source: string): Promise<GuestKernel> {
+  const file = await readKernel(source);
+  const digest = createHash('sha256').update(file).digest('hex');
+  const folder = await cached({
+    folder: join(deps.dataFolder, 'kernels'),
+    name: `${FORMAT}-${digest.slice(0, 32)}`,
+    isWhole: async (path) => (await factsIn(path)) !== undefined,
+    make: (path) => store(deps.host, file, path),
+  });
+  const facts = await factsIn(folder);
+  if (!facts) throw unreadable();
+  const modules = await findModules(facts.version, source, deps.places ?? KERNEL_PLACES);
+  return { path: join(folder, 'vmlinux'), digest, modules, version: facts.version, pvh: facts.pvh };
+}
+
+async function readKernel(path: string): Promise<Buffer> {
+  try {
+    const { size } = await stat(path);
+    if (size <= MAX_BYTES) return await readFile(path);
+  } catch (error) {
+    throw unreadable(error);
+  }
+  throw unreadable();
+}
+
+async function store(host: Host, file: Buffer, folder: string): Promise<void> {
+  const packed = packedKernel(file);
+  const elf = packed ? await unpack(host, { ...packed, maxBytes: MAX_BYTES }) : file;
+  const facts = { ...kernelFacts(elf), size: elf.length };
+  const path = join(folder, 'vmlinux');
+  await writeFile(path, elf, { flush: true });
+  await chmod(path, 0o444);
+  await writeFile(join(folder, 'kernel.json'), JSON.stringify(facts));
+}
+
+/** What was stored beside it; undefined when that or the kernel is not whole. */
+async function factsIn(folder: string): Promise<KernelFacts | undefined> {
+  try {
+    const facts = JSON.parse(await readFile(join(folder, 'kernel.json'), 'utf8'));
+    const { size } = await stat(join(folder, 'vmlinux'));
+    return size === facts.size ? facts : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(cause?: unknown): ServiceError {
+  return new ServiceError('provider_error', 'The kernel for microVMs cannot be read.', {
+    cause,
+    remedy: 'Set providers.microvm.kernel_path to a kernel that the server may read.',
+  });
+}
