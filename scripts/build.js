@@ -1,5 +1,5 @@
-// Builds the package: commands to dist/ (esbuild, shared chunks), `svc/client` to dist/client/, the guest agent to
-// dist/agent/, and the command manifest, without which oclif would load every command at each start.
+// Builds the package: commands to dist/ (esbuild, shared chunks), `svc/client` to dist/client/, what needs no oclif to
+// dist/quick/, the guest agent to dist/agent/, and the command manifest, without which oclif would load every command at each start.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
 import { buildClient } from './build-client.js';
+import { buildQuick } from './build-quick.js';
 import { BUNDLE } from './bundle.js';
 import { configCheck } from './config-check.js';
+import { configData } from './config-data.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -18,18 +20,18 @@ const commands = readdirSync(join(root, 'commands'), { recursive: true })
   .map((name) => `commands/${name}`);
 
 buildAgent(root);
-for (const stale of ['commands', 'chunks', 'client', 'src'])
+for (const stale of ['commands', 'chunks', 'client', 'quick', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   ...BUNDLE,
-  plugins: [configCheck],
+  plugins: [configCheck, configData],
   absWorkingDir: root,
   entryPoints: [...commands, 'src/cli/main.ts', 'src/cli/command-not-found.ts'],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
 });
-await buildClient(root);
+await Promise.all([buildClient(root), buildQuick(root)]);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
   cwd: root,
   env: { ...process.env, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' },

@@ -1,19 +1,18 @@
 // svc config lint
 import { Flags } from '@oclif/core';
-import { lintSummary, lintText } from '../../src/cli/lint-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { withBaseline, writeBaseline } from '../../src/ops/lint/baseline.ts';
-import { githubAnnotations } from '../../src/ops/lint/github.ts';
-import { lintConfig } from '../../src/ops/lint/lint.ts';
-import { sarifLog } from '../../src/ops/lint/sarif.ts';
+import { writeBaseline } from '../../src/ops/lint/baseline.ts';
+import {
+  FOUND,
+  LINT_FORMATS,
+  type LintAsked,
+  lintAside,
+  lintExit,
+  lintOutput,
+  lintReport,
+  UNUSABLE,
+} from '../../src/quick/lint.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
-
-const FORMATS = ['text', 'json', 'sarif', 'github'] as const;
-type Format = (typeof FORMATS)[number];
-
-/** A check ran and found failures. */
-const FOUND = 3;
-const UNUSABLE = 2;
 
 export default class ConfigLint extends SvcCommand<LintReport> {
   static override summary = 'Judge a configuration file without starting anything.';
@@ -34,7 +33,7 @@ export default class ConfigLint extends SvcCommand<LintReport> {
     strict: Flags.boolean({ description: 'Fail for warnings, too.', default: false }),
     format: Flags.option({
       description: 'How to print the findings.',
-      options: FORMATS,
+      options: LINT_FORMATS,
       default: 'text' as const,
     })(),
     'assume-env': Flags.string({
@@ -53,28 +52,26 @@ export default class ConfigLint extends SvcCommand<LintReport> {
 
   async run(): Promise<LintReport> {
     const { flags } = await this.parse(ConfigLint);
-    const assumed = flags['assume-env'] ?? [];
-    const found = lintConfig({ file: flags.file, cwd: process.cwd(), production: flags.production, assumed });
-    const target = flags['write-baseline'];
-    if (target !== undefined && found.usable) return this.#writeBaseline(found, target);
-    const report = flags.baseline === undefined ? found : withBaseline(found, flags.baseline);
-    this.#print(report, flags.format);
-    if (!report.usable) process.exitCode = UNUSABLE;
-    else if (report.errors > 0 || (flags.strict && report.warnings > 0)) process.exitCode = FOUND;
+    const { 'write-baseline': target, 'assume-env': assumed = [], ...rest } = flags;
+    const asked: LintAsked = { ...rest, assumed };
+    const report = lintReport(asked);
+    if (target !== undefined && report.usable) {
+      writeBaseline(report, target);
+      this.log(`${target} written with ${report.findings.length} findings`);
+      return report;
+    }
+    this.#print(report, asked);
+    process.exitCode = lintExit(report, asked);
     return report;
   }
 
-  #writeBaseline(report: LintReport, path: string): LintReport {
-    writeBaseline(report, path);
-    this.log(`${path} written with ${report.findings.length} findings`);
-    return report;
-  }
-
-  #print(report: LintReport, format: Format): void {
-    if (format === 'text') this.log(lintText(report));
-    if (format === 'json') this.logJson(report);
-    if (format === 'sarif') this.logJson(sarifLog(report, this.config.version));
-    if (format === 'github') for (const line of githubAnnotations(report)) this.log(line);
-    if (format === 'github') this.logToStderr(lintSummary(report));
+  #print(report: LintReport, asked: LintAsked): void {
+    const text = lintOutput(report, asked, this.config.version);
+    const isJson = asked.format === 'json' || asked.format === 'sarif';
+    // With --json the report itself follows.
+    if (isJson) process.stdout.write(`${text}\n`);
+    else if (text !== '') this.log(text);
+    const aside = lintAside(report, asked);
+    if (aside !== undefined) this.logToStderr(aside);
   }
 }

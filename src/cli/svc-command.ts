@@ -2,8 +2,9 @@
 // A command returns its result; oclif prints it as JSON when asked. For people it calls `this.log` itself.
 // Ctrl-C ends a command as any program (a shell shows 130); commands that leave something behind handle it themselves.
 import { Command } from '@oclif/core';
-import { ServiceError } from '../domain/errors.ts';
+import type { ServiceError } from '../domain/errors.ts';
 import { asFailure, failureJson, failureText } from './failure.ts';
+import { endWithOutput } from './output-end.ts';
 
 export abstract class SvcCommand<Result> extends Command {
   static override enableJsonFlag = true;
@@ -19,19 +20,7 @@ export abstract class SvcCommand<Result> extends Command {
   /** Before oclif's own listeners, which throw. */
   protected override async init(): Promise<void> {
     await super.init();
-    for (const stream of [process.stdout, process.stderr])
-      stream.prependListener('error', (error: NodeJS.ErrnoException) => this.#leave(error, stream));
-  }
-
-  /** A reader that goes away (`svc … | head`) ends the command without a word, a full disk with one. */
-  #leave({ code }: NodeJS.ErrnoException, stream: NodeJS.WriteStream): never {
-    if (code === 'EPIPE') process.exit(process.exitCode ?? 0);
-    const failure = new ServiceError('internal', 'The output cannot be written.', {
-      remedy: 'Make room where it goes, or send it elsewhere.',
-      details: { reason: code },
-    });
-    if (stream !== process.stderr) process.stderr.write(`${failureText(failure)}\n`);
-    process.exit(this.exitCodeOf(failure));
+    endWithOutput((failure) => this.exitCodeOf(failure));
   }
 
   /** Tells the failure once. Nothing is thrown on: oclif would print it again and cut output short by exiting. */

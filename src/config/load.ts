@@ -41,6 +41,8 @@ export interface ConfigReading extends LoadedConfig {
   secretFiles: Problem[];
   /** Broken rules between keys that all fit. */
   contradictions: Problem[];
+  /** Key paths that the file itself sets, twins included. */
+  written: ReadonlySet<string>;
 }
 
 /**
@@ -48,7 +50,7 @@ export interface ConfigReading extends LoadedConfig {
  * each with its file, line and column or its variable. No value is quoted in it.
  */
 export function loadConfig(request: LoadRequest): LoadedConfig {
-  const { unusable, secretFiles, contradictions, ...loaded } = readConfig(request);
+  const { unusable, secretFiles, contradictions, written: _, ...loaded } = readConfig(request);
   const problems = [...unusable, ...secretFiles, ...contradictions];
   if (problems.length > 0) throw configFailure(problems);
   return loaded;
@@ -76,6 +78,7 @@ export function readConfig(request: LoadRequest): ConfigReading {
     unusable: [...layers.flatMap((each) => each.problems), ...misfits],
     secretFiles,
     contradictions,
+    written: new Set(layer.settings.map(({ path }) => path)),
   };
 }
 

@@ -1,11 +1,9 @@
 // Every key of the configuration as a flat list: the loader, `config explain`, the documents and redaction all work from
 // it, so that a key is written down once, in schema/config.ts.
-import { Config } from './config.ts';
-import { type ConfigKey, type ConfigSection, walkSchema } from './config-walk.ts';
+import type { ConfigKey, ConfigSection } from './config-walk.ts';
+import found from './config-walked.ts';
 
 export const SECRET_FILE_SUFFIX = '_file';
-
-const found = walkSchema(Config);
 
 /** In schema order. */
 export const CONFIG_KEYS: readonly ConfigKey[] = found.keys;

@@ -1,16 +1,28 @@
 // `svc config init`, `svc config lint` and `svc doctor` as they are typed: exit codes, files, a server that boots with the
 // production file, and a real machine that is examined without a trace.
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DoctorReport } from '../../src/schema/doctor.ts';
 import { LintReport } from '../../src/schema/lint.ts';
 import { describeWith } from '../support/requires.ts';
 import { runCli } from '../support/run-cli.ts';
-import { removeHome, startServer } from '../support/server.ts';
+import { cli, removeHome, startServer } from '../support/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-checks-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -91,6 +103,54 @@ describe('svc config lint', () => {
     const github = await runCli([...args, '--format', 'github']);
     expect(github.stdout).toMatch(/^::warning file=.*,line=1,col=33,endColumn=36,title=SVC201::[^\n]+\n$/);
     expect(github.stderr).toContain('no errors, 1 warning');
+  });
+
+  it('answers the same with and without oclif', async () => {
+    const args = ['--file', inFolder('faulty.yaml'), '--production', '--baseline', inFolder('baseline.json')];
+    for (const more of [['--strict'], ['--format', 'sarif'], ['--format', 'github'], ['--assume-env', 'x']]) {
+      const quick = await runCli(['config', 'lint', ...args, ...more]);
+      // This name of the command is one that only oclif knows.
+      expect(await runCli(['config:lint', ...args, ...more])).toEqual(quick);
+    }
+  });
+});
+
+/** `svc config lint` of `file` with the seconds of processor that it took. */
+async function timedLint(file: string) {
+  const words = [process.execPath, cli, 'config', 'lint', '--file', file];
+  const child = spawn('bash', ['-c', 'TIMEFORMAT="%U %S"; time "$@" 2>&1', 'bash', ...words]);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  const [user = 0, system = 0] = stderr.trim().split(' ').map(Number);
+  return { code, stdout, seconds: user + system };
+}
+
+describe('svc config lint of what is no configuration', () => {
+  /** Half a second on a quiet machine; what shares a core takes longer. */
+  const MOST_SECONDS = 5;
+  const many = (count: number, line: string) => line.repeat(count);
+  const levels = Array.from({ length: 9 }, (_, at) => `l${at}: &l${at} [${many(9, `*l${at - 1}, `)}]\n`);
+  const FILES: Record<string, string | Buffer> = {
+    'a bomb': `l-1: &l-1 x\n${levels.join('')}`,
+    'merge aliases': `a: &a {}\nb:\n${many(20_000, '  <<: *a\n')}`,
+    'duplicate keys': many(20_000, 'server: {}\n'),
+    quotes: many(200_000, '"'),
+    garbage: Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 7919) % 251)),
+    'too much': many(300 * 1024, 'x'),
+  };
+
+  it.each([...Object.keys(FILES), 'a folder', 'a FIFO'])('refuses %s in no time', async (name) => {
+    const file = inFolder(name);
+    if (name === 'a folder') mkdirSync(file);
+    else if (name === 'a FIFO') execFileSync('mkfifo', [file]);
+    else writeFileSync(file, FILES[name] ?? '');
+    const { code, stdout, seconds } = await timedLint(file);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/SVC001 {2}\d+:\d+|Error: .* (is not|is over) /);
+    expect(seconds).toBeLessThan(MOST_SECONDS);
   });
 });
 

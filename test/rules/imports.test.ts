@@ -86,8 +86,9 @@ const TABLE: Record<string, Allowance> = {
     folders: ['schema', 'domain', 'config', 'redact', 'client', 'host/clock.ts'],
     packages: ['@oclif/core', 'chalk', 'listr2'],
   },
+  quick: { folders: ['cli', 'ops', 'schema'], packages: [] },
   commands: {
-    folders: ['cli', 'app', 'ops', 'bench', 'config', 'docs', 'schema', 'domain'],
+    folders: ['cli', 'quick', 'app', 'ops', 'bench', 'config', 'docs', 'schema', 'domain'],
     packages: ['@oclif/core'],
   },
 };

@@ -9,6 +9,8 @@ const HEAVY = ['better-sqlite3', 'dockerode', 'fastify', 'listr2', 'prom-client'
 
 const files = new Map(sourceFiles('src', 'commands').map((file) => [file.path, file]));
 const OFFLINE = [...files.keys()].filter((path) => path.startsWith('commands/config/'));
+/** Modules that the build replaces by what they yield (scripts/config-check.js, scripts/config-data.js). */
+const REPLACED = ['src/config/config-check.ts', 'src/schema/config-walked.ts'];
 
 /** What a file imports when it is loaded: paths and packages. */
 function loadedBy({ path, tree }: SourceFile): string[] {
@@ -21,13 +23,17 @@ function loadedBy({ path, tree }: SourceFile): string[] {
 }
 
 /** The way from `path` to each heavy package. */
-function waysToHeavy(path: string, graph: ReadonlyMap<string, SourceFile> = files): string[] {
+function waysToHeavy(
+  path: string,
+  graph: ReadonlyMap<string, SourceFile> = files,
+  heavy: readonly string[] = HEAVY,
+): string[] {
   const ways: string[] = [];
   const seen = new Set<string>();
   const walk = (at: string, way: readonly string[]) => {
     if (seen.has(at)) return;
     seen.add(at);
-    if (HEAVY.includes(at)) ways.push([...way, at].join(' → '));
+    if (heavy.includes(at)) ways.push([...way, at].join(' → '));
     const file = graph.get(at);
     if (file) for (const next of loadedBy(file)) walk(next, [...way, at]);
   };
@@ -37,6 +43,12 @@ function waysToHeavy(path: string, graph: ReadonlyMap<string, SourceFile> = file
 
 it.each(OFFLINE)('%s loads nothing heavy', (path) => {
   expect(waysToHeavy(path)).toEqual([]);
+});
+
+it('what runs without oclif loads neither oclif nor what schemas are written in', () => {
+  const built = new Map([...files].filter(([path]) => !REPLACED.includes(path)));
+  expect(waysToHeavy('src/quick/main.ts', built, [...HEAVY, '@oclif/core', 'typebox', 'ajv'])).toEqual([]);
+  expect(REPLACED.filter((path) => !files.has(path))).toEqual([]);
 });
 
 it('notices a way that is not direct, and no type', () => {

@@ -1,8 +1,7 @@
 // What rules may look at, made from a configuration as it was read.
 import type { FoundFile } from '../../config/config-file.ts';
 import { valueAt } from '../../config/flag-layer.ts';
-import type { LoadedConfig } from '../../config/load.ts';
-import { yamlLayer } from '../../config/yaml-layer.ts';
+import type { ConfigReading } from '../../config/load.ts';
 import { SECRET_PATHS } from '../../schema/config-keys.ts';
 import type { LintFacts } from './rule.ts';
 
@@ -13,11 +12,10 @@ export interface Reading {
 }
 
 export function factsOf(
-  { text, name, mode }: FoundFile,
-  { config }: LoadedConfig,
+  { mode }: FoundFile,
+  { config, written }: ConfigReading,
   { production, assumed }: Reading,
 ): LintFacts {
-  const written = new Set(yamlLayer(text, name).settings.map(({ path }) => path));
   return {
     config,
     production,

@@ -108,10 +108,14 @@ it(`knows ${Object.keys(REFUSED).length} hostile files`, () => {
   expect(Object.keys(REFUSED).length).toBeGreaterThanOrEqual(60);
 });
 
+/** Of the processor, which others that share the machine do not lengthen much. The worst takes 0.7 s on a quiet one. */
+const MOST_CPU_MS = 5000;
+
 it.each(Object.entries(REFUSED))('refuses %s', (_, text) => {
-  const started = performance.now();
+  const before = process.cpuUsage();
   const problems = problemsOf(text);
-  expect(performance.now() - started).toBeLessThan(10_000);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(MOST_CPU_MS);
   expect(problems.length).toBeGreaterThan(0);
   for (const { message, line, column } of problems) {
     expect(message).toMatch(/^svc\.yaml:\d+:\d+: .{3,300}[.?]$/);

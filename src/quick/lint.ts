@@ -1,0 +1,45 @@
+// `svc config lint` from what was asked to what is printed. The command and the quick way to it (main.ts) both come here.
+import { lintSummary, lintText } from '../cli/lint-view.ts';
+import { withBaseline } from '../ops/lint/baseline.ts';
+import { githubAnnotations } from '../ops/lint/github.ts';
+import { type LintRequest, lintConfig } from '../ops/lint/lint.ts';
+import { sarifLog } from '../ops/lint/sarif.ts';
+import type { LintReport } from '../schema/lint.ts';
+
+export const LINT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
+export type LintFormat = (typeof LINT_FORMATS)[number];
+
+export interface LintAsked extends Pick<LintRequest, 'file' | 'production' | 'assumed'> {
+  strict: boolean;
+  format: LintFormat;
+  /** Path of findings that do not count. */
+  baseline?: string | undefined;
+}
+
+/** A check ran and found failures. */
+export const FOUND = 3;
+export const UNUSABLE = 2;
+
+/** The report on the file, counted against the baseline. Throws as `lintConfig` and `withBaseline` do. */
+export function lintReport({ baseline, ...request }: LintAsked): LintReport {
+  const found = lintConfig({ ...request, cwd: process.cwd() });
+  return baseline === undefined ? found : withBaseline(found, baseline);
+}
+
+export function lintExit({ usable, errors, warnings }: LintReport, { strict }: LintAsked): number {
+  if (!usable) return UNUSABLE;
+  return errors > 0 || (strict && warnings > 0) ? FOUND : 0;
+}
+
+/** What goes to standard output, without the last line's end. */
+export function lintOutput(report: LintReport, { format }: LintAsked, version: string): string {
+  const document = (value: unknown) => JSON.stringify(value, null, 2);
+  if (format === 'json') return document(report);
+  if (format === 'sarif') return document(sarifLog(report, version));
+  return format === 'github' ? githubAnnotations(report).join('\n') : lintText(report);
+}
+
+/** What goes to standard error: annotations are for a program, and people get the counts. */
+export function lintAside(report: LintReport, { format }: LintAsked): string | undefined {
+  return format === 'github' ? lintSummary(report) : undefined;
+}

@@ -1,0 +1,26 @@
+// `svc config lint` without oclif, which takes longer to load than a file takes to judge: linters run at every save and
+// every commit. bin/svc.js asks here first; what is not plain goes on to oclif and ends in the same functions.
+import { asFailure, failureText } from '../cli/failure.ts';
+import { endWithOutput } from '../cli/output-end.ts';
+import { lintAside, lintExit, lintOutput, lintReport } from './lint.ts';
+import { lintArgs } from './lint-args.ts';
+
+/** Runs `config lint` with `args` and sets the exit code; false when oclif has to. */
+export function lintQuickly(args: readonly string[], version: string): boolean {
+  const asked = lintArgs(args, process.env);
+  if (!asked) return false;
+  endWithOutput((failure) => failure.exitCode);
+  try {
+    const report = lintReport(asked);
+    const aside = lintAside(report, asked);
+    const text = lintOutput(report, asked, version);
+    if (text !== '') process.stdout.write(`${text}\n`);
+    if (aside !== undefined) process.stderr.write(`${aside}\n`);
+    process.exitCode = lintExit(report, asked);
+  } catch (error) {
+    const failure = asFailure(error);
+    process.exitCode = failure.exitCode;
+    process.stderr.write(`${failureText(failure)}\n`);
+  }
+  return true;
+}
