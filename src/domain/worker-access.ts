@@ -1,0 +1,100 @@
+// Who calls as a worker, or calls a worker: the check of X-Worker-ID and X-Worker-Token on both sides (api.md part 8).
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ServiceError } from './errors.ts';
+import { isWorkerId } from './worker-id.ts';
+import {
+  knowsWorkers,
+  signingKeys,
+  type WorkerAuth,
+  type WorkerSecret,
+  workerSecrets,
+} from './worker-secret.ts';
+import {
+  HEARTBEAT_SCOPE,
+  isTokenSignedWith,
+  parseWorkerToken,
+  type WorkerAudience,
+  type WorkerToken,
+  workerTokenFault,
+} from './worker-token.ts';
+
+export interface PresentedWorker {
+  /** X-Worker-ID */
+  worker_id?: string | undefined;
+  /** X-Worker-Token */
+  token?: string | undefined;
+}
+
+export interface WorkerIdentity {
+  worker_id: string;
+  /**
+   * The secret that this worker uses: calls to it and leases for it are signed with this one, which during a rotation
+   * may be the previous.
+   */
+  secret: string;
+  /** The known ones of the token. */
+  scopes: readonly string[];
+}
+
+/**
+ * The worker behind the presented headers: its secret itself, or a signed token under it or under the signing key.
+ * Throws `unavailable` when no worker credential is configured at all, `forbidden` for a token of another worker, and
+ * `unauthorized` for everything else, without telling what was wrong.
+ */
+export function identifyWorker(
+  auth: WorkerAuth,
+  presented: PresentedWorker,
+  expected: { aud: WorkerAudience; now: number },
+): WorkerIdentity {
+  const verdict = judgeWorker(auth, presented, expected);
+  if ('worker_id' in verdict) return verdict;
+  throw new ServiceError(verdict.code, SAID[verdict.code], { cause: new Error(verdict.fault) });
+}
+
+type Refusal = 'unavailable' | 'forbidden' | 'unauthorized';
+const SAID: Record<Refusal, string> = {
+  unavailable: 'No credential of workers is configured here.',
+  forbidden: 'The credential is that of another worker.',
+  unauthorized: 'X-Worker-ID and X-Worker-Token do not fit.',
+};
+
+/** As `identifyWorker`; a refusal says in words what is wrong, for those who hold the keys. */
+export function judgeWorker(
+  auth: WorkerAuth,
+  { worker_id: id, token }: PresentedWorker,
+  { aud, now }: { aud: WorkerAudience; now: number },
+): WorkerIdentity | { code: Refusal; fault: string } {
+  if (!knowsWorkers(auth)) return { code: 'unavailable', fault: 'No worker credential is configured.' };
+  if (id === undefined || !isWorkerId(id)) return refused('The worker id is missing or malformed.');
+  if (token === undefined) return refused('The token is missing.');
+  const secrets = workerSecrets(auth, id);
+  const plain = secrets.find(({ secret }) => isSame(secret, token));
+  if (plain) return { worker_id: id, secret: plain.secret, scopes: [HEARTBEAT_SCOPE] };
+  const parsed = parseWorkerToken(token);
+  if (!parsed) return refused('It is neither the secret nor a signed token.');
+  const signer = signerOf(auth, secrets, parsed);
+  if (signer === undefined) return refused('It is signed with another key.');
+  if (parsed.payload.worker_id !== id)
+    return { code: 'forbidden', fault: `It is for ${parsed.payload.worker_id}.` };
+  const fault = workerTokenFault(parsed.payload, { aud, now, revoked: auth.worker_revoked_tokens ?? [] });
+  if (fault !== undefined) return refused(fault);
+  const scopes = parsed.payload.scopes.filter((scope) => scope === HEARTBEAT_SCOPE);
+  return { worker_id: id, secret: signer, scopes };
+}
+
+const refused = (fault: string) => ({ code: 'unauthorized' as const, fault });
+
+/** The secret of the worker that goes with the key under which the token is signed. */
+function signerOf(auth: WorkerAuth, secrets: WorkerSecret[], token: WorkerToken): string | undefined {
+  const [current] = secrets;
+  const direct = secrets.find(({ secret }) => isTokenSignedWith(secret, token));
+  if (direct || !current) return direct?.secret;
+  const key = signingKeys(auth).find((each) => isTokenSignedWith(each, token));
+  if (key === undefined) return undefined;
+  return (secrets.find(({ signingKey }) => signingKey === key) ?? current).secret;
+}
+
+function isSame(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,125 @@
+// What the control plane says to a worker: `POST /rpc` (specification part 4, api.md part 8). Unknown fields are ignored
+// here, unlike elsewhere, so that the two sides may be one version apart.
+import { type Static, Type } from 'typebox';
+import { ERROR_CODES } from './error.ts';
+import { Lease } from './lease.ts';
+
+export const RPC_METHODS = [
+  'worker.spawn',
+  'worker.status',
+  'worker.destroy',
+  'worker.renew_lease',
+  'worker.shutdown',
+] as const;
+export type RpcMethod = (typeof RPC_METHODS)[number];
+
+const SandboxId = Type.String({ pattern: '^sb[-_][A-Za-z0-9]{1,64}$', description: 'A sandbox id, sb-…' });
+const WorkerId = Type.String({ minLength: 1, maxLength: 128 });
+const Duration = Type.String({ minLength: 1, maxLength: 64 });
+const provider = Type.String({ minLength: 1, maxLength: 64 });
+const RuntimeId = Type.String({ minLength: 1, maxLength: 512 });
+
+export const RpcRequest = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 128, description: 'Comes back in the answer.' }),
+    method: Type.String({ minLength: 1, maxLength: 64 }),
+    worker_id: WorkerId,
+    lease: Type.Optional(Lease),
+    params: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { $id: 'RpcRequest' },
+);
+export type RpcRequest = Static<typeof RpcRequest>;
+
+/** Every value in force, not what was asked: a worker has no defaults. `env`, owner and metadata stay at the control plane. */
+export const RpcSpawnParams = Type.Object({
+  sandbox_id: SandboxId,
+  provider,
+  image: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  memory_mb: Type.Integer({ minimum: 16, maximum: 1_048_576 }),
+  vcpus: Type.Integer({ minimum: 1, maximum: 256 }),
+  ttl: Type.String({
+    ...Duration,
+    description: 'What is left of its life; the worker ends it then by itself.',
+  }),
+  network: Type.Optional(Type.Enum(['default', 'none'])),
+});
+export type RpcSpawnParams = Static<typeof RpcSpawnParams>;
+
+export const RpcSpawnResult = Type.Object({
+  sandbox_id: Type.String(),
+  runtime_id: RuntimeId,
+  state: Type.Literal('running'),
+  provider,
+  worker_id: WorkerId,
+  image: Type.Optional(Type.String({ maxLength: 512 })),
+  memory_mb: Type.Optional(Type.Integer()),
+  vcpus: Type.Optional(Type.Integer()),
+  warnings: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 64 })),
+});
+export type RpcSpawnResult = Static<typeof RpcSpawnResult>;
+
+/** Of `worker.status` and `worker.destroy`. Without `runtime_id` the worker finds it by the sandbox. */
+export const RpcRuntimeParams = Type.Object({
+  sandbox_id: SandboxId,
+  provider,
+  runtime_id: Type.Optional(RuntimeId),
+});
+export type RpcRuntimeParams = Static<typeof RpcRuntimeParams>;
+
+/** `gone` is an answer, not an error. */
+export const RpcStatusResult = Type.Object({
+  sandbox_id: Type.String(),
+  state: Type.Enum(['running', 'stopped', 'gone']),
+  provider,
+});
+export type RpcStatusResult = Static<typeof RpcStatusResult>;
+
+export const RpcDestroyResult = Type.Object({
+  sandbox_id: Type.String(),
+  state: Type.Literal('gone'),
+  provider,
+});
+export type RpcDestroyResult = Static<typeof RpcDestroyResult>;
+
+export const RpcRenewParams = Type.Object({
+  resource_id: SandboxId,
+  ttl: Type.String({ ...Duration, description: 'For how long the lease is asked to hold.' }),
+  sandbox_ttl: Type.Optional(
+    Type.String({
+      ...Duration,
+      description: 'What is left of the life of the sandbox, when it was extended.',
+    }),
+  ),
+});
+export type RpcRenewParams = Static<typeof RpcRenewParams>;
+
+/** Also the answer of the control plane to a worker that renews. */
+export const RpcRenewResult = Type.Object({
+  lease: Lease,
+  sandbox_ttl: Type.Optional(
+    Type.String({ maxLength: 64, description: 'What is left of the life of the sandbox.' }),
+  ),
+});
+export type RpcRenewResult = Static<typeof RpcRenewResult>;
+
+export const RpcShutdownResult = Type.Object({ status: Type.Literal('draining') });
+export type RpcShutdownResult = Static<typeof RpcShutdownResult>;
+
+export const RpcError = Type.Object({
+  code: Type.Enum([...ERROR_CODES]),
+  message: Type.String({ maxLength: 4096 }),
+});
+export type RpcError = Static<typeof RpcError>;
+
+/** One of `result` and `error`; the HTTP status is that of the error's code. */
+export const RpcAnswer = Type.Object(
+  {
+    id: Type.String({ maxLength: 128 }),
+    worker_id: WorkerId,
+    result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    error: Type.Optional(RpcError),
+  },
+  { $id: 'RpcAnswer' },
+);
+export type RpcAnswer = Static<typeof RpcAnswer>;
