@@ -1,0 +1,162 @@
+// The images that microVMs run: those that `svc image build` made, and files that the configuration names. A built one is
+// a file named by its digest and a record that names it, so that an image changes all at once, and never under a guest.
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { parseImage } from '../../domain/image.ts';
+import { fileIdentity } from './identity.ts';
+
+const RECORD = '.json';
+const LONGEST_NAME = 100;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** What is written beside a built image. */
+export interface ImageRecord {
+  name: string;
+  /** SHA-256 of the file, hex. */
+  digest: string;
+  size_bytes: number;
+  /** ISO 8601 */
+  created_at: string;
+  /** What it was built from, such as `container alpine:3.20`. */
+  source: string;
+}
+
+export interface GuestImage {
+  name: string;
+  /** An ext4 file system without a partition table. */
+  path: string;
+  /** Changes whenever the content does. Of a built one: SHA-256 of the file, hex. */
+  version: string;
+  size_bytes: number;
+  /** Of a built one. */
+  record?: ImageRecord;
+}
+
+export interface ImagePlaces {
+  /** `providers.microvm.data_dir` */
+  dataFolder: string;
+  /** `providers.microvm.images`: files by name; they go before what was built. */
+  configured: Readonly<Record<string, string>>;
+}
+
+export const imagesFolder = (dataFolder: string) => join(dataFolder, 'images');
+
+/** Undefined when there is none of that name, or its file is gone. */
+export async function findImage(places: ImagePlaces, name: string): Promise<GuestImage | undefined> {
+  const configured = Object.hasOwn(places.configured, name) ? places.configured[name] : undefined;
+  if (configured !== undefined) return configuredImage(name, configured);
+  if (!isImageName(name)) return undefined;
+  const record = await readRecord(recordPath(places.dataFolder, name));
+  return record && builtImage(places.dataFolder, record);
+}
+
+/** Those that can be run, by name. */
+export async function listImages(places: ImagePlaces): Promise<GuestImage[]> {
+  const files = await readdir(imagesFolder(places.dataFolder)).catch(() => []);
+  const built = files.filter((file) => file.endsWith(RECORD)).map(nameOfRecord);
+  const names = new Set([...built, ...Object.keys(places.configured)]);
+  const images = await Promise.all([...names].sort().map((name) => findImage(places, name)));
+  return images.filter((image) => image !== undefined);
+}
+
+/** Throws `bad_request` for what cannot be the name of a built image. */
+export function parseImageName(name: string): string {
+  if (isImageName(name)) return name;
+  throw new ServiceError('bad_request', 'An image cannot have that name.', {
+    remedy: `Write it like debian:12, at most ${LONGEST_NAME} characters.`,
+  });
+}
+
+function isImageName(name: string): boolean {
+  try {
+    return parseImage(name, 'The name').length <= LONGEST_NAME;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Gives `file`, which is moved, the name that `record` says. What had that name before is replaced at once; a guest that
+ * runs on it goes on.
+ */
+export async function installImage(dataFolder: string, file: string, record: ImageRecord): Promise<string> {
+  const folder = imagesFolder(dataFolder);
+  const before = await readRecord(recordPath(dataFolder, record.name));
+  const path = contentPath(dataFolder, record.digest);
+  await rename(file, path);
+  const part = join(folder, `.record-${process.pid}`);
+  await writeFile(part, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o644, flush: true });
+  await rename(part, recordPath(dataFolder, record.name));
+  if (before && before.digest !== record.digest) await dropContent(dataFolder, before.digest);
+  return path;
+}
+
+/** Takes a built image away. Throws `not_found`. Guests that run on it go on; whether there are any is the caller's to ask. */
+export async function removeImage(dataFolder: string, name: string): Promise<ImageRecord> {
+  const path = recordPath(dataFolder, parseImageName(name));
+  const record = await readRecord(path);
+  if (!record) throw noImage(name);
+  await rm(path);
+  await dropContent(dataFolder, record.digest);
+  return record;
+}
+
+export function noImage(name: string): ServiceError {
+  return new ServiceError('not_found', `There is no image ${name} for microVMs.`, {
+    remedy: 'See `svc image list`; make one by `svc image build`.',
+  });
+}
+
+/** Makes the folder: its files are for whoever knows their names, monitors of any user among them. */
+export async function makeImagesFolder(dataFolder: string): Promise<string> {
+  const folder = imagesFolder(dataFolder);
+  await mkdir(folder, { recursive: true, mode: 0o711 });
+  return folder;
+}
+
+async function builtImage(dataFolder: string, record: ImageRecord): Promise<GuestImage | undefined> {
+  const path = contentPath(dataFolder, record.digest);
+  const facts = await stat(path).catch(() => undefined);
+  if (facts?.size !== record.size_bytes) return undefined;
+  return { name: record.name, path, version: record.digest, size_bytes: record.size_bytes, record };
+}
+
+/** Its content is not read for its version: it may be gigabytes. */
+async function configuredImage(name: string, path: string): Promise<GuestImage | undefined> {
+  const identity = await fileIdentity(path);
+  if (identity === undefined) return undefined;
+  const { size } = await stat(path);
+  return { name, path, version: createHash('sha256').update(identity).digest('hex'), size_bytes: size };
+}
+
+const contentPath = (dataFolder: string, digest: string) => join(imagesFolder(dataFolder), `${digest}.ext4`);
+
+/** A name may hold `/`; a file's may not. */
+const recordPath = (dataFolder: string, name: string) =>
+  join(imagesFolder(dataFolder), `${encodeURIComponent(name)}${RECORD}`);
+
+function nameOfRecord(file: string): string {
+  try {
+    return decodeURIComponent(file.slice(0, -RECORD.length));
+  } catch {
+    return '';
+  }
+}
+
+async function readRecord(path: string): Promise<ImageRecord | undefined> {
+  try {
+    const record = JSON.parse(await readFile(path, 'utf8'));
+    return DIGEST.test(record.digest) && typeof record.name === 'string' ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Unless another name has the same. */
+async function dropContent(dataFolder: string, digest: string): Promise<void> {
+  const images = await listImages({ dataFolder, configured: {} });
+  if (images.some(({ version }) => version === digest)) return;
+  await rm(contentPath(dataFolder, digest), { force: true });
+}
