@@ -12,6 +12,7 @@
 
 #include "agent.h"
 #include "version.h"
+#include "vm.h"
 #include "wire.h"
 
 #define DEFAULT_WORKDIR "/workspace"
@@ -130,6 +131,9 @@ int main(int argc, char **argv)
 {
 	const char *role = argc > 1 ? argv[1] : "";
 
+	/* Its arguments are what the kernel did not know of its own. */
+	if (vm_is_init(argc, argv))
+		vm_main();
 	if (strcmp(role, "serve") == 0)
 		return serve_main(argc - 2, argv + 2);
 	if (strcmp(role, "launcher") == 0)

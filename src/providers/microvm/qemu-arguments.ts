@@ -72,7 +72,7 @@ function consoles({ sockets }: MonitorPlan): string[] {
     ...['-chardev', `ringbuf,id=${CONSOLE_ID},size=${CONSOLE_BYTES}`, '-serial', `chardev:${CONSOLE_ID}`],
     ...['-chardev', `socket,id=qmp,${listening(sockets.qmp)}`, '-mon', 'chardev=qmp,mode=control'],
     ...['-chardev', `socket,id=agent,${listening(sockets.agent)}`],
-    ...['-device', 'virtio-serial-device', '-device', `virtserialport,chardev=agent,name=${AGENT_PORT}`],
+    ...['-device', 'virtio-serial-device', '-device', `virtserialport,id=agent,chardev=agent,name=${AGENT_PORT}`],
   ];
 }
 

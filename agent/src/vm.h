@@ -1,0 +1,34 @@
+/* The stages of /init, process 1 of a virtual machine: it comes from the initramfs and stays as the agent. Whoever is
+ * root in the guest may do with its kernel what it likes: the wall is the machine. */
+#ifndef SVC_VM_H
+#define SVC_VM_H
+
+#include "failure.h"
+#include "settings.h"
+
+/* Whether this program was started as /init of an initramfs. */
+int vm_is_init(int argc, char **argv);
+/* Boots and serves; does not return: what fails is said on the console, and the machine ends. (vm.c) */
+_Noreturn void vm_main(void);
+
+/* Reads the settings that the monitor holds. (vm-settings.c) */
+int vm_settings(struct settings *s);
+/* Loads the modules of the initramfs, but those that the settings name by without=. (vm-modules.c) */
+int vm_modules(const struct settings *s);
+/* The device node of the disk with that serial number: 0, 1 when there is none, -1. (vm-disks.c) */
+int vm_disk(const char *serial, char *node, size_t size);
+/* Makes the image with private changes on top the root, and mounts what a system expects. (vm-root.c) */
+int vm_root(const struct settings *s);
+/* Host name, /etc/hosts, machine id; loopback, and with network=user the card. (vm-identity.c, vm-network.c) */
+int vm_identity(const struct settings *s);
+int vm_network(const struct settings *s);
+/* Opens the agent's port: the descriptor, or -1. A port can be opened once. (vm-port.c) */
+int vm_port(void);
+/* From now on what the kernel says stands in the sandbox's console, what it has said first. (vm-kernel-log.c) */
+void vm_kernel_log(void);
+/* Writes a small file whole, in place of what was there. (vm-files.c) */
+int vm_write(const char *path, const char *text);
+/* The first bytes of a file without its line end; -1 when it cannot be read. (vm-files.c) */
+int vm_read(const char *path, char *text, size_t size);
+
+#endif
