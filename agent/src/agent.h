@@ -27,6 +27,8 @@ int serve(struct serve_options *options);
 int launcher_main(int argc, char **argv);
 /* `svc-agent init`: first process inside the namespaces: builds the root, locks down, then serve(). (init.c) */
 int init_main(int argc, char **argv);
+/* `svc-agent clock-rate`: kHz of the time stamp counter on standard output. (clock-rate.c) */
+int clock_rate_main(void);
 
 /* ---- file work: each operation runs in a child forked by the agent, so that it may block, be killed,
  * and (in a pool) first take another uid. Implemented in fileops.c and its neighbours. */

@@ -15,6 +15,7 @@ export function hostDefaults({ uid, home, isTerminal }: HostFacts): Record<strin
   return {
     'database.path': join(state, 'svc.db'),
     'logging.format': isTerminal ? 'pretty' : 'json',
+    'providers.microvm.data_dir': join(state, 'microvm'),
     'providers.userspace.workspace_base': join(state, 'userspace'),
   };
 }

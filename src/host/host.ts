@@ -28,6 +28,17 @@ export interface Companion {
   ended: Promise<void>;
 }
 
+/** A program that may outlive this process. */
+export interface Detached {
+  pid: number;
+  /** Resolves once it has ended and said its last word; it does not keep this process alive. */
+  ended: Promise<void>;
+  /** The first 16 KiB of its standard error, so far. */
+  errors(): string;
+  /** Closes that: what it writes there afterwards is an error to it. Idempotent. */
+  letGo(): void;
+}
+
 export interface FileSystemFacts {
   freeBytes: number;
   totalBytes: number;
@@ -54,6 +65,11 @@ export interface Host {
    * when its standard input does, and does not keep this process alive.
    */
   accompany(file: string, args: readonly string[]): Companion;
+  /**
+   * Starts a program in a session of its own, with an empty environment, that goes on when this process ends. Rejects
+   * with `unavailable` when it cannot be started.
+   */
+  detach(file: string, args: readonly string[]): Promise<Detached>;
   /** The first `maxBytes` of a file, of /proc too; undefined when it is not there. Never waits for a writer. */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Whether this process may write to `path`. */

@@ -5,6 +5,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { accompany } from './accompany.ts';
+import { detach } from './detach.ts';
 import { fileSystem, ifThere, mayWrite, readHead, timeSyncs } from './disk.ts';
 import type { Host } from './host.ts';
 import { portFault } from './port.ts';
@@ -24,6 +25,7 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     which: (name) => which(name, path),
     run,
     accompany,
+    detach,
     read: (path, maxBytes) => orUnavailable(() => readHead(path, maxBytes)),
     mayWrite,
     fileSystem: (path) => orUnavailable(() => fileSystem(path)),

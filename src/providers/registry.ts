@@ -29,6 +29,10 @@ const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> 
     const { userspaceProvider } = await import('./userspace/userspace.ts');
     return userspaceProvider({ ...deps, config: deps.config.userspace });
   },
+  microvm: async (deps) => {
+    const { microvmProvider } = await import('./microvm/microvm.ts');
+    return microvmProvider({ ...deps, config: deps.config.microvm });
+  },
 };
 
 /** Builds what the configuration enables, in order of preference. Does not start or probe anything. */

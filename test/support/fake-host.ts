@@ -39,6 +39,7 @@ export function fakeHost(facts: FakeHostFacts): Host {
     accompany: () => {
       throw new Error('Not in this fake.');
     },
+    detach: () => Promise.reject(new Error('Not in this fake.')),
     read: async (path, maxBytes) => {
       const content = files[path];
       return content === undefined ? undefined : Buffer.from(content).subarray(0, maxBytes);

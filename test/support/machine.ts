@@ -38,6 +38,7 @@ const SERVICE = { id: '5e41ce00-0000-4000-8000-000000000000', key: '00' };
 const FINDINGS: Record<ProviderKind, string[]> = {
   container: ['engine', 'runtime', 'network', 'agent', 'limits'],
   userspace: ['runner', 'limits', 'python3'],
+  microvm: ['monitor', 'kernel', 'agent', 'images', 'accelerator'],
 };
 
 /** A probe stops at what it cannot do without. */

@@ -12,6 +12,8 @@ export const SETTINGS_NAME = 'opt/svc/settings';
 /** Of the kernel's console, kept by the monitor: a guest can write without end. A power of two. */
 export const CONSOLE_BYTES = 1024 * 1024;
 export const CONSOLE_ID = 'console';
+/** Name of the agent's port and of the socket behind it, in the monitor's words. */
+export const AGENT_DEVICE = 'agent';
 
 const MEBIBYTE = 1024 * 1024;
 /** Translated code: QEMU would else take up to a gigabyte for it. */
@@ -20,7 +22,9 @@ const TRANSLATIONS_MB = 128;
 /** Every argument, the program's name excepted. */
 export function qemuArguments(plan: MonitorPlan): string[] {
   return [
-    ...['-nodefaults', '-no-user-config', '-no-reboot'],
+    ...['-nodefaults', '-no-user-config'],
+    // A guest that resets ends, but not at once: monitor.ts reads its last words, and then has it end.
+    ...['-action', 'reboot=shutdown,shutdown=pause,panic=pause'],
     ...['-name', `${plan.name},debug-threads=off`, '-pidfile', plan.pidfile],
     ...['-sandbox', sandbox(plan)],
     ...(plan.user ? ['-runas', `${plan.user.uid}:${plan.user.gid}`] : []),
@@ -71,8 +75,9 @@ function consoles({ sockets }: MonitorPlan): string[] {
   return [
     ...['-chardev', `ringbuf,id=${CONSOLE_ID},size=${CONSOLE_BYTES}`, '-serial', `chardev:${CONSOLE_ID}`],
     ...['-chardev', `socket,id=qmp,${listening(sockets.qmp)}`, '-mon', 'chardev=qmp,mode=control'],
-    ...['-chardev', `socket,id=agent,${listening(sockets.agent)}`],
-    ...['-device', 'virtio-serial-device', '-device', `virtserialport,id=agent,chardev=agent,name=${AGENT_PORT}`],
+    ...['-chardev', `socket,id=${AGENT_DEVICE},${listening(sockets.agent)}`],
+    ...['-device', 'virtio-serial-device'],
+    ...['-device', `virtserialport,id=${AGENT_DEVICE},chardev=${AGENT_DEVICE},name=${AGENT_PORT}`],
   ];
 }
 

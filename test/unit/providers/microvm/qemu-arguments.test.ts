@@ -28,7 +28,7 @@ const of = (option: string, change: Partial<MonitorPlan> = {}) => {
 
 it('keeps the guest in', () => {
   const words = qemuArguments(plan);
-  expect(words).toEqual(expect.arrayContaining(['-nodefaults', '-no-user-config', '-no-reboot']));
+  expect(words).toEqual(expect.arrayContaining(['-nodefaults', '-no-user-config']));
   expect(of('-sandbox')).toEqual(['on,obsolete=deny,spawn=deny,resourcecontrol=deny']);
   expect(of('-runas')).toEqual(['1879048192:1879048192']);
   expect(of('-sandbox', { user: undefined })).toEqual([

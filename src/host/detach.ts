@@ -1,0 +1,31 @@
+// A program that outlives this process: in a session of its own, with an empty environment and none of our descriptors.
+import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { ServiceError } from '../domain/errors.ts';
+import type { Detached } from './host.ts';
+
+const MAX_ERRORS = 16 * 1024;
+
+/** The seam's `detach`. */
+export function detach(file: string, args: readonly string[]): Promise<Detached> {
+  const child = spawn(file, args, { env: {}, stdio: ['ignore', 'ignore', 'pipe'], detached: true, cwd: '/' });
+  const { stderr } = child;
+  let errors = Buffer.alloc(0);
+  stderr.on('data', (chunk: Buffer) => {
+    errors = Buffer.concat([errors, chunk.subarray(0, MAX_ERRORS - errors.length)]);
+  });
+  stderr.on('error', () => undefined);
+  const ended = new Promise<void>((resolve) => void child.once('close', () => resolve()));
+  child.unref();
+  (stderr as unknown as Socket).unref();
+  return new Promise((resolve, reject) => {
+    child.once('error', (cause) =>
+      reject(new ServiceError('unavailable', 'A program of this machine could not be started.', { cause })),
+    );
+    child.once('spawn', () => {
+      const { pid = 0 } = child;
+      const errorText = () => errors.toString('utf8');
+      resolve({ pid, ended, errors: errorText, letGo: () => void stderr.destroy() });
+    });
+  });
+}

@@ -1,0 +1,89 @@
+// Ending a runtime, from any half-made state: the monitor first, then what only it could still use, the run folder last,
+// so that whatever stops this half-way, the next call finds the runtime again.
+import { readdir, readFile, rm, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { isAlive, killProcess, type ProcessMark, parseStat } from '../userspace/processes.ts';
+import { releaseSlot, releaseSlots } from '../userspace/uid-slots.ts';
+import { type RuntimePaths, runtimePaths } from './places.ts';
+import { type RuntimeRecord, readRecord } from './record.ts';
+import type { MicrovmState } from './state.ts';
+
+const PATIENCE_MS = 10_000;
+const LONGEST_PAUSE_MS = 50;
+
+/** Resolves when nothing of the runtime is left; also when there was nothing. Throws `unavailable` when it would not die. */
+export async function clear(state: MicrovmState, name: string, signal?: AbortSignal): Promise<void> {
+  const paths = runtimePaths(state.places, name);
+  const record = await readRecord(paths.folder);
+  await endMonitor(state, { paths, record }, signal);
+  await rm(paths.overlay, { force: true });
+  if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
+  else if (state.host.uid === 0) await releaseSlots(state.places, name);
+  await removeFolder(paths.folder);
+}
+
+/** Whether its monitor lives: same boot, same number, same start. */
+export async function isRunning(state: MicrovmState, record: RuntimeRecord): Promise<boolean> {
+  const mark = markOf(record);
+  return mark !== undefined && record.boot_id === state.host.bootId && isAlive(mark);
+}
+
+function markOf({ pid, pid_start }: RuntimeRecord): ProcessMark | undefined {
+  return pid === undefined || pid_start === undefined ? undefined : { pid, start: pid_start };
+}
+
+/** The start of a process that was just made; undefined when it has ended already. */
+export async function startOf(pid: number): Promise<number | undefined> {
+  return readFile(`/proc/${pid}/stat`, 'utf8').then(
+    (text) => parseStat(text)?.start,
+    () => undefined,
+  );
+}
+
+async function endMonitor(
+  state: MicrovmState,
+  { paths, record }: { paths: RuntimePaths; record: RuntimeRecord | undefined },
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (record && record.boot_id !== state.host.bootId) return;
+  const known = record && markOf(record);
+  const marks = known ? [known] : await unrecorded(paths);
+  const deadline = state.clock.monotonic() + PATIENCE_MS;
+  for (const mark of marks) await killProcess(mark);
+  for (let pause = 1; (await living(marks)) > 0; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    if (state.clock.monotonic() > deadline)
+      throw new ServiceError('unavailable', 'The sandbox did not end in time.', {
+        remedy: 'Destroy it again.',
+      });
+    await state.clock.sleep(pause, signal);
+  }
+}
+
+async function living(marks: readonly ProcessMark[]): Promise<number> {
+  return (await Promise.all(marks.map(isAlive))).filter(Boolean).length;
+}
+
+/** The server was killed between the start of a monitor and its record: the monitor's own arguments name the folder. */
+async function unrecorded({ pidfile }: RuntimePaths): Promise<ProcessMark[]> {
+  const numbers = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found: ProcessMark[] = [];
+  for (const pid of numbers) {
+    const words = (await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')).split('\0');
+    const start = words.includes(pidfile) ? await startOf(pid) : undefined;
+    if (start !== undefined) found.push({ pid, start });
+  }
+  return found;
+}
+
+/** Not recursive: whatever should not be there stops it instead of being removed. */
+async function removeFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => []))
+    await unlink(join(folder, name)).catch(ignoreAbsent);
+  await rmdir(folder).catch(ignoreAbsent);
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT')
+    throw new ServiceError('provider_error', 'A run folder could not be removed.', { cause: error });
+}

@@ -1,0 +1,67 @@
+// Where this instance keeps its virtual machines: sockets and records in a run folder, what they change in data_dir. All
+// of it is the server's alone: the monitor opens its files before it becomes another user.
+import { mkdir, readdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { makePlaces, type Places, parseRuntimeName, placesFor, runFolder } from '../userspace/places.ts';
+import type { MicrovmDeps } from './deps.ts';
+
+/** sun_path is 108 bytes with its end. unix(7) */
+const LONGEST_SOCKET_PATH = 107;
+
+export interface MicrovmPlaces extends Places {
+  /** One file a runtime, for what its guest changes. */
+  overlays: string;
+}
+
+/** Claims of uids are shared with userspace, folders are not: `v` keeps the two apart. */
+export function microvmPlaces({ host, instance, runtimeDir, config }: MicrovmDeps): MicrovmPlaces {
+  const places = placesFor(host.uid, instance.id, runtimeDir);
+  const short = `${places.short}v`;
+  return {
+    ...places,
+    short,
+    instance: join(places.root, short),
+    overlays: join(config.data_dir, 'overlays', short),
+  };
+}
+
+/** Paths of one runtime. Throws `provider_error` when they are too long for sockets. */
+export function runtimePaths(places: MicrovmPlaces, name: string) {
+  const folder = runFolder(places, name);
+  const paths = {
+    folder,
+    settings: join(folder, 'settings'),
+    pidfile: join(folder, 'pid'),
+    sockets: { agent: join(folder, 'agent.sock'), qmp: join(folder, 'qmp.sock') },
+    overlay: join(places.overlays, name),
+  };
+  if (Buffer.byteLength(paths.sockets.agent) <= LONGEST_SOCKET_PATH) return paths;
+  throw new ServiceError('provider_error', 'The run folder lies too deep for sockets.', {
+    remedy: 'Set XDG_RUNTIME_DIR to a shorter path.',
+  });
+}
+export type RuntimePaths = ReturnType<typeof runtimePaths>;
+
+/** Makes the folders. Idempotent. Throws `provider_error`. */
+export async function makeMicrovmPlaces(places: MicrovmPlaces, uid: number): Promise<void> {
+  await makePlaces(places, uid);
+  await mkdir(places.overlays, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new ServiceError('provider_error', 'The folder for virtual machines could not be made.', {
+      cause,
+      remedy: 'Check that providers.microvm.data_dir can be written.',
+    });
+  });
+}
+
+/** Names of all run folders of this instance. */
+export async function runtimeNames(places: MicrovmPlaces): Promise<string[]> {
+  const names = await readdir(places.instance).catch(() => []);
+  return names.filter((name) => parseRuntimeName(name));
+}
+
+/** Takes the instance's folders off the host when no runtime is in them. Idempotent; never throws. */
+export async function leaveMicrovmPlaces(places: MicrovmPlaces): Promise<void> {
+  await rmdir(places.overlays).catch(() => undefined);
+  await rmdir(places.instance).catch(() => undefined);
+}

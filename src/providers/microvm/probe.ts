@@ -1,0 +1,65 @@
+// Whether virtual machines can be started, and with what.
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { ProbeReport } from '../provider.ts';
+import { imageNames } from './image.ts';
+import type { MicrovmState } from './state.ts';
+
+type Finding = ProbeReport['findings'][number];
+
+/** Never throws; settles when `signal` aborts, while what it began goes on for the next probe. */
+export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Promise<ProbeReport> {
+  const { machinery } = state;
+  const looks = [
+    look('monitor', async () => `QEMU ${(await machinery.monitor()).version} is there.`),
+    look('kernel', async () => `Guests run Linux ${(await machinery.kernel()).version}.`),
+    look('agent', () => machinery.initramfs().then(() => 'It is in the first root of guests.')),
+    look('images', async () => imagesWords(state)),
+    accelerator(state),
+  ];
+  const late = { name: 'probe', ok: false, message: 'The probe did not end in time.' };
+  const findings = await Promise.all(looks.map((each) => orLate(each, late, signal)));
+  const fault = findings.find(({ ok, name }) => !ok && name !== 'accelerator');
+  return { healthy: fault === undefined, ...(fault && { message: fault.message }), findings };
+}
+
+async function look(name: string, words: () => Promise<string>): Promise<Finding> {
+  try {
+    return { name, ok: true, message: await words() };
+  } catch (error) {
+    const { message, remedy } = asServiceError(error);
+    return { name, ok: false, message: remedy ? `${message} ${remedy}` : message };
+  }
+}
+
+/** Emulation works, and is told of. */
+async function accelerator({ machinery }: MicrovmState): Promise<Finding> {
+  const finding = await look('accelerator', () => machinery.accelerator());
+  if (finding.message !== 'emulation')
+    return finding.ok ? { ...finding, message: 'KVM runs guests.' } : { ...finding, name: 'kvm' };
+  const message =
+    'Guests are emulated, which is many times slower: no guest boots with KVM here, or providers.microvm.accelerator says so.';
+  return { ...finding, ok: false, message };
+}
+
+async function imagesWords({ config, host }: MicrovmState): Promise<string> {
+  for (const name of imageNames(config)) {
+    const facts = await host.stat(config.images[name] ?? '');
+    if (!facts?.isFile())
+      throw new ServiceError('unavailable', `The file of image ${name} is not there.`, {
+        remedy: 'Mend providers.microvm.images.',
+      });
+  }
+  if (imageNames(config).length > 0) return `Images: ${imageNames(config).join(', ')}.`;
+  throw new ServiceError('unavailable', 'There is no image for virtual machines.', {
+    remedy: 'Name one in providers.microvm.images.',
+  });
+}
+
+function orLate(work: Promise<Finding>, late: Finding, signal: AbortSignal): Promise<Finding> {
+  return new Promise((resolve) => {
+    const giveUp = () => resolve(late);
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    void work.then(resolve).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}

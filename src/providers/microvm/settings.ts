@@ -1,0 +1,42 @@
+// What a guest's agent is told (agent/src/vm.h): records "key=value", each ended by a NUL byte. The monitor hands them
+// over; nothing of it stands in an argument or in the guest's command line.
+import type { Created, RuntimeSpec } from '../provider.ts';
+import { encodeSettings, type Setting } from '../userspace/settings.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const MAX_RING = 8 * MEBIBYTE;
+
+export interface GuestOrder {
+  spec: RuntimeSpec;
+  made: Pick<Created, 'memory_mb'>;
+  network: 'none' | 'user';
+  secret: Buffer;
+}
+
+export function guestSettings({ spec, made, network, secret }: GuestOrder): Buffer {
+  const memory = made.memory_mb * MEBIBYTE;
+  const half = `${memory / 2}`;
+  return encodeSettings([
+    ['secret', secret.toString('hex')],
+    ['hostname', spec.id],
+    ['workdir', '/workspace'],
+    ['ring_budget', `${Math.min(MAX_RING, memory / 16)}`],
+    ['tmp_bytes', half],
+    ['shm_bytes', half],
+    ['changes_bytes', half],
+    ['network', network],
+    ...(network === 'none' ? WITHOUT_NETWORK : []),
+    ...ENVIRONMENT,
+  ]);
+}
+
+/** Modules that would be loaded for nothing. */
+const WITHOUT_NETWORK = ['virtio_net', 'net_failover', 'failover'].map((name): Setting => ['without', name]);
+
+const ENVIRONMENT = Object.entries({
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: '/root',
+  USER: 'root',
+  LOGNAME: 'root',
+  LANG: 'C.UTF-8',
+}).map(([key, value]): Setting => ['env', `${key}=${value}`]);

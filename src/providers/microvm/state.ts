@@ -1,0 +1,47 @@
+// What the parts of the provider share: places and machinery are found once and kept.
+import { once } from '../userspace/state.ts';
+import { sweepSlots } from '../userspace/uid-slots.ts';
+import type { AcceleratorKind } from './accelerator.ts';
+import type { MicrovmDeps } from './deps.ts';
+import { type MachinerySource, machinerySource } from './machinery.ts';
+import { type Overlays, overlaySource } from './overlay.ts';
+import { type MicrovmPlaces, makeMicrovmPlaces, microvmPlaces, runtimeNames } from './places.ts';
+
+export interface MicrovmState extends MicrovmDeps {
+  places: MicrovmPlaces;
+  machinery: MachinerySource;
+  overlays: Overlays;
+  /** Folders, and claims of uids without a runtime. Done once; a failure is tried again by the next caller. */
+  prepare(): Promise<void>;
+  /** What was found, for answers that cannot wait. */
+  accelerator(): AcceleratorKind | undefined;
+}
+
+export function openState(deps: MicrovmDeps): MicrovmState {
+  const places = microvmPlaces(deps);
+  const found = machinerySource(deps);
+  let kind: AcceleratorKind | undefined;
+  const accelerator = async () => {
+    kind = await found.accelerator();
+    return kind;
+  };
+  const ready = async () => {
+    const machinery = await found.ready();
+    kind = machinery.accelerator.kind;
+    return machinery;
+  };
+  return {
+    ...deps,
+    places,
+    machinery: { ...found, accelerator, ready },
+    overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
+    prepare: once(() => prepareOnce(deps, places)),
+    accelerator: () => kind,
+  };
+}
+
+async function prepareOnce(deps: MicrovmDeps, places: MicrovmPlaces): Promise<void> {
+  await makeMicrovmPlaces(places, deps.host.uid);
+  const live = new Set(await runtimeNames(places));
+  await sweepSlots(places, (name) => !live.has(name));
+}
