@@ -9,7 +9,7 @@ import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
 import { microvmProvider } from '../../src/providers/microvm/microvm.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import type { MicrovmConfig } from '../../src/schema/config.ts';
+import type { MicrovmConfig } from '../../src/schema/config-microvm.ts';
 import { silentLogger } from './fakes.ts';
 
 export interface MicrovmHome {

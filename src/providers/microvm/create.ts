@@ -34,7 +34,7 @@ export async function createRuntime(
 ): Promise<Created> {
   const name = runtimeName(spec);
   const paths = runtimePaths(state.places, name);
-  const image = chooseImage(state.config, spec.image);
+  const { image, warnings: told } = await chooseImage(state.images, spec.image);
   await state.prepare();
   const machinery = await state.machinery.ready();
   signal.throwIfAborted();
@@ -47,8 +47,7 @@ export async function createRuntime(
     throw error;
   }
   const { memory_mb, vcpus, warnings } = making.shape;
-  const told = [...image.warnings, ...warnings];
-  return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: told };
+  return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: [...told, ...warnings] };
 }
 
 async function claimFolder(folder: string): Promise<void> {

@@ -1,7 +1,7 @@
 // What the microvm provider is handed. Types only.
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
 import type { Host } from '../../host/host.ts';
-import type { MicrovmConfig } from '../../schema/config.ts';
+import type { MicrovmConfig } from '../../schema/config-microvm.ts';
 
 export interface MicrovmDeps {
   host: Host;

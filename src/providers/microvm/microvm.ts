@@ -5,7 +5,6 @@ import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
 import type { MicrovmDeps } from './deps.ts';
 import { clear } from './destroy.ts';
-import { imageNames } from './image.ts';
 import { CAPABILITIES, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
 import { leaveMicrovmPlaces } from './places.ts';
@@ -19,7 +18,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
   return {
     kind: 'microvm',
     capabilities: CAPABILITIES,
-    describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
+    describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref) => inspectRuntime(state, ref),

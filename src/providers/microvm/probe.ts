@@ -1,7 +1,6 @@
 // Whether virtual machines can be started, and with what.
-import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import { asServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
-import { imageNames } from './image.ts';
 import type { MicrovmState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];
@@ -13,7 +12,7 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
     look('monitor', async () => `QEMU ${(await machinery.monitor()).version} is there.`),
     look('kernel', async () => `Guests run Linux ${(await machinery.kernel()).version}.`),
     look('agent', () => machinery.initramfs().then(() => 'It is in the first root of guests.')),
-    look('images', async () => imagesWords(state)),
+    look('images', async () => `Images: ${(await state.imageNames()).join(', ')}.`),
     accelerator(state),
   ];
   const late = { name: 'probe', ok: false, message: 'The probe did not end in time.' };
@@ -39,20 +38,6 @@ async function accelerator({ machinery }: MicrovmState): Promise<Finding> {
   const message =
     'Guests are emulated, which is many times slower: no guest boots with KVM here, or providers.microvm.accelerator says so.';
   return { ...finding, ok: false, message };
-}
-
-async function imagesWords({ config, host }: MicrovmState): Promise<string> {
-  for (const name of imageNames(config)) {
-    const facts = await host.stat(config.images[name] ?? '');
-    if (!facts?.isFile())
-      throw new ServiceError('unavailable', `The file of image ${name} is not there.`, {
-        remedy: 'Mend providers.microvm.images.',
-      });
-  }
-  if (imageNames(config).length > 0) return `Images: ${imageNames(config).join(', ')}.`;
-  throw new ServiceError('unavailable', 'There is no image for virtual machines.', {
-    remedy: 'Name one in providers.microvm.images.',
-  });
 }
 
 function orLate(work: Promise<Finding>, late: Finding, signal: AbortSignal): Promise<Finding> {

@@ -1,5 +1,5 @@
 // How large a virtual machine gets for what was asked.
-import type { MicrovmConfig } from '../../schema/config.ts';
+import type { MicrovmConfig } from '../../schema/config-microvm.ts';
 import type { RuntimeSpec } from '../provider.ts';
 
 /** Below it the kernel does not boot: it takes 53 MiB itself. */

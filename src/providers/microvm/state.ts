@@ -3,6 +3,8 @@ import { once } from '../userspace/state.ts';
 import { sweepSlots } from '../userspace/uid-slots.ts';
 import type { AcceleratorKind } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
+import { imageNames } from './image.ts';
+import type { ImagePlaces } from './images.ts';
 import { type MachinerySource, machinerySource } from './machinery.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
 import { type MicrovmPlaces, makeMicrovmPlaces, microvmPlaces, runtimeNames } from './places.ts';
@@ -11,16 +13,22 @@ export interface MicrovmState extends MicrovmDeps {
   places: MicrovmPlaces;
   machinery: MachinerySource;
   overlays: Overlays;
+  images: ImagePlaces;
+  /** Looks; see image.ts. */
+  imageNames(): Promise<string[]>;
   /** Folders, and claims of uids without a runtime. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<void>;
   /** What was found, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
+  knownImages(): string[];
 }
 
 export function openState(deps: MicrovmDeps): MicrovmState {
   const places = microvmPlaces(deps);
   const found = machinerySource(deps);
+  const images = { dataFolder: deps.config.data_dir, configured: deps.config.images };
   let kind: AcceleratorKind | undefined;
+  let names = Object.keys(images.configured);
   const accelerator = async () => {
     kind = await found.accelerator();
     return kind;
@@ -37,6 +45,12 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
     prepare: once(() => prepareOnce(deps, places)),
     accelerator: () => kind,
+    images,
+    imageNames: async () => {
+      names = await imageNames(images);
+      return names;
+    },
+    knownImages: () => names,
   };
 }
 
