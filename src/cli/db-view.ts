@@ -13,7 +13,6 @@ import { type Column, facts, sizeText, table } from './render.ts';
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
   copy: 'Copying',
   check: 'Checking the copy',
-  hash: 'Hashing',
   fold: 'Closing the present database',
   keep: 'Keeping the present database',
   clear: 'Removing logs',

@@ -11,7 +11,8 @@ export interface RunResult {
 
 export interface RunOptions {
   timeoutMs: number;
-  input?: string | Buffer;
+  /** A stream ends the program's input when it ends. */
+  input?: string | Buffer | Readable;
   /** The whole environment of the child; nothing is inherited. */
   env?: Record<string, string>;
   cwd?: string;

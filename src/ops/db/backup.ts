@@ -5,10 +5,10 @@ import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { BackupReport, VerifyReport } from '../../schema/db-report.ts';
-import { verifyDatabase } from '../../store/sqlite/check.ts';
 import { rowsOf } from '../../store/sqlite/facts.ts';
 import { copyOnline } from '../../store/sqlite/online-copy.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import { type Checker, openChecker } from './checker.ts';
 import { hashFile } from './copy-file.ts';
 import { type PartFile, partFile, refuseTaken } from './part-file.ts';
 import { requireSpace } from './space.ts';
@@ -30,27 +30,36 @@ export async function backupDatabase(request: BackupRequest, clock: Clock): Prom
   const started = clock.monotonic();
   const output = resolve(request.output);
   if (!request.force && existsSync(output)) throw refuseTaken(output);
-  requireSpace(dirname(output), fileOf(request.database).size + walBytes(request.database));
+  const bytes = fileOf(request.database).size + walBytes(request.database);
+  requireSpace(dirname(output), bytes);
   const part = partFile(output);
+  const checker = openChecker(bytes, request.signal);
   try {
-    const report = await makeBackup(request, part);
+    const report = await makeBackup(request, part, checker);
     part.publish(request.force === true);
     return { ...report, output, duration_ms: Math.round(clock.monotonic() - started) };
   } finally {
+    checker.close();
     part.discard();
   }
 }
 
 type Made = Omit<BackupReport, 'output' | 'duration_ms'>;
 
-async function makeBackup({ database, signal, onStage }: BackupRequest, part: PartFile): Promise<Made> {
+async function makeBackup(
+  { database, signal, onStage }: BackupRequest,
+  part: PartFile,
+  checker: Checker,
+): Promise<Made> {
   const path = resolve(database);
   onStage?.('copy');
   await copyOnline(path, part.path, { signal, onBytes: (done, total) => onStage?.('copy', done, total) });
   onStage?.('check');
-  const { facts } = requireSound(verifyDatabase(part.path), 'The backup does not pass its checks.');
-  onStage?.('hash');
-  const { bytes, sha256 } = await hashFile(part.path, { signal });
+  const [report, { bytes, sha256 }] = await Promise.all([
+    checker.check(part.path),
+    hashFile(part.path, { signal }),
+  ]);
+  const { facts } = requireSound(report, 'The backup does not pass its checks.');
   onStage?.('install');
   return {
     database: path,

@@ -5,7 +5,6 @@ import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { RestoreReport, VerifyReport } from '../../schema/db-report.ts';
-import { verifyDatabase } from '../../store/sqlite/check.ts';
 import { type Counters, raiseCounters, readCounters } from '../../store/sqlite/counters.ts';
 import { rowsOf } from '../../store/sqlite/facts.ts';
 import { settlePath } from '../../store/sqlite/file.ts';
@@ -14,6 +13,7 @@ import { acquireLock } from '../../store/sqlite/lock.ts';
 import { settleCopy } from '../../store/sqlite/online-copy.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
 import { requireSound } from './backup.ts';
+import { openChecker } from './checker.ts';
 import { type Copied, copyHashed } from './copy-file.ts';
 import { giveTo, ownerOf } from './owner.ts';
 import { flush, type PartFile, partFile } from './part-file.ts';
@@ -100,12 +100,23 @@ async function bringIn(
   const total = fileOf(input).size;
   onStage?.('copy', 0, total);
   const onBytes = (done: number) => onStage?.('copy', done, total);
-  const copied = await copyHashed(input, part.path, { signal, onBytes });
-  onStage?.('check');
-  const verified = requireSound(verifyDatabase(part.path), 'The backup does not pass its checks.');
-  settleCopy(part.path);
-  signal?.throwIfAborted();
-  return { copied, verified };
+  const checker = openChecker(total, signal);
+  try {
+    const copied = await copyHashed(input, part.path, { signal, onBytes });
+    onStage?.('check');
+    const verified = requireSound(await checker.check(part.path), 'The backup does not pass its checks.');
+    settleCopy(part.path);
+    signal?.throwIfAborted();
+    return { copied, verified };
+  } finally {
+    checker.close();
+  }
+}
+
+async function isSound(path: string, signal: AbortSignal | undefined): Promise<boolean> {
+  const checker = openChecker(fileOf(path).size, signal);
+  const { ok } = await checker.check(path).finally(checker.close);
+  return ok;
 }
 
 interface Replacement extends RestoreRequest {
@@ -124,9 +135,11 @@ async function replace({ database, part, stamp, verified, signal, onStage }: Rep
     const state = fileOf(database).size === 0 ? 'unreadable' : foldDatabase(database);
     onStage?.('keep');
     kept.safety_copy = await keepSafe({ database, state, stamp, signal });
-    if (state === 'folded')
-      kept.way_back = `svc db restore ${shellWord(kept.safety_copy)} --database ${shellWord(database)} --yes`;
     kept.warnings = state === 'folded' ? carryOver({ database, part, verified }) : [UNREADABLE];
+    // A restore takes nothing back that does not pass its checks.
+    if (state === 'folded' && (await isSound(kept.safety_copy, signal)))
+      kept.way_back = `svc db restore ${shellWord(kept.safety_copy)} --database ${shellWord(database)} --yes`;
+    else if (state === 'folded') kept.warnings.push(UNSOUND);
   }
   onStage?.('clear');
   // A log that is left would be read as part of whatever file has the name.
@@ -139,6 +152,9 @@ async function replace({ database, part, stamp, verified, signal, onStage }: Rep
 
 const UNREADABLE =
   'The present database could not be opened; it was kept as it was, with what stood beside it.';
+
+const UNSOUND =
+  'The present database does not pass the checks of `svc db verify`; it was kept as it was, but cannot be restored.';
 
 function carryOver({
   database,

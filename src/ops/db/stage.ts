@@ -1,6 +1,6 @@
 // How far a task on a database is, for the line on a terminal.
 
-export type Stage = 'copy' | 'check' | 'hash' | 'fold' | 'keep' | 'clear' | 'install' | 'migrate' | 'load';
+export type Stage = 'copy' | 'check' | 'fold' | 'keep' | 'clear' | 'install' | 'migrate' | 'load';
 
 /** Called when a stage begins and, where bytes are moved, as it goes on. */
 export type OnStage = (stage: Stage, done?: number, total?: number) => void;

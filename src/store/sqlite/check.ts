@@ -9,9 +9,12 @@ import { SCHEMA_VERSION, schemaVersion } from './migrate.ts';
 import { withReader } from './reader.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
-const MOST_NAMED = 20;
+/** Problems of one check. */
+export const MOST_NAMED = 20;
 
-type Check = Omit<DatabaseCheck, 'problems'> & { find(db: Database): string[] };
+type Check = Omit<DatabaseCheck, 'problems'> & {
+  find(db: Database, integrity?: readonly string[]): string[];
+};
 
 const CHECKS: readonly Check[] = [
   {
@@ -25,10 +28,13 @@ const CHECKS: readonly Check[] = [
   { id: 'counters', title: 'The counters agree with the rows', find: counters },
 ];
 
-/** Checks the file at `path`, which is not changed. What is wrong is in the report; throws as `withReader`. */
-export function verifyDatabase(path: string): VerifyReport {
+/**
+ * Checks the file at `path`, which is not changed. What is wrong is in the report; throws as `withReader`. `integrity` is
+ * what PRAGMA integrity_check says of this file, when it has been asked already.
+ */
+export function verifyDatabase(path: string, integrity?: readonly string[]): VerifyReport {
   return withReader(path, (db) => {
-    const checks = checkDatabase(db);
+    const checks = checkDatabase(db, integrity);
     return { ok: isSound(checks), facts: databaseFacts(db, path), checks };
   });
 }
@@ -36,10 +42,10 @@ export function verifyDatabase(path: string): VerifyReport {
 export const isSound = (checks: readonly DatabaseCheck[]): boolean =>
   checks.length === CHECKS.length && checks.every(({ problems }) => problems.length === 0);
 
-export function checkDatabase(db: Database): DatabaseCheck[] {
+export function checkDatabase(db: Database, integrity?: readonly string[]): DatabaseCheck[] {
   const done: DatabaseCheck[] = [];
   for (const { id, title, find } of CHECKS) {
-    const problems = found(() => find(db));
+    const problems = found(() => find(db, integrity));
     done.push({ id, title, problems });
     if (problems.length > 0) break;
   }
@@ -64,9 +70,9 @@ function identity(db: Database): string[] {
   return [`The database has schema version ${version}, this program knows ${SCHEMA_VERSION}.`];
 }
 
-function integrity(db: Database): string[] {
-  const lines = db.prepare<[], string>(`PRAGMA integrity_check(${MOST_NAMED})`).pluck().all();
-  return lines.length === 1 && lines[0] === 'ok' ? [] : lines;
+function integrity(db: Database, told?: readonly string[]): string[] {
+  const lines = told ?? db.prepare<[], string>(`PRAGMA integrity_check(${MOST_NAMED})`).pluck().all();
+  return lines.length === 1 && lines[0] === 'ok' ? [] : [...lines];
 }
 
 function foreignKeys(db: Database): string[] {

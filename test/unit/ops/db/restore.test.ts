@@ -122,7 +122,22 @@ it.each([
   const before = hashOf(database);
   const report = await restore({ input, database });
   expect(marksIn(database)).toEqual(['50 new']);
-  if (report.way_back === undefined) expect(hashOf(report.safety_copy!)).toBe(before);
+  // What a restore would refuse is no way back.
+  expect(report.way_back).toBeUndefined();
+  expect(report.warnings).toContainEqual(expect.stringMatching(/could not be opened|does not pass/));
+  if (!report.warnings.some((warning) => warning.includes('does not pass')))
+    expect(hashOf(report.safety_copy!)).toBe(before);
+});
+
+it('offers no way back that it would refuse', async () => {
+  const { database, input } = await setting();
+  const raw = new Sqlite(database);
+  raw.exec('UPDATE active_counts SET active = 7');
+  raw.close();
+  const report = await restore({ input, database });
+  expect(report.way_back).toBeUndefined();
+  expect(report.warnings).toContainEqual(expect.stringContaining('does not pass'));
+  await expect(restore({ input: report.safety_copy!, database })).rejects.toMatchObject({ code: 'internal' });
 });
 
 it.each([

@@ -1,0 +1,81 @@
+// The checks of files large enough for a process of their own: the same verdict, and an end at once.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { backupDatabase } from '../../../../src/ops/db/backup.ts';
+import { type Checker, openChecker } from '../../../../src/ops/db/checker.ts';
+import { verifyDatabase } from '../../../../src/store/sqlite/check.ts';
+import { contentOf, makeDatabase } from '../../../support/databases.ts';
+import { fakeClock } from '../../../support/fakes.ts';
+import { temporaryFolder } from '../../../support/temporary.ts';
+import { until } from '../../../support/until.ts';
+
+const LARGE = 32 * 1024 * 1024;
+const home = mkdtempSync(join(tmpdir(), 'svc-test-'));
+const database = join(home, 'svc.db');
+afterAll(() => rmSync(home, { recursive: true }));
+
+beforeAll(async () => {
+  await makeDatabase(database);
+  const db = new Sqlite(database);
+  db.exec(`
+    UPDATE event_ids SET reserved_through = 100000;
+    WITH RECURSIVE n(i) AS (SELECT 50000 UNION ALL SELECT i + 1 FROM n LIMIT 5000)
+      INSERT INTO events SELECT i, 'exec.started', '2026-01-01T00:00:00.000Z', NULL, NULL,
+        json_object('text', hex(randomblob(3600))) FROM n`);
+  db.close();
+  expect(statSync(database).size).toBeGreaterThan(LARGE);
+});
+
+/** Programs whose arguments name the integrity check. */
+const children = () =>
+  execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('integrity_check'));
+
+async function checking<T>(bytes: number, work: (checker: Checker) => Promise<T>): Promise<T> {
+  const checker = openChecker(bytes);
+  return work(checker).finally(checker.close);
+}
+
+it('says what the check in place says', async () => {
+  const report = await checking(LARGE, (checker) => checker.check(database));
+  expect(report).toEqual(verifyDatabase(database));
+  expect(report.ok).toBe(true);
+});
+
+it('finds damage', async () => {
+  const damaged = join(temporaryFolder(), 'damaged.db');
+  const bytes = readFileSync(database);
+  writeFileSync(damaged, bytes.fill(0xff, bytes.length - 100_000));
+  const report = await checking(LARGE, (checker) => checker.check(damaged));
+  expect(report.ok).toBe(false);
+  expect(report).toEqual(verifyDatabase(damaged));
+});
+
+it('has no process for a small file, and none left when it is closed', async () => {
+  await checking(1024, async (checker) => {
+    expect(children()).toEqual([]);
+    expect((await checker.check(database)).ok).toBe(true);
+  });
+  await checking(LARGE, async () => expect(children()).toHaveLength(1));
+  await until('its process is gone', () => children().length === 0);
+});
+
+it('ends a backup in the middle of its check', async () => {
+  const folder = temporaryFolder();
+  const before = contentOf(home);
+  const stop = new AbortController();
+  const onStage = (stage: string) => {
+    // When the check is under way.
+    if (stage === 'check') setImmediate(() => stop.abort(new Error('enough')));
+  };
+  const request = { database, output: join(folder, 'b.db'), onStage, signal: stop.signal };
+  await expect(backupDatabase(request, fakeClock())).rejects.toThrow('enough');
+  await until('its process is gone', () => children().length === 0);
+  expect(readdirSync(folder)).toEqual([]);
+  expect(contentOf(home)).toEqual(before);
+});
