@@ -85,6 +85,8 @@ interface Place {
 interface Known {
   /** One pattern for all forms: looking for each by itself takes as long as there are secrets. */
   pattern: RegExp | undefined;
+  /** Characters of the shortest form: a shorter text has none. */
+  shortest: number;
   /** Form → the secret it is one of. */
   origins: ReadonlyMap<string, string>;
 }
@@ -97,13 +99,14 @@ function knownForms(secrets: readonly string[]): Known {
       .flatMap((secret) => encodedForms(secret).map((form) => [form, secret] as const)),
   );
   const forms = [...origins.keys()].sort((a, b) => b.length - a.length).map(escaped);
-  return { pattern: forms.length > 0 ? new RegExp(forms.join('|'), 'g') : undefined, origins };
+  const shortest = Math.min(...[...origins.keys()].map(({ length }) => length));
+  return { pattern: forms.length > 0 ? new RegExp(forms.join('|'), 'g') : undefined, shortest, origins };
 }
 
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-function maskKnown(text: string, { pattern, origins }: Known, { path, mark }: Place): string {
-  if (!pattern) return text;
+function maskKnown(text: string, { pattern, shortest, origins }: Known, { path, mark }: Place): string {
+  if (!pattern || text.length < shortest) return text;
   return text.replace(pattern, (form) => mark({ path, rule: 'known', secret: origins.get(form) ?? form }));
 }
 

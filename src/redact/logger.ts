@@ -30,9 +30,12 @@ export interface Log {
   close(waitMs?: number): Promise<void>;
 }
 
-interface Settings {
-  level: LogLevel;
+/** What a logger and all its children share. */
+interface Shared {
+  writer: pino.Logger;
   redactor: Redactor;
+  /** The least that is written; changes while the log is open. */
+  level: LogLevel;
 }
 
 const SEVERITY: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, error: 50 };
@@ -50,7 +53,6 @@ export function openLog({
   coloured = false,
   maxWaiting,
 }: LogOptions): Log {
-  const settings: Settings = { level, redactor };
   const dress = (line: string) => (format === 'pretty' ? prettyLine(line, coloured) : escapeRest(line));
   const queue = new LineQueue({ sink, maxWaiting, announce: (count) => dress(droppedLine(clock, count)) });
   const ring = new LogRing();
@@ -72,19 +74,22 @@ export function openLog({
     },
     output,
   );
+  const shared: Shared = { writer, redactor, level };
   return {
-    logger: loggerOver(writer, settings, {}),
-    setLevel: (next) => void Object.assign(settings, { level: next }),
+    logger: loggerOver(shared, {}),
+    setLevel: (next) => {
+      shared.level = next;
+    },
     recent: () => ring.lines(),
     close: (waitMs = CLOSE_WAIT_MS) => Promise.race([queue.drained(), elapsed(clock, waitMs)]),
   };
 }
 
 /** Fields of a child are redacted with each line: what counts as secret can change in between. */
-function loggerOver(writer: pino.Logger, settings: Settings, bound: object): Logger {
+function loggerOver(shared: Shared, bound: object): Logger {
+  const { writer, redactor } = shared;
   const at = (level: LogLevel) => (fields: object, message: string) => {
-    if (SEVERITY[level] < SEVERITY[settings.level]) return;
-    const { redactor } = settings;
+    if (SEVERITY[level] < SEVERITY[shared.level]) return;
     const copy = redactor.value({ ...bound, ...fields }) as Record<string, unknown>;
     writer[level](withoutOwnNames(copy), redactor.text(message));
   };
@@ -93,7 +98,7 @@ function loggerOver(writer: pino.Logger, settings: Settings, bound: object): Log
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => loggerOver(writer, settings, { ...bound, ...fields }),
+    child: (fields) => loggerOver(shared, { ...bound, ...fields }),
   };
 }
 

@@ -22,75 +22,103 @@ interface CopyRules {
   masked(key: string, path: string, value: unknown): string | undefined;
 }
 
-interface Walk extends CopyRules {
-  limits: CopyLimits;
-  nodes: number;
-  /** The objects on the way from the root to here. */
-  above: object[];
-}
-
 /** Never throws; what is beyond `limits` is cut and says so. */
 export function boundedCopy(value: unknown, rules: CopyRules, limits: CopyLimits = LIMITS): unknown {
-  return copy(value, '', { ...rules, limits, nodes: 0, above: [] });
+  return new Walk(rules, limits).copy(value, '');
 }
 
-function copy(value: unknown, path: string, walk: Walk): unknown {
-  walk.nodes += 1;
-  if (walk.nodes > walk.limits.nodes) return '[cut]';
-  if (typeof value === 'string') return cut(walk.text(value, path), walk.limits.text);
-  if (value === null || value === undefined || typeof value === 'boolean') return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  if (typeof value === 'bigint') return cut(walk.text(String(value), path), walk.limits.text);
-  if (typeof value !== 'object') return `[${typeof value}]`;
-  if (walk.above.includes(value)) return '[circular]';
-  if (walk.above.length >= walk.limits.depth) return '[deep]';
-  return copyObject(value, path, walk);
-}
+/** One walk through one value. Every line of the log is one, so it makes nothing but the copy. */
+class Walk {
+  readonly #rules: CopyRules;
+  readonly #limits: CopyLimits;
+  /** The objects on the way from the root to here. */
+  readonly #above: object[] = [];
+  #nodes = 0;
 
-function copyObject(value: object, path: string, walk: Walk): unknown {
-  walk.above.push(value);
-  try {
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
-    if (value instanceof URL) return walk.text(value.href, path);
-    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
-    if (value instanceof Error) return copyEntries(errorEntries(value), path, walk);
-    if (value instanceof Set) return copyList(value, path, walk);
-    if (value instanceof Map) return copyEntries(mapEntries(value), path, walk);
-    if (Array.isArray(value)) return copyList(value, path, walk);
-    return copyEntries(ownEntries(value), path, walk);
-  } catch {
-    return '[unreadable]';
-  } finally {
-    walk.above.pop();
+  constructor(rules: CopyRules, limits: CopyLimits) {
+    this.#rules = rules;
+    this.#limits = limits;
   }
-}
 
-function copyList(values: Iterable<unknown>, path: string, walk: Walk): unknown[] {
-  const copies: unknown[] = [];
-  for (const value of values) {
-    copies.push(copy(value, path, walk));
-    if (walk.nodes > walk.limits.nodes) break;
+  copy(value: unknown, path: string): unknown {
+    this.#nodes += 1;
+    if (this.#isFull()) return '[cut]';
+    if (typeof value === 'string') return this.#text(value, path);
+    if (value === null || value === undefined || typeof value === 'boolean') return value;
+    if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+    if (typeof value === 'bigint') return this.#text(String(value), path);
+    if (typeof value !== 'object') return `[${typeof value}]`;
+    if (this.#above.includes(value)) return '[circular]';
+    if (this.#above.length >= this.#limits.depth) return '[deep]';
+    return this.#object(value, path);
   }
-  return copies;
-}
 
-function copyEntries(
-  entries: Iterable<[string, unknown]>,
-  path: string,
-  walk: Walk,
-): Record<string, unknown> {
-  const copies: [string, unknown][] = [];
-  for (const [key, value] of entries) {
+  #isFull(): boolean {
+    return this.#nodes > this.#limits.nodes;
+  }
+
+  #text(text: string, path: string): string {
+    return cut(this.#rules.text(text, path), this.#limits.text);
+  }
+
+  #object(value: object, path: string): unknown {
+    this.#above.push(value);
+    try {
+      // Most are; the others are told apart one by one.
+      if (Object.getPrototypeOf(value) === Object.prototype) return this.#own(value, path);
+      if (Array.isArray(value)) return this.#list(value, path);
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+      if (value instanceof URL) return this.#rules.text(value.href, path);
+      if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+      if (value instanceof Error) return this.#entries(errorEntries(value), path);
+      if (value instanceof Set) return this.#list(value, path);
+      if (value instanceof Map) return this.#entries(mapEntries(value), path);
+      return this.#own(value, path);
+    } catch {
+      return '[unreadable]';
+    } finally {
+      this.#above.pop();
+    }
+  }
+
+  #list(values: Iterable<unknown>, path: string): unknown[] {
+    const copies: unknown[] = [];
+    for (const value of values) {
+      copies.push(this.copy(value, path));
+      if (this.#isFull()) break;
+    }
+    return copies;
+  }
+
+  /** A huge object is not read to its end; a getter that throws spoils only its own key. */
+  #own(value: object, path: string): Record<string, unknown> {
+    const copies = {};
+    for (const key of Object.keys(value)) {
+      put(copies, this.#rules.name(key, path), this.#part(key, read(value, key), path));
+      if (this.#isFull()) break;
+    }
+    return copies;
+  }
+
+  #entries(entries: Iterable<[string, unknown]>, path: string): Record<string, unknown> {
+    const copies = {};
+    for (const [key, value] of entries) {
+      put(copies, this.#rules.name(key, path), this.#part(key, value, path));
+      if (this.#isFull()) break;
+    }
+    return copies;
+  }
+
+  #part(key: string, value: unknown, path: string): unknown {
     const below = path === '' ? key : `${path}.${key}`;
-    copies.push([walk.name(key, path), walk.masked(key, below, value) ?? copy(value, below, walk)]);
-    if (walk.nodes > walk.limits.nodes) break;
+    return this.#rules.masked(key, below, value) ?? this.copy(value, below);
   }
-  return Object.fromEntries(copies);
 }
 
-/** Lazily, so that a huge object is not read to its end; a getter that throws spoils only its own key. */
-function* ownEntries(value: object): Iterable<[string, unknown]> {
-  for (const key of Object.keys(value)) yield [key, read(value, key)];
+/** Setting `__proto__` would change what the copy is, not what it holds. */
+function put(copies: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') copies[name] = value;
+  else Object.defineProperty(copies, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function* mapEntries(map: Map<unknown, unknown>): Iterable<[string, unknown]> {

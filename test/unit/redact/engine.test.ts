@@ -181,6 +181,12 @@ it('copies anything to plain, finite JSON', () => {
   expect(JSON.stringify(copy)).not.toContain('canary');
 });
 
+it('takes __proto__ for the name that it is', () => {
+  const copy = bare.value(JSON.parse('{"a": 1, "__proto__": {"token": "canary", "b": 2}}')) as object;
+  expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+  expect(JSON.stringify(copy)).toBe(`{"a":1,"__proto__":{"token":"${MASK}","b":2}}`);
+});
+
 it('is bounded in depth, breadth and text', () => {
   let deep: unknown = 1;
   for (let at = 0; at < 100_000; at++) deep = [deep];
