@@ -1,11 +1,11 @@
 // Folders that are made once and never changed, named by a digest of what they are made from. They appear whole or not
 // at all, also when several processes make one at the same time.
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 
-const UNFINISHED = '.new-';
-const ABANDONED_MS = 3_600_000;
+/** With the pid of its maker, so that what a killed one left is known. */
+const UNFINISHED = /^\.new-(\d{1,10})-/;
 
 export interface Cached {
   /** The folder that holds all of a kind; made when it is not there. */
@@ -23,9 +23,8 @@ export async function cached({ folder, name, isWhole, make }: Cached): Promise<s
   const path = join(folder, name);
   if (await isWhole(path)) return path;
   await mkdir(folder, { recursive: true, mode: 0o755 }).catch(asFault);
-  const fresh = await mkdtemp(join(folder, UNFINISHED)).catch(asFault);
+  const fresh = await freshFolder(folder).catch(asFault);
   try {
-    await removeAbandoned(folder, fresh);
     await make(fresh);
     await chmod(fresh, 0o755);
     await rm(path, { recursive: true, force: true });
@@ -41,14 +40,21 @@ export async function cached({ folder, name, isWhole, make }: Cached): Promise<s
   }
 }
 
-/** What was left by a process that was killed. Ages are told by the file system's own clock. */
-async function removeAbandoned(folder: string, fresh: string): Promise<void> {
-  const { mtimeMs: now } = await stat(fresh);
+/** An empty folder in `folder` for what is being made, the caller's to remove. What killed makers left there goes. */
+export async function freshFolder(folder: string): Promise<string> {
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(UNFINISHED)) continue;
-    const facts = await stat(join(folder, name)).catch(() => undefined);
-    if (facts && now - facts.mtimeMs > ABANDONED_MS)
-      await rm(join(folder, name), { recursive: true, force: true });
+    const [, maker] = UNFINISHED.exec(name) ?? [];
+    if (maker && !isAlive(Number(maker))) await rm(join(folder, name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(folder, `.new-${process.pid}-`));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 

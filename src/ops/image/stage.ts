@@ -1,0 +1,77 @@
+// What an image is made of, brought to where mke2fs can take it: a folder, and what is to be changed in the image of it.
+import { mkdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { archiveBytes } from './archive.ts';
+import type { BuildDeps, ImageBuild } from './build.ts';
+import { contentsOf, type FolderContents } from './folder-contents.ts';
+import { inodeScript, ownedScript } from './inode-script.ts';
+import { StagedRoot } from './staged-root.ts';
+import { tooLarge } from './tools.ts';
+import { unpackTar } from './unpack-tar.ts';
+
+/** Where no size is given. */
+const MOST_BYTES = 16 * 1024 ** 3;
+/** Headers and names of an archive, beside its contents. */
+const ARCHIVE_BYTES = 4 * 1024 ** 3;
+
+export type ImageSource =
+  | { kind: 'container'; reference: string }
+  | { kind: 'tar'; path: string }
+  | { kind: 'dir'; path: string };
+
+export interface Making {
+  build: ImageBuild;
+  deps: BuildDeps;
+  /** A folder of its own. */
+  work: string;
+}
+
+export interface Staged {
+  /** The folder to make the image of. */
+  from: string;
+  /** What is to be changed in it afterwards. */
+  script: Buffer;
+  contents: FolderContents;
+  warnings: string[];
+}
+
+/** Throws as `buildImage` does. */
+export async function stage(making: Making): Promise<Staged> {
+  const { source, signal } = making.build;
+  if (source.kind === 'dir') return stageFolder(making, source.path);
+  if (source.kind === 'container')
+    return making.deps.exportOf(source.reference, (tar) => stageTar(making, tar), signal);
+  await requireFile(source.path);
+  const maxBytes = limitOf(making.build) + ARCHIVE_BYTES;
+  return stageTar(making, archiveBytes({ host: making.deps.host, path: source.path, maxBytes }));
+}
+
+export const limitOf = ({ size }: ImageBuild) => size ?? MOST_BYTES;
+
+async function requireFile(path: string): Promise<void> {
+  if (path === '-' || !(await stat(path)).isDirectory()) return;
+  throw new ServiceError('bad_request', 'That is a folder, not a tar.', { remedy: 'Use --from-dir.' });
+}
+
+async function stageTar({ build, deps, work }: Making, tar: AsyncIterable<Buffer>): Promise<Staged> {
+  const from = join(work, 'root');
+  await mkdir(from, { mode: 0o700 });
+  const root = new StagedRoot(from);
+  const { signal, onStage } = build;
+  const onBytes = (done: number) => onStage?.('read', done);
+  const unpacked = await unpackTar(tar, root, { folder: work, maxBytes: limitOf(build), signal, onBytes });
+  const contents = await contentsOf(from, deps.host.uid, signal);
+  return { from, script: await inodeScript(root.root, work), contents, warnings: unpacked.warnings };
+}
+
+/** As root every file keeps its owner; else what belongs to this user is root's in the guest. */
+async function stageFolder({ build, deps }: Making, path: string): Promise<Staged> {
+  const from = resolve(path);
+  if (!(await stat(from)).isDirectory())
+    throw new ServiceError('bad_request', 'That is no folder.', { remedy: 'Use --from-tar for a tar.' });
+  const contents = await contentsOf(from, deps.host.uid, build.signal);
+  if (contents.bytes > limitOf(build)) throw tooLarge();
+  const script = deps.host.uid === 0 ? Buffer.alloc(0) : ownedScript(contents.owned);
+  return { from, script, contents, warnings: [] };
+}

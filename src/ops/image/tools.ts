@@ -1,0 +1,74 @@
+// The programs of e2fsprogs that make an image, and how they are run.
+import { ServiceError } from '../../domain/errors.ts';
+import type { Host } from '../../host/host.ts';
+
+const LONGEST_MS = 30 * 60_000;
+
+export interface Tools {
+  /** Answers what it said on standard error. Throws `provider_error` when it fails. */
+  run(program: Program, args: readonly string[], signal: AbortSignal | undefined): Promise<string>;
+}
+
+const PROGRAMS = ['mke2fs', 'debugfs', 'e2fsck'] as const;
+export type Program = (typeof PROGRAMS)[number];
+
+/** Where Debian has them, which is not in the PATH of an ordinary user. */
+const FOLDERS = ['/usr/sbin', '/sbin'];
+
+/** Throws `unavailable` that names what is missing. */
+export async function findTools(host: Host): Promise<Tools> {
+  const paths = new Map<Program, string>();
+  for (const program of PROGRAMS) paths.set(program, await find(host, program));
+  return {
+    run: async (program, args, signal) => {
+      const options = { timeoutMs: LONGEST_MS, ...(signal && { signal }) };
+      const { code, stderr } = await host.run(paths.get(program) as string, args, options);
+      if (code !== 0) throw failure(program, stderr);
+      return stderr;
+    },
+  };
+}
+
+async function find(host: Host, program: Program): Promise<string> {
+  const found = await host.which(program);
+  if (found !== undefined) return found;
+  for (const folder of FOLDERS) if (await host.stat(`${folder}/${program}`)) return `${folder}/${program}`;
+  throw new ServiceError('unavailable', `There is no ${program} on this machine.`, {
+    remedy: 'Install e2fsprogs.',
+  });
+}
+
+const FULL_IMAGE = /could not allocate|no free space|allocate (block|inode)|ext2fs_.*full/i;
+const FULL_DISK = /no space left|disk quota/i;
+const UNREADABLE = /permission denied/i;
+
+/** What the program said is the cause; what it means is ours. Public for its test. */
+export function failure(program: string, words: string): ServiceError {
+  const cause = new Error(`${program}: ${words.slice(0, 2000)}`);
+  if (FULL_DISK.test(words)) return diskFull(cause);
+  if (FULL_IMAGE.test(words)) return tooLarge(cause);
+  if (UNREADABLE.test(words))
+    return new ServiceError('forbidden', 'There are files that this user may not read.', {
+      cause,
+      remedy: 'Build the image as root, or from a tar.',
+    });
+  return new ServiceError('provider_error', `${program} could not make the image.`, {
+    cause,
+    remedy: 'Look at the disk and at the version of e2fsprogs.',
+  });
+}
+
+export function tooLarge(cause?: unknown): ServiceError {
+  return new ServiceError('resource_limit', 'The contents are larger than the image may be.', {
+    cause,
+    remedy: 'Give a larger --size.',
+  });
+}
+
+export function diskFull(cause?: unknown): ServiceError {
+  return new ServiceError('resource_limit', 'The disk has too little room for this.', {
+    cause,
+    status: 507,
+    remedy: 'Free space below providers.microvm.data_dir.',
+  });
+}

@@ -1,0 +1,76 @@
+// Where an entry of an archive lies in the root that is made of it. Links of the archive lead to places of that root, also
+// absolute ones: nothing is ever looked up on this machine.
+import { ServiceError } from '../../domain/errors.ts';
+
+const MOST_HOPS = 40;
+const MOST_DEPTH = 200;
+const LONGEST_NAME = 255;
+
+export interface Inode {
+  mode: number;
+  uid: number;
+  gid: number;
+  /** Seconds since 1970. */
+  mtime: number;
+  capability?: Buffer | undefined;
+}
+export type Folder = Inode & { type: 'folder'; children: Map<string, TreeNode> };
+/** A file with several names is one node that has several parents. */
+export type TreeNode = Folder | (Inode & { type: 'file' }) | (Inode & { type: 'link'; target: string });
+
+export interface Place {
+  folder: Folder;
+  /** Names from the root to it. */
+  path: string[];
+}
+
+/** Names of an entry's path; none for the root. Throws `bad_request` for one that leads out of the root. */
+export function namesOf(path: string): string[] {
+  const names = parts(path);
+  if (names.includes('..')) throw refused('The archive has an entry that leads out of it.');
+  if (names.some((name) => name.length > LONGEST_NAME || name.includes('\0')))
+    throw refused('The archive has a name that no file can have.');
+  return names;
+}
+
+/**
+ * The folder at `names`, through links. `make` is called for each folder that is not there, which it puts in its parent.
+ * Throws `bad_request` when a file is in the way, links go round, or it lies too deep.
+ */
+export function folderAt(
+  root: Folder,
+  names: readonly string[],
+  make: (parent: Place, name: string) => Folder,
+): Place {
+  const todo = [...names].reverse();
+  let place: Place = { folder: root, path: [] };
+  const trail: Place[] = [];
+  for (let hops = 0; todo.length > 0; ) {
+    const name = todo.pop() as string;
+    if (name === '..') {
+      place = trail.pop() ?? place;
+      continue;
+    }
+    const child = place.folder.children.get(name) ?? make(place, name);
+    if (child.type === 'link') {
+      if (++hops > MOST_HOPS) throw refused('The archive has links that lead in a circle.');
+      if (child.target.startsWith('/')) place = { folder: root, path: [] };
+      if (child.target.startsWith('/')) trail.length = 0;
+      todo.push(...parts(child.target).reverse());
+      continue;
+    }
+    if (child.type !== 'folder') throw refused('The archive has a file where another entry has a folder.');
+    if (trail.length >= MOST_DEPTH) throw refused('The archive has folders that lie too deep.');
+    trail.push(place);
+    place = { folder: child, path: [...place.path, name] };
+  }
+  return place;
+}
+
+const parts = (path: string) => path.split('/').filter((part) => part !== '' && part !== '.');
+
+export function refused(message: string): ServiceError {
+  return new ServiceError('bad_request', message, {
+    remedy: 'Give an archive of a root file system, as `docker export` makes it.',
+  });
+}

@@ -1,0 +1,53 @@
+// Tar archives as tests need them, hostile ones too: each entry says exactly what its header holds.
+export interface TarPart {
+  name: string | Buffer;
+  /** '0' unless given. */
+  type?: string;
+  content?: string | Buffer;
+  link?: string;
+  mode?: number;
+  uid?: number;
+  gid?: number;
+  mtime?: number;
+  /** Instead of the content's. */
+  size?: number;
+}
+
+export function tarArchive(...parts: TarPart[]): Buffer {
+  return Buffer.concat([...parts.map(entry), Buffer.alloc(1024)]);
+}
+
+/** A pax header for the entry after it. */
+export function pax(records: Record<string, string>): TarPart {
+  const lines = Object.entries(records).map(([key, value]) => {
+    const rest = Buffer.from(` ${key}=${value}\n`, 'latin1');
+    let length = rest.length;
+    while (`${length}`.length + rest.length !== length) length = `${length}`.length + rest.length;
+    return Buffer.concat([Buffer.from(`${length}`), rest]);
+  });
+  return { name: 'pax', type: 'x', content: Buffer.concat(lines) };
+}
+
+function entry(part: TarPart): Buffer {
+  const content = Buffer.from(part.content ?? '');
+  const block = Buffer.alloc(512);
+  const octal = (value: number, at: number, digits: number) =>
+    block.write(`${value.toString(8).padStart(digits - 1, '0')}\0`, at, 'latin1');
+  Buffer.from(part.name).copy(block, 0, 0, 100);
+  octal(part.mode ?? 0o644, 100, 8);
+  octal(part.uid ?? 0, 108, 8);
+  octal(part.gid ?? 0, 116, 8);
+  octal(part.size ?? content.length, 124, 12);
+  octal(part.mtime ?? 0, 136, 12);
+  block.write(part.type ?? '0', 156);
+  block.write(part.link ?? '', 157, 100, 'latin1');
+  block.write('ustar\x0000', 257, 'latin1');
+  block.write(' '.repeat(8), 148, 'latin1');
+  octal(
+    block.reduce((sum, byte) => sum + byte, 0),
+    148,
+    7,
+  );
+  block.write(' ', 155);
+  return Buffer.concat([block, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+}
