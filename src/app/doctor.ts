@@ -15,7 +15,7 @@ import { SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
 
 /** What providers would log is in the report. */
-const SILENT: Logger = {
+export const SILENT: Logger = {
   debug: () => {},
   info: () => {},
   warn: () => {},

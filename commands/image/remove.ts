@@ -1,0 +1,25 @@
+// svc image remove
+import { Args } from '@oclif/core';
+import { imagePlacesHere } from '../../src/app/images.ts';
+import { configFlag } from '../../src/cli/flags.ts';
+import { here } from '../../src/cli/local-failure.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { dropImage } from '../../src/ops/image/images.ts';
+import type { ImageItem } from '../../src/schema/image-report.ts';
+
+export default class ImageRemove extends SvcCommand<ImageItem> {
+  static override summary = 'Remove an image of microVMs.';
+  static override description = 'Refused while a guest runs on it.';
+  static override examples = ['<%= config.bin %> <%= command.id %> debian:12'];
+  static override args = {
+    name: Args.string({ description: 'Its name, as svc image list shows it.', required: true }),
+  };
+  static override flags = { config: configFlag };
+
+  async run(): Promise<ImageItem> {
+    const { args, flags } = await this.parse(ImageRemove);
+    const image = await here(dropImage(imagePlacesHere(flags.config), args.name));
+    this.log(`Removed ${image.name}.`);
+    return image;
+  }
+}

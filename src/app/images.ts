@@ -1,0 +1,28 @@
+// What `svc image` works with on this machine: the configuration's folders, and its container engine.
+import { loadConfigHere } from '../config/load-here.ts';
+import { realClock } from '../host/clock.ts';
+import { realHost } from '../host/real-host.ts';
+import type { BuildDeps } from '../ops/image/build.ts';
+import type { ImagePlaces } from '../providers/microvm/images.ts';
+import { SILENT } from './doctor.ts';
+
+/** `file` is what `--config` says. */
+export function imagePlacesHere(file: string | undefined): ImagePlaces {
+  const { microvm } = loadConfigHere({ file }).config.providers;
+  return { dataFolder: microvm.data_dir, configured: microvm.images };
+}
+
+export function imageBuildHere(file: string | undefined): BuildDeps {
+  const { microvm, container } = loadConfigHere({ file }).config.providers;
+  const clock = realClock();
+  return {
+    host: realHost(),
+    clock,
+    dataFolder: microvm.data_dir,
+    exportOf: async (reference, work, signal) => {
+      // Loaded when it is wanted: it brings the engine's client with it.
+      const { withExport } = await import('../ops/image/container-export.ts');
+      return withExport({ clock, logger: SILENT, config: container }, reference, work, signal);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+// How images of microVMs are shown to people.
+import type { ImageBuildReport, ImageItem } from '../schema/image-report.ts';
+import { type Column, facts, sizeText, table } from './render.ts';
+
+/** What building does in each of its stages. */
+export const STAGE_WORDS: Readonly<Record<string, string>> = {
+  read: 'Reading',
+  make: 'Making the file system',
+  check: 'Checking it',
+  hash: 'Hashing',
+  install: 'Giving it its name',
+};
+
+const COLUMNS: Column<ImageItem>[] = [
+  { title: 'name', value: ({ name }) => name },
+  { title: 'size', value: ({ size_bytes }) => sizeText(size_bytes), align: 'right' },
+  { title: 'created', value: ({ created_at }) => created_at },
+  { title: 'source', value: ({ source }) => source },
+  { title: 'digest', value: ({ digest }) => digest?.slice(0, 12) },
+];
+
+export function imageTable(images: readonly ImageItem[]): string {
+  return table(images, COLUMNS, 'No images. Make one by `svc image build`.');
+}
+
+export function imageBuiltText(report: ImageBuildReport): string {
+  return facts([
+    ['image', report.name],
+    ['size', sizeText(report.size_bytes)],
+    ['files', `${report.files}, ${sizeText(report.content_bytes)}`],
+    ['source', report.source],
+    ['sha256', report.digest],
+    ['warnings', report.warnings],
+    ['took', `${(report.duration_ms / 1000).toFixed(1)} s`],
+  ]);
+}

@@ -1,0 +1,46 @@
+// `svc image list` and `remove`.
+import { ServiceError } from '../../domain/errors.ts';
+import {
+  findImage,
+  type GuestImage,
+  type ImagePlaces,
+  listImages,
+  noImage,
+  removeImage,
+} from '../../providers/microvm/images.ts';
+import type { ImageItem } from '../../schema/image-report.ts';
+import { usersOf } from './in-use.ts';
+
+export async function imageItems(places: ImagePlaces): Promise<ImageItem[]> {
+  return (await listImages(places)).map(itemOf);
+}
+
+/** Throws `not_found`, and `conflict` when the configuration names it or guests run on it. */
+export async function dropImage(places: ImagePlaces, name: string, users = usersOf): Promise<ImageItem> {
+  if (Object.hasOwn(places.configured, name)) throw configured(name);
+  const image = await findImage(places, name);
+  if (!image) throw noImage(name);
+  const { length } = await users(image.path);
+  if (length > 0) throw inUse(name, length);
+  await removeImage(places.dataFolder, name);
+  return itemOf(image);
+}
+
+function itemOf({ name, size_bytes, record }: GuestImage): ImageItem {
+  if (!record) return { name, size_bytes, source: 'configured' };
+  const { digest, created_at, source } = record;
+  return { name, size_bytes, digest, created_at, source };
+}
+
+function configured(name: string): ServiceError {
+  return new ServiceError('conflict', `Image ${name} is a file that the configuration names.`, {
+    remedy: 'Take it out of providers.microvm.images.',
+  });
+}
+
+function inUse(name: string, count: number): ServiceError {
+  const guests = count === 1 ? 'a guest runs' : `${count} guests run`;
+  return new ServiceError('conflict', `Image ${name} cannot be removed: ${guests} on it.`, {
+    remedy: 'Destroy their sandboxes first, see `svc sandbox list`.',
+  });
+}
