@@ -18,7 +18,6 @@ const present = {
   docker: () => onPath('dockerd') && onPath('nsenter') && onPath('ip'),
   runsc: () => onPath('runsc'),
   podman: () => onPath('podman'),
-  mke2fs: () => onPath('mke2fs') && onPath('debugfs'),
   xz: () => onPath('xz'),
   zstd: () => onPath('zstd'),
   bzip2: () => onPath('bzip2'),

@@ -86,7 +86,7 @@ async function make(making: Making, tools: Tools): Promise<Omit<ImageBuildReport
   return { ...record, files: contents.files, content_bytes: contents.bytes, warnings };
 }
 
-/** On the disk, and for every monitor to read, before it gets its name. */
+/** On the disk, and for nobody to write, before it gets its name. */
 async function settle(image: string): Promise<void> {
   await chmod(image, 0o444);
   const file = await open(image, 'r');

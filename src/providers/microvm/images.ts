@@ -109,10 +109,10 @@ export function noImage(name: string): ServiceError {
   });
 }
 
-/** Makes the folder: its files are for whoever knows their names, monitors of any user among them. */
+/** Makes the folder. It is the server's alone: images may hold secrets, and monitors open them before they change users. */
 export async function makeImagesFolder(dataFolder: string): Promise<string> {
   const folder = imagesFolder(dataFolder);
-  await mkdir(folder, { recursive: true, mode: 0o711 });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   return folder;
 }
 
