@@ -63,6 +63,11 @@ const RULES: readonly Rule[] = [
     broken: ({ providers: { userspace } }) => userspace.runner === 'auto' && userspace.runner_path !== '',
     words: 'providers.userspace.runner_path needs providers.userspace.runner to say which program it is',
   },
+  {
+    key: 'providers.custom.base_url',
+    broken: ({ providers: { custom } }) => custom.enabled && custom.base_url === '',
+    words: 'providers.custom.enabled needs providers.custom.base_url',
+  },
 ];
 
 /** The rules that `config` breaks; its keys all fit their schemas. */

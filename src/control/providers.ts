@@ -56,10 +56,11 @@ function firstHealthy(probed: readonly Probed[]): number {
   );
 }
 
-function item({ kind, capabilities }: Provider, probed: Probed, isDefault: boolean): ProviderItem {
+function item({ kind, label, capabilities }: Provider, probed: Probed, isDefault: boolean): ProviderItem {
   const { last_checked } = probed;
   return {
     name: kind,
+    ...(label !== undefined && label !== kind && { label }),
     kind,
     default: isDefault,
     ...healthOf(probed),

@@ -46,6 +46,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     }).catch(() => undefined);
   return {
     kind: provider.kind,
+    ...(provider.label !== undefined && { label: provider.label }),
     capabilities: provider.capabilities,
     hostsPools: provider.hostsPools ?? false,
     describe: () => provider.describe(),

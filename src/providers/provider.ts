@@ -66,6 +66,8 @@ export interface ProbeReport {
 
 export interface Provider {
   readonly kind: ProviderKind;
+  /** What its operator calls it, where that is not its kind. */
+  readonly label?: string;
   readonly capabilities: readonly Capability[];
   /** It can make the VMs of a pool. */
   readonly hostsPools?: boolean;

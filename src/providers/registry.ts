@@ -33,6 +33,10 @@ const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> 
     const { microvmProvider } = await import('./microvm/microvm.ts');
     return microvmProvider({ ...deps, config: deps.config.microvm });
   },
+  custom: async (deps) => {
+    const { customProvider } = await import('./custom/custom.ts');
+    return customProvider({ ...deps, config: deps.config.custom });
+  },
 };
 
 /** Builds what the configuration enables, in order of preference. Does not start or probe anything. */

@@ -126,6 +126,20 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
 });
 export type ContainerConfig = Static<typeof ContainerConfig>;
 
+const BACKEND_URL = '^$|^https?://[^\\s/@?#]+(/[^\\s?#]*)?$';
+
+export const CustomConfig = section('Sandboxes of your own HTTP service (docs/custom-provider.md).', {
+  enabled: flag(false, 'Offer this provider.'),
+  name: text('custom', 'What people call it; shown as label.', { minLength: 1, maxLength: 64 }),
+  base_url: text('', 'Where it answers, for example https://sandboxes.internal/v1.', {
+    pattern: BACKEND_URL,
+  }),
+  api_key: secret('Sent to it as Authorization: Bearer.'),
+  timeout: duration('60s', 'How long it may take to answer a call; at least 1s.'),
+  max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
+});
+export type CustomConfig = Static<typeof CustomConfig>;
+
 export const Config = section('svc configuration', {
   server: section('The HTTP server.', {
     host: text('127.0.0.1', 'Address to listen on.'),
@@ -266,7 +280,7 @@ export const Config = section('svc configuration', {
   }),
   providers: section('What runs sandboxes.', {
     default: choice(
-      ['auto', 'container', 'userspace', 'microvm'],
+      ['auto', 'container', 'userspace', 'microvm', 'custom'],
       'auto',
       'Provider of a spawn that names none; auto is the first healthy one.',
     ),
@@ -277,6 +291,7 @@ export const Config = section('svc configuration', {
     container: ContainerConfig,
     userspace: UserspaceConfig,
     microvm: MicrovmConfig,
+    custom: CustomConfig,
   }),
 });
 export type Config = Static<typeof Config>;

@@ -1,7 +1,7 @@
 // Provider objects of the API (api.md part 7).
 import { type Static, Type } from 'typebox';
 
-export const PROVIDER_KINDS = ['container', 'userspace', 'microvm'] as const;
+export const PROVIDER_KINDS = ['container', 'userspace', 'microvm', 'custom'] as const;
 export type ProviderKind = (typeof PROVIDER_KINDS)[number];
 
 export const CAPABILITIES = [
@@ -19,6 +19,7 @@ export type Capability = (typeof CAPABILITIES)[number];
 
 const item = {
   name: Type.String(),
+  label: Type.Optional(Type.String({ description: 'What its operator calls it.' })),
   kind: Type.String(),
   default: Type.Boolean(),
   healthy: Type.Boolean(),

@@ -39,11 +39,12 @@ const FINDINGS: Record<ProviderKind, string[]> = {
   container: ['engine', 'runtime', 'network', 'agent', 'limits'],
   userspace: ['runner', 'limits', 'python3'],
   microvm: ['monitor', 'kernel', 'agent', 'images', 'accelerator'],
+  custom: ['backend', 'inventory'],
 };
 
 /** A probe stops at what it cannot do without. */
 function reportOf(kind: ProviderKind, wrong: string | undefined): ProbeReport {
-  const names = wrong === 'engine' || wrong === 'runner' ? [wrong] : FINDINGS[kind];
+  const names = ['engine', 'runner', 'backend'].includes(wrong ?? '') ? [wrong as string] : FINDINGS[kind];
   const findings = names.map((name) => ({ name, ok: name !== wrong, message: `About the ${name}.` }));
   const healthy = wrong === undefined || wrong === 'limits' || wrong === 'python3';
   return { healthy, findings };
@@ -96,7 +97,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     }),
     openProviders: async (_, { id }) => {
       const [strays, fault] = id === SERVICE.id ? [wrong.strays] : [undefined, wrong.fault];
-      const kinds: ProviderKind[] = ['container', 'userspace'];
+      const kinds: ProviderKind[] = ['container', 'userspace', 'custom'];
       return providerSet(
         kinds.map((kind) =>
           trialProvider({

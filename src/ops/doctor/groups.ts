@@ -1,8 +1,10 @@
 // Which checks there are, in the order they run, and which of them are asked for.
 import { ServiceError } from '../../domain/errors.ts';
+import type { ProviderKind } from '../../schema/provider.ts';
 import type { CheckGroup } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
 import { CONTAINER } from './checks/container.ts';
+import { CUSTOM } from './checks/custom.ts';
 import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
@@ -27,12 +29,15 @@ const ALWAYS: readonly CheckGroup[] = [
   DEFAULT_PROVIDER,
   CONTAINER,
   USERSPACE,
+  CUSTOM,
   LEFTOVERS,
 ];
 
+const PROBED: readonly ProviderKind[] = ['container', 'userspace', 'custom'];
+
 /** Groups without checks are left out. Throws `bad_request` for a name that is none. */
 export function groupsFor({ only, skip, probe }: Selection): CheckGroup[] {
-  const all = probe ? [...ALWAYS, probeGroup('container'), probeGroup('userspace')] : ALWAYS;
+  const all = probe ? [...ALWAYS, ...PROBED.map(probeGroup)] : ALWAYS;
   const ids = all.flatMap(({ id, checks }) => [id, ...checks.map(({ name }) => `${id}.${name}`)]);
   const unknown = [...only, ...skip].find((name) => !ids.includes(name));
   if (unknown !== undefined)

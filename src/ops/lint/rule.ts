@@ -12,6 +12,7 @@ export const TOPICS = {
   limits: 'Caps',
   container: 'Containers',
   userspace: 'Userspace',
+  backends: 'Backends elsewhere',
 } as const;
 export type Topic = keyof typeof TOPICS;
 

@@ -1,6 +1,7 @@
 // Every rule of `svc config lint`, in the order of their ids.
 import type { LintRule } from './rule.ts';
 import { AUTH_RULES } from './rules/auth.ts';
+import { BACKEND_RULES } from './rules/backends.ts';
 import { CONTAINER_RULES } from './rules/container.ts';
 import { DATABASE_RULES } from './rules/database.ts';
 import { FILE_RULES } from './rules/file.ts';
@@ -18,4 +19,5 @@ export const LINT_RULES: readonly LintRule[] = [
   ...LIMIT_RULES,
   ...CONTAINER_RULES,
   ...USERSPACE_RULES,
+  ...BACKEND_RULES,
 ];

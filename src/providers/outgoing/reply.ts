@@ -13,10 +13,10 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as it comes, at most `maxBytes` of the request, then it throws. One consumer; leaving it early ends the request. */
   body(): AsyncIterable<Buffer>;
-  /** The whole body. */
-  bytes(): Promise<Buffer>;
+  /** The whole body, at most `most` bytes where that is less. */
+  bytes(most?: number): Promise<Buffer>;
   /** The whole body as JSON. Throws `provider_error` when it is none. */
-  json(): Promise<unknown>;
+  json(most?: number): Promise<unknown>;
   /** Throws the body away. Never rejects. */
   discard(): Promise<void>;
 }
@@ -49,9 +49,10 @@ function headFault(what: string, { status, headers }: Reply): ServiceError | und
 }
 
 function replyOf(answer: Dispatcher.ResponseData, terms: ReplyTerms): Reply {
-  const bytes = async () => {
+  const bytes = async (most = terms.maxBytes) => {
     const parts: Buffer[] = [];
-    for await (const part of bounded(answer, terms)) parts.push(part);
+    const maxBytes = Math.min(most, terms.maxBytes);
+    for await (const part of bounded(answer, { ...terms, maxBytes })) parts.push(part);
     return Buffer.concat(parts);
   };
   return {
@@ -59,7 +60,7 @@ function replyOf(answer: Dispatcher.ResponseData, terms: ReplyTerms): Reply {
     headers: flat(answer.headers),
     body: () => bounded(answer, terms),
     bytes,
-    json: async () => parsed(terms.what, await bytes()),
+    json: async (most) => parsed(terms.what, await bytes(most)),
     discard: async () => {
       await answer.body.dump({ limit: DISCARDED_BYTES }).catch(() => undefined);
       terms.over();

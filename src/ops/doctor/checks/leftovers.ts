@@ -9,16 +9,22 @@ import type { Patient } from '../patient.ts';
 const DEADLINE_MS = 20_000;
 const MOST_SHOWN = 5;
 
+const TITLES: Record<ProviderKind, string> = {
+  container: 'Containers',
+  userspace: 'Userspace sandboxes',
+  custom: 'At the custom backend',
+};
+
 export const LEFTOVERS: CheckGroup = {
   id: 'leftovers',
   title: 'Left behind',
-  checks: [leftoverCheck('container'), leftoverCheck('userspace')],
+  checks: [leftoverCheck('container'), leftoverCheck('userspace'), leftoverCheck('custom')],
 };
 
 function leftoverCheck(kind: ProviderKind): Check {
   return {
     name: kind,
-    title: kind === 'container' ? 'Containers' : 'Userspace sandboxes',
+    title: TITLES[kind],
     deadlineMs: DEADLINE_MS,
     look: async (patient, signal) => {
       const { config, knownRuntimes } = patient;

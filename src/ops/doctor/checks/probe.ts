@@ -118,7 +118,8 @@ const read: Step = async ({ io }, signal) => {
   return found.equals(CONTENT) ? pass('The same bytes.') : fail('Other bytes came back.');
 };
 
-const connect: Step = async ({ io, clock }, signal) => {
+const connect: Step = async ({ io, clock, provider }, signal) => {
+  if (!provider.capabilities.includes('connect')) return skip('The provider has no way to ports.');
   const answer = await answerOf(io, clock, signal);
   if (answer === SERVE_ONCE.answer) return pass('A program in it answers.');
   if (answer === undefined) return skip('The image has neither python3, busybox nor nc to serve a port.');

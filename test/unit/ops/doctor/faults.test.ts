@@ -32,6 +32,10 @@ const limits = (files: string, processes: string) => ({
   '/proc/self/limits': `Max processes             ${processes}   ${processes}   processes\nMax open files            ${files}   ${files}   files\n`,
 });
 
+const customOn: Machine = {
+  config: { providers: { custom: { enabled: true, base_url: 'http://10.0.0.1' } } },
+};
+
 const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: Machine][] = [
   ['lint finds errors', 'configuration.rules', 'fail', { lint: { errors: 2, warnings: 0 } }],
   ['lint finds warnings', 'configuration.rules', 'warn', { lint: { errors: 0, warnings: 1 } }],
@@ -138,13 +142,16 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ],
   ['a container was left behind', 'leftovers.container', 'warn', { strays: { container: [stray, known] } }],
   ['a userspace sandbox was left behind', 'leftovers.userspace', 'warn', { strays: { userspace: [stray] } }],
-  ...(['container', 'userspace'] as const).flatMap((kind) =>
+  ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
+  ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
+  ['a sandbox was left there', 'leftovers.custom', 'warn', { ...customOn, strays: { custom: [stray] } }],
+  ...(['container', 'userspace', 'custom'] as const).flatMap((kind) =>
     (['start', 'exec', 'write', 'read', 'connect', 'destroy', 'nothing_left'] as const).map(
       (step): [string, string, Verdict, Machine] => [
         `${step} goes wrong in ${kind}`,
         `probe_${kind}.${step}`,
         'fail',
-        { fault: { kind, step } },
+        { fault: { kind, step }, ...(kind === 'custom' && customOn) },
       ],
     ),
   ),

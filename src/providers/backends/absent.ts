@@ -1,0 +1,9 @@
+// What a backend behind HTTP has no way to do: one well-worded refusal.
+import { ServiceError } from '../../domain/errors.ts';
+
+/** `what` completes "has no …". */
+export function absent(kind: string, what: string): ServiceError {
+  return new ServiceError('not_implemented', `Provider ${kind} has no ${what}.`, {
+    remedy: 'Look at the capabilities of the provider, or use another one.',
+  });
+}

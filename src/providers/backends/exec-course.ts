@@ -1,0 +1,90 @@
+// How an exec at a backend ends: once, by whoever is first: its own exit, a kill, its deadline, its caller, its session.
+import type { ExecExit, ExecSpec } from '../../agent/io.ts';
+import type { Clock, Timer } from '../../domain/ports.ts';
+
+/** The backend keeps the deadline; after this much more it is not believed. */
+const BACKSTOP_MS = 2000;
+const KILLED = { exit_code: 137, signal: 'SIGKILL' } as const;
+
+type Outcome = Omit<ExecExit, 'duration_ms'>;
+
+export interface CourseDeps {
+  clock: Clock;
+  /** Each ends it; `exit` then rejects with the reason. */
+  ends: readonly (AbortSignal | undefined)[];
+}
+
+export class ExecCourse {
+  readonly started: Promise<void>;
+  readonly exit: Promise<ExecExit>;
+  readonly #stop = new AbortController();
+  readonly #clock: Clock;
+  readonly #began: number;
+  #begin: () => void = () => undefined;
+  #settle: { resolve(exit: ExecExit): void; reject(error: unknown): void } | undefined;
+
+  constructor({ timeoutMs }: Pick<ExecSpec, 'timeoutMs'>, { clock, ends }: CourseDeps) {
+    this.#clock = clock;
+    this.#began = clock.monotonic();
+    this.exit = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    this.started = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.exit.then(() => resolve(), reject);
+    });
+    // Nobody may be listening to either.
+    this.started.catch(() => undefined);
+    this.#watch(timeoutMs, ends);
+  }
+
+  /** Aborts once it is over: whatever still works on it is to stop. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  begin(): void {
+    this.#begin();
+  }
+
+  finish(outcome: Outcome): void {
+    const duration_ms = Math.round(this.#clock.monotonic() - this.#began);
+    this.#settle?.resolve({ ...outcome, duration_ms });
+    this.#over();
+  }
+
+  fail(error: unknown): void {
+    this.#settle?.reject(error);
+    this.#over();
+  }
+
+  kill(): void {
+    this.finish({ ...KILLED, timed_out: false });
+  }
+
+  #over(): void {
+    this.#settle = undefined;
+    this.#stop.abort();
+  }
+
+  #watch(timeoutMs: number | undefined, ends: CourseDeps['ends']): void {
+    const expired = () => this.finish({ ...KILLED, timed_out: true });
+    const timer: Timer | undefined = timeoutMs
+      ? this.#clock.after(timeoutMs + BACKSTOP_MS, expired)
+      : undefined;
+    const leave = ends.flatMap((end) => (end ? [onAbort(end, (reason) => this.fail(reason))] : []));
+    this.signal.addEventListener('abort', () => {
+      timer?.cancel();
+      for (const each of leave) each();
+    });
+    if (this.#settle === undefined) timer?.cancel();
+  }
+}
+
+/** Calls `run` now or when it aborts; what it returns takes that back. */
+function onAbort(signal: AbortSignal, run: (reason: unknown) => void): () => void {
+  const heard = () => run(signal.reason);
+  if (signal.aborted) heard();
+  else signal.addEventListener('abort', heard, { once: true });
+  return () => signal.removeEventListener('abort', heard);
+}

@@ -1,0 +1,38 @@
+// Standard input for a backend that takes it with the command, all at once: gathered until it ends, within a bound.
+import { PassThrough } from 'node:stream';
+import type { Exec } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+
+export interface LateStdin {
+  stdin: Exec['stdin'];
+  /** All of it, once it has ended. Rejects with `payload_too_large`. */
+  whole: Promise<Buffer>;
+}
+
+export function lateStdin(maxBytes: number): LateStdin {
+  const gathered = new PassThrough({ highWaterMark: maxBytes });
+  let size = 0;
+  return {
+    whole: gathered.toArray().then((parts) => Buffer.concat(parts)),
+    stdin: {
+      write: async (data) => {
+        size += data.length;
+        if (size > maxBytes) throw refuse(gathered, maxBytes);
+        gathered.write(data);
+      },
+      end: () => void gathered.end(),
+    },
+  };
+}
+
+function refuse(gathered: PassThrough, maxBytes: number): ServiceError {
+  const error = tooLarge(maxBytes);
+  gathered.destroy(error);
+  return error;
+}
+
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `Standard input is over ${maxBytes} bytes here.`, {
+    remedy: 'Write it to a file first, and let the command read that.',
+  });
+}

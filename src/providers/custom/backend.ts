@@ -1,0 +1,91 @@
+// Requests to the backend (docs/custom-provider.md) and what its statuses mean. Nothing it says in words is passed on.
+import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
+import { type Ask, type Outgoing, outgoing } from '../outgoing/outgoing.ts';
+import type { Reply } from '../outgoing/reply.ts';
+import type { CustomDeps } from './deps.ts';
+
+export const WHAT = 'The custom backend';
+const MOST_RETRY_MS = 60_000;
+/** Streams must not keep short calls waiting. */
+const STREAMS = 4096;
+
+/** Words for statuses that mean something else to one call. */
+export type Meaning = Record<number, readonly [code: ErrorCode, message: string, facts?: ErrorFacts]>;
+
+export interface Call extends Ask {
+  means?: Meaning;
+}
+
+export interface Backend {
+  /** Resolves with an answer of 200 to 299, whose body must be read or discarded. Rejects with what other statuses mean. */
+  ask(call: Call): Promise<Reply>;
+  /** The same for what may last: its body is without a deadline. */
+  stream(call: Call): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export function openBackend({ config, clock }: CustomDeps, timeoutMs: number): Backend {
+  const headers = config.api_key === undefined ? {} : { authorization: `Bearer ${config.api_key}` };
+  const options = { what: WHAT, baseUrl: config.base_url, clock, timeoutMs, headers };
+  const calls = outgoing(options);
+  const streams = outgoing({ ...options, connections: STREAMS });
+  return {
+    ask: (call) => meant(calls, call),
+    stream: (call) => meant(streams, { withinMs: 0, ...call }),
+    close: async () => {
+      await Promise.all([calls.close(), streams.close()]);
+    },
+  };
+}
+
+async function meant(way: Outgoing, { means = {}, ...ask }: Call): Promise<Reply> {
+  const reply = await way.request(ask);
+  if (reply.status >= 200 && reply.status < 300) return reply;
+  await reply.discard();
+  throw failure(reply, means);
+}
+
+const MEANS: Meaning = {
+  401: [
+    'provider_error',
+    `${WHAT} refuses our key.`,
+    { remedy: 'Set providers.custom.api_key to the key it expects.' },
+  ],
+  404: ['not_found', `${WHAT} does not have what was asked for.`],
+  408: ['timeout', `${WHAT} gave up: it took too long.`],
+  409: ['conflict', `${WHAT} refuses: there is a conflict.`],
+  410: ['not_found', 'The sandbox is no longer there.'],
+  429: ['resource_limit', `${WHAT} has no room now.`, { remedy: 'Try again later.' }],
+  503: ['unavailable', `${WHAT} cannot serve now.`, { remedy: 'Try again later.' }],
+};
+
+function failure({ status, headers }: Reply, means: Meaning): ServiceError {
+  const [code, message, facts = {}] = means[status] ?? MEANS[status] ?? [];
+  if (code === undefined || message === undefined)
+    return strangeAnswer(WHAT, `answered with status ${status}`);
+  const retryAfterMs = status === 429 || status === 503 ? retryAfter(headers['retry-after']) : undefined;
+  return new ServiceError(code, message, { ...facts, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+}
+
+/** Whole seconds only; a date is not looked at. */
+function retryAfter(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,6}$/.test(text)
+    ? Math.min(Number(text) * 1000, MOST_RETRY_MS)
+    : undefined;
+}
+
+/** `value` as an object. Throws `provider_error`. */
+export function objectIn(value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw strangeAnswer(WHAT, 'gave an answer that is no object');
+}
+
+/** `value` as a list of at most `most`. Throws `provider_error`. */
+export function listIn(value: unknown, most: number): unknown[] {
+  if (!Array.isArray(value)) throw strangeAnswer(WHAT, 'gave an answer that is no list');
+  if (value.length > most) throw strangeAnswer(WHAT, `gave a list of more than ${most}`);
+  return value;
+}

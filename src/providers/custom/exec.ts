@@ -1,0 +1,115 @@
+// A command at the backend. It runs as long as its request is open: closing the connection is what kills it. Its input is
+// sent with the command, so one with a standard input starts when that has ended.
+import { isUtf8 } from 'node:buffer';
+import { noStdin } from '../../agent/exec-stdin.ts';
+import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { absent } from '../backends/absent.ts';
+import type { BackendSession } from '../backends/backend-session.ts';
+import { ExecCourse } from '../backends/exec-course.ts';
+import { lateStdin } from '../backends/late-stdin.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
+import type { Reply } from '../outgoing/reply.ts';
+import { type Backend, type Meaning, WHAT } from './backend.ts';
+import { execParts } from './exec-answer.ts';
+
+const MAX_STDIN = 8 * 1024 * 1024;
+const MAX_OUTPUT = Number.MAX_SAFE_INTEGER;
+
+export interface ExecPlace {
+  backend: Backend;
+  clock: Clock;
+  session: BackendSession;
+  runtime_id: string;
+}
+
+/** Never throws: what cannot be started rejects `started` and `exit`. */
+export function startExec(place: ExecPlace, spec: ExecSpec, signal?: AbortSignal): Exec {
+  const { clock, session } = place;
+  const course = new ExecCourse(spec, { clock, ends: [signal, session.end] });
+  const missing = spec.detach ? 'detached commands' : spec.pty && 'terminals';
+  if (missing) course.fail(absent('custom', missing));
+  const input = spec.stdin ? lateStdin(MAX_STDIN) : undefined;
+  // Nobody could send the input of a program that has to run first.
+  if (input) course.begin();
+  const reply = ask(place, spec, { course, whole: input?.whole });
+  reply.then(
+    () => course.begin(),
+    (error: unknown) => endWith(course, error),
+  );
+  return session.keep(spec, {
+    exec_id: spec.exec_id,
+    started: course.started,
+    stdin: input?.stdin ?? noStdin,
+    output: output(course, reply),
+    exit: course.exit,
+    kill: () => course.kill(),
+    resize: async () => {
+      throw absent('custom', 'terminals');
+    },
+  });
+}
+
+async function ask(
+  { backend, runtime_id }: ExecPlace,
+  spec: ExecSpec,
+  { course, whole }: { course: ExecCourse; whole: Promise<Buffer> | undefined },
+): Promise<Reply> {
+  const input = await whole;
+  course.signal.throwIfAborted();
+  return backend.stream({
+    method: 'POST',
+    path: '/exec',
+    json: requestOf(runtime_id, spec, input),
+    headers: { accept: 'application/x-ndjson' },
+    signal: course.signal,
+    // A program may be silent for as long as it runs.
+    idleMs: 0,
+    maxBytes: MAX_OUTPUT,
+    means: MEANS,
+  });
+}
+
+/** `unavailable` makes the caller look whether the sandbox still lives. */
+const GONE = ['unavailable', 'The custom backend no longer has the sandbox.'] as const;
+const MEANS: Meaning = {
+  400: ['bad_request', 'The command cannot be started like this.', { remedy: 'Look at its workdir.' }],
+  404: GONE,
+  408: ['timeout', 'The command did not end within its timeout.'],
+  410: GONE,
+};
+
+function requestOf(sandbox_id: string, spec: ExecSpec, input: Buffer | undefined): object {
+  const [command = '', ...args] = spec.argv;
+  return {
+    ...{ sandbox_id, mode: 'argv', command, args, env: spec.env, stream: true },
+    ...(spec.workdir !== undefined && { workdir: spec.workdir }),
+    ...(spec.timeoutMs && { timeout: spec.timeoutMs / 1000 }),
+    ...(input && (isUtf8(input) ? { stdin: input.toString() } : { stdin_base64: input.toString('base64') })),
+  };
+}
+
+/** Not reading it stops the backend's sending. Its failures are told by `exit`. */
+async function* output(course: ExecCourse, reply: Promise<Reply>): AsyncGenerator<OutputChunk> {
+  try {
+    for await (const part of execParts(await reply)) {
+      if ('output' in part) yield part.output;
+      else if ('exit' in part) return course.finish(part.exit);
+      else throw strangeAnswer(WHAT, 'gave up on a command');
+    }
+    throw strangeAnswer(WHAT, 'ended an exec without its exit code');
+  } catch (error) {
+    endWith(course, error);
+  } finally {
+    // Left early by its reader.
+    course.kill();
+  }
+}
+
+/** A backend may say with a status, too, that the deadline ended it. */
+function endWith(course: ExecCourse, error: unknown): void {
+  if (error instanceof ServiceError && error.code === 'timeout')
+    course.finish({ exit_code: 137, signal: 'SIGKILL', timed_out: true });
+  else course.fail(error);
+}

@@ -1,0 +1,41 @@
+// One call about files of one sandbox: who asks, and what the backend's statuses mean when it is about a file.
+import type { Reply } from '../outgoing/reply.ts';
+import type { Backend, Call, Meaning } from './backend.ts';
+
+const MEANS: Meaning = {
+  400: ['bad_request', 'The sandbox cannot do this with the path.'],
+  403: ['forbidden', 'The sandbox may not do this with the path.'],
+  404: ['not_found', 'There is no such file in the sandbox.'],
+  409: ['conflict', 'The path is in the way, or the folder is not empty.'],
+  410: ['unavailable', 'The custom backend no longer has the sandbox.'],
+  413: ['payload_too_large', 'The file is larger than the custom backend takes.'],
+  507: ['resource_limit', 'The disk of the sandbox is full.', { status: 507 }],
+};
+
+export interface FileCall {
+  ask(call: Call): Promise<Reply>;
+  /** Without a deadline for its body. */
+  stream(call: Call): Promise<Reply>;
+}
+
+export interface FilePlace {
+  backend: Backend;
+  runtime_id: string;
+  /** Of the session. */
+  end: AbortSignal;
+}
+
+/** Calls go to `sandbox_id`, and about `path` where it is given. */
+export function fileCall(
+  { backend, runtime_id, end }: FilePlace,
+  path: string | undefined,
+  signal: AbortSignal | undefined,
+): FileCall {
+  const filled = (call: Call): Call => ({
+    ...call,
+    query: { sandbox_id: runtime_id, path, ...call.query },
+    signal: signal ? AbortSignal.any([end, signal]) : end,
+    means: { ...MEANS, ...call.means },
+  });
+  return { ask: (call) => backend.ask(filled(call)), stream: (call) => backend.stream(filled(call)) };
+}

@@ -1,0 +1,66 @@
+// Bytes of a file from the backend: a range is asked for as HTTP has it, and cut here where the backend gives all.
+import { Readable } from 'node:stream';
+import type { FileRead } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { FileInfo } from '../../schema/file.ts';
+import type { Reply } from '../outgoing/reply.ts';
+import type { FileCall } from './file-call.ts';
+
+export interface Range {
+  offset: number;
+  length?: number;
+}
+
+/** As SandboxFiles.read; `info` is what the path itself is, a link too. */
+export async function readContent(call: FileCall, info: FileInfo, range: Range): Promise<FileRead> {
+  if (info.is_dir) throw new ServiceError('bad_request', 'The path is a folder.');
+  const reply = await askRange(call, range);
+  const read = { ...info, ...(info.type === 'symlink' && { type: 'file' as const }) };
+  if (!reply) return { info: { ...read, size: range.offset }, content: Readable.from([]) };
+  const size = sizeOf(reply) ?? info.size;
+  const skip = reply.status === 206 ? 0 : range.offset;
+  return { info: { ...read, size }, content: content(reply, { skip, length: range.length }) };
+}
+
+/** undefined: the file ends before the range. No range of HTTP is empty, so one byte is asked for at least. */
+async function askRange(call: FileCall, { offset, length }: Range): Promise<Reply | undefined> {
+  const isWhole = offset === 0 && length === undefined;
+  const last = length === undefined ? '' : offset + Math.max(length, 1) - 1;
+  try {
+    return await call.stream({
+      ...{ method: 'GET', path: '/files', maxBytes: Number.MAX_SAFE_INTEGER },
+      ...(!isWhole && { headers: { range: `bytes=${offset}-${last}` } }),
+      means: { 416: ['precondition_failed', 'The range lies outside of the file.'] },
+    });
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'precondition_failed') return undefined;
+    throw error;
+  }
+}
+
+/** Of the whole file. */
+function sizeOf({ status, headers }: Reply): number | undefined {
+  const text =
+    status === 206 ? /\/(\d{1,15})$/.exec(headers['content-range'] ?? '')?.[1] : headers['content-length'];
+  return text === undefined || !/^\d{1,15}$/.test(text) ? undefined : Number(text);
+}
+
+/** Errors reach whoever listens; with nobody listening they do not end the process. */
+function content(reply: Reply, cut: { skip: number; length: number | undefined }): Readable {
+  return Readable.from(pieces(reply, cut), { objectMode: false }).on('error', () => undefined);
+}
+
+async function* pieces(
+  reply: Reply,
+  { skip, length = Number.POSITIVE_INFINITY }: { skip: number; length: number | undefined },
+): AsyncGenerator<Buffer> {
+  let [ahead, left] = [skip, length];
+  for await (const piece of reply.body()) {
+    const rest = piece.subarray(Math.min(ahead, piece.length));
+    ahead -= piece.length - rest.length;
+    const part = rest.subarray(0, Math.min(left, rest.length));
+    left -= part.length;
+    if (part.length > 0) yield part;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,28 @@
+// What a backend says of a file, as FileInfo. Only path and type are needed; the rest is taken where it makes sense.
+import { posix } from 'node:path';
+import type { FileInfo } from '../../schema/file.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
+import { objectIn, WHAT } from './backend.ts';
+
+const EPOCH = '1970-01-01T00:00:00.000Z';
+const TYPES = ['file', 'dir', 'symlink', 'other'] as const;
+const MAX_PATH = 4096;
+
+/** Throws `provider_error` for what is no file. */
+export function fileFacts(value: unknown): FileInfo {
+  const { path, type: said, size, mode, mod_time, symlink_target } = objectIn(value);
+  const type = TYPES.find((each) => each === said);
+  if (typeof path !== 'string' || !path.startsWith('/') || path.length > MAX_PATH || !type)
+    throw strangeAnswer(WHAT, 'gave a file without a path or a type');
+  const made = typeof mod_time === 'string' ? Date.parse(mod_time) : Number.NaN;
+  return {
+    path,
+    name: posix.basename(path) || path,
+    size: Number.isSafeInteger(size) && (size as number) >= 0 ? (size as number) : 0,
+    mode: typeof mode === 'string' && /^[0-7]{3,4}$/.test(mode) ? mode : type === 'dir' ? '755' : '644',
+    is_dir: type === 'dir',
+    type,
+    mod_time: Number.isFinite(made) ? new Date(made).toISOString() : EPOCH,
+    ...(type === 'symlink' && { symlink_target: typeof symlink_target === 'string' ? symlink_target : '' }),
+  };
+}

@@ -1,0 +1,93 @@
+// Files of a sandbox at the backend.
+import { Readable } from 'node:stream';
+import type { SandboxFiles } from '../../agent/io.ts';
+import { formatMode } from '../../domain/mode.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
+import { listIn, objectIn, WHAT } from './backend.ts';
+import { type FilePlace, fileCall } from './file-call.ts';
+import { readContent } from './file-content.ts';
+import { fileFacts } from './file-facts.ts';
+
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+const MAX_LIST = 100_000;
+
+export function customFiles(place: FilePlace): SandboxFiles {
+  return { ...lookups(place), ...transfers(place), ...changes(place) };
+}
+
+function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
+  return {
+    stat: (path, signal) => stat(place, path, signal),
+    list: async (path, depth, signal) => {
+      const call = fileCall(place, path, signal);
+      const many = { query: { depth }, maxBytes: MAX_LIST_BYTES };
+      const reply = await call.ask({ method: 'GET', path: '/files/list', ...many });
+      return listIn(await reply.json(), MAX_LIST).map(fileFacts);
+    },
+    glob: async (pattern, limit, signal) => {
+      const call = fileCall(place, undefined, signal);
+      const many = { query: { pattern, limit }, maxBytes: MAX_LIST_BYTES };
+      const reply = await call.ask({ method: 'GET', path: '/files/glob', ...many });
+      return listIn(await reply.json(), MAX_LIST)
+        .map(pathIn)
+        .slice(0, limit);
+    },
+  };
+}
+
+async function stat(place: FilePlace, path: string, signal: AbortSignal | undefined) {
+  const reply = await fileCall(place, path, signal).ask({ method: 'GET', path: '/files/stat' });
+  return fileFacts(await reply.json());
+}
+
+function pathIn(value: unknown): string {
+  if (typeof value === 'string' && value.startsWith('/')) return value;
+  throw strangeAnswer(WHAT, 'gave a path that is none');
+}
+
+function transfers(place: FilePlace): Pick<SandboxFiles, 'read' | 'write'> {
+  return {
+    read: async (path, range, signal) =>
+      readContent(fileCall(place, path, signal), await stat(place, path, signal), range),
+    write: async (path, body, { mode }, signal) => {
+      const count = { bytes: Buffer.isBuffer(body) ? body.length : 0 };
+      const reply = await fileCall(place, path, signal).stream({
+        ...{ method: 'POST', path: '/files', query: modeText(mode) },
+        headers: { 'content-type': 'application/octet-stream' },
+        body: Buffer.isBuffer(body) ? body : counted(body, count),
+      });
+      const { atomic } = objectIn(await reply.json());
+      return { size: count.bytes, atomic: atomic !== false };
+    },
+  };
+}
+
+function counted(body: Readable, count: { bytes: number }): Readable {
+  const pieces = async function* () {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      count.bytes += piece.length;
+      yield piece;
+    }
+  };
+  return Readable.from(pieces(), { objectMode: false });
+}
+
+function changes(place: FilePlace): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+  const change = async (path: string, json: object, signal: AbortSignal | undefined) => {
+    const sandbox = { sandbox_id: place.runtime_id };
+    const call = fileCall(place, undefined, signal);
+    await (await call.ask({ method: 'POST', path, json: { ...sandbox, ...json } })).discard();
+  };
+  return {
+    mkdir: (path, { mode, parents }, signal) =>
+      change('/files/mkdir', { path, parents, ...modeText(mode) }, signal),
+    move: (from, to, signal) => change('/files/move', { old_path: from, new_path: to }, signal),
+    chmod: (path, mode, signal) => change('/files/chmod', { path, ...modeText(mode) }, signal),
+    remove: async (path, recursive, signal) => {
+      const call = fileCall(place, path, signal);
+      await (await call.ask({ method: 'DELETE', path: '/files', query: { recursive } })).discard();
+    },
+  };
+}
+
+const modeText = (mode: number | undefined) => (mode === undefined ? {} : { mode: formatMode(mode) });

@@ -1,0 +1,33 @@
+// Whether the backend answers, and whether sandboxes whose answer was lost can be found there. Nothing is made by asking.
+import { asServiceError } from '../../domain/errors.ts';
+import type { ProbeReport } from '../provider.ts';
+import type { CustomState } from './deps.ts';
+import { inventory } from './lookup.ts';
+
+type Finding = ProbeReport['findings'][number];
+
+/** Never throws; settles when `signal` aborts. */
+export async function probeCustom(state: CustomState, signal: AbortSignal): Promise<ProbeReport> {
+  const backend = await finding('backend', async () => {
+    const reply = await state.backend.ask({ method: 'GET', path: '/health', signal });
+    await reply.discard();
+    return 'The backend answers.';
+  });
+  if (!backend.ok) return { healthy: false, message: backend.message, findings: [backend] };
+  const listing = await finding('inventory', async () => {
+    const found = await inventory(state, signal);
+    if (found) return 'The backend lists its sandboxes.';
+    return 'The backend keeps no inventory: a sandbox whose answer was lost stays there until it is ended by hand.';
+  });
+  const { ok: healthy, message } = listing;
+  return { healthy, findings: [backend, listing], ...(!healthy && { message }) };
+}
+
+async function finding(name: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { name, ok: true, message: await look() };
+  } catch (error) {
+    const { message, remedy } = asServiceError(error);
+    return { name, ok: false, message: [message, remedy].filter(Boolean).join(' ') };
+  }
+}

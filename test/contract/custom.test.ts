@@ -1,0 +1,212 @@
+// The custom provider over the example backend: the contract of every provider, and what a backend behind HTTP adds to it.
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { SandboxIo } from '../../src/agent/io.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { type CustomBackend, customBackend } from '../support/custom-backend.ts';
+import { describeWith } from '../support/requires.ts';
+import { until } from '../support/until.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
+import { type Promises, providerContract } from './provider.suite.ts';
+
+describeWith(['bwrap'], 'a custom backend', () => {
+  let backend: CustomBackend;
+  let provider: Provider;
+  const others: Provider[] = [];
+  const other = (...of: Parameters<CustomBackend['provider']>) => {
+    others.push(backend.provider(...of));
+    return others.at(-1) as Provider;
+  };
+
+  beforeAll(async () => {
+    backend = await customBackend({ isJailed: true });
+    provider = backend.provider();
+  });
+  afterAll(async () => {
+    for (const one of [provider, provider, ...others]) await one.close();
+    await backend.close();
+    expect([...backend.sandboxes.keys()]).toEqual([]);
+    expect(readdirSync(tmpdir()).filter((name) => folders.has(join(tmpdir(), name)))).toEqual([]);
+  });
+  const folders = new Set<string>();
+  const sandbox = (runtime_id: string) => {
+    const found = backend.sandboxes.get(runtime_id);
+    if (!found) throw new Error('the backend has no such sandbox');
+    return found;
+  };
+
+  const promises: Promises = {
+    moments: [0, 1, 2, 5, 10],
+    outlasts: true,
+    watches: false,
+    separatesNetworks: false,
+    memory: 'nobody',
+  };
+  providerContract(promises, () => ({
+    provider,
+    restarted: () => other(),
+    stranger: () => other({ id: `ffff${backend.instance.id.slice(4)}` }),
+    spec: runtimeSpec,
+    left: async (ids) =>
+      [...backend.sandboxes.values()]
+        .map(({ metadata }) => metadata.svc_id ?? '')
+        .filter((id) => ids.includes(id)),
+    kill: async (runtime_id) => {
+      sandbox(runtime_id).state = 'stopped';
+    },
+    freeze: async () => undefined,
+  }));
+
+  async function inside(use: (io: SandboxIo, runtime_id: string) => Promise<void>): Promise<void> {
+    const id = freshId();
+    const { runtime_id } = await provider.create(runtimeSpec(id), soon());
+    folders.add(sandbox(runtime_id).folder);
+    try {
+      await use(await provider.attach({ id, epoch: 1, runtime_id }, soon()), runtime_id);
+    } finally {
+      await provider.destroy({ id, epoch: 1, runtime_id }, soon());
+    }
+  }
+  const sh = (line: string) => ['/bin/sh', '-c', line];
+  const exec = (io: SandboxIo, line: string, more: object = {}, signal?: AbortSignal) =>
+    io.exec({ exec_id: freshId(), argv: sh(line), label: line, env: {}, ...more }, signal);
+
+  it('gives commands their input, environment and folder, and their outputs apart', () =>
+    inside(async (io) => {
+      await io.files.mkdir('/workspace/sub', { parents: false });
+      const run = exec(io, 'pwd; echo "$WORD" >&2; cat; exit 3', {
+        ...{ env: { WORD: 'hé' }, workdir: '/workspace/sub', stdin: true, timeoutMs: 20_000 },
+      });
+      await run.started;
+      await run.stdin.write(Buffer.from([0xff, 0]));
+      await run.stdin.write(Buffer.from('end'));
+      run.stdin.end();
+      const parts: Record<string, Buffer> = {};
+      for await (const { channel, data } of run.output)
+        parts[channel] = Buffer.concat([parts[channel] ?? Buffer.alloc(0), data]);
+      expect(parts.stdout).toEqual(
+        Buffer.concat([Buffer.from('/workspace/sub\n'), Buffer.from([0xff, 0]), Buffer.from('end')]),
+      );
+      expect(parts.stderr?.toString()).toBe('hé\n');
+      expect(await run.exit).toMatchObject({ exit_code: 3, timed_out: false });
+    }));
+
+  it('streams what is written while the command runs', () =>
+    inside(async (io) => {
+      const run = exec(io, 'echo one; read line < /dev/zero; sleep 60', { timeoutMs: 60_000 });
+      for await (const { data } of run.output) {
+        expect(data.toString()).toBe('one\n');
+        break;
+      }
+      // Its reader has left.
+      expect(await run.exit).toMatchObject({ exit_code: 137 });
+    }));
+
+  it('kills on demand, on the deadline, on an abort and when it is destroyed', () =>
+    inside(async (io, runtime_id) => {
+      const none = async () => until('none runs', () => sandbox(runtime_id).kills.size === 0);
+      const killed = exec(io, 'sleep 60');
+      await killed.started;
+      await io.execs.signal(killed.exec_id, 'SIGTERM');
+      expect(await killed.exit).toMatchObject({ exit_code: 137, timed_out: false });
+      await none();
+      const late = exec(io, 'sleep 60', { timeoutMs: 300 });
+      for await (const _ of late.output);
+      expect(await late.exit).toMatchObject({ timed_out: true });
+      await none();
+      const stop = new AbortController();
+      const aborted = exec(io, 'sleep 60', {}, stop.signal);
+      await aborted.started;
+      const reason = new Error('gone');
+      stop.abort(reason);
+      await expect(aborted.exit).rejects.toBe(reason);
+      await none();
+      const running = exec(io, 'sleep 60');
+      await running.started;
+      expect(await io.execs.list()).toMatchObject([{ exec_id: running.exec_id, state: 'running' }]);
+      sandbox(runtime_id).state = 'stopped';
+      await expect(io.ping()).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(running.exit).rejects.toMatchObject({ code: 'unavailable' });
+      await io.closed;
+    }));
+
+  it('carries 64 MB out of a command', () =>
+    inside(async (io) => {
+      const run = exec(io, 'head -c 67108864 /dev/zero', { timeoutMs: 60_000 });
+      let size = 0;
+      for await (const { data } of run.output) size += data.length;
+      expect(size).toBe(67_108_864);
+      expect(await run.exit).toMatchObject({ exit_code: 0 });
+    }));
+
+  it('says what cannot be started, and what it cannot do', () =>
+    inside(async (io) => {
+      expect(await runInside(io, ['/no/such/program'])).toMatchObject({ exit_code: expect.any(Number) });
+      await expect(exec(io, 'true', { workdir: '/workspace/none' }).exit).rejects.toMatchObject({
+        code: 'bad_request',
+      });
+      for (const more of [{ detach: true }, { pty: { rows: 1, cols: 1 } }])
+        await expect(exec(io, 'true', more).started).rejects.toMatchObject({ code: 'not_implemented' });
+      await expect(io.connect(80)).rejects.toMatchObject({ code: 'not_implemented' });
+      expect(() => io.console({ lines: 1, follow: false })).toThrow('console');
+      await expect(io.execs.attach('x', false)).rejects.toMatchObject({ code: 'not_implemented' });
+    }));
+
+  it('reads, writes, lists and changes files', () =>
+    inside(async ({ files }) => {
+      const content = Buffer.from('0123456789');
+      expect(await files.write('/workspace/d/a', Readable.from([content]), { mode: 0o600 })).toMatchObject({
+        size: 10,
+      });
+      expect(await files.stat('/workspace/d/a')).toMatchObject({
+        name: 'a',
+        size: 10,
+        mode: '600',
+        type: 'file',
+      });
+      const read = async (offset: number, length?: number) => {
+        const { info, content } = await files.read('/workspace/d/a', {
+          offset,
+          ...(length !== undefined && { length }),
+        });
+        return [info.size, Buffer.concat(await content.toArray()).toString()];
+      };
+      expect(await read(0)).toEqual([10, '0123456789']);
+      expect(await read(3, 4)).toEqual([10, '3456']);
+      expect(await read(8)).toEqual([10, '89']);
+      expect(await read(0, 0)).toEqual([10, '']);
+      await files.mkdir('/workspace/e/f', { parents: true, mode: 0o700 });
+      await files.move('/workspace/d/a', '/workspace/e/b.txt');
+      await files.chmod('/workspace/e/b.txt', 0o640);
+      const names = (found: { path: string }[]) => found.map(({ path }) => path).sort();
+      expect(names(await files.list('/workspace', 1))).toEqual(['/workspace/d', '/workspace/e']);
+      expect(names(await files.list('/workspace', 2))).toContain('/workspace/e/f');
+      expect(await files.glob('/workspace/**/*.{txt,md}', 10)).toEqual(['/workspace/e/b.txt']);
+      await expect(files.remove('/workspace/e', false)).rejects.toMatchObject({ code: 'conflict' });
+      await files.remove('/workspace/e', true);
+      await expect(files.stat('/workspace/e')).rejects.toMatchObject({ code: 'not_found' });
+      await expect(files.read('/workspace/d', { offset: 0 })).rejects.toMatchObject({ code: 'bad_request' });
+      await expect(files.mkdir('/workspace/d', { parents: false })).rejects.toMatchObject({
+        code: 'conflict',
+      });
+      await expect(files.read('/etc/passwd', { offset: 0 })).rejects.toMatchObject({ code: 'forbidden' });
+    }));
+
+  it('changes nothing when an upload is cut', () =>
+    inside(async ({ files }, runtime_id) => {
+      await files.write('/workspace/a', Buffer.from('old'), {});
+      const cut = Readable.from(
+        (async function* () {
+          yield Buffer.alloc(1 << 20);
+          throw new Error('the reader has gone');
+        })(),
+      );
+      await expect(files.write('/workspace/a', cut, {})).rejects.toThrow();
+      await until('the half is cleared', () => readdirSync(sandbox(runtime_id).folder).length === 1);
+      const { content } = await files.read('/workspace/a', { offset: 0 });
+      expect(Buffer.concat(await content.toArray()).toString()).toBe('old');
+    }));
+});
