@@ -43,7 +43,7 @@ export function trialProvider({
   };
   return {
     kind,
-    capabilities: [],
+    capabilities: ['connect'],
     describe: () => ({ isolation: {}, images: [] }),
     probe: async () => report,
     create: async ({ id, epoch }) => {

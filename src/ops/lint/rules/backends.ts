@@ -36,7 +36,7 @@ export const BACKEND_RULES: readonly LintRule[] = [
     example: 'providers:\n  custom:\n    api_key_file: /etc/svc/custom-key\n',
     level: 'off',
     production: 'error',
-    check: ({ config: { providers }, knownSecret, givenElsewhere }) =>
+    check: ({ config: { providers } }) =>
       faultIf(providers.custom.enabled && providers.custom.api_key === undefined),
   },
   {

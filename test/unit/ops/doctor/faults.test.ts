@@ -14,8 +14,11 @@ async function examine(wrong: Machine = {}, probe = true) {
 
 const bad = (verdict: Verdict) => verdict === 'warn' || verdict === 'fail';
 
+const custom = { enabled: true, base_url: 'http://10.0.0.1' };
+const customOn: Machine = { config: { providers: { custom } } };
+
 it('a sound machine passes every check', async () => {
-  const checks = await examine({ config: { providers: { userspace: { languages: ['python3'] } } } });
+  const checks = await examine({ config: { providers: { custom, userspace: { languages: ['python3'] } } } });
   expect(checks.filter(({ verdict }) => verdict !== 'pass')).toEqual([]);
   expect(checks.length).toBeGreaterThan(40);
 });
@@ -31,10 +34,6 @@ const known = { ...stray, id: 'sb-known' };
 const limits = (files: string, processes: string) => ({
   '/proc/self/limits': `Max processes             ${processes}   ${processes}   processes\nMax open files            ${files}   ${files}   files\n`,
 });
-
-const customOn: Machine = {
-  config: { providers: { custom: { enabled: true, base_url: 'http://10.0.0.1' } } },
-};
 
 const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: Machine][] = [
   ['lint finds errors', 'configuration.rules', 'fail', { lint: { errors: 2, warnings: 0 } }],
