@@ -1,24 +1,60 @@
 // svc provider test
+import { Args, Flags } from '@oclif/core';
+import { conformanceHere } from '../../src/app/conformance.ts';
+import { runChecks } from '../../src/cli/check-progress.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { doctorText } from '../../src/cli/doctor-view.ts';
+import { configFlag } from '../../src/cli/flags.ts';
+import { INTERRUPTED, interruptible } from '../../src/cli/interruption.ts';
 import { providerTestTable } from '../../src/cli/provider-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
+import type { DoctorReport } from '../../src/schema/doctor.ts';
 import type { ProviderTests } from '../../src/schema/provider.ts';
 
 /** A check ran and found failures. */
 const FOUND = 3;
 
-export default class ProviderTest extends SvcCommand<ProviderTests> {
-  static override summary = 'Check all providers now.';
+export default class ProviderTest extends SvcCommand<ProviderTests | DoctorReport> {
+  static override summary = 'Check all providers now, or a backend of your own against its contract.';
   static override description =
-    `Exits with ${FOUND} when one is not healthy. Needs the admin key where one is configured: give it as the API key.`;
-  static override examples = ['<%= config.bin %> <%= command.id %>'];
-  static override flags = clientFlags;
+    `Exits with ${FOUND} when one is not healthy. Needs the admin key where one is configured: give it as the API key. With --conformance no server is asked: the backend of the configuration goes through every rule of docs/custom-provider.md, in sandboxes that are ended afterwards.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> custom --conformance',
+  ];
+  static override args = {
+    name: Args.string({ description: 'With --conformance: the provider.', options: ['custom'] }),
+  };
+  static override flags = {
+    ...clientFlags,
+    config: configFlag,
+    conformance: Flags.boolean({ description: 'Check the backend against its contract.', default: false }),
+  };
 
-  async run(): Promise<ProviderTests> {
-    const { flags } = await this.parse(ProviderTest);
+  async run(): Promise<ProviderTests | DoctorReport> {
+    const { args, flags } = await this.parse(ProviderTest);
+    if (flags.conformance !== (args.name !== undefined))
+      this.error('A provider is named together with --conformance, and only then.', { exit: 2 });
+    if (flags.conformance) return this.#conformance(flags.config);
     const tests = await connect(flags).admin.testProviders();
     this.log(providerTestTable(tests));
     if (Object.values(tests).some(({ healthy }) => !healthy)) process.exitCode = FOUND;
     return tests;
+  }
+
+  /** An interrupted one ends what is under way and what was made, and reports what was seen by then. */
+  async #conformance(file: string | undefined): Promise<DoctorReport> {
+    const report = await interruptible(
+      async (signal) => {
+        const plan = conformanceHere(file, signal);
+        await runChecks(plan.groups, process.stdout.isTTY === true && !this.jsonEnabled());
+        if (signal.aborted) process.exitCode = INTERRUPTED;
+        return plan.finish();
+      },
+      () => process.exit(INTERRUPTED),
+    );
+    this.log(doctorText(report));
+    if (report.verdict === 'fail') process.exitCode ??= FOUND;
+    return report;
   }
 }

@@ -1,0 +1,17 @@
+// What `svc provider test custom --conformance` works with: the configuration of this machine, its clock and randomness.
+import { loadConfigHere } from '../config/load-here.ts';
+import { ServiceError } from '../domain/errors.ts';
+import { realClock } from '../host/clock.ts';
+import { realRandom } from '../host/random.ts';
+import { type ConformancePlan, planConformance } from '../ops/conformance/conformance.ts';
+
+/** `file` is what `--config` says. Throws `bad_request` where no backend is configured. */
+export function conformanceHere(file: string | undefined, signal: AbortSignal): ConformancePlan {
+  const { custom } = loadConfigHere({ file }).config.providers;
+  if (custom.base_url === '')
+    throw new ServiceError('bad_request', 'No custom backend is configured.', {
+      remedy:
+        'Set providers.custom.base_url, for example SVC_PROVIDERS_CUSTOM_BASE_URL=http://127.0.0.1:8090.',
+    });
+  return planConformance({ clock: realClock(), random: realRandom(), config: custom, signal });
+}

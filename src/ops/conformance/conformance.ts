@@ -1,0 +1,108 @@
+// `svc provider test custom --conformance`: the rules of the contract as work that somebody else runs in order and shows, and
+// the report on it, in the shape of the doctor's.
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import { withinDeadline } from '../../providers/deadline.ts';
+import type { CheckResult, DoctorReport, Verdict } from '../../schema/doctor.ts';
+import { awake } from '../doctor/awake.ts';
+import { Bench, type BenchDeps } from './bench.ts';
+import type { Rule, RuleGroup } from './rule.ts';
+import { COMMANDS, COURSE } from './rules/commands.ts';
+import { FILES } from './rules/files.ts';
+import { REACH } from './rules/reach.ts';
+import { END, SANDBOXES } from './rules/sandboxes.ts';
+
+const DEADLINE_MS = 20_000;
+const CLEANING_MS = 30_000;
+const GROUPS: readonly RuleGroup[] = [REACH, SANDBOXES, COMMANDS, FILES, COURSE, END];
+
+export interface ConformanceDeps extends BenchDeps {
+  /** Ends the rule that runs, and leaves the others out. */
+  signal: AbortSignal;
+}
+
+export interface PlannedRule {
+  id: string;
+  title: string;
+  /** Never rejects. Once. */
+  run(): Promise<CheckResult>;
+}
+
+export interface ConformancePlan {
+  /** To be run one after another. */
+  groups: readonly { title: string; checks: readonly PlannedRule[] }[];
+  /** What was run so far. Ends every sandbox that was made. */
+  finish(): Promise<DoctorReport>;
+}
+
+/** Nothing is asked yet. */
+export function planConformance(deps: ConformanceDeps): ConformancePlan {
+  const { clock } = deps;
+  const bench = new Bench(deps);
+  const begun = clock.monotonic();
+  const results = new Map<RuleGroup, CheckResult[]>(GROUPS.map((group) => [group, []]));
+  const kept = new Set<string>();
+  const run = async (group: RuleGroup, rule: Rule) => {
+    const result = await awake(clock, () => judge({ ...deps, bench, kept }, group, rule));
+    if (result.verdict === 'pass') kept.add(rule.id);
+    results.get(group)?.push(result);
+    return result;
+  };
+  return {
+    groups: GROUPS.map((group) => ({
+      title: group.title,
+      checks: group.rules.map((rule) => ({ id: rule.id, title: rule.title, run: () => run(group, rule) })),
+    })),
+    finish: async () => {
+      await awake(clock, () => bench.close(AbortSignal.timeout(CLEANING_MS)));
+      const groups = [...results].map(([{ id, title }, checks]) => {
+        const ms = rounded(checks.reduce((sum, check) => sum + check.ms, 0));
+        return { id, title, verdict: worst(checks), ms, checks };
+      });
+      return { verdict: worst(groups), production: false, ms: rounded(clock.monotonic() - begun), groups };
+    },
+  };
+}
+
+interface Judging extends ConformanceDeps {
+  bench: Bench;
+  /** Rules that were kept. */
+  kept: ReadonlySet<string>;
+}
+
+async function judge(judging: Judging, { chapter }: RuleGroup, rule: Rule): Promise<CheckResult> {
+  const { clock } = judging;
+  const before = clock.monotonic();
+  const { verdict, message } = await seen(judging, rule);
+  const isWrong = verdict === 'fail' || verdict === 'warn';
+  return {
+    ...{ id: rule.id, title: rule.title, verdict, message },
+    ms: rounded(clock.monotonic() - before),
+    ...(isWrong && { fix: `See "${chapter}" in docs/custom-provider.md.` }),
+  };
+}
+
+async function seen(
+  { bench, clock, kept, signal }: Judging,
+  rule: Rule,
+): Promise<{ verdict: Verdict; message: string }> {
+  const lacking = rule.needs?.find((id) => !kept.has(id));
+  if (signal.aborted) return { verdict: 'skip', message: 'Interrupted.' };
+  if (lacking !== undefined) return { verdict: 'skip', message: `It needs what ${lacking} is about.` };
+  const ms = rule.deadlineMs ?? DEADLINE_MS;
+  const expired = new ServiceError('timeout', `It was not over within ${ms / 1000} s.`);
+  try {
+    const message = await withinDeadline(clock, { ms, expired, signal }, (inner) => rule.look(bench, inner));
+    return { verdict: 'pass', message };
+  } catch (error) {
+    if (signal.aborted) return { verdict: 'skip', message: 'Interrupted.' };
+    return { verdict: rule.optional ? 'warn' : 'fail', message: asServiceError(error).message };
+  }
+}
+
+const ORDER: readonly Verdict[] = ['skip', 'pass', 'warn', 'fail'];
+
+function worst(all: readonly { verdict: Verdict }[]): Verdict {
+  return ORDER[Math.max(0, ...all.map(({ verdict }) => ORDER.indexOf(verdict)))] ?? 'skip';
+}
+
+const rounded = (ms: number) => Math.round(ms * 10) / 10;

@@ -1,0 +1,36 @@
+// What a rule of the custom provider's contract is: something done to the backend, and what has to come of it.
+import { ServiceError } from '../../domain/errors.ts';
+import type { Bench } from './bench.ts';
+
+export interface Rule {
+  /** `<group>.<name>`, as in the report. */
+  id: string;
+  title: string;
+  /** Ids of earlier rules without which this one says nothing. */
+  needs?: readonly string[];
+  /** The contract lets a backend do without: breaking it is a warning. */
+  optional?: true;
+  /** 20 s unless given. */
+  deadlineMs?: number;
+  /** Resolves with what was seen. Rejects with a ServiceError that says what is wrong. */
+  look(bench: Bench, signal: AbortSignal): Promise<string>;
+}
+
+export interface RuleGroup {
+  id: string;
+  title: string;
+  /** The heading of docs/custom-provider.md where its rules stand. */
+  chapter: string;
+  rules: readonly Rule[];
+}
+
+/** `words` is what is wrong, a sentence. */
+export const broken = (words: string) => new ServiceError('provider_error', words);
+
+/** Throws unless `status` is one of `expected`. */
+export function mustBe(status: number, expected: readonly number[]): void {
+  if (!expected.includes(status))
+    throw broken(`It answered with status ${status} instead of ${expected.join(' or ')}.`);
+}
+
+export const DONE = [200, 201, 202, 204] as const;

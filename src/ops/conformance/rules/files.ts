@@ -1,0 +1,228 @@
+// Files: what is written is read, by commands too, and what fails changes nothing.
+import { Readable } from 'node:stream';
+import type { Bench } from '../bench.ts';
+import { broken, DONE, mustBe, type Rule, type RuleGroup } from '../rule.ts';
+
+const MADE = ['sandboxes.spawn'];
+const KEPT = [...MADE, 'files.write', 'files.read'];
+const DIGITS = Buffer.from('0123456789');
+const LARGE = 16 * 1024 * 1024;
+const FILE = '/workspace/svc-conformance/file.txt';
+const FOLDER = '/workspace/svc-conformance';
+
+const rule = (name: string, title: string, look: Rule['look'], more: Partial<Rule> = {}): Rule => ({
+  id: `files.${name}`,
+  title,
+  needs: KEPT,
+  look,
+  ...more,
+});
+
+const CONTENT: readonly Rule[] = [
+  rule(
+    'write',
+    'POST /files writes, and makes the folders',
+    async (bench, signal) => {
+      await bench.put(FILE, DIGITS, signal);
+      return 'Into a folder that was not there.';
+    },
+    { needs: MADE },
+  ),
+  rule(
+    'read',
+    'GET /files reads it',
+    async (bench, signal) => {
+      const found = await bench.get(FILE, signal);
+      if (!found.equals(DIGITS)) throw broken('Other bytes came back.');
+      return 'The same bytes.';
+    },
+    { needs: [...MADE, 'files.write'] },
+  ),
+  rule('range', 'Range reads a part', async (bench, signal) => {
+    await mustRead(bench, { range: 'bytes=3-6', expected: '3456', total: 10 }, signal);
+    await mustRead(bench, { range: 'bytes=8-', expected: '89', total: 10 }, signal);
+    return 'From the middle, and to the end.';
+  }),
+  rule('range_outside', 'Range behind the end is 416', async (bench, signal) => {
+    const headers = { range: 'bytes=10-' };
+    const ask = { method: 'GET', path: '/files', query: { path: FILE }, headers, signal } as const;
+    mustBe(await bench.status(bench.file(ask)), [416]);
+    return 'Status 416.';
+  }),
+  rule('empty', 'A file may be empty', async (bench, signal) => {
+    await bench.put(`${FOLDER}/empty`, Buffer.alloc(0), signal);
+    if ((await bench.get(`${FOLDER}/empty`, signal)).length > 0) throw broken('It holds something.');
+    return '0 bytes.';
+  }),
+  rule(
+    'large',
+    'A file may be large',
+    async (bench, signal) => {
+      const content = Buffer.alloc(LARGE, 'svc conformance ');
+      await bench.put(`${FOLDER}/large`, content, signal);
+      if (!(await bench.get(`${FOLDER}/large`, signal)).equals(content))
+        throw broken('Other bytes came back.');
+      return `${LARGE} bytes.`;
+    },
+    { deadlineMs: 60_000 },
+  ),
+  rule('cut', 'An upload that is cut changes nothing', async (bench, signal) => {
+    const path = `${FOLDER}/whole`;
+    await bench.put(path, DIGITS, signal);
+    const half = Readable.from(halfOf());
+    const ask = { method: 'POST', path: '/files', query: { path }, body: half, signal } as const;
+    await bench.status(bench.file(ask)).catch(() => undefined);
+    await bench.clock.sleep(500, signal);
+    if (!(await bench.get(path, signal)).equals(DIGITS)) throw broken('The file has changed.');
+    return 'The file is as it was.';
+  }),
+  rule(
+    'shared',
+    'Commands see the same files',
+    async (bench, signal) => {
+      const { stdout } = await bench.sh('cat svc-conformance/file.txt; echo made > made', signal);
+      if (!stdout.equals(DIGITS)) throw broken('A command in /workspace does not read what was written.');
+      if ((await bench.get('/workspace/made', signal)).toString() !== 'made\n')
+        throw broken('What a command wrote in /workspace is not read.');
+      return 'Both ways, with /workspace as the default workdir.';
+    },
+    { needs: [...KEPT, 'commands.status'] },
+  ),
+];
+
+async function* halfOf(): AsyncGenerator<Buffer> {
+  yield Buffer.alloc(256 * 1024, 'x');
+  throw new Error('cut');
+}
+
+interface Wanted {
+  range: string;
+  expected: string;
+  total: number;
+}
+
+/** A backend may give all of it: then the provider cuts. */
+async function mustRead(
+  bench: Bench,
+  { range, expected, total }: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
+  const ask = { method: 'GET', path: '/files', query: { path: FILE }, headers: { range }, signal } as const;
+  const reply = await bench.ask(bench.file(ask));
+  const found = (await reply.bytes()).toString();
+  if (reply.status === 200 && found === DIGITS.toString()) return;
+  mustBe(reply.status, [206, 200]);
+  if (found !== expected) throw broken(`${range} gives other bytes.`);
+  if (!(reply.headers['content-range'] ?? '').endsWith(`/${total}`))
+    throw broken('Content-Range does not tell the size of the file.');
+}
+
+interface Told {
+  path?: unknown;
+  type?: unknown;
+  size?: unknown;
+  mode?: unknown;
+  mod_time?: unknown;
+}
+
+const FACTS: readonly Rule[] = [
+  rule('stat', 'GET /files/stat tells of it', async (bench, signal) => {
+    const { path, type, size, mod_time } = (await stat(bench, FILE, signal)) as Told;
+    if (path !== FILE || type !== 'file' || size !== 10)
+      throw broken('path, type or size are not those of the file.');
+    if (Number.isNaN(Date.parse(`${mod_time}`))) throw broken('mod_time is no ISO 8601 time.');
+    if (((await stat(bench, FOLDER, signal)) as Told).type !== 'dir')
+      throw broken('A folder is not told as dir.');
+    return 'Files and folders.';
+  }),
+  rule('missing', 'A file that is not there is 404', async (bench, signal) => {
+    const path = `${FOLDER}/none`;
+    for (const at of ['/files/stat', '/files'])
+      mustBe(await bench.status(bench.file({ method: 'GET', path: at, query: { path }, signal })), [404]);
+    return 'Status 404.';
+  }),
+  rule(
+    'gone',
+    'In a sandbox that is not there it is 410',
+    async (bench, signal) => {
+      const query = { sandbox_id: 'none-of-this-name', path: FILE };
+      mustBe(await bench.status({ method: 'GET', path: '/files/stat', query, signal }), [410]);
+      return 'Status 410.';
+    },
+    { needs: MADE },
+  ),
+  rule('list', 'GET /files/list lists to a depth', async (bench, signal) => {
+    const shallow = await list(bench, { path: '/workspace', depth: 1 }, signal);
+    const deep = await list(bench, { path: '/workspace', depth: 2 }, signal);
+    if (!shallow.includes(FOLDER) || shallow.includes(FILE))
+      throw broken('Depth 1 is not what lies in the folder.');
+    if (!deep.includes(FILE)) throw broken('Depth 2 lacks what lies one deeper.');
+    return 'Depth 1 and 2.';
+  }),
+  rule('glob', 'GET /files/glob finds by pattern', async (bench, signal) => {
+    const query = { pattern: '/workspace/**/fi?e.{md,txt}', limit: 10 };
+    const found = await bench.json(bench.file({ method: 'GET', path: '/files/glob', query, signal }));
+    if (!Array.isArray(found) || found.length !== 1 || found[0] !== FILE)
+      throw broken('It does not find the one file.');
+    return 'With **, ? and braces.';
+  }),
+];
+
+const stat = (bench: Bench, path: string, signal: AbortSignal) =>
+  bench.json(bench.file({ method: 'GET', path: '/files/stat', query: { path }, signal }));
+
+async function list(
+  bench: Bench,
+  query: { path: string; depth: number },
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const found = await bench.json(bench.file({ method: 'GET', path: '/files/list', query, signal }));
+  if (!Array.isArray(found)) throw broken('It is no list.');
+  return found.map((each: Told) => each?.path);
+}
+
+const CHANGES: readonly Rule[] = [
+  rule('mkdir', 'POST /files/mkdir makes folders', async (bench, signal) => {
+    const make = (path: string, parents: boolean) => change(bench, '/files/mkdir', { path, parents }, signal);
+    mustBe(await make(`${FOLDER}/a/b`, true), DONE);
+    mustBe(await make(`${FOLDER}/a`, false), [409]);
+    return '409 for one that is there.';
+  }),
+  rule('move', 'POST /files/move moves', async (bench, signal) => {
+    const [old_path, new_path] = [`${FOLDER}/moves`, `${FOLDER}/moved`];
+    await bench.put(old_path, DIGITS, signal);
+    mustBe(await change(bench, '/files/move', { old_path, new_path }, signal), DONE);
+    if (!(await bench.get(new_path, signal)).equals(DIGITS)) throw broken('Other bytes are there.');
+    return 'With its bytes.';
+  }),
+  rule(
+    'chmod',
+    'POST /files/chmod sets the mode',
+    async (bench, signal) => {
+      mustBe(await change(bench, '/files/chmod', { path: FILE, mode: '640' }, signal), DONE);
+      if (((await stat(bench, FILE, signal)) as Told).mode !== '640')
+        throw broken('mode is not told as 640.');
+      return 'To 640.';
+    },
+    { needs: [...KEPT, 'files.stat'] },
+  ),
+  rule('remove', 'DELETE /files removes, folders only when asked to', async (bench, signal) => {
+    const remove = (path: string, recursive: boolean) =>
+      bench.status(bench.file({ method: 'DELETE', path: '/files', query: { path, recursive }, signal }));
+    mustBe(await remove(FOLDER, false), [409]);
+    mustBe(await remove(FILE, false), DONE);
+    mustBe(await remove(FOLDER, true), DONE);
+    mustBe(await remove(FOLDER, true), [404]);
+    return '409 for a folder with something in it.';
+  }),
+];
+
+const change = (bench: Bench, path: string, json: object, signal: AbortSignal) =>
+  bench.status({ method: 'POST', path, json: { sandbox_id: bench.sandbox, ...json }, signal });
+
+export const FILES: RuleGroup = {
+  id: 'files',
+  title: 'Files',
+  chapter: 'Files',
+  rules: [...CONTENT, ...FACTS, ...CHANGES],
+};

@@ -1,0 +1,30 @@
+// Whether the backend answers, and only to those who have its key.
+import { broken, DONE, mustBe, type RuleGroup } from '../rule.ts';
+
+export const REACH: RuleGroup = {
+  id: 'reach',
+  title: 'Reaching it',
+  chapter: 'Sandboxes',
+  rules: [
+    {
+      id: 'reach.health',
+      title: 'GET /health is answered',
+      look: async (bench, signal) => {
+        mustBe(await bench.status({ method: 'GET', path: '/health', signal }), DONE);
+        return 'It answers.';
+      },
+    },
+    {
+      id: 'reach.key',
+      title: 'A wrong key is refused',
+      needs: ['reach.health'],
+      look: async (bench, signal) => {
+        if (bench.config.api_key === undefined) throw broken('No key is configured, so anybody is let in.');
+        const reply = await bench.askAsStranger({ method: 'GET', path: '/status/none', signal });
+        await reply.discard();
+        mustBe(reply.status, [401]);
+        return 'Status 401.';
+      },
+    },
+  ],
+};
