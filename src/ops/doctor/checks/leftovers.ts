@@ -12,6 +12,7 @@ const MOST_SHOWN = 5;
 const TITLES: Record<ProviderKind, string> = {
   container: 'Containers',
   userspace: 'Userspace sandboxes',
+  microvm: 'Virtual machines',
   custom: 'At the custom backend',
 };
 
