@@ -14,7 +14,7 @@ import { execs } from './exec/exec.ts';
 import { files } from './files.ts';
 import { finder } from './find.ts';
 import { healthViews } from './health.ts';
-import { KeyedLock } from './lock.ts';
+import { KeyedLock } from '../domain/keyed-lock.ts';
 import { logs } from './logs.ts';
 import { Meter } from './metrics/meter.ts';
 import { metricViews } from './metrics/metric-views.ts';

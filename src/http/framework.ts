@@ -20,10 +20,19 @@ export interface FrameworkDeps {
   ids: Ids;
   logger: Logger;
   headersTimeoutMs?: number;
+  /** Plain HTTP when absent. */
+  tls?: ServerTls;
   /** What every request passes first, also one whose path cannot be read. */
   always: onRequestHookHandler;
   /** What the router is told of the address of a request; it sees no other. */
   addressOf?: (request: IncomingMessage) => string;
+}
+
+/** PEM texts. With `ca`, who calls must have a certificate that is signed by it. */
+export interface ServerTls {
+  cert: string;
+  key: string;
+  ca?: string | undefined;
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -31,7 +40,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 
 /** Without routes. */
 export function createFastify(deps: FrameworkDeps): FastifyInstance {
-  const { ids, logger, addressOf } = deps;
+  const { ids, logger, addressOf, tls } = deps;
   const app: FastifyInstance = Fastify({
     logger: false,
     genReqId: requestIdFrom(ids),
@@ -41,7 +50,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     exposeHeadRoutes: false,
     // Ids and file paths are bounded by their schemas, which say so better.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: splitQuery as never },
-    http: httpOptions(deps),
+    ...(tls ? { https: { ...httpOptions(deps), ...tlsOptions(tls) } } : { http: httpOptions(deps) }),
     ...(addressOf && { rewriteUrl: addressOf as never }),
     clientErrorHandler: (error, socket) => {
       const id = ids.uuid();
@@ -70,6 +79,11 @@ function httpOptions({ headersTimeoutMs = HEADERS_TIMEOUT_MS }: FrameworkDeps) {
     // Its absence gets an answer in our shape.
     requireHostHeader: false,
   };
+}
+
+function tlsOptions({ cert, key, ca }: ServerTls) {
+  const mutual = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: true };
+  return { cert, key, minVersion: 'TLSv1.2' as const, handshakeTimeout: HEADERS_TIMEOUT_MS, ...mutual };
 }
 
 function answerFailure(

@@ -29,6 +29,7 @@ const ABOVE_APP = [
   'http',
   'client',
   'docs',
+  'worker',
   'ops',
 ];
 const TABLE: Record<string, Allowance> = {
@@ -67,6 +68,12 @@ const TABLE: Record<string, Allowance> = {
     packages: ['undici', 'ws'],
   },
   docs: { folders: ['schema', 'http'], packages: [] },
+  worker: {
+    folders: ['schema', 'domain', 'providers/provider.ts', 'http'],
+    packages: ['fastify'],
+    // What it is handed: a journal, and a way out.
+    types: ['store/seam', 'providers/outgoing'],
+  },
   ops: {
     folders: ['schema', 'domain', 'config', 'redact', 'host', 'store', 'providers', 'client'],
     packages: [],

@@ -5,7 +5,7 @@ import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import type { EndReason } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { KeyedLock } from '../lock.ts';
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import { Pool } from '../pool.ts';
 import type { Publisher } from '../publish.ts';
 import type { Runtimes } from '../runtimes.ts';

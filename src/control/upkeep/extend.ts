@@ -6,7 +6,7 @@ import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../control-plane.ts';
 import type { Finder } from '../find.ts';
-import type { KeyedLock } from '../lock.ts';
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { LimitsOf } from '../owner-limits.ts';
 import type { Publisher } from '../publish.ts';
 import type { Settings } from '../settings.ts';

@@ -6,7 +6,7 @@ import type { Provider, ProviderSet, RuntimeListing } from '../../providers/prov
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { WarmStore } from '../../store/seam/warm.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { KeyedLock } from '../lock.ts';
+import { KeyedLock } from '../../domain/keyed-lock.ts';
 import { VM_EPOCH, type Vms } from '../pool/vms.ts';
 import { Pool } from '../pool.ts';
 import type { Publisher } from '../publish.ts';

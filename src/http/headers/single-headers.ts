@@ -9,6 +9,8 @@ const SINGLE = new Set([
   'x-api-key',
   'x-admin-api-key',
   'x-user-id',
+  'x-worker-id',
+  'x-worker-token',
   'idempotency-key',
   'last-event-id',
 ]);

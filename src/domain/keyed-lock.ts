@@ -1,5 +1,5 @@
-// One at a time for each key, in order of arrival. Guards a decision on a row against a change of what it rests on;
-// never held while a provider works.
+// One at a time for each key, in order of arrival. Guards a decision on something against a change of what it rests on.
+// The control plane never holds one while a provider works; a worker does, for its sandboxes one by one.
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>();
 
@@ -13,5 +13,10 @@ export class KeyedLock {
     } finally {
       if (this.#tails.get(key) === mine) this.#tails.delete(key);
     }
+  }
+
+  /** Resolves once nothing is under way that had begun by now, whatever became of it. */
+  async idle(): Promise<void> {
+    await Promise.allSettled([...this.#tails.values()]);
   }
 }

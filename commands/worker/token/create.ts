@@ -1,0 +1,37 @@
+// svc worker token create
+import { Args, Flags } from '@oclif/core';
+import { configFlag } from '../../../src/cli/flags.ts';
+import { SvcCommand } from '../../../src/cli/svc-command.ts';
+import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
+import { createWorkerToken } from '../../../src/ops/worker-tokens.ts';
+
+export default class WorkerTokenCreate extends SvcCommand<{ worker_id: string; token: string }> {
+  static override summary = 'Print the secret of a worker, or a short-lived token.';
+  static override description =
+    "Run it where the server's configuration is: the secret is the worker's entry in auth.worker_tokens, else made from auth.worker_signing_key and its id, else the shared auth.worker_token. Give it to the worker as auth.worker_token_file. With --signed it prints a token that holds for so long: enough for heartbeats, not to take calls.";
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> edge-1 > /etc/svc/worker-token',
+    '<%= config.bin %> <%= command.id %> edge-1 --signed 5m',
+  ];
+  static override args = { id: Args.string({ description: 'Id of the worker.', required: true }) };
+  static override flags = {
+    config: configFlag,
+    signed: Flags.string({
+      description: 'Print a token that holds for so long, at most 15m.',
+      helpValue: '<duration>',
+    }),
+    audience: Flags.option({
+      description: 'Whom the token is for.',
+      options: WORKER_AUDIENCES,
+      default: 'worker:control-plane' as const,
+      dependsOn: ['signed'],
+    })(),
+  };
+
+  async run(): Promise<{ worker_id: string; token: string }> {
+    const { args, flags } = await this.parse(WorkerTokenCreate);
+    const token = createWorkerToken({ ...flags, id: args.id, file: flags.config });
+    this.log(token);
+    return { worker_id: args.id, token };
+  }
+}

@@ -1,0 +1,21 @@
+// svc worker token inspect
+import { Args } from '@oclif/core';
+import { SvcCommand } from '../../../src/cli/svc-command.ts';
+import { inspectedText, tokenGiven } from '../../../src/cli/worker-token-view.ts';
+import { type InspectedToken, inspectWorkerToken } from '../../../src/ops/worker-tokens.ts';
+
+export default class WorkerTokenInspect extends SvcCommand<InspectedToken> {
+  static override summary = 'Show what a signed worker token says.';
+  static override description = 'Needs no key, and tells nothing of whether it is genuine: verify does.';
+  static override examples = ['<%= config.bin %> <%= command.id %> - < token'];
+  static override args = {
+    token: Args.string({ description: 'The token; - reads it from standard input.', required: true }),
+  };
+
+  async run(): Promise<InspectedToken> {
+    const { args } = await this.parse(WorkerTokenInspect);
+    const token = inspectWorkerToken(await tokenGiven(args.token));
+    this.log(inspectedText(token));
+    return token;
+  }
+}

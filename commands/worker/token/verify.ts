@@ -1,0 +1,41 @@
+// svc worker token verify
+import { Args, Flags } from '@oclif/core';
+import { configFlag } from '../../../src/cli/flags.ts';
+import { SvcCommand } from '../../../src/cli/svc-command.ts';
+import { tokenGiven, verdictText } from '../../../src/cli/worker-token-view.ts';
+import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
+import { type TokenVerdict, verifyWorkerToken } from '../../../src/ops/worker-tokens.ts';
+
+/** A check ran and found failures. */
+const FOUND = 3;
+
+export default class WorkerTokenVerify extends SvcCommand<TokenVerdict> {
+  static override summary = 'Judge a worker token as a server of this configuration does.';
+  static override description =
+    `Takes a signed token, or with --id the secret of a worker. Exits with ${FOUND} when it is not accepted, and says why.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> - < token',
+    '<%= config.bin %> <%= command.id %> - --id edge-1 < /etc/svc/worker-token',
+  ];
+  static override args = {
+    token: Args.string({ description: 'The token; - reads it from standard input.', required: true }),
+  };
+  static override flags = {
+    config: configFlag,
+    id: Flags.string({ description: 'The worker that presents it; else the one that it names.' }),
+    audience: Flags.option({
+      description: 'To whom it is presented.',
+      options: WORKER_AUDIENCES,
+      default: 'worker:control-plane' as const,
+    })(),
+  };
+
+  async run(): Promise<TokenVerdict> {
+    const { args, flags } = await this.parse(WorkerTokenVerify);
+    const text = await tokenGiven(args.token);
+    const verdict = verifyWorkerToken({ ...flags, id: flags.id, text, file: flags.config });
+    this.log(verdictText(verdict));
+    if (!verdict.ok) process.exitCode = FOUND;
+    return verdict;
+  }
+}

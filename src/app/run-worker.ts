@@ -1,0 +1,76 @@
+// `svc worker`: configuration, log, worker, signals, service manager. Resolves when the worker has stopped.
+import { loadConfigHere } from '../config/load-here.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { realClock } from '../host/clock.ts';
+import { fdSink } from '../host/fd-sink.ts';
+import { realIds } from '../host/ids.ts';
+import { packageRoot } from '../host/package-root.ts';
+import { realRandom } from '../host/random.ts';
+import { realHost } from '../host/real-host.ts';
+import { growingRedactor } from '../redact/growing.ts';
+import { type Log, openLog } from '../redact/logger.ts';
+import { onReloadSignal, stopSignal } from './signals.ts';
+import { supervisor } from './supervisor.ts';
+import { beatOnce, openWorker, type WorkerProcessDeps, workerId } from './worker.ts';
+import { type WorkerFlags, workerLayers } from './worker-flags.ts';
+
+const STDERR = 2;
+
+/** Works until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting. */
+export async function runWorker(flags: WorkerFlags, version: string): Promise<void> {
+  const { deps, log } = prepared(flags, version);
+  const { config, host, clock, logger } = deps;
+  const watcher = supervisor({ host, clock, logger, env: process.env, pid: process.pid });
+  const graceMs = parseDuration(config.worker.shutdown_timeout, 'worker.shutdown_timeout');
+  const stop = stopSignal();
+  const deaf = onReloadSignal(() =>
+    logger.warn({}, 'A worker takes over nothing while it runs: restart it.'),
+  );
+  try {
+    const worker = await openWorker(deps);
+    const words = worker.rpcUrl === undefined ? 'takes no calls' : `takes calls at ${worker.rpcUrl}`;
+    const status = `Worker ${workerId(config)} ${words}`;
+    logger.info({ worker_id: workerId(config), rpc_url: worker.rpcUrl }, `${status}.`);
+    process.send?.({ address: worker.rpcUrl ?? '' });
+    await watcher.ready(status);
+    await stop;
+    deaf();
+    logger.info(
+      {},
+      'Stopping; calls in flight are finished first. Sandboxes live on until their leases end.',
+    );
+    await watcher.stopping();
+    await worker.close(graceMs);
+  } finally {
+    await log.close();
+  }
+}
+
+/** Sends one heartbeat; what the control plane made of it. Throws its refusal. */
+export async function runWorkerOnce(
+  flags: WorkerFlags,
+  version: string,
+): Promise<{ worker_id: string; status: string }> {
+  const { deps, log } = prepared(flags, version);
+  try {
+    const { status } = await beatOnce(deps);
+    return { worker_id: workerId(deps.config), status: typeof status === 'string' ? status : 'unknown' };
+  } finally {
+    await log.close();
+  }
+}
+
+function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDeps; log: Log } {
+  const { config, secrets } = loadConfigHere(workerLayers(flags));
+  const token = flags['worker-token'];
+  const [clock, random, host] = [realClock(), realRandom(), realHost()];
+  const redactor = growingRedactor(token === undefined ? secrets : [...secrets, token]);
+  const { level, format } = config.logging;
+  const coloured = process.stderr.isTTY === true && !process.env.NO_COLOR;
+  const log = openLog({ level, format, redactor, clock, sink: fdSink(STDERR, clock), coloured });
+  const deps = {
+    ...{ config, token, host, clock, random, version, ids: realIds(random), logger: log.logger },
+    ...{ packageRoot: packageRoot(), runtimeDir: process.env.XDG_RUNTIME_DIR },
+  };
+  return { deps, log };
+}

@@ -1,0 +1,72 @@
+// Where a worker listens, and where it says that it can be called. An address that means something else to the control
+// plane, such as a wildcard or this machine's loopback, is refused before it is told.
+import { isIP } from 'node:net';
+import { ServiceError } from '../domain/errors.ts';
+import { isLoopbackHost } from '../domain/loopback.ts';
+import { addressFault } from '../domain/outgoing-address.ts';
+
+export interface ListenAddress {
+  /** Without brackets; empty is every address. */
+  host: string;
+  port: number;
+}
+
+/** `host:port`, `[::1]:port` or `:port`. Throws `bad_request`. */
+export function parseListen(text: string): ListenAddress {
+  const [, bracketed, plain = '', digits = ''] = /^(?:\[([^\]]+)\]|([^:\s/]*)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === '' || port > 65_535 || (bracketed !== undefined && isIP(bracketed) !== 6))
+    throw new ServiceError(
+      'bad_request',
+      `${JSON.stringify(text.slice(0, 128))} is no address to listen on.`,
+      {
+        remedy: 'Write it as host:port, for example 10.0.0.5:7424.',
+      },
+    );
+  return { host: bracketed ?? plain, port };
+}
+
+export interface Advertised {
+  /** `worker.advertise_url`; empty: made from the address that is listened on. */
+  advertise: string;
+  listen: ListenAddress;
+  isTls: boolean;
+  /** `worker.allow_loopback_rpc` */
+  allowLoopback: boolean;
+}
+
+/** The URL to tell, for the port that is listened on. Throws `bad_request`, at once, when the control plane could not use it. */
+export function advertisedUrl({
+  advertise,
+  listen,
+  isTls,
+  allowLoopback,
+}: Advertised): (port: number) => string {
+  if (advertise === '') {
+    const host = isIP(listen.host) === 6 ? `[${listen.host}]` : listen.host;
+    requireReachable(listen.host, allowLoopback);
+    return (port) => `${isTls ? 'https' : 'http'}://${host}:${port}`;
+  }
+  const url = URL.canParse(advertise) ? new URL(advertise) : undefined;
+  const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password;
+  if (!isPlain || url.search !== '' || url.hash !== '')
+    throw new ServiceError('bad_request', 'The advertised address is not valid.', {
+      remedy: 'Write it like https://worker-1.internal:7424.',
+    });
+  requireReachable(url.hostname.replace(/^\[|\]$/g, ''), allowLoopback);
+  return () => `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function requireReachable(host: string, allowLoopback: boolean): void {
+  const fault = hostFault(host, allowLoopback);
+  if (fault === undefined) return;
+  throw new ServiceError('bad_request', `The control plane cannot call this worker at ${fault}.`, {
+    remedy: 'Give --advertise the URL at which it can be reached (worker.advertise_url).',
+  });
+}
+
+function hostFault(host: string, allowLoopback: boolean): string | undefined {
+  if (host === '' || host === '*') return 'every address';
+  if (isIP(host) !== 0) return addressFault(host, allowLoopback);
+  return isLoopbackHost(host) && !allowLoopback ? 'a loopback address' : undefined;
+}

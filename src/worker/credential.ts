@@ -1,0 +1,62 @@
+// What a worker proves itself with, and what it believes: tokens to the control plane, tokens and leases from it.
+import { ServiceError } from '../domain/errors.ts';
+import { isLeaseSignedWith, leaseFault } from '../domain/lease.ts';
+import type { Clock, Ids } from '../domain/ports.ts';
+import { identifyWorker, type PresentedWorker } from '../domain/worker-access.ts';
+import { isWorkerId, LOCAL_WORKER } from '../domain/worker-id.ts';
+import { type WorkerAuth, workerSecrets } from '../domain/worker-secret.ts';
+import { freshToken, parseWorkerToken } from '../domain/worker-token.ts';
+import type { Lease } from '../schema/lease.ts';
+
+export interface WorkerCredential {
+  /** It is a token that somebody signed for this worker: enough to call, not to be called. */
+  readonly isReadyMade: boolean;
+  /** For X-Worker-Token. */
+  token(): string;
+  /** Throws `unauthorized`, or `forbidden` for another worker's, unless the caller is the control plane. */
+  requireCaller(presented: PresentedWorker): void;
+  /** Throws `forbidden` with the fault of a lease on `resource_id`; `seen` is the highest generation that is known. */
+  requireLease(lease: Lease, terms: { resource_id: string; seen: number }): void;
+}
+
+/** Throws `bad_request` for an id that is none, or when `auth` holds nothing for it. */
+export function workerCredential(
+  auth: WorkerAuth,
+  id: string,
+  { clock, ids }: { clock: Clock; ids: Ids },
+): WorkerCredential {
+  requireId(id);
+  const secrets = workerSecrets(auth, id).map(({ secret }) => secret);
+  const [current] = secrets;
+  if (current === undefined)
+    throw new ServiceError('bad_request', 'This worker has no credential.', {
+      remedy: 'Give --worker-token, or set auth.worker_token; svc worker token create makes one.',
+    });
+  const isReadyMade = parseWorkerToken(current) !== undefined;
+  const fresh = () =>
+    freshToken(current, { worker_id: id, aud: 'worker:control-plane', jti: ids.uuid(), now: clock.now() });
+  return {
+    isReadyMade,
+    token: () => (isReadyMade ? current : fresh()),
+    requireCaller: (presented) => {
+      if (presented.worker_id !== undefined && presented.worker_id !== id) throw otherWorker();
+      identifyWorker(auth, presented, { aud: 'worker:rpc', now: clock.now() });
+    },
+    requireLease: (lease, { resource_id, seen }) => {
+      const secret = secrets.find((each) => isLeaseSignedWith(each, lease)) ?? current;
+      const fault = leaseFault(lease, { resource_id, seen, secret, holder_id: id, now: clock.now() });
+      if (fault !== undefined) throw new ServiceError('forbidden', fault);
+    },
+  };
+}
+
+export function otherWorker(): ServiceError {
+  return new ServiceError('forbidden', 'This is another worker.');
+}
+
+function requireId(id: string): void {
+  if (isWorkerId(id) && id !== LOCAL_WORKER) return;
+  throw new ServiceError('bad_request', `${JSON.stringify(id.slice(0, 64))} cannot be the id of a worker.`, {
+    remedy: 'Use letters, digits and . _ -, at most 128 and not local; give it with --id.',
+  });
+}

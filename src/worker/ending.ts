@@ -1,0 +1,55 @@
+// Ends what this worker holds: when it is told to, when a lease or a life is over, when a start failed.
+import { ServiceError } from '../domain/errors.ts';
+import type { RuntimeRef } from '../providers/provider.ts';
+import type { Lease } from '../schema/lease.ts';
+import type { RpcDestroyResult, RpcRuntimeParams } from '../schema/worker-rpc.ts';
+import type { Held } from './held.ts';
+import { unaborted, type WorkerParts } from './worker-parts.ts';
+
+/**
+ * `worker.destroy`. What is not here is gone, and stays away: the generation of the lease is remembered, so that a spawn
+ * which it has overtaken is refused. `not_found` when `runtime_id` is not that of this sandbox.
+ */
+export async function destroySandbox(
+  parts: WorkerParts,
+  params: RpcRuntimeParams,
+  lease: Lease,
+): Promise<RpcDestroyResult> {
+  const { held, credential } = parts;
+  const { sandbox_id: id, provider } = params;
+  parts.providers.get(provider);
+  const require = () =>
+    credential.requireLease(lease, { resource_id: id, seen: held.find(id)?.record.generation ?? 0 });
+  require();
+  held.find(id)?.abort?.abort(new ServiceError('unavailable', 'The sandbox was destroyed while it started.'));
+  return held.lock.run(id, async () => {
+    require();
+    await held.seen(id, lease);
+    const known = held.find(id);
+    if (known) requireSame(known, params);
+    if (known && known.record.state !== 'ended') await endRuntime(parts, known, 'it was destroyed');
+    return { sandbox_id: id, state: 'gone', provider };
+  });
+}
+
+/** Under the sandbox's lock. When the provider fails it stays `ending`, to be tried again by the watch. */
+export async function endRuntime(parts: WorkerParts, { record }: Held, why: string): Promise<void> {
+  const { held, providers, logger } = parts;
+  const { sandbox_id, provider } = record;
+  await held.note(sandbox_id, { state: 'ending' });
+  await providers.get(provider).destroy(refOf(record), unaborted());
+  await held.note(sandbox_id, { state: 'ended' });
+  logger.info({ sandbox_id, provider }, `A sandbox is ended: ${why}.`);
+}
+
+export function refOf({ sandbox_id: id, epoch, made }: Held['record']): RuntimeRef {
+  return { runtime_id: made?.runtime_id, id, epoch };
+}
+
+/** Throws `not_found` for a runtime or provider that is not that of the sandbox. */
+export function requireSame({ record }: Held, { runtime_id, provider }: RpcRuntimeParams): void {
+  const isSame =
+    (record.made === undefined || runtime_id === undefined || record.made.runtime_id === runtime_id) &&
+    (record.provider === '' || record.provider === provider);
+  if (!isSame) throw new ServiceError('not_found', 'This worker has no such runtime of the sandbox.');
+}

@@ -1,0 +1,114 @@
+// Tells the control plane, again and again, that this worker is there and what it offers. Without an answer it tries soon
+// again, each time later and never all workers at once.
+import { ServiceError } from '../domain/errors.ts';
+import type { Random } from '../domain/ports.ts';
+import type { Capacity, HeartbeatBody } from '../schema/worker.ts';
+import type { HeartbeatAnswer } from './control-link.ts';
+import { unaborted, type WorkerParts } from './worker-parts.ts';
+
+const DEADLINE_MS = 10_000;
+const FIRST_RETRY_MS = 1_000;
+const JITTER = 0.2;
+
+/** What does not change while it runs. */
+export interface WorkerFacts {
+  hostname: string;
+  version: string;
+  capacity: Capacity;
+  /** Where it can be called; undefined: nowhere. */
+  rpcUrl: string | undefined;
+}
+
+/** What of a worker is needed to tell of it. */
+export type HeartbeatParts = Pick<WorkerParts, 'providers' | 'link' | 'draining' | 'clock' | 'logger'>;
+
+export interface HeartbeatDeps {
+  parts: HeartbeatParts;
+  facts: WorkerFacts;
+  intervalMs: number;
+  random: Random;
+}
+
+export interface Heartbeats {
+  /** Sends at once, and from then on. */
+  start(): void;
+  /** Sends the next one now. */
+  soon(): void;
+  /** No more of them. */
+  stop(): void;
+}
+
+/** One heartbeat; rejects with the control plane's refusal, or `timeout` after 10 s. */
+export async function sendHeartbeat({
+  parts,
+  facts,
+}: Pick<HeartbeatDeps, 'parts' | 'facts'>): Promise<HeartbeatAnswer> {
+  const body = await bodyOf(parts, facts);
+  const tooLate = new AbortController();
+  const timer = parts.clock.after(DEADLINE_MS, () => tooLate.abort(noAnswer()));
+  try {
+    const answer = await parts.link.heartbeat(body, tooLate.signal);
+    parts.draining.heard(answer.drain);
+    return answer;
+  } finally {
+    timer.cancel();
+  }
+}
+
+export function heartbeats(deps: HeartbeatDeps): Heartbeats {
+  const { clock, logger } = deps.parts;
+  const stopped = new AbortController();
+  let wake = new AbortController();
+  let failures = 0;
+  const once = async () => {
+    try {
+      await sendHeartbeat(deps);
+      if (failures > 0) logger.info({ failures }, 'The control plane answers again.');
+      failures = 0;
+    } catch (err) {
+      failures++;
+      if (failures === 1) logger.warn({ err }, 'A heartbeat was not taken; it is tried again.');
+      else logger.debug({ err, failures }, 'a heartbeat was not taken');
+    }
+  };
+  const run = async () => {
+    while (!stopped.signal.aborted) {
+      wake = new AbortController();
+      await once();
+      const signal = AbortSignal.any([wake.signal, stopped.signal]);
+      await clock.sleep(pauseMs(deps, failures), signal).catch(() => undefined);
+    }
+  };
+  return { start: () => void run(), soon: () => wake.abort(), stop: () => stopped.abort() };
+}
+
+/** The interval, give or take a fifth; after failures 1 s, 2 s, 4 s … up to it. */
+function pauseMs({ intervalMs, random }: HeartbeatDeps, failures: number): number {
+  const ms =
+    failures === 0 ? intervalMs : Math.min(intervalMs, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20));
+  const share = random.bytes(2).readUInt16BE() / 0xffff;
+  return ms * (1 - JITTER + 2 * JITTER * share);
+}
+
+async function bodyOf(
+  parts: HeartbeatParts,
+  { hostname, version, capacity, rpcUrl }: WorkerFacts,
+): Promise<HeartbeatBody> {
+  const probed = await Promise.all(
+    parts.providers.all.map(async (provider) => ({ provider, report: await provider.probe(unaborted()) })),
+  );
+  const healthy = probed.filter(({ report }) => report.healthy).map(({ provider }) => provider);
+  return {
+    hostname,
+    version,
+    capacity,
+    status: parts.draining.isDraining ? 'draining' : 'online',
+    providers: healthy.map(({ kind }) => kind),
+    capabilities: [...new Set(healthy.flatMap(({ capabilities }) => capabilities))],
+    ...(rpcUrl !== undefined && { rpc_url: rpcUrl }),
+  };
+}
+
+function noAnswer(): ServiceError {
+  return new ServiceError('timeout', 'The control plane did not answer in time.');
+}

@@ -1,0 +1,121 @@
+// The sandboxes of this worker, in memory and in its journal. Their deadlines run by monotonic time: a wall clock that is
+// set must neither end a sandbox nor let one live on. Changes come one at a time for each sandbox (`lock`).
+import { KeyedLock } from '../domain/keyed-lock.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Lease } from '../schema/lease.ts';
+import type { HeldRecord, WorkerJournal } from '../store/seam/worker-journal.ts';
+
+export interface Held {
+  record: HeldRecord;
+  /** Monotonic ms: from then on nobody may run it. */
+  leaseEnds: number;
+  /** Monotonic ms: its own life is over. */
+  lifeEnds: number;
+  /** Monotonic ms of the last renewal, or of the spawn. */
+  renewedAt: number;
+  /** Gives up the start that is under way. */
+  abort?: AbortController;
+}
+
+export interface HeldDeps {
+  journal: WorkerJournal;
+  clock: Clock;
+  /** How long a lease holds when it is new. */
+  termMs: number;
+}
+
+/** Journalled sandboxes that ended are remembered this long, and with them the generations that may no longer come. */
+const REMEMBERED_MS = 24 * 3_600_000;
+
+export class HeldSandboxes {
+  readonly lock = new KeyedLock();
+  readonly termMs: number;
+  readonly #all = new Map<string, Held>();
+  readonly #journal: WorkerJournal;
+  readonly #clock: Clock;
+
+  constructor({ journal, clock, termMs }: HeldDeps) {
+    this.#journal = journal;
+    this.#clock = clock;
+    this.termMs = termMs;
+  }
+
+  /** Reads the journal. What is left of deadlines is what the wall clock says, and never more than they were when noted. */
+  async load(): Promise<void> {
+    const [now, elapsed] = [this.#clock.now(), this.#clock.monotonic()];
+    for (const record of await this.#journal.all()) {
+      const left = (at: string, most: number) => elapsed + Math.min(Date.parse(at) - now, most);
+      this.#all.set(record.sandbox_id, {
+        record,
+        leaseEnds: left(record.lease_ends_at, this.termMs),
+        lifeEnds: left(
+          record.sandbox_ends_at,
+          Date.parse(record.sandbox_ends_at) - Date.parse(record.noted_at),
+        ),
+        renewedAt: elapsed - this.termMs,
+      });
+    }
+  }
+
+  find(id: string): Held | undefined {
+    return this.#all.get(id);
+  }
+
+  /** Those that hold, or may hold, a runtime. */
+  living(): Held[] {
+    return [...this.#all.values()].filter(({ record }) => record.state !== 'ended');
+  }
+
+  /** Writes what is new of a sandbox; in memory it holds once it is on disk. */
+  async note(id: string, change: Partial<HeldRecord>): Promise<Held> {
+    const known = this.#all.get(id);
+    const noted_at = new Date(this.#clock.now()).toISOString();
+    const record = { ...(known?.record ?? blank(id, noted_at)), ...change, noted_at };
+    await this.#journal.put(record);
+    const elapsed = this.#clock.monotonic();
+    const held = known ?? { record, leaseEnds: elapsed, lifeEnds: elapsed, renewedAt: elapsed };
+    held.record = record;
+    this.#all.set(id, held);
+    return held;
+  }
+
+  /** The generation of a lease was seen, whatever becomes of it: older ones are refused from here on. */
+  async seen(id: string, { generation }: Lease): Promise<void> {
+    if (generation > (this.find(id)?.record.generation ?? 0)) await this.note(id, { generation });
+  }
+
+  /**
+   * A lease as it came, for what was asked at `askedAt` (monotonic): it holds until its end, and no longer than a new one
+   * does. `lifeMs`: what is left of the sandbox's own life.
+   */
+  async adopt(
+    id: string,
+    lease: Lease,
+    { askedAt, lifeMs }: { askedAt: number; lifeMs?: number | undefined },
+  ) {
+    const now = this.#clock.now();
+    const termMs = Math.min(Date.parse(lease.expires_at) - now, this.termMs);
+    const held = await this.note(id, {
+      generation: lease.generation,
+      lease_ends_at: lease.expires_at,
+      ...(lifeMs !== undefined && { sandbox_ends_at: new Date(now + lifeMs).toISOString() }),
+    });
+    held.leaseEnds = askedAt + termMs;
+    held.renewedAt = askedAt;
+    if (lifeMs !== undefined) held.lifeEnds = askedAt + lifeMs;
+    return held;
+  }
+
+  /** Forgets those that ended long ago. */
+  async forget(): Promise<void> {
+    const before = new Date(this.#clock.now() - REMEMBERED_MS).toISOString();
+    await this.#journal.forget(before);
+    for (const [id, { record }] of this.#all)
+      if (record.state === 'ended' && record.noted_at < before) this.#all.delete(id);
+  }
+}
+
+function blank(sandbox_id: string, at: string): HeldRecord {
+  const times = { lease_ends_at: at, sandbox_ends_at: at, noted_at: at };
+  return { sandbox_id, provider: '', epoch: 0, generation: 0, state: 'ended', ...times };
+}

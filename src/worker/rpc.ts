@@ -1,0 +1,43 @@
+// One call: from the body of a request to the body of its answer. The caller has proved who it is before.
+import { ServiceError } from '../domain/errors.ts';
+import { errorAnswer, logFailure, toServiceError } from '../http/errors.ts';
+import { validator } from '../schema/validator.ts';
+import { type RpcAnswer, RpcRequest } from '../schema/worker-rpc.ts';
+import { otherWorker } from './credential.ts';
+import { RPC } from './rpc-methods.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+const fault = validator(RpcRequest, 'The body');
+
+/**
+ * Rejects with `bad_request` for a body that is no request, so that there is nothing to answer it by. All other failures
+ * are in the answer, with their status.
+ */
+export async function answerRpc(
+  parts: WorkerParts,
+  body: unknown,
+  { requestId, signal }: { requestId: string; signal: AbortSignal },
+): Promise<{ status: number; answer: RpcAnswer }> {
+  const wrong = fault(body);
+  if (wrong) throw new ServiceError('bad_request', wrong);
+  const request = body as RpcRequest;
+  const addressed = { id: request.id, worker_id: parts.id };
+  try {
+    const result = await perform(parts, request, signal);
+    return { status: 200, answer: { ...addressed, result: { ...result } } };
+  } catch (error) {
+    const failure = toServiceError(error);
+    logFailure(parts.logger.child({ rpc: request.method }), failure, requestId);
+    const { status, body: said } = errorAnswer(failure, requestId);
+    return { status, answer: { ...addressed, error: { code: said.code, message: said.message } } };
+  }
+}
+
+async function perform(parts: WorkerParts, request: RpcRequest, signal: AbortSignal): Promise<object> {
+  if (request.worker_id !== parts.id) throw otherWorker();
+  const method = Object.hasOwn(RPC, request.method) ? RPC[request.method as keyof typeof RPC] : undefined;
+  if (!method) throw new ServiceError('bad_request', 'There is no such method.');
+  const wrong = method.fault(request.params);
+  if (wrong) throw new ServiceError('bad_request', wrong);
+  return method.run(parts, request, signal);
+}

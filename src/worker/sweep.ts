@@ -1,0 +1,55 @@
+// Compares what the providers of this host run under our label with what this worker was given. At the start it finds what
+// a killed worker left; later what went away or was left behind by a failure.
+import type { Provider, RuntimeListing } from '../providers/provider.ts';
+import { endRuntime } from './ending.ts';
+import { unaborted, type WorkerParts } from './worker-parts.ts';
+
+/**
+ * Ends runtimes that nobody was given or that are over, and forgets sandboxes that have none. A provider that cannot list
+ * is left for the next time; its sandboxes are held as the journal says. Never rejects.
+ */
+export async function sweep(parts: WorkerParts): Promise<void> {
+  await Promise.all(parts.providers.all.map((provider) => sweepProvider(parts, provider)));
+}
+
+async function sweepProvider(parts: WorkerParts, provider: Provider): Promise<void> {
+  try {
+    // Before the list is asked for: what is started meanwhile is no missing one.
+    const expected = parts.held.living().filter(({ record }) => record.provider === provider.kind);
+    const listed = await provider.list(unaborted());
+    for (const runtime of listed) await sweepRuntime(parts, provider, runtime);
+    for (const { record } of expected)
+      if (!listed.some(({ id, epoch }) => id === record.sandbox_id && epoch === record.epoch))
+        await sweepMissing(parts, provider, record.sandbox_id);
+  } catch (err) {
+    parts.logger.warn(
+      { provider: provider.kind, err },
+      'The runtimes of a provider could not be looked through.',
+    );
+  }
+}
+
+async function sweepRuntime(parts: WorkerParts, provider: Provider, runtime: RuntimeListing): Promise<void> {
+  const { held, logger } = parts;
+  await held.lock.run(runtime.id, async () => {
+    const known = held.find(runtime.id)?.record;
+    const isOurs = known?.provider === provider.kind && known.epoch === runtime.epoch;
+    if (isOurs && known.state === 'running') return;
+    // A start or an end that a killed worker did not finish; nobody else is under the lock.
+    const own = isOurs && known.state !== 'ended' ? held.find(runtime.id) : undefined;
+    if (own) return endRuntime(parts, own, 'it was left behind');
+    await provider.destroy(runtime, unaborted());
+    logger.warn({ sandbox_id: runtime.id, epoch: runtime.epoch }, 'A runtime without a lease was removed.');
+  });
+}
+
+async function sweepMissing({ held, logger }: WorkerParts, provider: Provider, id: string): Promise<void> {
+  await held.lock.run(id, async () => {
+    const record = held.find(id)?.record;
+    if (!record || record.state === 'ended') return;
+    const ref = { runtime_id: record.made?.runtime_id, id, epoch: record.epoch };
+    if ((await provider.inspect(ref, unaborted())) !== 'gone') return;
+    await held.note(id, { state: 'ended' });
+    logger.warn({ sandbox_id: id }, 'A sandbox has lost its runtime.');
+  });
+}

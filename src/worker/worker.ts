@@ -1,0 +1,102 @@
+// The remote worker: everything it does, over parts that are handed in. app/worker.ts picks them.
+import { ServiceError } from '../domain/errors.ts';
+import { leaseTermMs } from '../domain/lease.ts';
+import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
+import type { ServerTls } from '../http/framework.ts';
+import type { ProviderSet } from '../providers/provider.ts';
+import type { WorkerJournal } from '../store/seam/worker-journal.ts';
+import type { ControlLink, HeartbeatAnswer } from './control-link.ts';
+import type { WorkerCredential } from './credential.ts';
+import { Draining } from './draining.ts';
+import { type HeartbeatParts, heartbeats, sendHeartbeat, type WorkerFacts } from './heartbeats.ts';
+import { HeldSandboxes } from './held.ts';
+import { rpcServer } from './rpc-server.ts';
+import { sweep } from './sweep.ts';
+import { watchHeld } from './watch.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+export interface WorkerDeps {
+  id: string;
+  credential: WorkerCredential;
+  link: ControlLink;
+  providers: ProviderSet;
+  journal: WorkerJournal;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  logger: Logger;
+  heartbeatMs: number;
+  maxSandboxes: number;
+  facts: Omit<WorkerFacts, 'rpcUrl'>;
+  /** Where to take calls; absent: nowhere. */
+  serve?: Serve | undefined;
+}
+
+export interface Serve {
+  host: string;
+  /** 0: a free one. */
+  port: number;
+  tls?: ServerTls | undefined;
+  /** What the control plane is told, for the port that is listened on. */
+  rpcUrl(port: number): string;
+}
+
+export interface RunningWorker {
+  /** Where it can be called. */
+  rpcUrl: string | undefined;
+  /** Says that it drains, takes no more, waits for what is in flight at most `graceMs`. Sandboxes live on. Idempotent. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Sends one heartbeat and changes nothing here, also beside a worker that runs. Rejects as the control plane refuses. */
+export function heartbeatOnce(
+  parts: Omit<HeartbeatParts, 'draining'>,
+  facts: WorkerFacts,
+): Promise<HeartbeatAnswer> {
+  return sendHeartbeat({ parts: { ...parts, draining: new Draining() }, facts });
+}
+
+/**
+ * Takes over what an earlier run of this worker left, then listens, then tells the control plane. That this one does not
+ * answer is no failure; an address that cannot be had is `unavailable`.
+ */
+export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
+  const { random, heartbeatMs, serve, ids } = deps;
+  const parts = partsOf(deps);
+  await parts.held.load();
+  await sweep(parts);
+  const server = serve && rpcServer({ parts, ids, address: serve, tls: serve.tls });
+  const port = await server?.listen();
+  const rpcUrl = port === undefined ? undefined : serve?.rpcUrl(port);
+  const watch = watchHeld(parts);
+  const facts = { ...deps.facts, rpcUrl };
+  const beats = heartbeats({ parts, facts, intervalMs: heartbeatMs, random });
+  parts.draining.onChange = () => beats.soon();
+  beats.start();
+  let closed: Promise<void> | undefined;
+  const close = async (graceMs: number) => {
+    beats.stop();
+    parts.draining.stop();
+    await Promise.all([sendHeartbeat({ parts, facts }).catch(() => undefined), server?.close(graceMs)]);
+    for (const { abort } of parts.held.living()) abort?.abort(stopping());
+    await watch.stop();
+    await parts.held.lock.idle();
+  };
+  return {
+    rpcUrl,
+    close: (graceMs) => {
+      closed ??= close(graceMs);
+      return closed;
+    },
+  };
+}
+
+function stopping(): ServiceError {
+  return new ServiceError('unavailable', 'The worker is stopping.');
+}
+
+function partsOf(deps: WorkerDeps): WorkerParts {
+  const { journal, clock, heartbeatMs } = deps;
+  const held = new HeldSandboxes({ journal, clock, termMs: leaseTermMs(heartbeatMs) });
+  return { ...deps, held, draining: new Draining() };
+}
