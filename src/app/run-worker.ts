@@ -1,6 +1,7 @@
 // `svc worker`: configuration, log, worker, signals, service manager. Resolves when the worker has stopped.
 import { loadConfigHere } from '../config/load-here.ts';
 import { parseDuration } from '../domain/duration.ts';
+import type { Clock } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink } from '../host/fd-sink.ts';
 import { realIds } from '../host/ids.ts';
@@ -23,6 +24,7 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
   const watcher = supervisor({ host, clock, logger, env: process.env, pid: process.pid });
   const graceMs = parseDuration(config.worker.shutdown_timeout, 'worker.shutdown_timeout');
   const stop = stopSignal();
+  const awake = stayAwake(clock);
   const deaf = onReloadSignal(() =>
     logger.warn({}, 'A worker takes over nothing while it runs: restart it.'),
   );
@@ -42,6 +44,7 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
     await watcher.stopping();
     await worker.close(graceMs);
   } finally {
+    awake.abort();
     await log.close();
   }
 }
@@ -52,12 +55,21 @@ export async function runWorkerOnce(
   version: string,
 ): Promise<{ worker_id: string; status: string }> {
   const { deps, log } = prepared(flags, version);
+  const awake = stayAwake(deps.clock);
   try {
     const { status } = await beatOnce(deps);
     return { worker_id: workerId(deps.config), status: typeof status === 'string' ? status : 'unknown' };
   } finally {
+    awake.abort();
     await log.close();
   }
+}
+
+/** Children and deadlines that a worker waits for keep no process alive; one that takes no calls would end while it waits. */
+function stayAwake(clock: Clock): AbortController {
+  const until = new AbortController();
+  clock.sleep(Number.MAX_SAFE_INTEGER, until.signal).catch(() => undefined);
+  return until;
 }
 
 function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDeps; log: Log } {

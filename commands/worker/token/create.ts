@@ -24,7 +24,6 @@ export default class WorkerTokenCreate extends SvcCommand<{ worker_id: string; t
       description: 'Whom the token is for.',
       options: WORKER_AUDIENCES,
       default: 'worker:control-plane' as const,
-      dependsOn: ['signed'],
     })(),
   };
 
