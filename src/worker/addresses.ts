@@ -68,5 +68,6 @@ function requireReachable(host: string, allowLoopback: boolean): void {
 function hostFault(host: string, allowLoopback: boolean): string | undefined {
   if (host === '' || host === '*') return 'every address';
   if (isIP(host) !== 0) return addressFault(host, allowLoopback);
-  return isLoopbackHost(host) && !allowLoopback ? 'a loopback address' : undefined;
+  const isOwn = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host);
+  return isOwn && !allowLoopback ? 'a loopback address' : undefined;
 }

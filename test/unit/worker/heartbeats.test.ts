@@ -1,0 +1,110 @@
+// What a worker tells of itself, how often, and what it makes of the answers.
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/domain/errors.ts';
+import type { HeartbeatBody } from '../../../src/schema/worker.ts';
+import { heartbeats } from '../../../src/worker/heartbeats.ts';
+import { seededRandom } from '../../support/fakes.ts';
+import { workerBench } from '../../support/worker-bench.ts';
+
+const facts = { hostname: 'h', version: '1', capacity: { vcpus: 2 }, rpcUrl: 'http://10.0.0.5:7424' };
+
+async function beating() {
+  const bench = await workerBench();
+  const sent: { at: number; body: HeartbeatBody }[] = [];
+  bench.link.heartbeat = (body) => {
+    sent.push({ at: bench.clock.monotonic(), body });
+    return bench.link.answering();
+  };
+  const beats = heartbeats({ parts: bench.parts, facts, intervalMs: 30_000, random: seededRandom() });
+  bench.parts.draining.onChange = () => beats.soon();
+  beats.start();
+  await bench.clock.advance(0);
+  return { bench, sent, beats, draining: bench.parts.draining };
+}
+
+describe('heartbeats', () => {
+  it('tell what the worker offers', async () => {
+    const { sent, bench } = await beating();
+    expect(sent[0]?.body).toEqual({
+      ...{ hostname: 'h', version: '1', capacity: { vcpus: 2 }, rpc_url: 'http://10.0.0.5:7424' },
+      ...{ status: 'online', providers: ['userspace'], capabilities: bench.provider.capabilities },
+    });
+    bench.provider.probe = async () => ({ healthy: false, findings: [] });
+    await bench.clock.advance(40_000);
+    expect(sent.at(-1)?.body).toMatchObject({ providers: [], capabilities: [] });
+  });
+
+  it('come at the interval, give or take a fifth, and never after the end', async () => {
+    const { sent, bench, beats } = await beating();
+    await bench.clock.advance(600_000);
+    const gaps = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(24_000);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(36_000);
+    expect(new Set(gaps).size).toBeGreaterThan(5);
+    beats.stop();
+    const count = sent.length;
+    await bench.clock.advance(600_000);
+    expect(sent).toHaveLength(count);
+  });
+
+  it('come soon again when nobody answers, each time later', async () => {
+    const { sent, bench } = await beating();
+    bench.link.answering = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    await bench.clock.advance(40_000);
+    const from = sent.length;
+    await bench.clock.advance(20_000);
+    expect(sent.length - from).toBeGreaterThanOrEqual(2);
+    expect(sent.length - from).toBeLessThanOrEqual(6);
+    await bench.clock.advance(3_600_000);
+    expect(sent.length).toBeLessThan(200);
+  });
+
+  it('are given up after 10 s', async () => {
+    const { sent, bench } = await beating();
+    bench.link.answering = () => new Promise(() => {});
+    bench.link.heartbeat = (body, signal) => {
+      sent.push({ at: bench.clock.monotonic(), body });
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    await bench.clock.advance(40_000);
+    const from = sent.length;
+    await bench.clock.advance(30_000);
+    expect(sent.length).toBeGreaterThan(from);
+  });
+});
+
+describe('draining', () => {
+  it('begins and ends as the answers say, and is told at once', async () => {
+    const { sent, bench, draining } = await beating();
+    const answer = (drain: boolean) => {
+      bench.link.answering = async () => ({ drain });
+    };
+    answer(true);
+    await bench.clock.advance(40_000);
+    expect(draining.isDraining).toBe(true);
+    expect(sent.at(-1)?.body.status).toBe('draining');
+    answer(false);
+    await bench.clock.advance(40_000);
+    expect(draining.isDraining).toBe(false);
+    expect(sent.at(-1)?.body.status).toBe('online');
+  });
+
+  it('by call holds until the control plane has wanted it and does no longer', async () => {
+    const { sent, bench, draining } = await beating();
+    const count = sent.length;
+    await bench.call('worker.shutdown', {});
+    await bench.clock.advance(100);
+    expect(sent.length).toBe(count + 1);
+    expect(sent.at(-1)?.body.status).toBe('draining');
+    await bench.clock.advance(120_000);
+    expect(draining.isDraining).toBe(true);
+  });
+
+  it('of a worker that stops is not taken back', async () => {
+    const { draining } = await beating();
+    draining.stop();
+    draining.heard(true);
+    draining.heard(false);
+    expect(draining.isDraining).toBe(true);
+  });
+});

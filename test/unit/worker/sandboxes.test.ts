@@ -1,0 +1,332 @@
+// What a worker does with the sandboxes it is given: calls, leases, its own clock, a kill and a restart.
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/domain/errors.ts';
+import { TERM_MS, type WorkerBench, workerBench } from '../../support/worker-bench.ts';
+
+const A = 'sb-aaaaaaaaaaaa';
+const B = 'sb-bbbbbbbbbbbb';
+const runtimes = ({ provider }: WorkerBench) => [...provider.runtimes.values()].map(({ id }) => id);
+const ref = (id: string) => ({ sandbox_id: id, provider: 'userspace' });
+const destroy = (bench: WorkerBench, id: string, generation: number) =>
+  bench.call('worker.destroy', ref(id), bench.lease(id, generation));
+const state = async (bench: WorkerBench, id: string) =>
+  (await bench.call('worker.status', ref(id))).answer.result?.state;
+
+describe('spawn', () => {
+  it('starts a sandbox, once however often it is asked', async () => {
+    const bench = await workerBench();
+    const first = await bench.spawn(A, 1);
+    expect(first).toMatchObject({
+      status: 200,
+      answer: { id: 'call', worker_id: 'w1', result: { sandbox_id: A, state: 'running', worker_id: 'w1' } },
+    });
+    expect((await bench.spawn(A, 1)).answer.result).toEqual(first.answer.result);
+    expect((await bench.spawn(A, 2)).answer.result).toEqual(first.answer.result);
+    expect(bench.provider.made).toEqual([`${A} 1`]);
+    expect(await state(bench, A)).toBe('running');
+  });
+
+  it.each<[string, (bench: WorkerBench) => ReturnType<WorkerBench['call']>, number]>([
+    [
+      'without a lease',
+      (b) => b.call('worker.spawn', { ...ref(A), memory_mb: 64, vcpus: 1, ttl: '1m' }),
+      400,
+    ],
+    ['without a provider', (b) => b.spawn(A, 1, { provider: undefined }), 400],
+    ['with an id that is a path', (b) => b.spawn('sb-../../etc', 1), 400],
+    ['with a life that is none', (b) => b.spawn(A, 1, { ttl: 'forever' }), 400],
+    ['with an unknown provider', (b) => b.spawn(A, 1, { provider: 'nowhere' }), 404],
+    [
+      'with a lease for another',
+      (b) => b.call('worker.spawn', { ...ref(A), memory_mb: 64, vcpus: 1, ttl: '1m' }, b.lease(B, 1)),
+      403,
+    ],
+    [
+      'with a lease of another holder',
+      (b) =>
+        b.call(
+          'worker.spawn',
+          { ...ref(A), memory_mb: 64, vcpus: 1, ttl: '1m' },
+          b.lease(A, 1, { holder_id: 'w2' }),
+        ),
+      403,
+    ],
+    [
+      'with a lease that is over',
+      (b) =>
+        b.call(
+          'worker.spawn',
+          { ...ref(A), memory_mb: 64, vcpus: 1, ttl: '1m' },
+          b.lease(A, 1, { expires_at: '2020-01-01T00:00:00.000Z' }),
+        ),
+      403,
+    ],
+    [
+      'with a lease that was changed',
+      (b) =>
+        b.call(
+          'worker.spawn',
+          { ...ref(A), memory_mb: 64, vcpus: 1, ttl: '1m' },
+          { ...b.lease(A, 1), generation: 9 },
+        ),
+      403,
+    ],
+    ['by an unknown method', (b) => b.call('worker.exec', ref(A)), 400],
+    ['by a method of all objects', (b) => b.call('constructor', ref(A)), 400],
+  ])('%s is refused', async (_name, call, status) => {
+    const bench = await workerBench();
+    const { status: got, answer } = await call(bench);
+    expect([got, answer.error?.message.length]).toEqual([status, expect.any(Number)]);
+    expect(bench.provider.made).toEqual([]);
+  });
+
+  it('is refused beyond its places and while it drains; what runs is not touched', async () => {
+    const bench = await workerBench({ maxSandboxes: 1 });
+    await bench.spawn(A);
+    expect((await bench.spawn(B)).status).toBe(503);
+    await destroy(bench, A, 1);
+    expect((await bench.spawn(B)).status).toBe(200);
+    expect((await bench.call('worker.shutdown', {})).answer.result).toEqual({ status: 'draining' });
+    expect((await bench.spawn(A, 2)).status).toBe(503);
+    expect((await bench.spawn(B)).status).toBe(200);
+    expect(runtimes(bench)).toEqual([B]);
+  });
+
+  it('that fails leaves nothing, and may be asked for again under a newer lease alone', async () => {
+    const bench = await workerBench();
+    const { create } = bench.provider;
+    bench.provider.create = async (spec, signal) => {
+      await create(spec, signal);
+      throw new ServiceError('provider_error', 'half made');
+    };
+    expect((await bench.spawn(A, 1)).status).toBe(500);
+    bench.provider.create = create;
+    expect(runtimes(bench)).toEqual([]);
+    expect((await bench.spawn(A, 1)).status).toBe(403);
+    expect((await bench.spawn(A, 2)).status).toBe(200);
+  });
+
+  it('is given up when it is destroyed meanwhile, and with its lease', async () => {
+    const bench = await workerBench();
+    const { create } = bench.provider;
+    bench.provider.create = (_spec, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const spawning = bench.spawn(A, 1);
+    await bench.clock.advance(1);
+    expect((await destroy(bench, A, 1)).status).toBe(200);
+    expect((await spawning).status).toBe(503);
+    const late = bench.spawn(B, 1);
+    await bench.clock.advance(TERM_MS + 1000);
+    expect((await late).status).toBe(503);
+    bench.provider.create = create;
+    expect(runtimes(bench)).toEqual([]);
+  });
+});
+
+describe('destroy', () => {
+  it('is done however often, and refuses the spawn that it has overtaken', async () => {
+    const bench = await workerBench();
+    expect((await destroy(bench, A, 3)).status).toBe(200);
+    expect((await bench.spawn(A, 2)).status).toBe(403);
+    expect((await bench.spawn(A, 3)).status).toBe(403);
+    await bench.spawn(B, 1);
+    for (let i = 0; i < 2; i++)
+      expect((await destroy(bench, B, 1)).answer.result).toEqual({ ...ref(B), state: 'gone' });
+    expect(await state(bench, B)).toBe('gone');
+    expect(bench.provider.made).toEqual([`${B} 1`]);
+  });
+
+  it('is refused under an older lease, and for another runtime', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 5);
+    expect((await destroy(bench, A, 4)).status).toBe(403);
+    const other = { ...ref(A), runtime_id: 'rt-99' };
+    expect((await bench.call('worker.destroy', other, bench.lease(A, 5))).status).toBe(404);
+    expect((await bench.call('worker.status', other)).status).toBe(404);
+    expect((await bench.call('worker.status', { ...ref(A), provider: 'container' })).status).toBe(404);
+    expect(runtimes(bench)).toEqual([A]);
+  });
+
+  it('that fails is tried again until nothing is left', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    const { destroy: really } = bench.provider;
+    bench.provider.destroy = async () => {
+      throw new ServiceError('unavailable', 'not now');
+    };
+    expect((await destroy(bench, A, 1)).status).toBe(503);
+    await bench.clock.advance(10_000);
+    expect(runtimes(bench)).toEqual([A]);
+    bench.provider.destroy = really;
+    await bench.clock.advance(5_000);
+    expect(runtimes(bench)).toEqual([]);
+  });
+});
+
+describe('leases', () => {
+  it('are renewed at a third of their term, for as long as the sandbox lives', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    await bench.clock.advance(TERM_MS * 3);
+    expect(bench.link.renewed.length).toBeGreaterThanOrEqual(8);
+    expect(bench.link.renewed.length).toBeLessThanOrEqual(9);
+    expect(bench.link.renewed[0]).toEqual({ worker_id: 'w1', resource_id: A, ttl: '1m30s' });
+    expect(runtimes(bench)).toEqual([A]);
+    await bench.clock.advance(600_000);
+    expect(runtimes(bench)).toEqual([]);
+  });
+
+  it('run out when nobody answers, by the time that passes and not by the wall clock', async () => {
+    const bench = await workerBench();
+    bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    await bench.spawn(A);
+    bench.clock.jump(-3_600_000);
+    await bench.clock.advance(TERM_MS - 1_000);
+    bench.clock.jump(7_200_000);
+    await bench.clock.advance(500);
+    expect(runtimes(bench)).toEqual([A]);
+    await bench.clock.advance(1_500);
+    expect(runtimes(bench)).toEqual([]);
+    expect(await state(bench, A)).toBe('gone');
+  });
+
+  it('hold on through a control plane that is away for a while', async () => {
+    const bench = await workerBench();
+    const { renewing } = bench.link;
+    await bench.spawn(A);
+    bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    await bench.clock.advance(TERM_MS - 10_000);
+    bench.link.renewing = renewing;
+    await bench.clock.advance(TERM_MS);
+    expect(runtimes(bench)).toEqual([A]);
+  });
+
+  it.each(['conflict', 'not_found'] as const)(
+    'that are refused with %s end the sandbox at once',
+    async (code) => {
+      const bench = await workerBench();
+      await bench.spawn(A);
+      bench.link.renewing = () => Promise.reject(new ServiceError(code, 'not yours'));
+      await bench.clock.advance(TERM_MS / 3 + 1_000);
+      expect(runtimes(bench)).toEqual([]);
+    },
+  );
+
+  it('that are forged are not taken', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 7);
+    bench.link.renewing = async () => ({
+      lease: { ...bench.lease(A, 8), expires_at: '2099-01-01T00:00:00.000Z' },
+    });
+    await bench.clock.advance(TERM_MS + 1_000);
+    expect(runtimes(bench)).toEqual([]);
+  });
+
+  it('are renewed when asked, and the life with them', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 1, { ttl: '1m' });
+    const renew = (generation: number, more = {}) =>
+      bench.call('worker.renew_lease', { resource_id: A, ttl: '90s', ...more }, bench.lease(A, generation));
+    const { status, answer } = await renew(1, { sandbox_ttl: '5m' });
+    expect([status, answer.result]).toEqual([200, { lease: bench.lease(A, 2) }]);
+    expect((await renew(1)).status).toBe(403);
+    await bench.clock.advance(240_000);
+    expect(runtimes(bench)).toEqual([A]);
+    await bench.clock.advance(70_000);
+    expect(runtimes(bench)).toEqual([]);
+    expect((await renew(99)).status).toBe(404);
+  });
+
+  it('are refused when the control plane does', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    bench.link.renewing = () => Promise.reject(new ServiceError('conflict', 'it is over'));
+    const { status } = await bench.call(
+      'worker.renew_lease',
+      { resource_id: A, ttl: '90s' },
+      bench.lease(A, 1),
+    );
+    expect(status).toBe(409);
+  });
+});
+
+describe('a worker that was killed', () => {
+  it('takes over what it was given, and removes what it was not', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 3);
+    bench.provider.plant(B, 1);
+    await bench.restart();
+    expect(runtimes(bench)).toEqual([A]);
+    expect((await bench.spawn(A, 2)).status).toBe(403);
+    expect((await bench.spawn(A, 3)).status).toBe(200);
+    expect(bench.provider.made).toEqual([`${A} 3`]);
+  });
+
+  it('renews at once what it took over', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    await bench.restart();
+    await bench.clock.advance(1_000);
+    expect(bench.link.renewed).toHaveLength(1);
+  });
+
+  it('mid-spawn ends what it had begun, and refuses to begin it again', async () => {
+    const bench = await workerBench();
+    await bench.parts.held.note(A, { provider: 'userspace', epoch: 2, generation: 2, state: 'starting' });
+    bench.provider.plant(A, 2);
+    await bench.restart();
+    expect(runtimes(bench)).toEqual([]);
+    expect((await bench.spawn(A, 2)).status).toBe(403);
+    expect(await state(bench, A)).toBe('gone');
+  });
+
+  it('removes a runtime of an older attempt', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 4);
+    bench.provider.plant(A, 3);
+    await bench.restart();
+    expect([...bench.provider.runtimes.values()].map(({ epoch }) => epoch)).toEqual([4]);
+  });
+
+  it('for longer than a lease ends what it held, whatever the wall clock says meanwhile', async () => {
+    const bench = await workerBench();
+    bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    await bench.spawn(A);
+    await bench.spawn(B);
+    bench.clock.jump(TERM_MS + 1);
+    await bench.restart();
+    await bench.clock.advance(1_000);
+    expect(runtimes(bench)).toEqual([]);
+    await bench.spawn(A, 2);
+    bench.clock.jump(-7_200_000);
+    await bench.restart();
+    await bench.clock.advance(TERM_MS + 1_000);
+    expect(runtimes(bench)).toEqual([]);
+  });
+
+  it('says that a runtime which is gone is gone', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    bench.provider.runtimes.clear();
+    await bench.restart();
+    expect(await state(bench, A)).toBe('gone');
+    expect(bench.parts.held.living()).toEqual([]);
+  });
+
+  it('remembers for a day what it ended', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 1);
+    await destroy(bench, A, 1);
+    await bench.restart();
+    expect(bench.parts.held.find(A)?.record.state).toBe('ended');
+    await bench.clock.advance(24 * 3_600_000 + 60_000);
+    expect(bench.parts.held.find(A)).toBeUndefined();
+    await bench.restart();
+    expect(bench.parts.held.find(A)).toBeUndefined();
+  });
+});
+
+it('its journal is held by one worker alone', async () => {
+  const bench = await workerBench();
+  await expect(bench.twin()).rejects.toMatchObject({ code: 'conflict' });
+});
