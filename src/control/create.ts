@@ -1,4 +1,5 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
+import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import type { EventBus } from '../events/bus.ts';
 import { EventFeed } from '../events/feed.ts';
@@ -14,7 +15,6 @@ import { execs } from './exec/exec.ts';
 import { files } from './files.ts';
 import { finder } from './find.ts';
 import { healthViews } from './health.ts';
-import { KeyedLock } from '../domain/keyed-lock.ts';
 import { logs } from './logs.ts';
 import { Meter } from './metrics/meter.ts';
 import { metricViews } from './metrics/metric-views.ts';

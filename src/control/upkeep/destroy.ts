@@ -1,11 +1,11 @@
 // Ending a sandbox, from every state and as often as asked: mark the row (compare-and-swap) → runtime confirmed gone →
 // the last event and `destroyed`. What cannot be confirmed stays `destroying` and is tried again until it is.
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import type { EndReason } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import { Pool } from '../pool.ts';
 import type { Publisher } from '../publish.ts';
 import type { Runtimes } from '../runtimes.ts';

@@ -1,12 +1,12 @@
 // Moving a deadline: later only. Under the same lock as the marking of an expired row, so that an extension that was
 // answered is never overrun by the reaper.
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { LIVE_STATES } from '../../domain/sandbox-state.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../control-plane.ts';
 import type { Finder } from '../find.ts';
-import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { LimitsOf } from '../owner-limits.ts';
 import type { Publisher } from '../publish.ts';
 import type { Settings } from '../settings.ts';

@@ -1,12 +1,12 @@
 // Holds the rows against the runtimes that are really there, at start and every so often. A provider that does not answer is
 // skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
+import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { WarmStore } from '../../store/seam/warm.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { KeyedLock } from '../../domain/keyed-lock.ts';
 import { VM_EPOCH, type Vms } from '../pool/vms.ts';
 import { Pool } from '../pool.ts';
 import type { Publisher } from '../publish.ts';

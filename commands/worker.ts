@@ -1,8 +1,8 @@
 // svc worker
 import { Flags } from '@oclif/core';
-import { runWorker, runWorkerOnce } from '../../src/app/run-worker.ts';
-import { configFlag } from '../../src/cli/flags.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { runWorker, runWorkerOnce } from '../src/app/run-worker.ts';
+import { configFlag } from '../src/cli/flags.ts';
+import { SvcCommand } from '../src/cli/svc-command.ts';
 
 export default class Worker extends SvcCommand<unknown> {
   static override summary = 'Run sandboxes on this host for a control plane elsewhere.';
