@@ -13,6 +13,7 @@ export type { PreviewLink } from '../schema/preview.ts';
 export type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 export type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 export type { PruneResult, Sandbox, SpawnRequest } from '../schema/sandbox.ts';
+export type { Snapshot } from '../schema/snapshot.ts';
 export type { Health, Live, Ready } from '../schema/system.ts';
 export type {
   Template,

@@ -2,6 +2,7 @@
 import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
+import type { Snapshot } from '../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
 import { type Connection, sendForJson } from './call.ts';
 
@@ -35,6 +36,11 @@ export class SystemClient {
 
   pool(): Promise<PoolStatus> {
     return sendForJson(this.#connection, 'poolStatus');
+  }
+
+  /** The newest first. */
+  snapshots(): Promise<Snapshot[]> {
+    return sendForJson(this.#connection, 'listSnapshots');
   }
 
   /** Numbers as JSON. */

@@ -7,7 +7,7 @@ import type { Execs, Logs } from './plane/execs.ts';
 import type { Files } from './plane/files.ts';
 import type { Previews } from './plane/previews.ts';
 import type { Quotas } from './plane/quotas.ts';
-import type { HealthViews, MetricViews, PoolViews, ProviderViews } from './plane/system.ts';
+import type { HealthViews, MetricViews, PoolViews, ProviderViews, SnapshotViews } from './plane/system.ts';
 import type { Templates } from './plane/templates.ts';
 import type { RateLimits } from './rate-limits.ts';
 
@@ -49,6 +49,7 @@ export interface ControlPlane {
   quotas: Quotas;
   providers: ProviderViews;
   pool: PoolViews;
+  snapshots: SnapshotViews;
   events: EventViews;
   health: HealthViews;
   metrics: MetricViews;

@@ -36,6 +36,7 @@ import { runtimes } from './runtimes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
 import { controlSettings, type Settings, takeDefaults } from './settings.ts';
+import { snapshotViews } from './snapshots.ts';
 import { abandoner } from './spawn/abandon.ts';
 import { requirePoolHost } from './spawn/choose.ts';
 import { Spawner } from './spawn/spawn.ts';
@@ -96,6 +97,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     providers: providerViews({ ...all, config: deps.config.providers }),
     events,
     metrics: metricViews({ ...all, metrics, instruments }),
+    snapshots: snapshotViews(deps),
     pool: poolViews({ settings, pool: deps.store.pool }),
     health: healthViews(all),
     rates: background.rates,

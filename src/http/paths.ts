@@ -52,6 +52,7 @@ export const PATHS = {
   listProviders: 'GET /providers',
   getProvider: 'GET /providers/{name}',
   poolStatus: 'GET /pool/status',
+  listSnapshots: 'GET /snapshots',
   events: 'GET /events',
   metrics: 'GET /metrics',
   metricsText: 'GET /metrics/prometheus',

@@ -14,6 +14,7 @@ export const DEADLINES_MS = {
   list: 10_000,
   attach: 10_000,
   probe: 3_000,
+  snapshots: 10_000,
 } as const;
 type Operation = keyof typeof DEADLINES_MS;
 
@@ -74,6 +75,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
         late: (io) => io.close(),
       }),
     list: (signal) => make({ operation: 'list', signal, run: (inner) => provider.list(inner) }),
+    ...(provider.snapshots && { snapshots: snapshotsOf(make, provider.snapshots) }),
     // Without a deadline: it lasts as long as somebody listens.
     ...(provider.watch && { watch: (heard, signal) => watching(provider, heard, signal) }),
     close: () => provider.close(),
@@ -98,6 +100,12 @@ function caller(provider: Provider, { clock, logger }: GuardDeps): Make {
       throw signal.aborted && error === signal.reason ? error : translated(provider.kind, operation, error);
     }
   };
+}
+
+type Snapshots = NonNullable<Provider['snapshots']>;
+
+function snapshotsOf(make: Make, list: Snapshots): Snapshots {
+  return (signal) => make({ operation: 'snapshots', signal, run: (inner) => list(inner) });
 }
 
 async function probing(make: Make, provider: Provider, signal: AbortSignal) {

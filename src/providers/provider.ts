@@ -57,6 +57,17 @@ export interface RuntimeEvent {
   what: 'ended' | 'removed';
 }
 
+/** What a provider keeps to start runtimes of one image and shape faster. */
+export interface RuntimeSnapshot {
+  image: string;
+  /** Version of the kernel in it. */
+  kernel: string;
+  /** Bytes that it takes on the disk. */
+  size: number;
+  /** ISO 8601 */
+  created_at: string;
+}
+
 export interface ProbeReport {
   healthy: boolean;
   /** Why not, or what is worth knowing; a sentence with the remedy. */
@@ -91,6 +102,8 @@ export interface Provider {
    * since events in between are gone).
    */
   watch?(heard: (event: RuntimeEvent) => void, signal: AbortSignal): Promise<void>;
+  /** Absent where runtimes are never restored. */
+  snapshots?(signal: AbortSignal): Promise<RuntimeSnapshot[]>;
   /** Runtimes live on. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -458,6 +458,13 @@ describe('providers and the system', () => {
     });
   });
 
+  it('lists what sandboxes are restored from', async () => {
+    expect(await call('GET', '/snapshots')).toMatchObject({
+      status: 200,
+      json: [{ image: 'debian:12', kernel: '6.1.0', size: 4096, provider: 'microvm' }],
+    });
+  });
+
   it('is alive, ready and healthy, or says so', async () => {
     expect((await call('GET', '/live')).json).toMatchObject({ status: 'alive', version: '9.9.9' });
     expect((await call('GET', '/ready')).json).toMatchObject({ status: 'ready', total_providers: 1 });

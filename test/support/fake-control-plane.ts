@@ -224,6 +224,12 @@ export function fakeControlPlane({
         return { enabled: true, vms: 1, max_vms: 10, total_users: 2, max_users_per_vm: 5 };
       },
     },
+    snapshots: {
+      async list() {
+        note('snapshots.list', undefined);
+        return [{ image: 'debian:12', kernel: '6.1.0', size: 4096, created_at: STAMP, provider: 'microvm' }];
+      },
+    },
     providers: {
       list: async () => [providerItem],
       test: async () => ({ userspace: { healthy: false, latency_ms: 3, error: 'It is not there.' } }),

@@ -56,6 +56,7 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   adminDeleteQuota: { kind: 'admin' },
   adminQuotaUsage: { kind: 'admin' },
   poolStatus: { kind: 'keyed' },
+  listSnapshots: { kind: 'keyed' },
   listProviders: { kind: 'keyed' },
   getProvider: { kind: 'keyed' },
   events: { kind: 'owned', query: '?follow=false' },

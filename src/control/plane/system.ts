@@ -2,6 +2,7 @@
 import type { Diagnostics, MetricsBody } from '../../schema/diagnostics.ts';
 import type { PoolStatus } from '../../schema/pool.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
+import type { Snapshot } from '../../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../../schema/system.ts';
 
 export interface ProviderViews {
@@ -30,6 +31,10 @@ export interface MetricViews {
 
 export interface PoolViews {
   status(): Promise<PoolStatus>;
+}
+
+export interface SnapshotViews {
+  list(): Promise<Snapshot[]>;
 }
 
 export interface HealthViews {

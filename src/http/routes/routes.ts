@@ -11,6 +11,7 @@ import { previewRoutes } from './previews.ts';
 import { adminProviderRoutes, providerRoutes } from './providers.ts';
 import { quotaRoutes } from './quotas.ts';
 import { sandboxRoutes } from './sandboxes.ts';
+import { snapshotRoutes } from './snapshots.ts';
 import { systemRoutes } from './system.ts';
 import { templateRoutes } from './templates.ts';
 
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...quotaRoutes,
   ...providerRoutes,
   ...poolRoutes,
+  ...snapshotRoutes,
   ...eventRoutes,
   ...metricRoutes,
   ...adminProviderRoutes,

@@ -78,6 +78,17 @@ describe('a provider that fails', () => {
     });
   });
 
+  it('snapshots are there only where the provider has any, and fail in our words', async () => {
+    const { fake, provider: without } = setUp();
+    expect(without.snapshots).toBeUndefined();
+    const snapshot = { image: 'i', kernel: 'k', size: 1, created_at: '2026-01-02T03:04:05.000Z' };
+    const { signal } = new AbortController();
+    const provider = guard({ ...fake, snapshots: async () => [snapshot] }, fakeDeps());
+    expect(await provider.snapshots?.(signal)).toEqual([snapshot]);
+    const failing = guard({ ...fake, snapshots: () => Promise.reject(new Error('disk')) }, fakeDeps());
+    await expect(failing.snapshots?.(signal)).rejects.toMatchObject({ code: 'provider_error' });
+  });
+
   it('probe reports and never rejects', async () => {
     const { provider, scripted } = setUp();
     scripted.decide = () => 'fail';
