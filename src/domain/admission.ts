@@ -3,6 +3,7 @@
 import type { AdmissionReason } from '../schema/admission.ts';
 import type { Quota } from '../schema/quota.ts';
 import { formatDuration } from './duration.ts';
+import type { Placement, PlacementLimits } from './placement.ts';
 import type { PoolLimits } from './pool.ts';
 import { effectiveLimits, type OwnerLimits } from './quota.ts';
 
@@ -17,12 +18,14 @@ export interface AdmissionRequest {
 /** Limits in force for one request; 0 means no cap. */
 export interface AdmissionLimits {
   max_sandboxes: number;
-  /** Of the request's provider; absent: no cap. */
+  /** Of the request's provider on this server; absent: no cap. */
   max_provider_sandboxes?: number;
   /** Of owners without a quota that says otherwise; absent: no caps. */
   owner?: OwnerLimits;
   /** Sandboxes share VMs. */
   pool?: PoolLimits;
+  /** A worker is chosen; absent: this server runs all. */
+  placement?: PlacementLimits;
   /** Known before anything is counted: nothing here runs what is asked for, or nothing can now. */
   unplaceable?: 'provider_unknown' | 'worker_unavailable';
 }
@@ -30,7 +33,7 @@ export interface AdmissionLimits {
 /** Rows that have not ended, counted in the same transaction. */
 export interface AdmissionUsage {
   active_sandboxes: number;
-  /** Those of the request's provider. */
+  /** Those of the request's provider on this server. */
   active_provider_sandboxes: number;
   /** Those of the request's owner; absent without one. */
   active_owner_sandboxes?: number;
@@ -45,6 +48,8 @@ export interface AdmissionDecision extends AdmissionUsage {
   /** In force for the owner; absent without one. */
   max_owner_sandboxes?: number;
   maxTtlMs: number;
+  /** Where it would go now; only where a worker is chosen. */
+  placement?: Placement;
 }
 
 /** What is read in the transaction that decides. */
@@ -54,6 +59,8 @@ export interface AdmissionFacts {
   quota: Quota | undefined;
   /** No VM has a place for the owner; absent without a pool. */
   pool_is_full?: boolean;
+  /** Only where a worker is chosen. */
+  placement?: Placement;
 }
 
 /** What the row of a spawn asks for. */
@@ -74,7 +81,7 @@ const NO_CAPS: OwnerLimits = { max_sandboxes: 0, maxTtlMs: 0, maxExecTimeoutMs: 
 export function decideAdmission(
   request: AdmissionRequest,
   limits: AdmissionLimits,
-  { usage, quota, pool_is_full = false }: AdmissionFacts,
+  { usage, quota, pool_is_full = false, placement }: AdmissionFacts,
 ): AdmissionDecision {
   const owner = effectiveLimits(quota, limits.owner ?? NO_CAPS);
   const { max_sandboxes, max_provider_sandboxes = 0 } = limits;
@@ -84,6 +91,7 @@ export function decideAdmission(
     max_provider_sandboxes,
     ...(request.owner_id !== undefined && { max_owner_sandboxes: owner.max_sandboxes }),
     maxTtlMs: owner.maxTtlMs,
+    ...(placement && { placement }),
   };
   const reason = refusal(request, facts, limits.unplaceable) ?? (pool_is_full ? 'pool_full' : undefined);
   return reason === undefined
@@ -100,14 +108,18 @@ function refusal(
 ): AdmissionReason | undefined {
   if (unplaceable === 'provider_unknown') return unplaceable;
   if (facts.maxTtlMs > 0 && ttlMs > facts.maxTtlMs) return 'max_ttl';
-  if (unplaceable) return unplaceable;
+  if (unplaceable || facts.placement?.is_lost) return 'worker_unavailable';
   if (reached(facts.active_sandboxes, facts.max_sandboxes)) return 'max_sandboxes';
   if (reached(facts.active_owner_sandboxes, facts.max_owner_sandboxes)) return 'max_sandboxes_per_owner';
-  if (reached(facts.active_provider_sandboxes, facts.max_provider_sandboxes)) return 'worker_capacity';
-  return undefined;
+  return hasRoom(facts) ? undefined : 'worker_capacity';
 }
 
-const reached = (used = 0, cap = 0): boolean => cap > 0 && used >= cap;
+function hasRoom({ placement, ...facts }: Facts): boolean {
+  if (placement) return placement.worker_id !== undefined;
+  return !reached(facts.active_provider_sandboxes, facts.max_provider_sandboxes);
+}
+
+export const reached = (used = 0, cap = 0): boolean => cap > 0 && used >= cap;
 
 function words(reason: AdmissionReason, facts: Facts): string {
   const texts: Record<AdmissionReason, string> = {
@@ -116,7 +128,10 @@ function words(reason: AdmissionReason, facts: Facts): string {
     worker_unavailable: 'Nothing can start sandboxes now.',
     max_sandboxes: `All ${facts.max_sandboxes} sandboxes that this server allows are in use.`,
     max_sandboxes_per_owner: `All ${facts.max_owner_sandboxes} sandboxes that this owner may have are in use.`,
-    worker_capacity: `All ${facts.max_provider_sandboxes} sandboxes that this provider allows are in use.`,
+    worker_capacity:
+      facts.max_provider_sandboxes > 0 && !facts.placement?.eligible
+        ? `All ${facts.max_provider_sandboxes} sandboxes that this provider allows are in use.`
+        : 'No worker has a place free.',
     pool_full: 'All places of the pool are in use.',
   };
   return texts[reason];

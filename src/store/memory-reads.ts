@@ -1,8 +1,10 @@
 // What reads sandboxes of the memory store, and what admission is decided on.
-import { type AdmissionFacts, type AdmissionLimits, decideAdmission } from '../domain/admission.ts';
+import { type AdmissionFacts, type AdmissionLimits, decideAdmission, reached } from '../domain/admission.ts';
 import { hasEnded, LIVE_STATES } from '../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import { findPlace } from './memory-pool.ts';
 import { active, copy, type Tables } from './memory-tables.ts';
+import { findWorker } from './memory-workers.ts';
 import type { SandboxFilter, SandboxGroup, SandboxRecord, SandboxStore } from './store.ts';
 
 export function reads(
@@ -71,15 +73,21 @@ function matches(row: SandboxRecord, filter: SandboxFilter): boolean {
 export function admissionFacts(
   tables: Tables,
   { provider, owner_id }: { provider: string; owner_id?: string },
-  { pool }: AdmissionLimits,
+  { pool, placement, max_provider_sandboxes }: AdmissionLimits,
 ): AdmissionFacts {
   const rows = active(tables);
   const usage = {
     active_sandboxes: rows.length,
-    active_provider_sandboxes: rows.filter((row) => row.provider === provider).length,
+    active_provider_sandboxes: rows.filter(
+      (row) => row.provider === provider && row.worker_id === LOCAL_WORKER,
+    ).length,
   };
   const asking = { provider, ...(owner_id !== undefined && { owner_id }) };
-  const places = pool && { pool_is_full: findPlace(tables, asking, pool) === undefined };
+  const isLocalFull = reached(usage.active_provider_sandboxes, max_provider_sandboxes);
+  const places = {
+    ...(pool && { pool_is_full: findPlace(tables, asking, pool) === undefined }),
+    ...(placement && { placement: findWorker(tables, provider, placement, isLocalFull) }),
+  };
   if (owner_id === undefined) return { usage, quota: undefined, ...places };
   const active_owner_sandboxes = rows.filter((row) => row.owner_id === owner_id).length;
   return { usage: { ...usage, active_owner_sandboxes }, quota: tables.quotas.get(owner_id), ...places };

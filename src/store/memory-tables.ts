@@ -6,6 +6,7 @@ import type { Quota } from '../schema/quota.ts';
 import type { StoredClaim } from './memory-claims.ts';
 import type { PoolTables } from './memory-pool.ts';
 import type { WarmRecord } from './seam/warm.ts';
+import type { LeaseRecord, WorkerRecord } from './seam/workers.ts';
 import type { SandboxRecord } from './store.ts';
 
 export interface Tables extends PoolTables {
@@ -13,6 +14,8 @@ export interface Tables extends PoolTables {
   quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
   warm: Map<string, WarmRecord>;
+  workers: Map<string, Omit<WorkerRecord, 'active_sandboxes'>>;
+  leases: Map<string, LeaseRecord>;
   events: Event[];
   last_event_id: number;
 }

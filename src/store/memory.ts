@@ -2,8 +2,10 @@
 // Every record goes in and out as a deep copy, so that no caller can change what is stored.
 import { decideAdmission, requestOfRow } from '../domain/admission.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { placedEvents } from '../domain/placement.ts';
 import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
@@ -13,6 +15,7 @@ import { admissionFacts, reads } from './memory-reads.ts';
 import { active, addEvents, copy, drop, type Tables } from './memory-tables.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
+import { memoryLeases, memoryWorkers } from './memory-workers.ts';
 import type { SandboxStore, Store } from './store.ts';
 
 export interface MemoryStoreDeps {
@@ -25,7 +28,7 @@ export interface MemoryStoreDeps {
 export function memoryStore(deps: MemoryStoreDeps): Store {
   const tables: Tables = {
     ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map(), warm: new Map() },
-    ...{ vms: new Map(), uids: { given: 0 } },
+    ...{ vms: new Map(), uids: { given: 0 }, workers: new Map(), leases: new Map() },
     ...{ events: [], last_event_id: 0 },
   };
   return {
@@ -42,6 +45,8 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     }),
     warm: memoryWarm(tables.warm, () => active(tables).map(({ provider }) => provider)),
     pool: memoryPool(tables),
+    workers: memoryWorkers(tables),
+    leases: memoryLeases(tables),
     events: {
       append: async (drafts) => addEvents(tables, drafts),
       since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
@@ -75,8 +80,15 @@ function writes(tables: Tables): Writes {
       if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
-      const placed = copy(limits.pool ? takePlace(tables, sandbox, limits.pool) : sandbox);
+      const { worker_id = sandbox.worker_id } = decision.placement ?? {};
+      const there = limits.pool ? takePlace(tables, sandbox, limits.pool) : sandbox;
+      const placed = copy({ ...there, worker_id });
       tables.sandboxes.set(sandbox.id, placed);
+      if (limits.placement && worker_id !== LOCAL_WORKER)
+        tables.leases.set(sandbox.id, {
+          ...{ resource_id: sandbox.id, holder_id: worker_id, generation: 1 },
+          ...{ expires_at: limits.placement.lease_until, created_at: sandbox.created_at },
+        });
       if (claim)
         tables.claims.set(claimId(claim), {
           ...claim,
@@ -84,13 +96,15 @@ function writes(tables: Tables): Writes {
           created_at: sandbox.created_at,
           ...warm,
         });
-      return { kind: 'reserved', sandbox: copy(placed), events: addEvents(tables, events) };
+      const told = addEvents(tables, placedEvents(events, worker_id));
+      return { kind: 'reserved', sandbox: copy(placed), events: told };
     },
     transition: async ({ id, from, epoch, patch, events, response }) => {
       const row = held(id, from);
       if (row?.epoch !== epoch) return undefined;
       Object.assign(row, copy(patch));
       settleClaim(tables, row, response);
+      if (hasEnded(row.state)) tables.leases.delete(id);
       return { sandbox: copy(row), events: addEvents(tables, events) };
     },
     extend: async (id, from, expires_at) => {

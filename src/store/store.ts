@@ -9,6 +9,7 @@ import type { PoolStore } from './seam/pool.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { TemplateStore } from './seam/templates.ts';
 import type { WarmStore } from './seam/warm.ts';
+import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
 /** Made with the database, never changes. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
 export interface Instance {
@@ -118,6 +119,7 @@ export interface SandboxStore {
   /**
    * In one transaction: a live idempotency claim is looked up, admission decided on the present counts and the owner's
    * quota (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
+   * With `limits.placement` a worker is chosen, and the row, its lease (of another worker) and `worker_id` in the events say which.
    * With `limits.pool` a place is taken too: the row's `vm_id` is the id that a new VM would get, image and sizes its own.
    * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
    * With `warm` the row is that of a ready warm sandbox, which ceases to be one: same id and epoch, `running` at once,
@@ -168,6 +170,8 @@ export interface Store {
   warm: WarmStore;
   events: EventStore;
   pool: PoolStore;
+  workers: WorkerStore;
+  leases: LeaseStore;
   idempotency: IdempotencyStore;
   audit: AuditStore;
   /** A cheap read that fails when the database does. */

@@ -10,6 +10,7 @@ import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { templated } from './store-templates.suite.ts';
 import { warm } from './store-warm.suite.ts';
+import { placing, workers } from './store-workers.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 
 export function storeContract(name: string, open: () => Promise<Store>): void {
@@ -46,6 +47,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('templates', () => templated(given));
     describe('warm sandboxes', () => warm(given));
     describe('pool', () => pooling(given));
+    describe('workers', () => workers(given));
+    describe('placing', () => placing(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
     describe('audit', () => audited(given));

@@ -45,8 +45,8 @@ export function failingStore(inner: Store): FailingStore {
     ]);
     return Object.fromEntries(wrapped) as T;
   };
-  const { instance, sandboxes, templates, warm, quotas, events, pool, idempotency, audit, ping, close } =
-    inner;
+  const { instance, sandboxes, templates, warm, quotas, events, pool, idempotency, audit } = inner;
+  const { workers, leases, ping, close } = inner;
   return {
     instance,
     sandboxes: wrap(sandboxes, 'sandboxes.'),
@@ -55,6 +55,8 @@ export function failingStore(inner: Store): FailingStore {
     warm: wrap(warm, 'warm.'),
     events: wrap(events, 'events.'),
     pool: wrap(pool, 'pool.'),
+    workers: wrap(workers, 'workers.'),
+    leases: wrap(leases, 'leases.'),
     idempotency: wrap(idempotency, 'idempotency.'),
     audit: wrap(audit, 'audit.'),
     ...wrap({ ping, close }, ''),

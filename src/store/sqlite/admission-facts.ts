@@ -1,8 +1,14 @@
 // What admission is decided on, read inside the transaction that decides: counts of what is active, the owner's quota.
 import type { Database } from 'better-sqlite3';
-import type { AdmissionFacts, AdmissionLimits, AdmissionRequest } from '../../domain/admission.ts';
+import {
+  type AdmissionFacts,
+  type AdmissionLimits,
+  type AdmissionRequest,
+  reached,
+} from '../../domain/admission.ts';
 import type { Quota } from '../../schema/quota.ts';
 import { poolPlaces } from './pool.ts';
+import { workerPlaces } from './workers.ts';
 
 export const QUOTA_COLUMNS = 'owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at';
 
@@ -26,13 +32,19 @@ export function admissionFacts(
   const ofOwner = ownerCount(db);
   const quota = db.prepare<[string], Quota>(`SELECT ${QUOTA_COLUMNS} FROM owner_quotas WHERE owner_id = ?`);
   const places = poolPlaces(db);
-  return (request, { pool }) => {
+  const workers = workerPlaces(db);
+  return (request, { pool, placement, max_provider_sandboxes }) => {
     const { provider, owner_id } = request;
-    const counts = usage.get(provider) ?? NOTHING;
-    const full = pool && { pool_is_full: places.find(request, pool) === undefined };
-    if (owner_id === undefined) return { usage: counts, quota: undefined, ...full };
+    const counts = { ...NOTHING, ...usage.get(provider) };
+    counts.active_provider_sandboxes -= workers.elsewhere(provider);
+    const isLocalFull = reached(counts.active_provider_sandboxes, max_provider_sandboxes);
+    const where = {
+      ...(pool && { pool_is_full: places.find(request, pool) === undefined }),
+      ...(placement && { placement: workers.find(provider, placement, isLocalFull) }),
+    };
+    if (owner_id === undefined) return { usage: counts, quota: undefined, ...where };
     const active_owner_sandboxes = ofOwner(owner_id);
-    return { usage: { ...counts, active_owner_sandboxes }, quota: quota.get(owner_id), ...full };
+    return { usage: { ...counts, active_owner_sandboxes }, quota: quota.get(owner_id), ...where };
   };
 }
 

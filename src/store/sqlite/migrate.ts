@@ -7,8 +7,9 @@ import { QUOTAS } from './migrations/0002-quotas.ts';
 import { AUDIT } from './migrations/0003-audit.ts';
 import { TEMPLATES } from './migrations/0004-templates.ts';
 import { POOL } from './migrations/0005-pool.ts';
+import { WORKERS } from './migrations/0006-workers.ts';
 
-const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES, POOL];
+const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES, POOL, WORKERS];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** `svcd`: tells our files from every other SQLite file. */

@@ -13,6 +13,7 @@ import { damaged, storeFailure } from './failures.ts';
 import { settlePath, settleRights, stoppedUncleanly } from './file.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { loadInstance } from './instance.ts';
+import { leaseStore } from './leases.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
 import { poolStore } from './pool.ts';
@@ -22,6 +23,7 @@ import { sandboxWrites } from './sandboxes.ts';
 import { templateStore } from './templates.ts';
 import { warmStore } from './warm.ts';
 import { patiently, storeWork } from './work.ts';
+import { workerStore } from './workers.ts';
 
 export interface SqliteOptions {
   path: string;
@@ -91,6 +93,8 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
     warm: warmStore(durable, work),
     events: eventStore(relaxed, ids, work),
     pool: poolStore(durable, work),
+    workers: workerStore(durable, work),
+    leases: leaseStore(durable, work),
     idempotency: idempotencyStore(durable, work),
     audit: auditStore(durable, work),
     ping: () => work.run(() => void alive.get()),

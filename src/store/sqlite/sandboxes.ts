@@ -2,11 +2,14 @@
 // still true when it commits.
 import type { Database } from 'better-sqlite3';
 import { decideAdmission, requestOfRow } from '../../domain/admission.ts';
+import { placedEvents } from '../../domain/placement.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { deleteInBites, eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
+import { leaseTaker } from './leases.ts';
 import { poolPlaces } from './pool.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
@@ -49,6 +52,7 @@ function reserving(db: Database, ids: EventIds) {
   const facts = admissionFacts(db);
   const takeWarm = warmTaker(db);
   const places = poolPlaces(db);
+  const acquire = leaseTaker(db);
   const insert = db.prepare(
     `INSERT INTO sandboxes (${SANDBOX_COLUMNS}) VALUES (${SANDBOX_COLUMNS.map((column) => `@${column}`)})`,
   );
@@ -61,11 +65,21 @@ function reserving(db: Database, ids: EventIds) {
       const decision = decideAdmission(request, limits, facts(request, limits));
       if (!decision.allowed) return { kind: 'denied', decision };
       if (warm && !takeWarm(sandbox)) return { kind: 'gone' };
-      const row = toSandboxRow(place ? places.take(sandbox, place) : sandbox);
+      const { worker_id = sandbox.worker_id } = decision.placement ?? {};
+      const row = toSandboxRow({ ...(place ? places.take(sandbox, place) : sandbox), worker_id });
       insert.run(row);
+      if (limits.placement && worker_id !== LOCAL_WORKER) {
+        const { id, created_at } = sandbox;
+        const { lease_until: expires_at } = limits.placement;
+        acquire({ resource_id: id, holder_id: worker_id, expires_at, created_at });
+      }
       if (claim) claims.put(claim, sandbox.id, sandbox.created_at);
       if (claim && warm) claims.answer(sandbox.id, warm.response);
-      return { kind: 'reserved', sandbox: fromSandboxRow(row), events: events.insert(drafts) };
+      return {
+        kind: 'reserved',
+        sandbox: fromSandboxRow(row),
+        events: events.insert(placedEvents(drafts, worker_id)),
+      };
     },
   );
 }

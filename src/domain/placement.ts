@@ -1,0 +1,63 @@
+// Which worker a sandbox goes to (api.md part 8): this server while it has room, then the least loaded of the others.
+import type { EventDraft } from '../schema/event.ts';
+import { LOCAL_WORKER } from './worker-id.ts';
+
+/** What is known before the workers are looked at. */
+export interface PlacementLimits {
+  /** Workers whose last heartbeat is older are not asked; this server hears itself. */
+  heard_after: string;
+  /** This server could run it, as far as its providers go. */
+  local: boolean;
+  /** Other workers may run it. */
+  remote: boolean;
+  /** When the lease of another worker ends, unless renewed. */
+  lease_until: string;
+}
+
+/** A worker that could run it: heard of lately, not draining, with the provider, and to be called. */
+export interface PlacementCandidate {
+  id: string;
+  /** Its sandboxes that have not ended. */
+  active: number;
+  /** 0: unknown. */
+  max_sandboxes: number;
+}
+
+export interface Placement {
+  /** Where it goes; absent: nowhere. */
+  worker_id?: string;
+  /** Workers that could run it and have room. */
+  eligible: number;
+  /** No worker could run it, were there room. */
+  is_lost: boolean;
+}
+
+/** The load of a worker that does not say how much it holds is taken as if it held so many. */
+const USUAL_ROOM = 100;
+
+/** `local` is absent when this server cannot run it. Ties go by id. */
+export function placeSandbox(
+  local: { is_full: boolean } | undefined,
+  others: readonly PlacementCandidate[],
+): Placement {
+  const free = others.filter(({ active, max_sandboxes }) => max_sandboxes === 0 || active < max_sandboxes);
+  const hasLocal = local !== undefined && !local.is_full;
+  const worker_id = hasLocal ? LOCAL_WORKER : leastLoaded(free)?.id;
+  return {
+    ...(worker_id !== undefined && { worker_id }),
+    eligible: free.length + Number(hasLocal),
+    is_lost: local === undefined && others.length === 0,
+  };
+}
+
+function leastLoaded(free: readonly PlacementCandidate[]): PlacementCandidate | undefined {
+  const load = ({ active, max_sandboxes }: PlacementCandidate) => active / (max_sandboxes || USUAL_ROOM);
+  return [...free].sort((a, b) => load(a) - load(b) || (a.id < b.id ? -1 : 1))[0];
+}
+
+/** Events of a row that were written before it had its place. */
+export function placedEvents(drafts: readonly EventDraft[], worker_id: string): EventDraft[] {
+  return drafts.map((draft) =>
+    draft.data?.worker_id === undefined ? draft : { ...draft, data: { ...draft.data, worker_id } },
+  );
+}

@@ -1,0 +1,146 @@
+// Workers in the database, and the choice among them inside the reservation of a sandbox (sandboxes.ts).
+import type { Database } from 'better-sqlite3';
+import {
+  type Placement,
+  type PlacementCandidate,
+  type PlacementLimits,
+  placeSandbox,
+} from '../../domain/placement.ts';
+import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
+import type { WorkerRecord, WorkerStore } from '../seam/workers.ts';
+import { tooManyWorkers } from '../worker-failures.ts';
+import { parse } from './rows.ts';
+import type { Work } from './work.ts';
+
+interface WorkerRow {
+  id: string;
+  hostname: string;
+  status: string;
+  providers: string;
+  capabilities: string;
+  max_sandboxes: number;
+  memory_mb: number;
+  vcpus: number;
+  rpc_url: string | null;
+  version: string | null;
+  last_heartbeat: string;
+  drain: number;
+  created_at: string;
+  updated_at: string;
+  active_sandboxes: number;
+}
+
+const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
+const REMOTE = `FROM sandboxes INDEXED BY sandboxes_remote WHERE worker_id <> 'local' AND ${ACTIVE}`;
+/** Of the server itself: all that are not another's. */
+const COUNT = `CASE id WHEN 'local'
+  THEN (SELECT coalesce(sum(active), 0) FROM active_counts) - (SELECT count(*) ${REMOTE})
+  ELSE (SELECT count(*) ${REMOTE} AND worker_id = workers.id) END`;
+const SELECT = `SELECT workers.*, ${COUNT} AS active_sandboxes FROM workers`;
+
+export function workerStore(db: Database, work: Work): WorkerStore {
+  const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
+  const list = db.prepare<[], WorkerRow>(`${SELECT} ORDER BY id`);
+  const drain = db.prepare('UPDATE workers SET drain = @drain, updated_at = @at WHERE id = @id');
+  const remove = db.prepare('DELETE FROM workers WHERE id = ?');
+  const heard = hearing(db);
+  const draining = db.transaction((id: string, wanted: boolean, at: string) => {
+    drain.run({ id, drain: Number(wanted), at });
+    return get.all(id).map(fromRow)[0];
+  });
+  const removing = db.transaction((id: string) => {
+    const row = get.get(id);
+    if (!row) return 'absent';
+    if (row.active_sandboxes > 0) return 'busy';
+    remove.run(id);
+    return 'removed';
+  });
+  return {
+    heard: (...said) => work.grow(() => heard.immediate(...said)),
+    get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
+    list: () => work.run(() => list.all().map(fromRow)),
+    drain: (id, wanted, at) => work.settle(() => draining.immediate(id, wanted, at)),
+    remove: (id) => work.settle(() => removing.immediate(id)),
+  };
+}
+
+/** What is not said stays: each value is the new one, else the old one, else what is assumed of a new worker. */
+function hearing(db: Database) {
+  const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
+  const count = db.prepare<[], number>('SELECT count(*) FROM workers').pluck();
+  const said = ['hostname', 'status', 'providers', 'capabilities', 'max_sandboxes', 'memory_mb', 'vcpus'];
+  const optional = ['rpc_url', 'version'];
+  const update = db.prepare(
+    `UPDATE workers SET ${[...said, ...optional].map((name) => `${name} = coalesce(@${name}, ${name})`)},
+       last_heartbeat = @at, updated_at = @at WHERE id = @id`,
+  );
+  const insert = db.prepare(
+    `INSERT INTO workers (id, hostname, status, providers, capabilities, max_sandboxes, memory_mb, vcpus, rpc_url,
+       version, last_heartbeat, drain, created_at, updated_at)
+     VALUES (@id, coalesce(@hostname, ''), coalesce(@status, 'online'), coalesce(@providers, '[]'),
+       coalesce(@capabilities, '[]'), coalesce(@max_sandboxes, 0), coalesce(@memory_mb, 0), coalesce(@vcpus, 0),
+       @rpc_url, @version, @at, 0, @at, @at)`,
+  );
+  return db.transaction((id: string, body: HeartbeatBody, at: string, most: number): WorkerRecord => {
+    const values = { id, at, ...valuesOf(body) };
+    if (update.run(values).changes === 0) {
+      if ((count.get() ?? 0) >= most) throw tooManyWorkers(most);
+      insert.run(values);
+    }
+    return fromRow(get.get(id) as WorkerRow);
+  });
+}
+
+function valuesOf({ hostname, status, providers, capabilities, capacity, rpc_url, version }: HeartbeatBody) {
+  const text = (list: string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+  return {
+    hostname: hostname ?? null,
+    status: status ?? null,
+    providers: text(providers),
+    capabilities: text(capabilities),
+    max_sandboxes: capacity?.max_sandboxes ?? null,
+    memory_mb: capacity?.memory_mb ?? null,
+    vcpus: capacity?.vcpus ?? null,
+    rpc_url: rpc_url ?? null,
+    version: version ?? null,
+  };
+}
+
+function fromRow(row: WorkerRow): WorkerRecord {
+  const { max_sandboxes, memory_mb, vcpus, rpc_url, version, drain, ...rest } = row;
+  return {
+    ...rest,
+    status: row.status as WorkerStatus,
+    providers: parse(row.providers) as string[],
+    capabilities: parse(row.capabilities) as string[],
+    capacity: { max_sandboxes, memory_mb, vcpus },
+    drain: drain !== 0,
+    ...(rpc_url !== null && { rpc_url }),
+    ...(version !== null && { version }),
+  };
+}
+
+/** To be used inside a transaction. */
+export interface WorkerPlaces {
+  /** Sandboxes of `provider` that other workers run. */
+  elsewhere(provider: string): number;
+  find(provider: string, limits: PlacementLimits, isLocalFull: boolean): Placement;
+}
+
+export function workerPlaces(db: Database): WorkerPlaces {
+  const draining = db.prepare<[], number>("SELECT drain FROM workers WHERE id = 'local'").pluck();
+  const elsewhere = db.prepare<[string], number>(`SELECT count(*) ${REMOTE} AND provider = ?`).pluck();
+  const candidates = db.prepare<object, PlacementCandidate>(
+    `SELECT id, max_sandboxes, (SELECT count(*) ${REMOTE} AND worker_id = workers.id) AS active FROM workers
+       WHERE id <> 'local' AND drain = 0 AND status = 'online' AND rpc_url IS NOT NULL AND last_heartbeat > @heard_after
+         AND @provider IN (SELECT value FROM json_each(providers))`,
+  );
+  return {
+    elsewhere: (provider) => elsewhere.get(provider) ?? 0,
+    find(provider, { local, remote, heard_after }, is_full) {
+      const hasLocal = local && !draining.get();
+      const others = remote ? candidates.all({ provider, heard_after }) : [];
+      return placeSandbox(hasLocal ? { is_full } : undefined, others);
+    },
+  };
+}

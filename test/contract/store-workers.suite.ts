@@ -1,0 +1,160 @@
+// The contract of stores: workers, the choice among them with a reservation, and leases.
+import { expect, it } from 'vitest';
+import type { AdmissionLimits } from '../../src/domain/admission.ts';
+import type { HeartbeatBody } from '../../src/schema/worker.ts';
+import type { SandboxRecord } from '../../src/store/store.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
+import type { Given } from './store.suite.ts';
+
+const MOST = 100;
+const PLACEMENT = { heard_after: stamp(-60), local: true, remote: true, lease_until: stamp(90) };
+const REMOTE: HeartbeatBody = {
+  ...{ hostname: 'h', status: 'online', providers: ['userspace'], capabilities: ['exec'] },
+  ...{ capacity: { max_sandboxes: 2, memory_mb: 8, vcpus: 4 }, rpc_url: 'http://10.0.0.2:1', version: '1' },
+};
+
+export function workers({ store }: Given): void {
+  const heard = (id: string, said: HeartbeatBody = REMOTE, at = stamp()) =>
+    store().workers.heard(id, said, at, MOST);
+
+  it('keeps what a heartbeat says, and what it leaves out', async () => {
+    const made = await heard('w1');
+    expect(made).toEqual({
+      ...REMOTE,
+      ...{ id: 'w1', drain: false, active_sandboxes: 0 },
+      ...{ last_heartbeat: stamp(), created_at: stamp(), updated_at: stamp() },
+    });
+    const next = await heard('w1', { status: 'draining', capacity: { vcpus: 0 } }, stamp(5));
+    expect(next).toEqual({
+      ...made,
+      ...{ status: 'draining', capacity: { max_sandboxes: 2, memory_mb: 8, vcpus: 0 } },
+      ...{ last_heartbeat: stamp(5), updated_at: stamp(5) },
+    });
+    expect(await store().workers.get('w1')).toEqual(next);
+    expect(await heard('w0', {})).toMatchObject({ status: 'online', hostname: '', providers: [] });
+    expect((await store().workers.list()).map(({ id }) => id)).toEqual(['w0', 'w1']);
+    expect(await store().workers.get('W1')).toBeUndefined();
+  });
+
+  it('drains until told otherwise, whatever heartbeats say', async () => {
+    await heard('w1');
+    expect(await store().workers.drain('w1', true, stamp(1))).toMatchObject({
+      drain: true,
+      status: 'online',
+    });
+    expect(await heard('w1')).toMatchObject({ drain: true });
+    expect(await store().workers.drain('w1', false, stamp(2))).toMatchObject({ drain: false });
+    expect(await store().workers.drain('w2', true, stamp())).toBeUndefined();
+  });
+
+  it('takes so many and no more, and those that it knows always', async () => {
+    await store().workers.heard('a', {}, stamp(), 1);
+    await store().workers.heard('a', {}, stamp(), 1);
+    await expect(store().workers.heard('b', {}, stamp(), 1)).rejects.toMatchObject({
+      code: 'resource_limit',
+    });
+  });
+
+  it('removes one that holds no sandboxes', async () => {
+    await heard('w1');
+    await store().sandboxes.reserve(sandboxRecord({ worker_id: 'w1' }), NO_CAP, []);
+    await store().sandboxes.reserve(sandboxRecord(), NO_CAP, []);
+    expect(await store().workers.get('w1')).toMatchObject({ active_sandboxes: 1 });
+    expect(await heard('local', {})).toMatchObject({ active_sandboxes: 1 });
+    expect(await store().workers.remove('w1')).toBe('busy');
+    expect(await store().workers.remove('w2')).toBe('absent');
+    expect(await store().workers.remove('local')).toBe('busy');
+    await heard('w2');
+    expect(await store().workers.remove('w2')).toBe('removed');
+    expect(await store().workers.get('w2')).toBeUndefined();
+  });
+}
+
+export function placing({ store, change }: Given): void {
+  const heard = (id: string, said: HeartbeatBody = {}, at = stamp()) =>
+    store().workers.heard(id, { ...REMOTE, ...said }, at, MOST);
+  const reserve = async (placement: Partial<typeof PLACEMENT> = {}, more: Partial<AdmissionLimits> = {}) => {
+    const row = sandboxRecord();
+    const limits = { ...NO_CAP, ...more, placement: { ...PLACEMENT, ...placement } };
+    const events = [eventDraft({ sandbox_id: row.id, data: { worker_id: 'local' } })];
+    return store().sandboxes.reserve(row, limits, events);
+  };
+  const placeOf = async (...given: Parameters<typeof reserve>) => {
+    const made = await reserve(...given);
+    return made.kind === 'reserved' ? made.sandbox.worker_id : made.kind === 'denied' && made.decision.reason;
+  };
+
+  it('takes this server while it has room, then the least loaded, ties by id', async () => {
+    for (const id of ['b', 'a']) await heard(id);
+    await heard('wide', { capacity: { max_sandboxes: 5 } });
+    const places = [];
+    for (let i = 0; i < 12; i++) places.push(await placeOf({}, { max_provider_sandboxes: 2 }));
+    expect(places.slice(0, 2)).toEqual(['local', 'local']);
+    expect(places.slice(2, 5)).toEqual(['a', 'b', 'wide']);
+    expect(places.filter((place) => place === 'wide')).toHaveLength(5);
+    expect(places.slice(11)).toEqual(['worker_capacity']);
+  });
+
+  it('passes over those that are stale, drain, lack the provider or cannot be called', async () => {
+    await heard('draining');
+    await store().workers.drain('draining', true, stamp());
+    await heard('leaving', { status: 'draining' });
+    await heard('gone', { status: 'offline' });
+    await heard('other', { providers: ['container'] });
+    await heard('stale', {}, stamp(-60));
+    const { rpc_url: _, ...mute } = REMOTE;
+    await store().workers.heard('mute', mute, stamp(), MOST);
+    expect(await placeOf({ local: false })).toBe('worker_unavailable');
+    await heard('fit');
+    expect(await placeOf({ local: false, remote: false })).toBe('worker_unavailable');
+    expect([await placeOf({ local: false }), await placeOf({ local: false })]).toEqual(['fit', 'fit']);
+    expect(await placeOf({ local: false })).toBe('worker_capacity');
+    await store().workers.heard('local', {}, stamp(), MOST);
+    await store().workers.drain('local', true, stamp());
+    expect(await placeOf()).toBe('worker_capacity');
+  });
+
+  it('writes row, lease and events of the worker that was chosen', async () => {
+    await heard('w1');
+    const made = await reserve({ local: false });
+    if (made.kind !== 'reserved') throw new Error(made.kind);
+    const { id } = made.sandbox;
+    expect(made.events).toMatchObject([{ data: { worker_id: 'w1' } }]);
+    expect(await store().sandboxes.get(id)).toMatchObject({ worker_id: 'w1' });
+    expect(await store().leases.list()).toEqual([
+      { resource_id: id, holder_id: 'w1', generation: 1, expires_at: stamp(90), created_at: stamp() },
+    ]);
+    expect(await reserve()).toMatchObject({ kind: 'reserved', sandbox: { worker_id: 'local' } });
+    expect(await store().leases.list()).toHaveLength(1);
+    const asked = { provider: 'userspace', ttlMs: 1 };
+    expect(await store().sandboxes.admission(asked, { ...NO_CAP, placement: PLACEMENT })).toMatchObject({
+      placement: { worker_id: 'local', eligible: 2 },
+    });
+  });
+
+  it('frees the place of a worker with the end of the row, and its lease with it', async () => {
+    await heard('w1', { capacity: { max_sandboxes: 1 } });
+    for (const end of ['destroyed', 'error'] as const) {
+      const made = await reserve({ local: false });
+      expect(await placeOf({ local: false })).toBe('worker_capacity');
+      const { sandbox } = made as { sandbox: SandboxRecord };
+      await change(sandbox, { state: 'destroying' });
+      expect(await store().leases.get(sandbox.id)).toBeDefined();
+      await change({ ...sandbox, state: 'destroying' }, { state: end, ended_at: stamp() });
+      expect(await store().leases.list()).toEqual([]);
+    }
+  });
+
+  it('renews for its holder while the sandbox lives, and never to an earlier end', async () => {
+    await heard('w1');
+    const { sandbox } = (await reserve({ local: false })) as { sandbox: SandboxRecord };
+    const renew = (holder: string, until: number) => store().leases.renew(sandbox.id, holder, stamp(until));
+    expect(await renew('w1', 200)).toMatchObject({ generation: 2, expires_at: stamp(200) });
+    expect(await renew('w1', 100)).toMatchObject({ generation: 3, expires_at: stamp(200) });
+    expect(await renew('w2', 300)).toBeUndefined();
+    expect(await store().leases.renew('sb-0', 'w1', stamp(1))).toBeUndefined();
+    await change(sandbox, { state: 'destroying' });
+    expect(await renew('w1', 400)).toBeUndefined();
+    expect(await store().leases.get(sandbox.id)).toMatchObject({ generation: 3 });
+  });
+}
