@@ -19,6 +19,7 @@ import { QuotasClient } from './quotas.ts';
 import type { ExecSocket, SocketRequest } from './socket.ts';
 import { SystemClient } from './system.ts';
 import { TemplatesClient } from './templates.ts';
+import { WorkersClient } from './workers.ts';
 
 /** Filters; labels as `metadata.<key>`. */
 export type ListQuery = SandboxListQuery & { [label: `metadata.${string}`]: string };
@@ -38,6 +39,7 @@ export class Client {
   readonly execs: ExecsClient;
   readonly system: SystemClient;
   readonly admin: AdminClient;
+  readonly workers: WorkersClient;
   readonly #connection: Connection;
 
   /** Nothing is sent yet. Throws `bad_request` for an address or a key that is none. */
@@ -49,6 +51,7 @@ export class Client {
     this.execs = new ExecsClient(this.#connection);
     this.system = new SystemClient(this.#connection);
     this.admin = new AdminClient(this.#connection);
+    this.workers = new WorkersClient(this.#connection);
   }
 
   /** The same key gives the same sandbox for 24 h. */

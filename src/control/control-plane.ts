@@ -1,4 +1,5 @@
 // What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
+import type { Role } from '../domain/access.ts';
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { AuditLog } from './audit.ts';
@@ -9,11 +10,12 @@ import type { Previews } from './plane/previews.ts';
 import type { Quotas } from './plane/quotas.ts';
 import type { HealthViews, MetricViews, PoolViews, ProviderViews, SnapshotViews } from './plane/system.ts';
 import type { Templates } from './plane/templates.ts';
+import type { Workers } from './plane/workers.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 /** Who asks. `owner` is the validated X-User-ID. */
 export interface Caller {
-  role: 'admin' | 'api' | 'anonymous';
+  role: Role;
   owner?: string;
   /** A hash that stands for the credential: the scope of idempotency keys without an owner. */
   credential: string;
@@ -50,6 +52,7 @@ export interface ControlPlane {
   providers: ProviderViews;
   pool: PoolViews;
   snapshots: SnapshotViews;
+  workers: Workers;
   events: EventViews;
   health: HealthViews;
   metrics: MetricViews;

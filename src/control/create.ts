@@ -4,7 +4,7 @@ import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import type { EventBus } from '../events/bus.ts';
 import { EventFeed } from '../events/feed.ts';
 import type { EventWriter } from '../events/writer.ts';
-import type { ProviderSet } from '../providers/provider.ts';
+import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { Store } from '../store/store.ts';
 import { AuditTrail } from './audit.ts';
@@ -49,6 +49,7 @@ import { Reconciler } from './upkeep/reconcile.ts';
 import { Vitals } from './upkeep/vitals.ts';
 import { Watching } from './upkeep/watching.ts';
 import { Prewarm } from './warm/prewarm.ts';
+import { type Fleet, fleetOf } from './workers/fleet.ts';
 
 export interface ControlDeps {
   config: Config;
@@ -66,7 +67,9 @@ export interface ControlDeps {
   metrics?: Metrics;
   /** The newest log lines, redacted, for diagnostics. */
   recentLogs?: (() => Record<string, unknown>[]) | undefined;
-  host: { cpus: number };
+  /** Calls other workers; absent: there are none. */
+  remote?: RemoteProviders | undefined;
+  host: { cpus: number; memoryMb?: number; hostname?: string };
   /** Masks secrets in what the API shows of the configuration. */
   redact(value: unknown): unknown;
 }
@@ -77,7 +80,8 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const deps = metered({ ...given, metrics });
   const settings = controlSettings(deps.config);
   requirePoolHost(settings, deps.providers);
-  const parts = workingParts(deps);
+  const fleet = fleetOf(deps);
+  const parts = { ...workingParts(deps), fleet };
   const background = backgroundWork(deps, settings, parts);
   const deadlineSet = () => background.reaper.wake();
   const all = { ...deps, ...parts, ...background, settings, deadlineSet, ...whatHolds(deps, settings) };
@@ -85,7 +89,13 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
-  const instruments = new Instruments({ ...all, metrics, queue, readers: events.readers });
+  const instruments = new Instruments({
+    ...all,
+    workerStats: fleet.stats,
+    metrics,
+    queue,
+    readers: events.readers,
+  });
   const work = new Background(all);
   return {
     sandboxes: sandboxes({ ...all, spawner, queue }),
@@ -99,7 +109,8 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     metrics: metricViews({ ...all, metrics, instruments }),
     snapshots: snapshotViews(deps),
     pool: poolViews({ settings, pool: deps.store.pool }),
-    health: healthViews(all),
+    workers: fleet.registry(() => queue.limitsChanged()),
+    health: healthViews({ ...all, workerStats: fleet.stats }),
     rates: background.rates,
     audit: background.audit,
     start: () => work.start(),
@@ -210,8 +221,10 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   };
 }
 
+type WorkingParts = ReturnType<typeof workingParts> & { fleet: Fleet };
+
 /** What happens without being asked. */
-function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
+function backgroundWork(deps: ControlDeps, settings: Settings, parts: WorkingParts) {
   const all = { ...deps, ...parts, ...settings, settings, cpus: deps.host.cpus };
   const reconciler = new Reconciler(all);
   return {
@@ -219,6 +232,7 @@ function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType
     reconciler,
     watching: new Watching({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),
+    localWorker: parts.fleet.local,
     prewarm: new Prewarm(all),
     rates: new BucketRateLimits({ ...deps, config: deps.config.rate_limit }),
     audit: new AuditTrail({ ...deps, audit: deps.store.audit }),

@@ -6,6 +6,7 @@ import type { Health } from '../schema/system.ts';
 import type { Store } from '../store/store.ts';
 import type { HealthViews } from './plane/system.ts';
 import type { Probes } from './probes.ts';
+import type { WorkerStats } from './workers/worker-stats.ts';
 
 /** A probe that takes longer counts as unhealthy. */
 const PROBE_MS = 2000;
@@ -18,6 +19,7 @@ export interface HealthDeps {
   probes: Probes;
   clock: Clock;
   version: string;
+  workerStats: WorkerStats;
   /** `auto` or a kind. */
   defaultProvider: string;
 }
@@ -36,15 +38,20 @@ export function healthViews(deps: HealthDeps): HealthViews {
       return full ? { status, providers, ready_providers, total_providers: providers.length } : { status };
     },
     health: async (full) => {
-      const [database, providers] = await Promise.all([databaseCheck(deps), providerCheck(deps)]);
-      const status = database.status === 'ok' && providers.status === 'ok' ? 'ok' : 'degraded';
-      if (!full) return { status, checks: { database: word(database), providers: word(providers) } };
-      return {
-        status,
-        ...about(),
-        uptime_seconds: Math.floor(uptimeMs() / 1000),
-        checks: { database, providers },
-      };
+      const [database, providers, workers] = await Promise.all([
+        databaseCheck(deps),
+        providerCheck(deps),
+        workerCheck(deps),
+      ]);
+      const checks = { database, providers, workers };
+      const isWell = Object.values(checks).every((check) => check.status === 'ok');
+      const status = isWell ? 'ok' : 'degraded';
+      if (!full)
+        return {
+          status,
+          checks: { database: word(database), providers: word(providers), workers: word(workers) },
+        };
+      return { status, ...about(), uptime_seconds: Math.floor(uptimeMs() / 1000), checks };
     },
   };
 }
@@ -83,6 +90,17 @@ async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
   return ok
     ? { status: 'ok', latency_ms }
     : { status: 'failed', latency_ms, message: 'The database does not answer.' };
+}
+
+/** Workers that are missed; one that said good-bye is not. */
+async function workerCheck({ workerStats, clock }: HealthDeps): Promise<Check> {
+  const began = clock.monotonic();
+  const stats = await workerStats().catch(() => undefined);
+  const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
+  if (!stats) return { status: 'failed', latency_ms, message: 'The workers cannot be read.' };
+  const { stale } = stats.workers;
+  if (stale === 0) return { status: 'ok', latency_ms };
+  return { status: 'degraded', latency_ms, message: `Not heard of for long: ${stale} of the workers.` };
 }
 
 async function providerCheck(deps: HealthDeps): Promise<Check> {

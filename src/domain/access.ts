@@ -4,7 +4,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../schema/config.ts';
 import { ServiceError } from './errors.ts';
 
-export type Role = 'admin' | 'api' | 'anonymous';
+/** `worker`: on the routes of workers alone (http/worker-caller.ts). */
+export type Role = 'admin' | 'api' | 'anonymous' | 'worker';
 
 export interface AccessRules {
   enabled: boolean;

@@ -1,6 +1,7 @@
 // One request as a handler sees it: the validated parts, who asks, and the signal that ends with the connection.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Caller } from '../control/control-plane.ts';
+import type { WorkerIdentity } from '../domain/worker-access.ts';
 import { clientGone } from './client-gone.ts';
 import type { Scheme } from './headers/way.ts';
 import type { ServerFacts } from './server-facts.ts';
@@ -15,6 +16,7 @@ interface CallParts<P, Q, B> {
   full: boolean;
   /** Admin routes are open to the caller. */
   administers: boolean;
+  worker?: WorkerIdentity | undefined;
   response: ServerResponse;
   server: ServerFacts;
   scheme: Scheme;
@@ -28,6 +30,8 @@ export class Call<P, Q, B> {
   readonly caller: Caller;
   readonly full: boolean;
   readonly administers: boolean;
+  /** Who calls, on routes of workers. */
+  readonly worker: WorkerIdentity | undefined;
   readonly server: ServerFacts;
   /** By which the client speaks to us, or to a trusted proxy. */
   readonly scheme: Scheme;
@@ -42,6 +46,7 @@ export class Call<P, Q, B> {
     this.caller = parts.caller;
     this.full = parts.full;
     this.administers = parts.administers;
+    this.worker = parts.worker;
     this.server = parts.server;
     this.scheme = parts.scheme;
     this.#response = parts.response;

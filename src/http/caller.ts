@@ -4,9 +4,11 @@ import type { Caller } from '../control/control-plane.ts';
 import { type AccessRules, type Identity, mayAdminister, requireOwner } from '../domain/access.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { parseOwner } from '../domain/owner.ts';
+import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { Route, RouteAuth } from './route.ts';
+import type { AuthenticateWorker } from './worker-caller.ts';
 
 export interface Admitted {
   caller: Caller;
@@ -14,17 +16,22 @@ export interface Admitted {
   full: boolean;
   /** Admin routes are open to the caller. */
   administers: boolean;
+  /** Only on routes of workers. */
+  worker?: WorkerIdentity;
 }
 
 export interface Presented extends Origin {
   headers: IncomingHttpHeaders;
   requestId: string;
+  /** The worker that the path names, where it does. */
+  worker_id?: unknown;
   /** Told who it is as soon as that is known, also when they are refused later. */
   identified(identity: Identity): void;
 }
 
 export interface Access {
   authenticate: Authenticate;
+  authenticateWorker: AuthenticateWorker;
   rules: AccessRules;
   limiter: RateLimiter;
 }
@@ -34,9 +41,21 @@ const NOBODY: Identity = { role: 'anonymous', actor: 'anonymous', credential: 'a
 /**
  * Throws, in this order: `resource_limit` after too many failed tries, `unauthorized` without a valid key where one is
  * needed, `resource_limit` for a call too many, `forbidden` on an admin route, `bad_request` for a bad or missing
- * X-User-ID.
+ * X-User-ID. On routes of workers as worker-caller.ts says.
  */
-export function admit(
+export function admit(route: Pick<Route, 'auth' | 'owned'>, presented: Presented, access: Access): Admitted {
+  return route.auth === 'worker' ? admitWorker(presented, access) : admitCaller(route, presented, access);
+}
+
+function admitWorker(presented: Presented, { authenticateWorker }: Access): Admitted {
+  const worker = authenticateWorker(presented.headers, presented.worker_id, presented);
+  const name = `worker:${worker.worker_id}`;
+  const identity: Identity = { role: 'worker', actor: name, credential: name };
+  presented.identified(identity);
+  return { caller: callerOf(identity, presented.requestId), full: false, administers: false, worker };
+}
+
+function admitCaller(
   route: Pick<Route, 'auth' | 'owned'>,
   presented: Presented,
   { authenticate, rules, limiter }: Access,
@@ -60,9 +79,9 @@ export function admit(
   return { caller, full: true, administers };
 }
 
-/** Whether a key is asked for and calls are counted. */
+/** Whether an API key is asked for and calls are counted. */
 export function isKeyed({ auth }: Pick<Route, 'auth'>): boolean {
-  return auth !== 'none' && auth !== 'optional';
+  return auth !== 'none' && auth !== 'optional' && auth !== 'worker';
 }
 
 function isForAdmins(auth: RouteAuth, { quota_writes }: AccessRules): boolean {

@@ -27,6 +27,7 @@ import type { PreviewGateway, Target } from './previews/gateway.ts';
 import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
+import { workerAuthenticator } from './worker-caller.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -94,7 +95,10 @@ function judgesOf(deps: PipelineDeps): Judges {
   const rules = accessRules(deps.config.auth);
   const limiter = rateLimiter(deps.rates);
   return {
-    access: { rules, limiter, authenticate: authenticator(rules, limiter) },
+    access: {
+      ...{ rules, limiter, authenticate: authenticator(rules, limiter) },
+      authenticateWorker: workerAuthenticator(deps.config.auth, limiter, deps.clock),
+    },
     audited: auditor({ ...deps, log: deps.audit, rules }),
     origins: cors(deps.config.server.cors_allowed_origins),
   };
@@ -146,6 +150,7 @@ function routeHook(route: Route, current: () => Judges, limit: (type: string) =>
   return (request, reply, done) => {
     const { headers, socket: connection } = request.raw;
     const { id: requestId, address } = request;
+    const { worker_id } = request.params as { worker_id?: unknown };
     request.route = route;
     const identified = (identity: Identity) => {
       request.identity = identity;
@@ -153,7 +158,7 @@ function routeHook(route: Route, current: () => Judges, limit: (type: string) =>
     try {
       request.admitted = admit(
         route,
-        { headers, connection, address, reply, requestId, identified },
+        { headers, connection, address, reply, requestId, worker_id, identified },
         current().access,
       );
       checkBody(route, headers, limit(mediaType(headers)));

@@ -12,9 +12,10 @@ import { type Method, placeOf, type RouteId } from './paths.ts';
 /**
  * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
  * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says.
- * All but the first two count for the rate limit.
+ * `worker`: the credential of the worker that the path names, and nothing else. `none`, `optional` and `worker` do not
+ * count for the rate limit.
  */
-export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write';
+export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write' | 'worker';
 
 /** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes. */
 export type BodyKind = 'json' | 'json_file' | 'raw_file';
@@ -35,7 +36,17 @@ export interface RouteSuccess<R extends Shape = Shape> {
 
 interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extends Shape> {
   id: RouteId;
-  tag: 'sandboxes' | 'files' | 'templates' | 'quotas' | 'providers' | 'pool' | 'events' | 'admin' | 'system';
+  tag:
+    | 'sandboxes'
+    | 'files'
+    | 'templates'
+    | 'quotas'
+    | 'providers'
+    | 'pool'
+    | 'workers'
+    | 'events'
+    | 'admin'
+    | 'system';
   auth: RouteAuth;
   summary: string;
   description?: string;

@@ -1,6 +1,7 @@
 // THE PROVIDER SEAM: starts, finds and ends runtimes. Knows nothing of HTTP, quotas, owners or the database.
 // Always used through guard.ts, the only translator of errors and keeper of deadlines.
 import type { SandboxIo } from '../agent/io.ts';
+import type { Lease } from '../schema/lease.ts';
 import type { Capability, Isolation, ProviderKind } from '../schema/provider.ts';
 
 /** What a sandbox is to a provider. Without `runtime_id` it is found by its label (the reply to create was lost). */
@@ -8,6 +9,8 @@ export interface RuntimeRef {
   runtime_id?: string | undefined;
   id: string;
   epoch: number;
+  /** The right of another worker to run it, where it is one. */
+  lease?: Lease | undefined;
 }
 
 export interface RuntimeSpec {
@@ -26,6 +29,8 @@ export interface RuntimeSpec {
    * anybody, `/tmp` and `/dev/shm` included; at most 4096 processes.
    */
   role?: 'pool';
+  /** The right of another worker to run it, where it is one. */
+  lease?: Lease;
 }
 
 export interface Created {
@@ -105,6 +110,25 @@ export interface Provider {
   /** Absent where runtimes are never restored. */
   snapshots?(signal: AbortSignal): Promise<RuntimeSnapshot[]>;
   /** Runtimes live on. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** Another worker, as it is called. */
+export interface RemoteWorker {
+  id: string;
+  rpc_url: string;
+  /** Shared with it: signs what it is told. */
+  secret: string;
+}
+
+/** Workers that run sandboxes for us. */
+export interface RemoteProviders {
+  /** A provider of theirs as one of ours, guarded. It has no attach: nothing inside is reached through a worker. */
+  of(worker: RemoteWorker, kind: string): Provider;
+  /** Has the worker renew `lease` now, and tells it what is left of the life of its sandbox. */
+  renew(worker: RemoteWorker, lease: Lease, sandboxTtl: string, signal: AbortSignal): Promise<void>;
+  /** It is to take no more sandboxes. */
+  shutdown(worker: RemoteWorker, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -55,6 +55,18 @@ const RateLimit = part(
   'Buckets are known by hashes, so no caller can be named.',
 );
 
+const WorkersNumbers = part({
+  total: Type.Integer({ minimum: 0, description: 'local among them.' }),
+  by_status: counts,
+  stale: count,
+  oldest_heartbeat_seconds: Type.Number({ description: 'Of those that are not offline.' }),
+});
+
+const LeasesNumbers = part(
+  { total: count, active: count, expired: count },
+  'Rights of other workers to run sandboxes.',
+);
+
 const numbers = {
   generated_at: Type.String({ format: 'date-time' }),
   process: part({
@@ -82,6 +94,8 @@ const numbers = {
     { additionalProperties: false, description: 'Those that have not ended.' },
   ),
   scheduler: Scheduler,
+  workers: WorkersNumbers,
+  leases: LeasesNumbers,
   prewarm: Prewarmed,
   quotas: QuotaSummary,
   rate_limit: RateLimit,

@@ -94,6 +94,20 @@ export const METRICS = {
     help: 'Sandboxes made ahead: made, failed to start, evicted to make room for a spawn.',
     labels: ['outcome'],
   },
+  svc_workers: {
+    type: 'gauge',
+    help: 'Workers by what they are: online, draining, offline, stale (not heard of for long). local is one.',
+    labels: ['status'],
+  },
+  svc_worker_heartbeat_age_seconds: {
+    type: 'gauge',
+    help: 'Since the oldest last heartbeat of a worker that is not offline.',
+  },
+  svc_leases: {
+    type: 'gauge',
+    help: 'Rights of other workers to run sandboxes: active, or expired and not yet ended here.',
+    labels: ['status'],
+  },
   svc_owner_quotas: {
     type: 'gauge',
     help: 'Owners with a quota of their own.',

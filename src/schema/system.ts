@@ -54,7 +54,10 @@ export const Health = Type.Object(
     version: Type.Optional(Type.String()),
     uptime: Type.Optional(Type.String()),
     uptime_seconds: Type.Optional(Type.Number()),
-    checks: Type.Object({ database: check, providers: check }, { additionalProperties: false }),
+    checks: Type.Object(
+      { database: check, providers: check, workers: check },
+      { additionalProperties: false },
+    ),
   },
   { $id: 'Health', additionalProperties: false },
 );

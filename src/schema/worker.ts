@@ -1,6 +1,7 @@
 // Workers and their heartbeats (specification parts 2 and 4, api.md part 8). `local` is a worker, too.
 import { type Static, Type } from 'typebox';
 import { WORKER_ID } from './config-kinds.ts';
+import { Lease } from './lease.ts';
 
 export const WORKER_STATUSES = ['online', 'draining', 'offline'] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
@@ -84,3 +85,25 @@ export const WorkerDeleted = Type.Object(
   { status: Type.Literal('deleted') },
   { $id: 'WorkerDeleted', additionalProperties: false },
 );
+
+export const RenewRequest = Type.Object(
+  {
+    ttl: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'A duration; at most the length of leases here, which it is when left out.',
+      }),
+    ),
+  },
+  { $id: 'LeaseRenewal' },
+);
+export type RenewRequest = Static<typeof RenewRequest>;
+
+export const RenewReply = Type.Object(
+  {
+    lease: Lease,
+    sandbox_ttl: Type.String({ description: 'What is left of the life of the sandbox; 0s when it is over.' }),
+  },
+  { $id: 'LeaseRenewed', additionalProperties: false },
+);
+export type RenewReply = Static<typeof RenewReply>;

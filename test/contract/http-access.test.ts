@@ -18,6 +18,8 @@ import {
 } from '../support/http-server.ts';
 import { askSample, ROUTE_IDS, type RouteKind, SAMPLES } from '../support/route-samples.ts';
 
+const WORKER_TOKEN = 'worker-token-0123456789abcdef0123456789';
+
 const WHO: Record<string, Record<string, string>> = {
   nobody: {},
   'wrong key': { 'x-api-key': `${API_KEY.slice(0, -1)}0` },
@@ -31,7 +33,7 @@ const WHO: Record<string, Record<string, string>> = {
   'owner A': { 'x-api-key': API_KEY, 'x-user-id': 'a' },
   'admin for A': { 'x-api-key': ADMIN_KEY, 'x-user-id': 'a' },
   'bad owner': { 'x-api-key': API_KEY, 'x-user-id': 'a/b' },
-  'worker token': { 'x-worker-id': 'w', 'x-worker-token': API_KEY },
+  'worker token': { 'x-worker-id': 'w', 'x-worker-token': WORKER_TOKEN },
 };
 
 const BOTH = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
@@ -49,7 +51,7 @@ const SETUPS: Record<string, Partial<Config['auth']>> = {
 };
 
 /** A status for each of WHO in its order; `in` is let in. */
-const TABLE: Record<string, Record<Exclude<RouteKind, 'open'>, string>> = {
+const TABLE: Record<string, Record<Exclude<RouteKind, 'open' | 'worker'>, string>> = {
   //                    nobody wrong empty api in-admin in-api api-in-admin both api+wrong A admin-A bad worker
   'both keys': {
     keyed: '            401    401   401   in  in       in     401          in   in        in in     400 401',
@@ -98,6 +100,10 @@ const TABLE: Record<string, Record<Exclude<RouteKind, 'open'>, string>> = {
   },
 };
 
+/** Of routes of workers, under every setting: no key opens them, and none is needed. */
+const OF_WORKERS =
+  '                     401    401   401   401 401      401    401          401  401      401 401    401 in';
+
 describe('every route has its row', () => {
   it('in the samples', () => expect(Object.keys(SAMPLES).sort()).toEqual([...ROUTE_IDS].sort()));
 
@@ -113,14 +119,14 @@ describe('every route has its row', () => {
 
   it('of a setting for everybody', () => {
     expect(Object.keys(TABLE)).toEqual(Object.keys(SETUPS));
-    for (const row of Object.values(TABLE).flatMap((rows) => Object.values(rows)))
+    for (const row of [OF_WORKERS, ...Object.values(TABLE).flatMap((rows) => Object.values(rows))])
       expect(row.trim().split(/ +/)).toHaveLength(Object.keys(WHO).length);
   });
 });
-const KIND = { none: 'open', optional: 'open', admin: 'admin' } as const;
+const KIND = { none: 'open', optional: 'open', admin: 'admin', worker: 'worker' } as const;
 
 describe.each(Object.keys(SETUPS))('with %s, every route by every credential', (setup) => {
-  const auth = SETUPS[setup]!;
+  const auth = { ...SETUPS[setup]!, worker_token: WORKER_TOKEN };
   let target: TestHttp;
   beforeAll(async () => {
     target = await startHttp({ auth });
@@ -132,7 +138,8 @@ describe.each(Object.keys(SETUPS))('with %s, every route by every credential', (
     const wrong: string[] = [];
     for (const id of ROUTE_IDS) {
       const { kind } = SAMPLES[id];
-      const expected = kind === 'open' ? 'in' : TABLE[setup]![kind].trim().split(/ +/)[column];
+      const row = kind === 'open' ? undefined : kind === 'worker' ? OF_WORKERS : TABLE[setup]![kind];
+      const expected = row === undefined ? 'in' : row.trim().split(/ +/)[column];
       target.control.asked.length = 0;
       const { status } = await askSample(target.base, id, WHO[who]!);
       // The fake has no sandbox of this name, and a template of another: what is let in may end there.

@@ -20,6 +20,7 @@ import { fakeMetrics } from './fake-metrics.ts';
 import { type FakePreviews, fakePreviews } from './fake-previews.ts';
 import { FAKE_DECISION, fakeQuotas } from './fake-quotas.ts';
 import { fakeTemplates } from './fake-templates.ts';
+import { fakeWorkers } from './fake-workers.ts';
 import { FAKE_START, fakeIds } from './fakes.ts';
 
 export interface Asked {
@@ -218,6 +219,7 @@ export function fakeControlPlane({
       return sandbox;
     }),
     quotas: fakeQuotas(note),
+    workers: fakeWorkers(note),
     pool: {
       async status() {
         note('pool.status', undefined);
@@ -258,7 +260,7 @@ export function fakeControlPlane({
       }),
       health: async (full) => ({
         status: 'ok',
-        checks: { database: { status: 'ok' }, providers: { status: 'ok' } },
+        checks: { database: { status: 'ok' }, providers: { status: 'ok' }, workers: { status: 'ok' } },
         ...(full && { version: '9.9.9', uptime: '1s', uptime_seconds: 1 }),
       }),
     },

@@ -48,6 +48,8 @@ const numbers: MetricsBody = {
     ...{ wanted: 0, ready: 0, starting: 0, claimed_total: 0, missed_total: 0 },
     ...{ made_total: 0, failed_total: 0, evicted_total: 0 },
   },
+  workers: { total: 1, by_status: { online: 1 }, stale: 0, oldest_heartbeat_seconds: 1 },
+  leases: { total: 0, active: 0, expired: 0 },
   quotas: { total: 0, with_max_sandboxes: 0, with_max_ttl: 0, with_max_exec_timeout: 0 },
   rate_limit: {
     ...{ enabled: false, key_by: 'owner', requests_per_minute: 120, burst: 60, max_buckets: 1000 },

@@ -1,8 +1,11 @@
 // One row for each route: who may use it, and a request that it takes. A route without a row fails the access table.
 import { PATHS, type RouteId } from '../../src/http/paths.ts';
 
-/** `open`: no key. `keyed`: an API key. `owned`: and an owner, while owners are enforced. `admin`: an admin key. */
-export type RouteKind = 'open' | 'keyed' | 'owned' | 'admin';
+/**
+ * `open`: no key. `keyed`: an API key. `owned`: and an owner, while owners are enforced. `admin`: an admin key. `worker`: a
+ * credential of the worker `w`.
+ */
+export type RouteKind = 'open' | 'keyed' | 'owned' | 'admin' | 'worker';
 
 export interface RouteSample {
   kind: RouteKind;
@@ -57,6 +60,15 @@ export const SAMPLES: Record<RouteId, RouteSample> = {
   adminQuotaUsage: { kind: 'admin' },
   poolStatus: { kind: 'keyed' },
   listSnapshots: { kind: 'keyed' },
+  listWorkers: { kind: 'keyed' },
+  getWorker: { kind: 'keyed' },
+  adminListWorkers: { kind: 'admin' },
+  adminGetWorker: { kind: 'admin' },
+  removeWorker: { kind: 'admin' },
+  drainWorker: { kind: 'admin', body: { drain: true } },
+  repairWorker: { kind: 'admin', body: {} },
+  workerHeartbeat: { kind: 'worker', body: {} },
+  renewLease: { kind: 'worker', body: { ttl: '90s' } },
   listProviders: { kind: 'keyed' },
   getProvider: { kind: 'keyed' },
   events: { kind: 'owned', query: '?follow=false' },
@@ -93,7 +105,9 @@ export async function askSample(
     .replace('{name}', 'userspace')
     .replace('{id}', sandbox)
     .replace('{exec_id}', 'ex-x')
-    .replace('{owner_id}', 'a');
+    .replace('{owner_id}', 'a')
+    .replace('{worker_id}', 'w')
+    .replace('{resource_id}', sandbox);
   const answer = await fetch(`${base}${path}${query}`, {
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },

@@ -9,6 +9,7 @@ export function exposeReadings(metrics: Metrics, { body, groups }: Readings): vo
   exposeSandboxes(metrics, groups);
   exposeQuotas(metrics, body.quotas);
   exposeScheduler(metrics, body.scheduler);
+  exposeWorkers(metrics, body);
   exposePrewarm(metrics, body.prewarm);
   exposeRates(metrics, body.rate_limit);
   metrics.set(
@@ -45,6 +46,19 @@ function exposeScheduler(metrics: Metrics, scheduler: MetricsBody['scheduler']):
   metrics.setTotals('svc_spawn_queue_enqueued_total', plain(scheduler.spawn_queued_total));
   metrics.setTotals('svc_spawn_queue_dequeued_total', plain(scheduler.spawn_dequeued_total));
   metrics.setTotals('svc_spawn_queue_timeouts_total', plain(scheduler.spawn_queue_timeouts));
+}
+
+function exposeWorkers(metrics: Metrics, { workers, leases }: MetricsBody): void {
+  const by = { ...workers.by_status, stale: workers.stale };
+  metrics.set(
+    'svc_workers',
+    Object.entries(by).map(([status, value]) => ({ labels: { status }, value })),
+  );
+  metrics.set('svc_worker_heartbeat_age_seconds', plain(workers.oldest_heartbeat_seconds));
+  metrics.set('svc_leases', [
+    { labels: { status: 'active' }, value: leases.active },
+    { labels: { status: 'expired' }, value: leases.expired },
+  ]);
 }
 
 function exposePrewarm(metrics: Metrics, prewarm: MetricsBody['prewarm']): void {

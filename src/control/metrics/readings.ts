@@ -10,6 +10,7 @@ import type { QueueCounts } from '../queue/queue-counters.ts';
 import type { RateStats } from '../rate-limits.ts';
 import type { QueueSettings } from '../settings.ts';
 import type { PrewarmStats } from '../warm/prewarm.ts';
+import type { WorkerStats } from '../workers/worker-stats.ts';
 import type { Metrics } from './metrics.ts';
 
 const PROBE_MS = 2000;
@@ -26,6 +27,7 @@ export interface ReadingDeps {
   queue: { stats(): QueueCounts & { depth: number } };
   prewarm: { stats(): PrewarmStats };
   rates: { stats(): RateStats };
+  workerStats: WorkerStats;
   settings: { queue: QueueSettings };
   clock: Clock;
 }
@@ -48,13 +50,14 @@ export class Instruments {
   /** Rejects when the database does not answer. */
   async read(): Promise<Readings> {
     const { clock, prewarm, rates } = this.#deps;
-    const [store, groups, quotas, providers, events, operations] = await Promise.all([
+    const [store, groups, quotas, providers, events, operations, fleet] = await Promise.all([
       this.#store(),
       this.#groups(),
       this.#deps.store.quotas.summary(),
       this.#providers(),
       this.#events(),
       operationsOf(this.#deps.metrics),
+      this.#deps.workerStats(),
     ]);
     const generated_at = new Date(clock.now()).toISOString();
     const sandboxes = sandboxCounts(groups);
@@ -67,6 +70,7 @@ export class Instruments {
         providers,
         sandboxes,
         scheduler: schedulerNumbers(this.#deps),
+        ...fleet,
         prewarm: prewarm.stats(),
         quotas,
         rate_limit: rates.stats(),

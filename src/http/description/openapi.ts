@@ -44,6 +44,8 @@ const SECURITY_SCHEMES = {
     description: 'Needed when auth.enabled is true; the admin key is taken too.',
   },
   adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-API-Key' },
+  workerId: { type: 'apiKey', in: 'header', name: 'X-Worker-ID' },
+  workerToken: { type: 'apiKey', in: 'header', name: 'X-Worker-Token' },
 };
 const KEYS = [{ apiKey: [] }, { adminKey: [] }];
 const SECURITY = {
@@ -52,6 +54,7 @@ const SECURITY = {
   api: KEYS,
   admin: [...KEYS].reverse(),
   quota_write: KEYS,
+  worker: [{ workerId: [], workerToken: [] }],
 };
 
 function operation(route: Route, shelf: SchemaShelf): object {

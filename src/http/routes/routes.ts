@@ -14,6 +14,7 @@ import { sandboxRoutes } from './sandboxes.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { systemRoutes } from './system.ts';
 import { templateRoutes } from './templates.ts';
+import { workerRoutes } from './workers.ts';
 
 export const ROUTES: readonly Route[] = [
   ...sandboxRoutes,
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   ...providerRoutes,
   ...poolRoutes,
   ...snapshotRoutes,
+  ...workerRoutes,
   ...eventRoutes,
   ...metricRoutes,
   ...adminProviderRoutes,

@@ -1,0 +1,33 @@
+// svc worker drain
+import { Flags } from '@oclif/core';
+import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { workerArg } from '../../src/cli/worker-view.ts';
+import type { Worker } from '../../src/schema/worker.ts';
+
+export default class WorkerDrain extends SvcCommand<Worker> {
+  static override summary = 'Keep new sandboxes away from a worker.';
+  static override description =
+    'Those it has live on. It holds until --undo, whatever the worker says. local, the server itself, can be drained too. Needs the admin key.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> edge-1',
+    '<%= config.bin %> <%= command.id %> edge-1 --undo',
+  ];
+  static override args = workerArg;
+  static override flags = {
+    ...clientFlags,
+    undo: Flags.boolean({ description: 'Let it take sandboxes again.' }),
+  };
+
+  async run(): Promise<Worker> {
+    const { args, flags } = await this.parse(WorkerDrain);
+    const worker = await connect(flags).workers.drain(args.worker, !flags.undo);
+    const { active_sandboxes: left } = worker;
+    this.log(
+      worker.drain
+        ? `${worker.id} takes no more sandboxes; it has ${left}.`
+        : `${worker.id} takes sandboxes again.`,
+    );
+    return worker;
+  }
+}

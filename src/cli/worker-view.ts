@@ -1,0 +1,45 @@
+// How workers are shown to people.
+import { Args } from '@oclif/core';
+import type { Worker } from '../schema/worker.ts';
+import { type Column, facts, table } from './render.ts';
+
+export const workerArg = { worker: Args.string({ description: 'Worker id.', required: true }) };
+
+const stateOf = ({ status, stale, id }: Worker) =>
+  stale && id !== 'local' ? `${status}, not heard` : status;
+const roomOf = ({ active_sandboxes, capacity }: Worker) =>
+  capacity.max_sandboxes === 0 ? `${active_sandboxes}` : `${active_sandboxes} of ${capacity.max_sandboxes}`;
+
+const COLUMNS: Column<Worker>[] = [
+  { title: 'worker', value: ({ id }) => id },
+  { title: 'status', value: stateOf },
+  { title: 'sandboxes', value: roomOf, align: 'right' },
+  { title: 'providers', value: ({ providers }) => providers.join(', ') },
+  { title: 'host', value: ({ hostname }) => hostname },
+  { title: 'heard', value: ({ last_heartbeat }) => last_heartbeat },
+];
+
+export function workerTable(workers: readonly Worker[]): string {
+  return table(workers, COLUMNS, 'No worker is known.');
+}
+
+const known = (amount: number) => (amount === 0 ? 'unknown' : amount);
+
+export function workerFacts(worker: Worker): string {
+  const { capacity } = worker;
+  return facts([
+    ['worker', worker.id],
+    ['status', stateOf(worker)],
+    ['to drain', worker.drain ? 'yes' : 'no'],
+    ['host', worker.hostname],
+    ['version', worker.version],
+    ['called at', worker.rpc_url],
+    ['providers', worker.providers.join(', ')],
+    ['capabilities', worker.capabilities.join(', ')],
+    ['sandboxes', roomOf(worker)],
+    ['memory, MB', known(capacity.memory_mb)],
+    ['processors', known(capacity.vcpus)],
+    ['last heard', worker.last_heartbeat],
+    ['first heard', worker.created_at],
+  ]);
+}

@@ -1,0 +1,102 @@
+// The workers that are known, this server among them: heard, shown, drained, forgotten. What is wanted of a worker (drain)
+// is ours, what it says of itself is its own; neither overwrites the other.
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { WorkerIdentity } from '../../domain/worker-access.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
+import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
+import type { Workers } from '../plane/workers.ts';
+import type { Leases } from './leases.ts';
+import type { WorkerSecrets } from './worker-secrets.ts';
+import { isStale, type WorkerTerms } from './worker-terms.ts';
+
+/** Heartbeats with a shared token could otherwise fill the table. */
+const MOST_WORKERS = 10_000;
+
+export interface RegistryDeps {
+  workers: WorkerStore;
+  leases: Leases;
+  secrets: WorkerSecrets;
+  terms: WorkerTerms;
+  clock: Clock;
+  logger: Logger;
+  /** Asks a worker to take no more; rejects when it cannot be told. */
+  shutdown(worker: WorkerRecord): Promise<void>;
+  /** There may be more room than before. */
+  roomChanged(): void;
+}
+
+export function workerRegistry(deps: RegistryDeps): Workers {
+  const { workers, leases, secrets, roomChanged } = deps;
+  const now = () => new Date(deps.clock.now()).toISOString();
+  const shown = (worker: WorkerRecord) => workerView(worker, deps);
+  return {
+    list: async () => (await workers.list()).map(shown),
+    get: async (id) => shown((await workers.get(id)) ?? unknown()),
+    heartbeat: async (id, body, identity) => {
+      if (id === LOCAL_WORKER) throw thisServer('It is heard by itself.');
+      return shown(await heard(deps, id, body, identity));
+    },
+    drain: async (id, drain) => {
+      const worker = (await workers.drain(id, drain, now())) ?? unknown();
+      if (!drain) roomChanged();
+      else if (id !== LOCAL_WORKER) await tell(deps, worker);
+      return shown(worker);
+    },
+    remove: async (id) => {
+      if (id === LOCAL_WORKER) throw thisServer('Drain it to keep sandboxes away.');
+      const outcome = await workers.remove(id);
+      if (outcome === 'absent') throw unknown();
+      if (outcome === 'busy') throw holdsSandboxes();
+      secrets.forget(id);
+    },
+    renew: (identity, resource_id, ttl) => {
+      secrets.proved(identity.worker_id, identity.secret);
+      return leases.renew(identity, resource_id, ttl);
+    },
+  };
+}
+
+async function heard(
+  { workers, secrets, clock, roomChanged }: RegistryDeps,
+  id: string,
+  body: HeartbeatBody,
+  identity: WorkerIdentity | undefined,
+): Promise<WorkerRecord> {
+  const worker = await workers.heard(id, body, new Date(clock.now()).toISOString(), MOST_WORKERS);
+  if (identity) secrets.proved(id, identity.secret);
+  roomChanged();
+  return worker;
+}
+
+/** A worker that cannot be told now is told by the answer to its next heartbeat. */
+async function tell({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): Promise<void> {
+  try {
+    await shutdown(worker);
+  } catch (error) {
+    logger.info({ worker_id: worker.id, err: error }, 'A worker is to drain and could not be told yet.');
+  }
+}
+
+/** One that is to drain and has not heard it yet is draining already: it gets no more. */
+function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worker {
+  const status = record.drain && record.status === 'online' ? 'draining' : record.status;
+  return { ...record, status, stale: isStale(record, terms, clock.now()) };
+}
+
+function unknown(): never {
+  throw new ServiceError('not_found', 'There is no such worker.', {
+    remedy: 'See the list of workers; one appears with its first heartbeat.',
+  });
+}
+
+function thisServer(remedy: string): ServiceError {
+  return new ServiceError('conflict', 'local is this server itself.', { remedy });
+}
+
+function holdsSandboxes(): ServiceError {
+  return new ServiceError('conflict', 'The worker holds sandboxes.', {
+    remedy: 'Drain it, and remove it when they have ended.',
+  });
+}

@@ -1,0 +1,34 @@
+// The secret that we share with each worker: calls to it and leases for it are signed with the one that it used last,
+// which during a rotation may be the previous.
+import { ServiceError } from '../../domain/errors.ts';
+import { type WorkerAuth, workerSecrets } from '../../domain/worker-secret.ts';
+
+export class WorkerSecrets {
+  readonly #auth: WorkerAuth;
+  readonly #used = new Map<string, string>();
+
+  /** `auth` is read each time: it may be changed while we serve. */
+  constructor(auth: WorkerAuth) {
+    this.#auth = auth;
+  }
+
+  /** The worker has proved that it has this one. */
+  proved(id: string, secret: string): void {
+    this.#used.set(id, secret);
+  }
+
+  /** Throws `unavailable` where no credential of this worker is configured (any longer). */
+  of(id: string): string {
+    const secrets = workerSecrets(this.#auth, id).map(({ secret }) => secret);
+    const used = this.#used.get(id);
+    const secret = used !== undefined && secrets.includes(used) ? used : secrets[0];
+    if (secret !== undefined) return secret;
+    throw new ServiceError('unavailable', 'No credential of this worker is configured here.', {
+      remedy: 'Set auth.worker_tokens or auth.worker_signing_key.',
+    });
+  }
+
+  forget(id: string): void {
+    this.#used.delete(id);
+  }
+}

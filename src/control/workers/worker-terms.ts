@@ -1,0 +1,30 @@
+// The lengths of time that hold between us and workers (api.md part 8), and what is said of one that was not heard.
+import { leaseTermMs } from '../../domain/lease.ts';
+import type { WorkerRecord } from '../../store/seam/workers.ts';
+
+const SHORTEST_STALE_MS = 60_000;
+
+export interface WorkerTerms {
+  heartbeatMs: number;
+  /** Not heard for so long: stale. */
+  staleMs: number;
+  /** A lease holds so long unless renewed. */
+  leaseMs: number;
+}
+
+export function workerTerms(heartbeatMs: number): WorkerTerms {
+  return {
+    heartbeatMs,
+    staleMs: Math.max(SHORTEST_STALE_MS, 4 * heartbeatMs),
+    leaseMs: leaseTermMs(heartbeatMs),
+  };
+}
+
+/** `now` is the wall clock, in ms. */
+export function isStale(
+  { last_heartbeat }: Pick<WorkerRecord, 'last_heartbeat'>,
+  { staleMs }: Pick<WorkerTerms, 'staleMs'>,
+  now: number,
+): boolean {
+  return now - Date.parse(last_heartbeat) >= staleMs;
+}

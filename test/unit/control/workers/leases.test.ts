@@ -1,0 +1,68 @@
+// Leases: renewed by their holder while they hold, by time that nobody sets.
+import { expect, it } from 'vitest';
+import { isLeaseSignedWith } from '../../../../src/domain/lease.ts';
+import { api, type World, world } from '../../../support/control.ts';
+import { NO_CAP, sandboxRecord, stamp } from '../../../support/records.ts';
+
+const SECRET = 's'.repeat(40);
+const W1 = { worker_id: 'w1', secret: SECRET, scopes: [] };
+
+async function leased(w: World): Promise<string> {
+  await w.store.workers.heard('w1', { providers: ['userspace'], rpc_url: 'http://h' }, stamp(), 9);
+  const placement = { heard_after: stamp(-60), local: false, remote: true, lease_until: stamp(120) };
+  const row = sandboxRecord();
+  await w.store.sandboxes.reserve(row, { ...NO_CAP, placement }, []);
+  return row.id;
+}
+
+const fresh = async () => {
+  const w = world({ auth: { worker_tokens: { w1: SECRET } } });
+  return { w, id: await leased(w) };
+};
+const REFUSED = { code: 'conflict' };
+
+it('is renewed with the next generation, signed with the secret of its holder', async () => {
+  const { w, id } = await fresh();
+  await w.clock.advance(60_000);
+  const { lease, sandbox_ttl } = await w.control.workers.renew(W1, id, undefined);
+  expect(lease).toMatchObject({ resource_id: id, holder_id: 'w1', generation: 2, expires_at: stamp(180) });
+  expect(isLeaseSignedWith(SECRET, lease)).toBe(true);
+  expect(sandbox_ttl).toBe('29m');
+  expect((await w.control.workers.renew(W1, id, '10s')).lease).toMatchObject({
+    ...{ generation: 3, expires_at: stamp(180) },
+  });
+  expect((await w.control.workers.renew(W1, id, '24h')).lease).toMatchObject({ expires_at: stamp(180) });
+  await expect(w.control.workers.renew(W1, id, '0s')).rejects.toMatchObject({ code: 'bad_request' });
+});
+
+it('is refused to another, to nobody known, and once it is over', async () => {
+  const { w, id } = await fresh();
+  await expect(w.control.workers.renew({ ...W1, worker_id: 'w2' }, id, undefined)).rejects.toMatchObject(
+    REFUSED,
+  );
+  await expect(w.control.workers.renew(W1, 'sb-0', undefined)).rejects.toMatchObject(REFUSED);
+  await w.control.workers.renew(W1, id, undefined);
+  await w.clock.advance(120_000);
+  await expect(w.control.workers.renew(W1, id, undefined)).rejects.toMatchObject(REFUSED);
+});
+
+it('is refused for a sandbox that has begun to end', async () => {
+  const { w, id } = await fresh();
+  await w.store.sandboxes.transition({
+    ...{ id, epoch: 1, from: ['creating'], events: [], patch: { state: 'destroying' } },
+  });
+  await expect(w.control.workers.renew(W1, id, undefined)).rejects.toMatchObject(REFUSED);
+});
+
+it.each([3_600_000, -3_600_000])('holds as long as it holds when the clock is set by %d ms', async (ms) => {
+  const { w, id } = await fresh();
+  await w.control.workers.renew(W1, id, undefined);
+  w.clock.jump(ms);
+  await w.clock.advance(100_000);
+  expect((await w.control.metrics.body()).leases).toEqual({ total: 1, active: 1, expired: 0 });
+  expect((await w.control.workers.renew(W1, id, undefined)).lease.generation).toBe(3);
+  await w.clock.advance(120_000);
+  expect((await w.control.metrics.body()).leases).toEqual({ total: 1, active: 0, expired: 1 });
+  await expect(w.control.workers.renew(W1, id, undefined)).rejects.toMatchObject(REFUSED);
+  expect(await w.control.sandboxes.list({}, api)).toMatchObject({ sandboxes: [{ worker_id: 'w1' }] });
+});

@@ -1,0 +1,80 @@
+// The workers as the control plane knows them, this server among them.
+import { expect, it } from 'vitest';
+import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
+import { api, world } from '../../../support/control.ts';
+import { NO_CAP, sandboxRecord, stamp } from '../../../support/records.ts';
+
+const BODY: HeartbeatBody = {
+  ...{ hostname: 'h', status: 'online', providers: ['userspace'], rpc_url: 'http://10.0.0.9:7500' },
+  ...{ capabilities: ['exec'], capacity: { max_sandboxes: 4 }, version: '1.2.3' },
+};
+
+it('this server registers itself when it starts, and goes on to be heard', async () => {
+  const w = world({ worker: { heartbeat_interval: '10s' } });
+  expect(await w.control.workers.list()).toEqual([]);
+  await w.control.start();
+  const [local] = await w.control.workers.list();
+  expect(local).toMatchObject({
+    ...{ id: 'local', status: 'online', providers: ['userspace'], stale: false, drain: false },
+    ...{ last_heartbeat: stamp(), capacity: { vcpus: 4 }, version: '0.0.0' },
+  });
+  const { id } = await w.control.sandboxes.spawn({}, api, {}, new AbortController().signal);
+  await w.clock.advance(25_000);
+  expect(await w.control.workers.get('local')).toMatchObject({
+    last_heartbeat: stamp(20),
+    active_sandboxes: 1,
+  });
+  await w.control.stop();
+  await w.clock.advance(60_000);
+  expect(await w.store.workers.get('local')).toMatchObject({ last_heartbeat: stamp(20) });
+  expect(id).toMatch(/^sb-/);
+});
+
+it('one that is not heard for four intervals, and at least a minute, is stale', async () => {
+  const w = world({ worker: { heartbeat_interval: '30s' } });
+  await w.control.workers.heartbeat('w1', BODY);
+  await w.clock.advance(119_000);
+  expect(await w.control.workers.get('w1')).toMatchObject({ stale: false });
+  await w.clock.advance(1000);
+  expect(await w.control.workers.get('w1')).toMatchObject({ stale: true, status: 'online' });
+  const { workers, leases } = await w.control.metrics.body();
+  expect([workers.stale, leases]).toEqual([1, { total: 0, active: 0, expired: 0 }]);
+  const { status, checks } = await w.control.health.health(true);
+  expect([status, checks.workers]).toMatchObject(['degraded', { status: 'degraded' }]);
+  await w.control.workers.heartbeat('w1', { status: 'offline' });
+  await w.clock.advance(120_000);
+  expect((await w.control.health.health(true)).checks.workers).toMatchObject({ status: 'ok' });
+  expect((await w.control.metrics.body()).workers).toMatchObject({ total: 1, by_status: { offline: 1 } });
+});
+
+it('drains what is told to, whatever it says of itself', async () => {
+  const w = world();
+  await w.control.workers.heartbeat('w1', BODY);
+  expect(await w.control.workers.drain('w1', true)).toMatchObject({ drain: true, status: 'draining' });
+  expect(await w.control.workers.heartbeat('w1', BODY)).toMatchObject({ drain: true, status: 'draining' });
+  expect(await w.control.workers.drain('w1', false)).toMatchObject({ drain: false, status: 'online' });
+  await expect(w.control.workers.drain('w2', true)).rejects.toMatchObject({ code: 'not_found' });
+});
+
+it('forgets one that holds nothing, and never this server', async () => {
+  const w = world();
+  await w.control.start();
+  await w.control.workers.heartbeat('w1', BODY);
+  const row = sandboxRecord({ worker_id: 'w1', state: 'running' });
+  await w.store.sandboxes.reserve(row, NO_CAP, []);
+  await expect(w.control.workers.remove('w1')).rejects.toMatchObject({ code: 'conflict' });
+  await expect(w.control.workers.remove('local')).rejects.toMatchObject({ code: 'conflict' });
+  await expect(w.control.workers.remove('w2')).rejects.toMatchObject({ code: 'not_found' });
+  const events: never[] = [];
+  await w.store.sandboxes.transition({
+    ...{ id: row.id, epoch: 1, from: ['running'], events },
+    patch: { state: 'destroyed', ended_at: stamp() },
+  });
+  await w.control.workers.remove('w1');
+  await expect(w.control.workers.get('w1')).rejects.toMatchObject({ code: 'not_found' });
+});
+
+it('nobody else is heard as this server', async () => {
+  const w = world();
+  await expect(w.control.workers.heartbeat('local', BODY)).rejects.toMatchObject({ code: 'conflict' });
+});
