@@ -49,7 +49,7 @@ import { Reconciler } from './upkeep/reconcile.ts';
 import { Vitals } from './upkeep/vitals.ts';
 import { Watching } from './upkeep/watching.ts';
 import { Prewarm } from './warm/prewarm.ts';
-import { type Fleet, fleetOf } from './workers/fleet.ts';
+import { fleetOf } from './workers/fleet.ts';
 
 export interface ControlDeps {
   config: Config;
@@ -80,8 +80,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const deps = metered({ ...given, metrics });
   const settings = controlSettings(deps.config);
   requirePoolHost(settings, deps.providers);
-  const fleet = fleetOf(deps);
-  const parts = { ...workingParts(deps), fleet };
+  const parts = workingParts(deps);
   const background = backgroundWork(deps, settings, parts);
   const deadlineSet = () => background.reaper.wake();
   const all = { ...deps, ...parts, ...background, settings, deadlineSet, ...whatHolds(deps, settings) };
@@ -89,13 +88,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
   const events = eventViews({ ...all, events: deps.store.events, feed });
-  const instruments = new Instruments({
-    ...all,
-    workerStats: fleet.stats,
-    metrics,
-    queue,
-    readers: events.readers,
-  });
+  const instruments = new Instruments({ ...all, metrics, queue, readers: events.readers });
   const work = new Background(all);
   return {
     sandboxes: sandboxes({ ...all, spawner, queue }),
@@ -109,8 +102,8 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     metrics: metricViews({ ...all, metrics, instruments }),
     snapshots: snapshotViews(deps),
     pool: poolViews({ settings, pool: deps.store.pool }),
-    workers: fleet.registry(() => queue.limitsChanged()),
-    health: healthViews({ ...all, workerStats: fleet.stats }),
+    workers: all.fleet.registry(() => queue.limitsChanged()),
+    health: healthViews(all),
     rates: background.rates,
     audit: background.audit,
     start: () => work.start(),
@@ -188,6 +181,7 @@ function metered<D extends ControlDeps & { metrics: Metrics }>(deps: D): D & { m
 function workingParts(deps: ControlDeps & { meter: Meter }) {
   const given = { ...deps, sandboxes: deps.store.sandboxes };
   const publisher = new Publisher(deps);
+  const fleet = fleetOf(deps);
   const vms = new Vms({ ...given, pool: deps.store.pool });
   const under = runtimes(deps.providers, tenants({ ...deps, pool: deps.store.pool, vms }));
   const sessions = new Sessions({ ...deps, attach: under.attach });
@@ -213,7 +207,9 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
       probes,
       reach,
       abandon,
+      fleet,
     },
+    ...{ workerStats: fleet.stats, localWorker: fleet.local },
     sandboxes: given.sandboxes,
     templates: deps.store.templates,
     warm: deps.store.warm,
@@ -221,10 +217,8 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   };
 }
 
-type WorkingParts = ReturnType<typeof workingParts> & { fleet: Fleet };
-
 /** What happens without being asked. */
-function backgroundWork(deps: ControlDeps, settings: Settings, parts: WorkingParts) {
+function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
   const all = { ...deps, ...parts, ...settings, settings, cpus: deps.host.cpus };
   const reconciler = new Reconciler(all);
   return {
@@ -232,7 +226,6 @@ function backgroundWork(deps: ControlDeps, settings: Settings, parts: WorkingPar
     reconciler,
     watching: new Watching({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),
-    localWorker: parts.fleet.local,
     prewarm: new Prewarm(all),
     rates: new BucketRateLimits({ ...deps, config: deps.config.rate_limit }),
     audit: new AuditTrail({ ...deps, audit: deps.store.audit }),

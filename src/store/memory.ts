@@ -1,11 +1,12 @@
 // The store as plain maps: the reference for what the seam means, used in tests. Nothing survives the process.
 // Every record goes in and out as a deep copy, so that no caller can change what is stored.
-import { decideAdmission, requestOfRow } from '../domain/admission.ts';
+import { type AdmissionLimits, decideAdmission, requestOfRow } from '../domain/admission.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { placedEvents } from '../domain/placement.ts';
 import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
+import type { EventDraft } from '../schema/event.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
@@ -16,7 +17,7 @@ import { active, addEvents, copy, drop, type Tables } from './memory-tables.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
 import { memoryLeases, memoryWorkers } from './memory-workers.ts';
-import type { SandboxStore, Store } from './store.ts';
+import type { SandboxRecord, SandboxStore, Store } from './store.ts';
 
 export interface MemoryStoreDeps {
   clock: Clock;
@@ -80,15 +81,7 @@ function writes(tables: Tables): Writes {
       if (warm && !takeWarm(tables.warm, sandbox)) return { kind: 'gone' };
       if (tables.sandboxes.has(sandbox.id))
         throw new ServiceError('conflict', 'This sandbox exists already.');
-      const { worker_id = sandbox.worker_id } = decision.placement ?? {};
-      const there = limits.pool ? takePlace(tables, sandbox, limits.pool) : sandbox;
-      const placed = copy({ ...there, worker_id });
-      tables.sandboxes.set(sandbox.id, placed);
-      if (limits.placement && worker_id !== LOCAL_WORKER)
-        tables.leases.set(sandbox.id, {
-          ...{ resource_id: sandbox.id, holder_id: worker_id, generation: 1 },
-          ...{ expires_at: limits.placement.lease_until, created_at: sandbox.created_at },
-        });
+      const placed = place(tables, sandbox, limits, decision.placement?.worker_id);
       if (claim)
         tables.claims.set(claimId(claim), {
           ...claim,
@@ -96,8 +89,7 @@ function writes(tables: Tables): Writes {
           created_at: sandbox.created_at,
           ...warm,
         });
-      const told = addEvents(tables, placedEvents(events, worker_id));
-      return { kind: 'reserved', sandbox: copy(placed), events: told };
+      return { kind: 'reserved', ...told(tables, placed, events) };
     },
     transition: async ({ id, from, epoch, patch, events, response }) => {
       const row = held(id, from);
@@ -118,4 +110,25 @@ function writes(tables: Tables): Writes {
         (row) => hasEnded(row.state) && row.ended_at !== undefined && row.ended_at < before,
       ),
   };
+}
+
+/** The row where it goes, in the tables, with its lease. */
+function place(
+  tables: Tables,
+  sandbox: SandboxRecord,
+  { pool, placement }: AdmissionLimits,
+  worker_id = sandbox.worker_id,
+): SandboxRecord {
+  const placed = copy({ ...(pool ? takePlace(tables, sandbox, pool) : sandbox), worker_id });
+  tables.sandboxes.set(sandbox.id, placed);
+  if (placement && worker_id !== LOCAL_WORKER) {
+    const { lease_until: expires_at } = placement;
+    const { id, created_at } = sandbox;
+    tables.leases.set(id, { resource_id: id, holder_id: worker_id, generation: 1, expires_at, created_at });
+  }
+  return placed;
+}
+
+function told(tables: Tables, row: SandboxRecord, drafts: EventDraft[]) {
+  return { sandbox: copy(row), events: addEvents(tables, placedEvents(drafts, row.worker_id)) };
 }
