@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { loadConfigHere } from '../config/load-here.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
-import { fdSink } from '../host/fd-sink.ts';
+import { fdSink, pacedSink } from '../host/fd-sink.ts';
 import type { Host } from '../host/host.ts';
 import { realIds } from '../host/ids.ts';
 import { packageRoot } from '../host/package-root.ts';
@@ -66,7 +66,7 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
 
 function logFor({ config }: LoadedConfig, redactor: Redactor, clock: Clock): Log {
   const { level, format } = config.logging;
-  const sink = fdSink(STDERR, clock);
+  const sink = pacedSink(fdSink(STDERR, clock), clock);
   const coloured = process.stderr.isTTY === true && !process.env.NO_COLOR;
   return openLog({ level, format, redactor, clock, sink, coloured });
 }

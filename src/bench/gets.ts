@@ -11,6 +11,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 const HELLO_SERVER = `
 const server = require('node:http').createServer((request, response) => response.end('hello'));
+server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 process.on('disconnect', () => process.exit());
 `;

@@ -12,6 +12,8 @@ export function growingRedactor(secrets: readonly string[]): GrowingRedactor {
   return {
     text: (text) => current.text(text),
     value: (value) => current.value(value),
+    isPlain: (text) => current.isPlain(text),
+    isPlainName: (key) => current.isPlainName(key),
     add: (more) => {
       known = [...new Set([...known, ...more])];
       current = redactor({ secrets: known });

@@ -4,6 +4,7 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import type { Redactor } from './engine.ts';
 import { LineQueue, type LineSink } from './line-queue.ts';
 import { LogRing } from './log-ring.ts';
+import { type LineParts, plainLines } from './plain-line.ts';
 import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -36,6 +37,10 @@ interface Shared {
   redactor: Redactor;
   /** The least that is written; changes while the log is open. */
   level: LogLevel;
+  clock: Clock;
+  /** Takes lines that need no redaction. */
+  write(line: string): void;
+  plain(parts: LineParts): string | undefined;
 }
 
 const SEVERITY: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, error: 50 };
@@ -74,9 +79,12 @@ export function openLog({
     },
     output,
   );
-  const shared: Shared = { writer, redactor, level };
+  const shared: Shared = {
+    ...{ writer, redactor, level, clock },
+    ...{ write: output.write, plain: plainLines(redactor) },
+  };
   return {
-    logger: loggerOver(shared, {}),
+    logger: loggerOver(shared, NOTHING),
     setLevel: (next) => {
       shared.level = next;
     },
@@ -85,12 +93,19 @@ export function openLog({
   };
 }
 
+/** What is bound to a log that is nobody's child. */
+const NOTHING = {};
+
 /** Fields of a child are redacted with each line: what counts as secret can change in between. */
 function loggerOver(shared: Shared, bound: object): Logger {
   const { writer, redactor } = shared;
   const at = (level: LogLevel) => (fields: object, message: string) => {
     if (SEVERITY[level] < SEVERITY[shared.level]) return;
-    const copy = redactor.value({ ...bound, ...fields }) as Record<string, unknown>;
+    const all = bound === NOTHING ? fields : { ...bound, ...fields };
+    const time = new Date(shared.clock.now()).toISOString();
+    const line = shared.plain({ level, time, fields: all, message });
+    if (line !== undefined) return shared.write(line);
+    const copy = redactor.value({ ...all }) as Record<string, unknown>;
     writer[level](withoutOwnNames(copy), redactor.text(message));
   };
   return {

@@ -23,7 +23,7 @@ const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 const LIVE = "state IN ('creating', 'running', 'unhealthy')";
 
 export function sandboxQueries(db: Database, work: Work): SandboxQueries {
-  const get = db.prepare<[string], SandboxRow>(`${SELECT} WHERE id = ?`);
+  const get = db.prepare<[string], string>(`SELECT ${SANDBOX_ROW_TEXT} FROM sandboxes WHERE id = ?`).pluck();
   const list = listing(db);
   const inStates = db.prepare<[string, number], SandboxRow>(
     `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at, id LIMIT ?`,
@@ -50,7 +50,7 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
   );
   return {
     admission: (request, limits) => work.run(() => admission(request, limits)),
-    get: (id) => work.run(() => get.all(id).map(fromSandboxRow)[0]),
+    get: (id) => work.run(() => fromRowTexts(get.all(id))[0]),
     list: (filter) => work.run(() => fromRowTexts(list(filter))),
     inStates: (states, limit) =>
       work.run(() => inStates.all(JSON.stringify(states), limit).map(fromSandboxRow)),
