@@ -52,6 +52,7 @@ export class HeldSandboxes {
           record.sandbox_ends_at,
           Date.parse(record.sandbox_ends_at) - Date.parse(record.noted_at),
         ),
+        // Long ago, so that it is renewed at once.
         renewedAt: elapsed - this.termMs,
       });
     }

@@ -32,7 +32,7 @@ export function watchHeld(parts: WorkerParts): Watch {
     for (const one of held.living()) {
       const { state, sandbox_id: id } = one.record;
       if (state === 'ending' || overAt(one) <= now) ending.begin(id, () => endOver(parts, id));
-      else if (state === 'running' && now - one.renewedAt >= held.termMs / 3)
+      else if (state === 'running' && now - one.renewedAt >= (one.leaseEnds - one.renewedAt) / 3)
         renewing.begin(id, () => renew(parts, one, stopped.signal));
     }
     if (now - sweptAt >= SWEEP_MS) {

@@ -25,9 +25,10 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
     expect(stderr.split('\n').filter((line) => line.includes(unit))).toEqual([]);
   });
 
-  // In tenths, as --threshold takes them; what is left open in the server's unit is what sandboxes are made of.
+  // In tenths, as --threshold takes them; what is left open in the units of server and worker is what sandboxes are made of.
   it.each([
     ['svc.service', 40],
+    ['svc-worker.service', 40],
     ['svc-backup.service', 10],
   ])('%s is exposed by at most %i tenths of 10', async (unit, threshold) => {
     const analysis = ['security', '--offline=true', `--threshold=${threshold}`, join(folder, unit)];
