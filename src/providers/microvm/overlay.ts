@@ -8,6 +8,9 @@ import { once } from '../userspace/state.ts';
 import { unwritable } from './record.ts';
 
 const MEBIBYTE = 1024 * 1024;
+const BLOCK = 4096;
+/** Finding what is in a larger one takes longer than a few formats. */
+const MOST_COPIED_MB = 4096;
 const FORMAT_MS = 60_000;
 /** It lives as long as the guest: no journal, no reserved blocks, tables made when used. mke2fs(8) */
 const OPTIONS = [
@@ -28,11 +31,12 @@ export interface Overlays {
 
 /** Disks of `mb`; `folder` holds the first one while it is formatted. Touches the host only when used. */
 export function overlaySource(host: Host, folder: string, mb: number): Overlays {
-  const pieces = once(() => formatted(host, folder, mb));
+  if (mb > MOST_COPIED_MB) return { make: (path) => format(host, path, mb) };
+  const pieces = once(() => blank(host, folder, mb));
   return {
     make: async (path) => {
-      const blank = await pieces();
-      await writePieces(path, mb * MEBIBYTE, blank).catch((cause: unknown) => {
+      const wanted = await pieces();
+      await writePieces(path, mb * MEBIBYTE, wanted).catch((cause: unknown) => {
         throw unwritable(cause);
       });
     },
@@ -49,38 +53,51 @@ async function writePieces(path: string, size: number, pieces: readonly Piece[])
   }
 }
 
-async function formatted(host: Host, folder: string, mb: number): Promise<Piece[]> {
-  const program = await host.which('mke2fs');
-  if (!program) throw noFormatter();
+async function blank(host: Host, folder: string, mb: number): Promise<Piece[]> {
   const place = await mkdtemp(join(folder, '.blank-')).catch((cause: unknown) => {
     throw unwritable(cause);
   });
   try {
     const path = join(place, 'disk');
-    const { code, stderr } = await host.run(program, [...OPTIONS, path, `${mb}M`], { timeoutMs: FORMAT_MS });
-    if (code !== 0) throw noFormatter(new Error(stderr));
+    await format(host, path, mb);
     return await piecesOf(path);
   } finally {
     await rm(place, { recursive: true, force: true });
   }
 }
 
-/** What is not zero, in steps of a mebibyte. */
+async function format(host: Host, path: string, mb: number): Promise<void> {
+  const program = await host.which('mke2fs');
+  if (!program) throw noFormatter();
+  const { code, stderr } = await host.run(program, [...OPTIONS, path, `${mb}M`], { timeoutMs: FORMAT_MS });
+  if (code !== 0) throw noFormatter(new Error(stderr));
+}
+
+/** What is not zero. */
 async function piecesOf(path: string): Promise<Piece[]> {
   const file = await open(path, 'r');
   const pieces: Piece[] = [];
+  const [bytes, zeros] = [Buffer.alloc(MEBIBYTE), Buffer.alloc(MEBIBYTE)];
   try {
-    const { size } = await file.stat();
-    for (let at = 0; at < size; at += MEBIBYTE) {
-      const bytes = Buffer.alloc(Math.min(MEBIBYTE, size - at));
-      await file.read(bytes, 0, bytes.length, at);
-      const [start, end] = [bytes.findIndex((byte) => byte !== 0), bytes.findLastIndex((byte) => byte !== 0)];
-      if (start >= 0) pieces.push({ at: at + start, bytes: bytes.subarray(start, end + 1) });
+    for (let at = 0; ; at += MEBIBYTE) {
+      const { bytesRead } = await file.read(bytes, 0, MEBIBYTE, at);
+      if (bytesRead === 0) return pieces;
+      if (bytes.compare(zeros, 0, bytesRead, 0, bytesRead) !== 0)
+        pieces.push(...blocksOf(bytes.subarray(0, bytesRead), zeros, at));
     }
-    return pieces;
   } finally {
     await file.close();
   }
+}
+
+function blocksOf(bytes: Buffer, zeros: Buffer, start: number): Piece[] {
+  const pieces: Piece[] = [];
+  for (let at = 0; at < bytes.length; at += BLOCK) {
+    const block = bytes.subarray(at, at + BLOCK);
+    if (!block.equals(zeros.subarray(0, block.length)))
+      pieces.push({ at: start + at, bytes: Buffer.from(block) });
+  }
+  return pieces;
 }
 
 function noFormatter(cause?: unknown): ServiceError {
