@@ -1,6 +1,17 @@
 // The microvm provider on this real host, in a home of its own, with a guest of busybox: what contract tests act on.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock } from '../../src/host/clock.ts';
@@ -57,6 +68,34 @@ export function microvmHome(): MicrovmHome {
       rmSync(runs, { recursive: true, force: true });
     },
   };
+}
+
+/** Host processes whose arguments name `what`: monitors name their run folder, which names the sandbox. */
+export function machineProcesses(what: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      return /^\d+$/.test(pid) && command.includes('qemu-system') && command.includes(what);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Processes, folders, disks and claims of uids that carry the sandbox's id. */
+export function machineRemains({ home, runs }: Pick<MicrovmHome, 'home' | 'runs'>, id: string): string[] {
+  const named = (folder: string) =>
+    existsSync(folder)
+      ? readdirSync(folder, { recursive: true }).filter((name) => String(name).includes(id))
+      : [];
+  const claims = readdirSync('/run/svc/uids').filter((slot) => {
+    try {
+      return readlinkSync(`/run/svc/uids/${slot}`).includes(id);
+    } catch {
+      return false;
+    }
+  });
+  return [...machineProcesses(id), ...[...named(runs), ...named(join(home, 'data'))].map(String), ...claims];
 }
 
 /** /bin/busybox, static, under the names of its programs. */
