@@ -97,8 +97,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     async () => {
       const lines: string[] = [];
       for await (const line of client.execStream(id, {
-        command: 'echo one; read -r _; echo two',
-        stdin: 'x\n',
+        command: 'echo one; sleep 2; echo two',
       }))
         lines.push(`${line.stream} ${line.data}`.trim());
       expect(lines).toEqual(['start', 'stdout one', 'stdout two', 'exit']);
