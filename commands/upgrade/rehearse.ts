@@ -5,8 +5,10 @@ import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
 import { STAGE_WORDS } from '../../src/cli/db-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { rehearsalText } from '../../src/cli/rehearsal-view.ts';
+import { configFileHere } from '../../src/config/load-here.ts';
 import { judgeConfiguration } from '../../src/ops/upgrade/configuration.ts';
 import { rehearseUpgrade } from '../../src/ops/upgrade/rehearse.ts';
+import type { LintReport } from '../../src/schema/lint.ts';
 import type { RehearsalReport } from '../../src/schema/rehearsal.ts';
 
 /** A check ran and found failures. */
@@ -15,7 +17,7 @@ const FOUND = 3;
 export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
   static override summary = 'Do an upgrade to this version on a copy of the database, and say how it went.';
   static override description =
-    `Copies the database, which may be in use and is never changed, runs the migrations of this version on the copy, checks it, compares the rows, and reads every record. Judges the configuration for production. Leaves the checked backup at --backup-output, and says what to do for the upgrade and for the way back. Exits with ${FOUND} when a step failed, with --strict also for warnings.`;
+    `Copies the database, which may be in use and is never changed, runs the migrations of this version on the copy, checks it, compares the rows, and reads every record. Judges the configuration for production, where there is one. Leaves the checked backup at --backup-output, and says what to do for the upgrade and for the way back. Exits with ${FOUND} when a step failed, with --strict also for warnings.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --database /var/lib/svc/svc.db --backup-output /var/backups/before-upgrade.db',
     '<%= config.bin %> <%= command.id %> --backup-output before.db --force --json',
@@ -40,7 +42,7 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
       force: flags.force,
       programVersion: this.config.version,
       ...(flags['include-doctor'] && { doctor: () => examined(flags.config) }),
-      ...(flags.config !== undefined && { lint: judged(flags.config) }),
+      ...judged(flags.config),
     };
     const report = await this.watched(STAGE_WORDS, (watch) =>
       rehearseUpgrade({ ...request, ...watch }, thisOperator()),
@@ -57,4 +59,9 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
 const examined = async (file: string | undefined) =>
   (await import('../../src/app/doctor-report.ts')).doctorReport(file);
 
-const judged = (file: string) => judgeConfiguration({ file, cwd: process.cwd(), env: process.env });
+/** The file that is named, else the one that the service would take from here; nothing where there is none. */
+function judged(named: string | undefined): { lint?: LintReport } {
+  const here = { cwd: process.cwd(), env: process.env };
+  const file = named ?? configFileHere();
+  return file === undefined ? {} : { lint: judgeConfiguration({ file, ...here }) };
+}

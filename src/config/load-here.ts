@@ -1,6 +1,7 @@
 // The configuration of this process: its environment, folder, user and terminal.
 import { homedir } from 'node:os';
 import type { Config } from '../schema/config.ts';
+import { findConfigFile } from './config-file.ts';
 import type { Partially } from './flag-layer.ts';
 import { type ConfigReading, type LoadedConfig, type LoadRequest, loadConfig, readConfig } from './load.ts';
 
@@ -17,6 +18,14 @@ export function loadConfigHere(said: Said = {}): LoadedConfig {
 /** `readConfig` for this process: as far as it can be read. Never throws. */
 export function readConfigHere(said: Said = {}): ConfigReading {
   return readConfig(requestHere(said));
+}
+
+/** The file that `loadConfigHere` reads when none is named, also one that cannot be used; undefined when there is none. */
+export function configFileHere(): string | undefined {
+  const home = homedir();
+  const outcome = findConfigFile(process.env.SVC_CONFIG || undefined, { cwd: process.cwd(), home });
+  const name = 'fault' in outcome ? outcome.name : outcome.found?.name;
+  return name?.replace(/^~(?=\/)/, home);
 }
 
 function requestHere(said: Said): LoadRequest {

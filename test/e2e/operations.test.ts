@@ -60,6 +60,10 @@ it('rehearses an upgrade while the server serves', async () => {
   expect([run.code, run.stderr]).toEqual([0, '']);
   const report = JSON.parse(run.stdout);
   expect(report).toMatchObject({ ok: true, config, database, backup: { output } });
+  // The file that the service would take is judged without being named.
+  const unnamed = args.filter((word) => word !== '--config' && word !== config);
+  const taken = await runCli([...unnamed, '--force', '--json'], { SVC_CONFIG: config });
+  expect(JSON.parse(taken.stdout)).toMatchObject({ ok: true, config });
   const warned = await svc(...args, '--force', '--strict');
   expect([warned.code, warned.stdout]).toEqual([3, expect.stringContaining('The way back')]);
 });

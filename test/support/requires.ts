@@ -13,6 +13,7 @@ const present = {
   'qemu-aarch64': () => onPath('qemu-aarch64-static'),
   'systemd-notify': () => onPath('systemd-notify'),
   'systemd-analyze': () => onPath('systemd-analyze'),
+  systemd: () => executable('/lib/systemd/systemd'),
   zsh: () => onPath('zsh'),
   mandoc: () => onPath('mandoc'),
   docker: () => onPath('dockerd') && onPath('nsenter') && onPath('ip'),

@@ -5,9 +5,13 @@ export const ADVISORIES_DATE = '2026-11-01';
 
 export interface Advisory {
   program: string;
-  /** Versions below are affected, within the branch that it begins. */
+  /** Oldest first: versions below are affected, within the branch of two numbers that it belongs to. */
   fixed: readonly string[];
   what: string;
+  /** A guest gets out by it. */
+  letsOut: boolean;
+  /** Where it was published. */
+  source: string;
 }
 
 export const ADVISORIES: readonly Advisory[] = [
@@ -15,25 +19,48 @@ export const ADVISORIES: readonly Advisory[] = [
     program: 'runc',
     fixed: ['1.1.12'],
     what: 'CVE-2024-21626: a container can reach the file system of the host through a leaked descriptor.',
+    letsOut: true,
+    source: 'https://github.com/opencontainers/runc/security/advisories/GHSA-xr7r-f8xq-vfvv',
   },
   {
     program: 'runc',
     fixed: ['1.2.8', '1.3.3'],
     what: 'CVE-2025-31133, CVE-2025-52565, CVE-2025-52881: a container can write to files of the host through races of mounts.',
+    letsOut: true,
+    source: 'https://www.openwall.com/lists/oss-security/2025/11/05/3',
+  },
+  {
+    program: 'containerd',
+    fixed: ['1.7.29', '2.0.7', '2.1.5'],
+    what: 'CVE-2024-25621: users of the host can reach what containerd keeps.',
+    letsOut: false,
+    source: 'https://nvd.nist.gov/vuln/detail/CVE-2024-25621',
+  },
+  {
+    program: 'dockerd',
+    fixed: ['23.0.11', '25.0.5', '26.0.0'],
+    what: 'CVE-2024-29018: a container of an internal network can send names to resolvers outside.',
+    letsOut: false,
+    source: 'https://github.com/moby/moby/security/advisories/GHSA-mq39-4gv4-mvpx',
+  },
+  {
+    program: 'bwrap',
+    fixed: ['0.4.1'],
+    what: 'CVE-2020-5291: where it is setuid, users of the host can become root.',
+    letsOut: false,
+    source: 'https://github.com/containers/bubblewrap/security/advisories/GHSA-j2qp-rvxj-43vj',
   },
 ];
 
 /** What is known against `version` of `program`. */
-export function advisoriesFor(program: string, version: string): string[] {
-  return ADVISORIES.filter((each) => each.program === program && isAffected(version, each.fixed)).map(
-    ({ what }) => what,
-  );
+export function advisoriesFor(program: string, version: string): readonly Advisory[] {
+  return ADVISORIES.filter((each) => each.program === program && isAffected(version, each.fixed));
 }
 
-/** A branch that is fixed counts by its own fix, any other by the first. */
+/** A branch that is fixed counts by its own fix, any other by the last. */
 function isAffected(version: string, fixed: readonly string[]): boolean {
   const branch = fixed.find((each) => branchOf(each) === branchOf(version));
-  return isOlder(version, branch ?? fixed[0] ?? '0');
+  return isOlder(version, branch ?? fixed.at(-1) ?? '0');
 }
 
 const branchOf = (version: string) => version.split('.').slice(0, 2).join('.');

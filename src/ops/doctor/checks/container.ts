@@ -1,10 +1,7 @@
 // The container provider: what its own probe finds, and what is known against the programs under it.
-import { ADVISORIES_DATE, advisoriesFor } from '../advisories.ts';
-import { type CheckGroup, pass, skip } from '../check.ts';
-import type { Patient } from '../patient.ts';
-import { failIfNeeded, findingCheck, isDisabled } from './provider.ts';
-
-const VERSION_MS = 3000;
+import type { CheckGroup } from '../check.ts';
+import { holesCheck } from './known-holes.ts';
+import { findingCheck, isDisabled } from './provider.ts';
 
 export const CONTAINER: CheckGroup = {
   id: 'container',
@@ -37,20 +34,12 @@ export const CONTAINER: CheckGroup = {
       fix: 'Boot the host of the engine with the control groups that are missing.',
       isLimit: true,
     }),
-    { name: 'advisories', title: 'Known holes', look: advisories },
+    holesCheck({
+      kind: 'container',
+      programs: ['runc', 'containerd', 'dockerd'],
+      // Programs elsewhere cannot be asked from here.
+      unless: ({ config }) =>
+        config.providers.container.host === '' ? undefined : 'The engine is on another machine.',
+    }),
   ],
 };
-
-/** An engine elsewhere has programs that cannot be asked from here. */
-async function advisories(patient: Patient, signal: AbortSignal) {
-  const { host, config } = patient;
-  if (config.providers.container.host !== '') return skip('The engine is on another machine.');
-  const program = await host.which('runc');
-  if (program === undefined) return skip('There is no runc to look at.');
-  const { stdout } = await host.run(program, ['--version'], { timeoutMs: VERSION_MS, signal });
-  const [, version] = /version (\d+\.\d+\.\d+)/.exec(stdout) ?? [];
-  if (version === undefined) return skip('runc does not tell its version.');
-  const known = advisoriesFor('runc', version);
-  if (known.length === 0) return pass(`Nothing was known against runc ${version} on ${ADVISORIES_DATE}.`);
-  return failIfNeeded(patient, 'container', `runc ${version}: ${known.join(' ')}`, 'Update runc.');
-}

@@ -1,6 +1,7 @@
 // The userspace provider: whether the kernel lets it make namespaces, what its own probe finds, and the interpreters.
 import { type CheckGroup, type Observation, pass, skip } from '../check.ts';
 import type { Patient } from '../patient.ts';
+import { holesCheck } from './known-holes.ts';
 import { failIfNeeded, findingCheck, isDisabled, PROBE_DEADLINE_MS } from './provider.ts';
 
 const KIND = 'userspace';
@@ -32,6 +33,7 @@ export const USERSPACE: CheckGroup = {
       fix: 'Run as root, or delegate a control group: Delegate=yes in the unit of systemd.',
       isLimit: true,
     }),
+    holesCheck({ kind: KIND, programs: ['bwrap'] }),
     { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
   ],
 };

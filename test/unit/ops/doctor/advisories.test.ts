@@ -16,6 +16,20 @@ it.each([
   expect(advisoriesFor('crun', version)).toEqual([]);
 });
 
+it.each([
+  ['containerd', '1.6.38', 1],
+  ['containerd', '1.7.29', 0],
+  ['containerd', '2.0.6', 1],
+  ['containerd', '2.2.0', 0],
+  ['dockerd', '20.10.24', 1],
+  ['dockerd', '23.0.11', 0],
+  ['dockerd', '24.0.9', 1],
+  ['dockerd', '28.0.0', 0],
+  ['bwrap', '0.8.0', 0],
+])('%s %s has %i', (program, version, count) => {
+  expect(advisoriesFor(program, version)).toHaveLength(count);
+});
+
 it('compares by numbers', () => {
   expect(isOlder('20.9.0', '20.19.0')).toBe(true);
   expect(isOlder('20.19.0', '20.19.0')).toBe(false);

@@ -114,6 +114,18 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     { programs: { runc: { stdout: 'runc version 1.3.2\n' } } },
   ],
   [
+    'containerd has a hole',
+    'container.advisories',
+    'warn',
+    { programs: { containerd: { stdout: 'containerd github.com/containerd/containerd 1.6.20~ds1 1.6\n' } } },
+  ],
+  [
+    'bubblewrap has a hole',
+    'userspace.advisories',
+    'warn',
+    { programs: { bwrap: { stdout: 'bubblewrap 0.4.0\n' } } },
+  ],
+  [
     'namespaces are off',
     'userspace.namespaces',
     'warn',
