@@ -77,6 +77,9 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     programs: {
       timedatectl: { stdout: 'yes\n' },
       runc: { stdout: 'runc version 1.3.3\n' },
+      containerd: { stdout: 'containerd github.com/containerd/containerd 2.2.0 x\n' },
+      dockerd: { stdout: 'Docker version 28.2.2, build x\n' },
+      bwrap: { stdout: 'bubblewrap 0.11.0\n' },
       ...wrong.programs,
     },
     files: Object.fromEntries(files) as Record<string, string>,
