@@ -28,6 +28,7 @@ const present = {
   mke2fs: () => onPath('mke2fs') || executable('/usr/sbin/mke2fs'),
   qemu: () => onPath('qemu-system-x86_64'),
   'dpkg-deb': () => onPath('dpkg-deb'),
+  jq: () => onPath('jq'),
   openssl: () => onPath('openssl'),
   promtool: () => onPath('promtool'),
   caddy: () => onPath('caddy'),
