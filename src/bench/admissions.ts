@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { EventDraft } from '../schema/event.ts';
 import type { SandboxRecord } from '../store/store.ts';
+import { withHome } from './folders.ts';
 import { withStore } from './plane.ts';
 import type { Pair } from './row.ts';
-import { withHome } from './server.ts';
 
 const ADMISSIONS = 100;
 const OWNERS = 20;

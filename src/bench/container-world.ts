@@ -2,8 +2,9 @@
 // same container without us.
 import type { Client } from '../client/client.ts';
 import { IMAGE, withEngine } from './engine.ts';
+import { withHome } from './folders.ts';
 import type { RawEngine } from './raw-engine.ts';
-import { withHome, withServer } from './server.ts';
+import { withServer } from './server.ts';
 
 export interface ContainerWorld {
   address: string;

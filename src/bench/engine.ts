@@ -71,7 +71,7 @@ async function answers(raw: RawEngine, init: ChildProcess): Promise<void> {
 }
 
 /** What its containers leave of their cgroups, once their processes are gone. */
-async function removeCgroups(name: string): Promise<void> {
+export async function removeCgroups(name: string): Promise<void> {
   const hierarchies = readdirSync('/sys/fs/cgroup').map((each) => join('/sys/fs/cgroup', each, name));
   for (const folder of [join('/sys/fs/cgroup', name), ...hierarchies]) {
     for (let attempt = 0; attempt < 20 && existsSync(folder); attempt += 1) {

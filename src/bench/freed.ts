@@ -4,9 +4,9 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Crowd, QUEUEING } from './crowd.ts';
+import { withHome } from './folders.ts';
 import { withPlane } from './plane.ts';
 import type { Pair } from './row.ts';
-import { withHome } from './server.ts';
 
 const [MANY, FEW] = [10_000, 100];
 

@@ -1,10 +1,11 @@
 // P22 of the speed table: the memory of a server that idles, of a thousand sandboxes in its database, and of an open
 // session with a sandbox's agent.
 import { join } from 'node:path';
+import { withHome } from './folders.ts';
 import { fillDatabase } from './list.ts';
 import { residentMb, settledMb } from './memory.ts';
 import type { Pair } from './row.ts';
-import { type BenchServer, withHome, withServer } from './server.ts';
+import { type BenchServer, withServer } from './server.ts';
 
 const SESSIONS = 300;
 /** Before them: these bring code and heap to their size. */

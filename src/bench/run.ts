@@ -2,12 +2,14 @@
 // these rows and writes nothing: a table is only worth keeping when one machine made all of it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sweep } from './folders.ts';
 import { GROUPS } from './groups.ts';
 import { hostFacts, markdown, type Results, textTable } from './report.ts';
 import { measurePair, type Pair } from './row.ts';
 
 /** Measures all rows, or those of `only`, with the package at `root`; true when every bar is met. */
 export async function bench(root: string, only?: readonly string[]): Promise<boolean> {
+  await sweep();
   const results: Results = { host: hostFacts(), started_at: new Date().toISOString(), rows: [] };
   const isWanted = (id: string) => !only || only.some((name) => id === name || id.startsWith(`${name}-`));
   const measure = async (pair: Pair) => {

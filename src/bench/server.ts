@@ -1,7 +1,6 @@
 // A real server of the bench's own, in a process and a folder of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../client/client.ts';
 import { quietEnv } from './quiet-env.ts';
@@ -12,16 +11,6 @@ export interface BenchServer {
   /** Holds `svc.db`; given to `withServer` again it is the same server, restarted. */
   home: string;
   pid: number;
-}
-
-/** A folder that lasts as long as `work`. */
-export async function withHome<T>(work: (home: string) => Promise<T>): Promise<T> {
-  const home = mkdtempSync(join(tmpdir(), 'svc-bench-'));
-  try {
-    return await work(home);
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
 }
 
 /** Runs `work` against `svc serve` of the package at `root` with these SVC_ variables beside the folder's own. */

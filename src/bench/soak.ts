@@ -3,8 +3,9 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ContainerWorld, withContainers } from './container-world.ts';
+import { withHome } from './folders.ts';
 import { INSPECTED, liveHeapMb } from './live-heap.ts';
-import { type BenchServer, withHome, withServer } from './server.ts';
+import { type BenchServer, withServer } from './server.ts';
 
 export interface SoakOptions {
   provider: 'userspace' | 'container';

@@ -3,9 +3,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { refusals } from './events.ts';
+import { withHome } from './folders.ts';
 import { anonymousMb, settledMb } from './memory.ts';
 import type { Pair } from './row.ts';
-import { withHome, withServer } from './server.ts';
+import { withServer } from './server.ts';
 
 const READERS = 200;
 /** Of 500 events each: far more than a connection holds on its way. */

@@ -4,9 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Client } from '../client/client.ts';
+import { withHome } from './folders.ts';
 import { settledMb } from './memory.ts';
 import type { Pair } from './row.ts';
-import { withHome, withServer } from './server.ts';
+import { withServer } from './server.ts';
 
 const WAITING = 10_000;
 /** Connections that are opened at once: a listen queue holds no more. */

@@ -1,0 +1,70 @@
+// The folders of benches, and what a killed one left: its folder, the engine in it, and that engine's control groups. Each
+// folder says whose it is, by pid and start time, since pids come again.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { removeCgroups } from './engine.ts';
+
+const PREFIX = 'svc-bench-';
+const OWNER = 'owner';
+
+/** A folder that lasts as long as `work`. */
+export async function withHome<T>(work: (home: string) => Promise<T>, under = tmpdir()): Promise<T> {
+  const home = mkdtempSync(join(under, PREFIX));
+  writeFileSync(join(home, OWNER), `${process.pid} ${startOf(process.pid)}`);
+  try {
+    return await work(home);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** Clears away what benches left that are not there any more; how many. A folder without an owner is nobody's to remove. */
+export async function sweep(under = tmpdir()): Promise<number> {
+  const homes = readdirSync(under)
+    .filter((name) => name.startsWith(PREFIX))
+    .map((name) => join(under, name))
+    .filter(isLeft);
+  for (const home of homes) {
+    for (const pid of programsIn(home)) kill(pid);
+    await removeCgroups(basename(home));
+    rmSync(home, { recursive: true, force: true });
+  }
+  return homes.length;
+}
+
+function isLeft(home: string): boolean {
+  const [pid, start] = (textOf(join(home, OWNER)) ?? '').split(' ');
+  return pid !== undefined && start !== undefined && startOf(Number(pid)) !== start;
+}
+
+/** In ticks since the boot, field 22 of proc_pid_stat(5); undefined when there is no such process. */
+function startOf(pid: number): string | undefined {
+  const stat = textOf(`/proc/${pid}/stat`);
+  // The second field is a name in parentheses that may hold anything.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+}
+
+/** Processes one of whose arguments is a file of `home`: the engine, and process 1 of its namespaces. */
+function programsIn(home: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const isIn = (pid: string) =>
+    (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0').some((word) => word.startsWith(`${home}/`));
+  return pids.filter(isIn).map(Number);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended with another one.
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
