@@ -1,5 +1,6 @@
 /* `seed`: after a restore from a snapshot two guests know the same secret, hold the same entropy, and believe in the
- * same time and name. What the kernel refuses is left out of the answer. */
+ * same time and name. What the kernel refuses is left out of the answer. The boot id needs nothing: the kernel makes it
+ * when it is first read, and nothing reads it before. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +12,14 @@
 
 #include "calls.h"
 #include "secret.h"
+#include "vm.h"
 
 #define DONE_SECRET 1
 #define DONE_ENTROPY 2
 #define DONE_CLOCK 4
 #define DONE_NAME 8
+#define DONE_RESEEDED 16
+#define DONE_IDENTITY 32
 #define ENTROPY_MAX 512
 #define NAME_MAX_SIZE 64
 
@@ -44,6 +48,29 @@ static bool add_entropy(const uint8_t *bytes, size_t size)
 	return status == 0;
 }
 
+/* Entropy reaches the kernel's generator with its next seed, minutes later: it takes that seed now. Without the right to
+ * order it, never mind: such a guest is no copy. */
+static bool reseed(void)
+{
+	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC), status;
+
+	if (fd < 0)
+		return false;
+	status = ioctl(fd, RNDRESEEDCRNG);
+	close(fd);
+	return status == 0;
+}
+
+static uint32_t take_name(const uint8_t *bytes, size_t size)
+{
+	char name[NAME_MAX_SIZE + 1] = "";
+
+	memcpy(name, bytes, size);
+	if (vm_is_guest())
+		return vm_name(name) ? 0 : DONE_NAME | DONE_IDENTITY;
+	return sethostname(name, size) ? 0 : DONE_NAME;
+}
+
 static bool set_clock(uint64_t ms)
 {
 	struct timespec time = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
@@ -67,10 +94,10 @@ static int seed(struct stream *stream, struct reader *arguments)
 		return EINVAL;
 	explicit_bzero(secret, secret_size);
 	done |= secret_size ? DONE_SECRET : 0;
-	done |= add_entropy(entropy, entropy_size) ? DONE_ENTROPY : 0;
+	if (add_entropy(entropy, entropy_size))
+		done |= DONE_ENTROPY | (reseed() ? DONE_RESEEDED : 0);
 	done |= set_clock(clock_ms) ? DONE_CLOCK : 0;
-	if (name_size && sethostname((const char *)name, name_size) == 0)
-		done |= DONE_NAME;
+	done |= name_size ? take_name(name, name_size) : 0;
 	store_u32(answer, done);
 	stream_result(stream, answer, sizeof(answer));
 	return 0;

@@ -10,6 +10,9 @@
 
 #define ID_BYTES 16
 
+/* The image has none of its own. */
+static bool hosts_are_ours;
+
 static int write_machine_id(void)
 {
 	uint8_t bytes[ID_BYTES];
@@ -29,22 +32,27 @@ static int write_hosts(const char *name)
 	char text[256];
 	struct stat facts;
 
-	if (stat("/etc/hosts", &facts) == 0 && facts.st_size > 0)
+	if (!hosts_are_ours && stat("/etc/hosts", &facts) == 0 && facts.st_size > 0)
 		return 0;
+	hosts_are_ours = true;
 	snprintf(text, sizeof(text), "127.0.0.1 localhost %s\n::1 localhost\n", name);
 	return vm_write("/etc/hosts", text) ? fail("/etc/hosts") : 0;
 }
 
-int vm_identity(const struct settings *s)
+int vm_name(const char *name)
 {
-	const char *name = settings_get(s, "hostname");
 	char line[128];
 
-	if (!name)
-		name = "sandbox";
 	snprintf(line, sizeof(line), "%s\n", name);
 	mkdir("/etc", 0755);
 	if (sethostname(name, strlen(name)) || vm_write("/etc/hostname", line))
 		return fail("host name");
 	return write_hosts(name) || write_machine_id() ? -1 : 0;
+}
+
+int vm_identity(const struct settings *s)
+{
+	const char *name = settings_get(s, "hostname");
+
+	return vm_name(name ? name : "sandbox");
 }

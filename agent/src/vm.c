@@ -17,6 +17,13 @@
 #define MAX_OPEN_FILES 16384
 #define MEBIBYTE (1024 * 1024)
 
+static bool is_guest;
+
+bool vm_is_guest(void)
+{
+	return is_guest;
+}
+
 int vm_is_init(int argc, char **argv)
 {
 	return argc > 0 && strcmp(argv[0], "/init") == 0 && getpid() == 1;
@@ -84,6 +91,7 @@ _Noreturn void vm_main(void)
 	umask(022);
 	if (boot(&settings, &options))
 		end(failure);
+	is_guest = true;
 	vm_kernel_log();
 	serve(&options);
 	end("the agent ended");

@@ -3,11 +3,15 @@
 #ifndef SVC_VM_H
 #define SVC_VM_H
 
+#include <stdbool.h>
+
 #include "failure.h"
 #include "settings.h"
 
 /* Whether this program was started as /init of an initramfs. */
 int vm_is_init(int argc, char **argv);
+/* Whether it has become one that serves. */
+bool vm_is_guest(void);
 /* Boots and serves; does not return: what fails is said on the console, and the machine ends. (vm.c) */
 _Noreturn void vm_main(void);
 
@@ -21,6 +25,8 @@ int vm_disk(const char *serial, char *node, size_t size);
 int vm_root(const struct settings *s);
 /* Host name, /etc/hosts, machine id; loopback, and with network=user the card. (vm-identity.c, vm-network.c) */
 int vm_identity(const struct settings *s);
+/* The same for a guest that is a copy of another one: the name, and a machine id from fresh randomness. */
+int vm_name(const char *name);
 int vm_network(const struct settings *s);
 /* Opens the agent's port: the descriptor, or -1. A port can be opened once. (vm-port.c) */
 int vm_port(void);

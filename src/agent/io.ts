@@ -2,6 +2,7 @@
 // remote backends implement it over HTTP. Types only.
 import type { Duplex, Readable } from 'node:stream';
 import type { FileInfo } from '../schema/file.ts';
+import type { SeedOrder, SeedPart } from './seed.ts';
 
 export interface ExecSpec {
   exec_id: string;
@@ -124,4 +125,8 @@ export interface UserIo extends Omit<SandboxIo, 'as'> {
 }
 
 /** What svc-agent gives. */
-export type AgentIo = SandboxIo & Required<Pick<SandboxIo, 'as'>>;
+export type AgentIo = SandboxIo &
+  Required<Pick<SandboxIo, 'as'>> & {
+    /** What could not be done of it. */
+    seed(order: SeedOrder, signal?: AbortSignal): Promise<SeedPart[]>;
+  };

@@ -4,6 +4,7 @@ import { Conversation } from './conversation.ts';
 import { sandboxInside } from './inside.ts';
 import type { AgentIo } from './io.ts';
 import { type OpeningDeps, openWire } from './opening.ts';
+import { seedGuest } from './seed.ts';
 import { userIo } from './user.ts';
 
 export interface SessionDeps extends OpeningDeps {
@@ -23,6 +24,7 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
   return {
     ...sandboxInside(talk),
     as: (user) => userIo(talk, user, closed),
+    seed: (order, signal) => seedGuest(talk, order, signal),
     close: () => conversation.close(),
     closed,
   };

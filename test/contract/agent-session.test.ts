@@ -8,6 +8,7 @@ import { encodeFrame } from '../../src/agent/frame.ts';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import { openWire } from '../../src/agent/opening.ts';
 import { FIRST_CREDIT, KIND, TYPE } from '../../src/agent/protocol.ts';
+import { openSession } from '../../src/agent/session.ts';
 import { WireWriter } from '../../src/agent/wire.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
@@ -87,17 +88,14 @@ describeWith(['cc'], 'sessions of the real agent', () => {
   test('seed changes the secret', async () => {
     const agent = await startAgent();
     const stream = await agent.dial();
-    const { tag, rest } = await openWire({
-      stream,
-      secret: agent.secret,
-      clock: realClock(),
-      random: realRandom(),
-    });
-    const conversation = new Conversation({ stream, clock: realClock(), logger: silentLogger }, tag, rest);
+    const deps = { clock: realClock(), random: realRandom(), logger: silentLogger };
+    const io = await openSession({ ...deps, stream, secret: agent.secret });
     const secret = Buffer.alloc(16, 0x42);
-    const args = () => new WireWriter().str(secret).str('').u64(0n).str('');
-    expect((await conversation.talk.call('seed', (reader) => reader.u32(), { args })) & 1).toBe(1);
-    conversation.close();
+    // This machine's own clock and name stay what they are.
+    expect(await io.seed({ secret, entropy: Buffer.alloc(0), clockMs: 0, hostname: '' })).toEqual([
+      ...['entropy', 'clock', 'name', 'generator', 'identity'],
+    ]);
+    io.close();
     const again = await wire(agent, secret);
     expect(again.version).toBe(1);
   });
