@@ -1,15 +1,17 @@
 // A program that outlives this process: in a session of its own, with an empty environment and none of our descriptors.
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { Detached } from './host.ts';
 
 const MAX_ERRORS = 16 * 1024;
 
 /** The seam's `detach`. */
-export function detach(file: string, args: readonly string[]): Promise<Detached> {
-  const child = spawn(file, args, { env: {}, stdio: ['ignore', 'ignore', 'pipe'], detached: true, cwd: '/' });
-  const { stderr } = child;
+export function detach(file: string, args: readonly string[], stdin?: number): Promise<Detached> {
+  const stdio: StdioOptions = [stdin ?? 'ignore', 'ignore', 'pipe'];
+  const child = spawn(file, args, { env: {}, stdio, detached: true, cwd: '/' });
+  const stderr = child.stderr as Readable;
   let errors = Buffer.alloc(0);
   stderr.on('data', (chunk: Buffer) => {
     errors = Buffer.concat([errors, chunk.subarray(0, MAX_ERRORS - errors.length)]);

@@ -68,9 +68,9 @@ export interface Host {
   accompany(file: string, args: readonly string[]): Companion;
   /**
    * Starts a program in a session of its own, with an empty environment, that goes on when this process ends. Rejects
-   * with `unavailable` when it cannot be started.
+   * with `unavailable` when it cannot be started. `stdin` is an open descriptor of ours; else there is nothing to read.
    */
-  detach(file: string, args: readonly string[]): Promise<Detached>;
+  detach(file: string, args: readonly string[], stdin?: number): Promise<Detached>;
   /** The first `maxBytes` of a file, of /proc too; undefined when it is not there. Never waits for a writer. */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Whether this process may write to `path`. */

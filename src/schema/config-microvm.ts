@@ -40,5 +40,9 @@ export const MicrovmConfig = section('Sandboxes in virtual machines of their own
     1_048_576,
     'Size of the disk for what a sandbox changes, in megabytes; 0 keeps it in its memory.',
   ),
+  snapshots: flag(
+    true,
+    'Start sandboxes from a saved guest of the same image and size, made by the first spawn, instead of booting each.',
+  ),
 });
 export type MicrovmConfig = Static<typeof MicrovmConfig>;

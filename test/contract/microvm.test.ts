@@ -40,7 +40,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
   providerContract(promises, () => ({
     provider,
     restarted: () => other(),
-    stranger: () => other({}, { id: `ffff${place.instance.id.slice(4)}`, key: place.instance.key }),
+    stranger: () => other({}, { instance: { ...place.instance, id: `ffff${place.instance.id.slice(4)}` } }),
     spec: runtimeSpec,
     left: async (ids) => ids.flatMap((id) => machineRemains(place, id)),
     kill: async (name) => void process.kill(pid(name), 'SIGKILL'),

@@ -18,6 +18,7 @@ import { realClock } from '../../src/host/clock.ts';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
+import type { MicrovmDeps } from '../../src/providers/microvm/deps.ts';
 import { microvmProvider } from '../../src/providers/microvm/microvm.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { MicrovmConfig } from '../../src/schema/config-microvm.ts';
@@ -29,7 +30,7 @@ export interface MicrovmHome {
   image: string;
   instance: { id: string; key: string };
   /** Another object over the same instance is what a restarted server has. */
-  provider(config?: Partial<MicrovmConfig>, instance?: { id: string; key: string }): Provider;
+  provider(config?: Partial<MicrovmConfig>, deps?: Partial<MicrovmDeps>): Provider;
   /** Run folder of the instance. */
   runs: string;
   /** Removes the home and the run folder. */
@@ -52,16 +53,17 @@ export function microvmHome(): MicrovmHome {
     image,
     instance,
     runs,
-    provider: (config = {}, as = instance) =>
+    provider: (config = {}, deps = {}) =>
       microvmProvider({
         host: realHost('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
         clock: realClock(),
         random: realRandom(),
         logger: silentLogger,
         config: { ...standard(home, image), ...config },
-        instance: as,
+        instance,
         packageRoot: packageRoot(),
         runtimeDir: home,
+        ...deps,
       }),
     remove: () => {
       rmSync(home, { recursive: true, force: true });
@@ -127,5 +129,6 @@ function standard(home: string, image: string): MicrovmConfig {
     max_vcpus: 0,
     max_memory_mb: 0,
     overlay_mb: 64,
+    snapshots: true,
   };
 }

@@ -3,7 +3,7 @@ import { lstat } from 'node:fs/promises';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import { parseRuntimeName, runFolder, runtimeName } from '../userspace/places.ts';
 import { isRunning } from './destroy.ts';
-import { runtimeNames } from './places.ts';
+import { isTemplateRun, runtimeNames } from './places.ts';
 import { readRecord } from './record.ts';
 import type { MicrovmState } from './state.ts';
 
@@ -14,7 +14,8 @@ export async function inspectRuntime(state: MicrovmState, ref: RuntimeRef): Prom
 /** A folder without a record is listed as stopped: something has to be cleared. */
 export async function listRuntimes(state: MicrovmState): Promise<RuntimeListing[]> {
   const names = await runtimeNames(state.places);
-  const listings = await Promise.all(names.map((name) => describe(state, name)));
+  const shown = names.filter((name) => !isTemplateRun(name));
+  const listings = await Promise.all(shown.map((name) => describe(state, name)));
   return listings.filter((listing) => listing !== undefined);
 }
 

@@ -16,9 +16,13 @@ export interface MonitorOrder {
   plan: MonitorPlan;
 }
 
-/** Resolves once the process runs; everything else is `ready`'s to wait for. */
-export function startMonitor({ host }: MicrovmState, { monitor, plan }: MonitorOrder): Promise<Detached> {
-  return host.detach(monitor.path, qemuArguments(plan));
+/** Resolves once the process runs; everything else is `ready`'s to wait for. `stdin` is what it finds as descriptor 0. */
+export function startMonitor(
+  { host }: MicrovmState,
+  { monitor, plan }: MonitorOrder,
+  stdin?: number,
+): Promise<Detached> {
+  return host.detach(monitor.path, qemuArguments(plan), stdin);
 }
 
 /**
@@ -30,10 +34,8 @@ export async function ready(
   { process, plan }: { process: Detached; plan: MonitorPlan },
   signal: AbortSignal,
 ): Promise<void> {
-  const over = new AbortController();
-  void process.ended.then(() => over.abort(ended(process)));
-  const either = AbortSignal.any([signal, over.signal]);
-  const qmp = await connected(() => Qmp.open(clock, plan.sockets.qmp, { signal: either }), either, clock);
+  const either = untilEnded(process, signal);
+  const qmp = await openMonitor(clock, plan, either);
   try {
     await portOpened(qmp, either);
     // Until now a guest that resets stays, stopped, so that its last words can be read.
@@ -43,15 +45,22 @@ export async function ready(
   }
 }
 
-/** Its socket appears a little after the process. */
-async function connected(
-  open: () => Promise<Qmp>,
-  signal: AbortSignal,
+/** Aborts with `signal`, and with what the caller is to hear when the process ends. */
+export function untilEnded(process: Detached, signal: AbortSignal): AbortSignal {
+  const over = new AbortController();
+  void process.ended.then(() => over.abort(ended(process)));
+  return AbortSignal.any([signal, over.signal]);
+}
+
+/** Its socket appears a little after the process. Throws as Qmp.open does, but waits for who will listen. */
+export async function openMonitor(
   clock: MicrovmState['clock'],
+  { sockets }: MonitorPlan,
+  signal: AbortSignal,
 ): Promise<Qmp> {
   for (;;) {
     try {
-      return await open();
+      return await Qmp.open(clock, sockets.qmp, { signal });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error;
@@ -93,7 +102,8 @@ async function lastWords(qmp: Qmp): Promise<string> {
   return Buffer.from(String(text), 'base64').toString('utf8').slice(-LAST_WORDS);
 }
 
-function ended(process: Detached): ServiceError {
+/** What a guest whose monitor is gone is to a caller. */
+export function ended(process: Detached): ServiceError {
   return notStarted(process.errors() || 'the monitor ended');
 }
 

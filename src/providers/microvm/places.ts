@@ -12,6 +12,8 @@ const LONGEST_SOCKET_PATH = 107;
 export interface MicrovmPlaces extends Places {
   /** One file a runtime, for what its guest changes. */
   overlays: string;
+  /** One folder a template. */
+  templates: string;
 }
 
 /** Claims of uids are shared with userspace, folders are not: `v` keeps the two apart. */
@@ -23,7 +25,15 @@ export function microvmPlaces({ host, instance, runtimeDir, config }: MicrovmDep
     short,
     instance: join(places.root, short),
     overlays: join(config.data_dir, 'overlays', short),
+    templates: join(config.data_dir, 'templates', short),
   };
+}
+
+/** Names of guests that run only to be saved: nobody asked for them, so nobody is shown them. */
+export const TEMPLATE_PREFIX = 'template-';
+
+export function isTemplateRun(name: string): boolean {
+  return name.startsWith(TEMPLATE_PREFIX);
 }
 
 /** Paths of one runtime. Throws `provider_error` when they are too long for sockets. */
@@ -46,12 +56,13 @@ export type RuntimePaths = ReturnType<typeof runtimePaths>;
 /** Makes the folders. Idempotent. Throws `provider_error`. */
 export async function makeMicrovmPlaces(places: MicrovmPlaces, uid: number): Promise<void> {
   await makePlaces(places, uid);
-  await mkdir(places.overlays, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    throw new ServiceError('provider_error', 'The folder for virtual machines could not be made.', {
-      cause,
-      remedy: 'Check that providers.microvm.data_dir can be written.',
+  for (const folder of [places.overlays, places.templates])
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+      throw new ServiceError('provider_error', 'The folder for virtual machines could not be made.', {
+        cause,
+        remedy: 'Check that providers.microvm.data_dir can be written.',
+      });
     });
-  });
 }
 
 /** Names of all run folders of this instance. */
@@ -63,5 +74,6 @@ export async function runtimeNames(places: MicrovmPlaces): Promise<string[]> {
 /** Takes the instance's folders off the host when no runtime is in them. Idempotent; never throws. */
 export async function leaveMicrovmPlaces(places: MicrovmPlaces): Promise<void> {
   await rmdir(places.overlays).catch(() => undefined);
+  await rmdir(places.templates).catch(() => undefined);
   await rmdir(places.instance).catch(() => undefined);
 }

@@ -23,8 +23,8 @@ const TRANSLATIONS_MB = 128;
 export function qemuArguments(plan: MonitorPlan): string[] {
   return [
     ...['-nodefaults', '-no-user-config'],
-    // A guest that resets ends, but not at once: monitor.ts reads its last words, and then has it end.
-    ...['-action', 'reboot=shutdown,shutdown=pause,panic=pause'],
+    // A guest that resets ends. While it boots not at once: monitor.ts reads its last words, and then has it end.
+    ...['-action', `reboot=shutdown,${plan.incoming ? 'shutdown=poweroff' : 'shutdown=pause'},panic=pause`],
     ...['-name', `${plan.name},debug-threads=off`, '-pidfile', plan.pidfile],
     ...['-sandbox', sandbox(plan)],
     ...(plan.user ? ['-runas', `${plan.user.uid}:${plan.user.gid}`] : []),

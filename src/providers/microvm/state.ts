@@ -8,6 +8,7 @@ import type { ImagePlaces } from './images.ts';
 import { type MachinerySource, machinerySource } from './machinery.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
 import { type MicrovmPlaces, makeMicrovmPlaces, microvmPlaces, runtimeNames } from './places.ts';
+import { type Templates, templateSource } from './templates.ts';
 
 export interface MicrovmState extends MicrovmDeps {
   places: MicrovmPlaces;
@@ -16,6 +17,7 @@ export interface MicrovmState extends MicrovmDeps {
   images: ImagePlaces;
   /** Looks; see image.ts. */
   imageNames(): Promise<string[]>;
+  templates: Templates;
   /** Folders, and claims of uids without a runtime. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<void>;
   /** What was found, for answers that cannot wait. */
@@ -38,11 +40,12 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     kind = machinery.accelerator.kind;
     return machinery;
   };
-  return {
+  const state: MicrovmState = {
     ...deps,
     places,
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
+    templates: templateSource(() => state),
     prepare: once(() => prepareOnce(deps, places)),
     accelerator: () => kind,
     images,
@@ -52,6 +55,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     },
     knownImages: () => names,
   };
+  return state;
 }
 
 async function prepareOnce(deps: MicrovmDeps, places: MicrovmPlaces): Promise<void> {

@@ -12,21 +12,28 @@ export async function watchRuntimes(
   heard: (event: RuntimeEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let before = new Map<string, RuntimeListing>();
+  let before: Map<string, RuntimeListing> | undefined;
   while (!signal.aborted) {
     const now = new Map((await listRuntimes(state)).map((each) => [each.runtime_id, each]));
-    for (const event of changes(before, now)) heard(event);
+    for (const event of before ? changes(before, now) : []) heard(event);
     before = now;
     await state.clock.sleep(LOOK_MS, signal).catch(() => undefined);
   }
 }
 
-/** From one look to the next; what was first seen stopped is no news. */
+/** From one look to the next; what is first seen stopped has come and ended in between, or is still being made. */
 export function changes(
   before: ReadonlyMap<string, RuntimeListing>,
   now: ReadonlyMap<string, RuntimeListing>,
 ): RuntimeEvent[] {
-  return [...before.values()].flatMap(({ runtime_id, id, epoch, state }) => {
+  const brief = [...now.values()].filter((each) => !before.has(each.runtime_id) && each.state === 'stopped');
+  const missed = brief.map(({ runtime_id, id, epoch }) => ({
+    runtime_id,
+    id,
+    epoch,
+    what: 'ended' as const,
+  }));
+  const seen = [...before.values()].flatMap(({ runtime_id, id, epoch, state }) => {
     const present = now.get(runtime_id);
     const ended = state === 'running' && present?.state !== 'running';
     const event = { runtime_id, id, epoch };
@@ -35,4 +42,5 @@ export function changes(
       ...(present ? [] : [{ ...event, what: 'removed' } as const]),
     ];
   });
+  return [...missed, ...seen];
 }

@@ -1,0 +1,27 @@
+// A guest from nothing: its kernel boots, its agent becomes ready.
+import { rm } from 'node:fs/promises';
+import { agentSecret } from '../../domain/agent-secret.ts';
+import { launch, type Making, networkOf } from './launch.ts';
+import { ready } from './monitor.ts';
+import { guestSettings } from './settings.ts';
+import type { MicrovmState } from './state.ts';
+
+/** What is left when this throws is in the run folder, for `clear`. */
+export async function boot(state: MicrovmState, making: Making, signal: AbortSignal): Promise<void> {
+  const { spec, shape, paths } = making;
+  const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
+  const settings = guestSettings({ spec, made: shape, network: networkOf(state, spec), secret });
+  const overlay = (path: string) => state.overlays.make(path);
+  const { process, plan } = await launch(
+    state,
+    making,
+    { settings, memory: { kind: 'own' }, overlay },
+    signal,
+  );
+  try {
+    await ready(state, { process, plan }, signal);
+    await rm(paths.settings, { force: true });
+  } finally {
+    process.letGo();
+  }
+}

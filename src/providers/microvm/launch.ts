@@ -1,0 +1,120 @@
+// One guest's record, files and monitor: what booting, restoring and saving a guest have in common.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Detached } from '../../host/host.ts';
+import type { RuntimeSpec } from '../provider.ts';
+import { UID_BASE } from '../userspace/identity.ts';
+import { claimSlot } from '../userspace/uid-slots.ts';
+import { startOf } from './destroy.ts';
+import type { Machinery } from './machinery.ts';
+import { startMonitor } from './monitor.ts';
+import type { MonitorMemory, MonitorPlan } from './monitor-plan.ts';
+import type { RuntimePaths } from './places.ts';
+import { type RuntimeRecord, unwritable, writeRecord } from './record.ts';
+import type { Shape } from './shape.ts';
+import type { MicrovmState } from './state.ts';
+
+export interface Making {
+  spec: RuntimeSpec;
+  name: string;
+  paths: RuntimePaths;
+  shape: Shape;
+  image: { name: string; path: string };
+  machinery: Machinery;
+}
+
+/** How this guest comes to be. */
+export interface Way {
+  /** What its monitor hands to the agent. */
+  settings: Buffer;
+  memory: MonitorMemory;
+  /** Writes the disk for changes to a path; not called where there is none. */
+  overlay(path: string): Promise<void>;
+  /** Descriptor of a state to go on from, instead of booting. */
+  state?: number;
+}
+
+export interface Launched {
+  process: Detached;
+  plan: MonitorPlan;
+}
+
+/** Throws `conflict` when the folder is there: this attempt at the sandbox exists already. */
+export async function claimFolder(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'EEXIST')
+      throw new ServiceError('conflict', 'This sandbox has a runtime already.', { cause });
+    throw unwritable(cause);
+  });
+}
+
+/** A monitor that runs and is recorded. What is left when this throws is in the run folder, for `clear`. */
+export async function launch(
+  state: MicrovmState,
+  making: Making,
+  way: Way,
+  signal: AbortSignal,
+): Promise<Launched> {
+  const { paths, machinery } = making;
+  const slot = state.host.uid === 0 ? await claimSlot(state.places, making.name, state.random) : undefined;
+  const record = recordOf(state, making, slot);
+  await writeRecord(paths.folder, record);
+  await writeInputs(state, making, way);
+  signal.throwIfAborted();
+  const plan = planOf(state, making, { slot, way });
+  const process = await startMonitor(state, { monitor: machinery.monitor, plan }, way.state);
+  const pid_start = await startOf(process.pid);
+  if (pid_start !== undefined) await writeRecord(paths.folder, { ...record, pid: process.pid, pid_start });
+  return { process, plan };
+}
+
+/** What the monitor reads, and the disk for changes. */
+async function writeInputs({ config }: MicrovmState, { paths }: Making, way: Way): Promise<void> {
+  await writeFile(paths.settings, way.settings, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
+    throw unwritable(cause);
+  });
+  if (config.overlay_mb > 0) await way.overlay(paths.overlay);
+}
+
+export function networkOf({ config }: Pick<MicrovmState, 'config'>, spec: RuntimeSpec): 'none' | 'user' {
+  return spec.network === 'none' ? 'none' : config.network;
+}
+
+function planOf(
+  state: MicrovmState,
+  making: Making,
+  { slot, way }: { slot: number | undefined; way: Way },
+): MonitorPlan {
+  const { name, paths, image, shape, machinery, spec } = making;
+  const uid = slot === undefined ? undefined : UID_BASE + slot;
+  return {
+    name: `svc-${state.places.short}-${name}`,
+    accelerator: machinery.accelerator,
+    memory_mb: shape.memory_mb,
+    vcpus: shape.vcpus,
+    kernel: machinery.kernel.path,
+    initramfs: machinery.initramfs.path,
+    image: image.path,
+    overlay: state.config.overlay_mb > 0 ? paths.overlay : undefined,
+    settings: paths.settings,
+    network: networkOf(state, spec),
+    sockets: paths.sockets,
+    pidfile: paths.pidfile,
+    user: uid === undefined ? undefined : { uid, gid: uid },
+    memory: way.memory,
+    ...(way.state === undefined ? {} : { incoming: 'defer' }),
+  };
+}
+
+function recordOf(state: MicrovmState, { spec, image }: Making, slot: number | undefined): RuntimeRecord {
+  return {
+    instance: state.instance.id,
+    id: spec.id,
+    epoch: spec.epoch,
+    boot_id: state.host.bootId,
+    image: image.name,
+    created_at: new Date(state.clock.now()).toISOString(),
+    expires_at: spec.expires_at,
+    ...(slot === undefined ? {} : { uid_slot: slot }),
+  };
+}

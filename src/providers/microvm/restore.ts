@@ -1,0 +1,125 @@
+// A guest from a template: it goes on where the saved one stood, and is made one of its own before anything of a user
+// runs in it. One that cannot be told apart from its siblings in every part is no sandbox: it is given up.
+import { open, rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { openSession } from '../../agent/session.ts';
+import { agentSecret } from '../../domain/agent-secret.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Detached } from '../../host/host.ts';
+import { openAgentSocket } from '../agent-socket.ts';
+import { withinDeadline } from '../deadline.ts';
+import { type Launched, launch, type Making } from './launch.ts';
+import { ended, openMonitor, untilEnded } from './monitor.ts';
+import type { MonitorPlan } from './monitor-plan.ts';
+import { copySparse } from './overlay.ts';
+import type { MicrovmState } from './state.ts';
+import type { Template } from './template.ts';
+import { withoutMemory } from './template-state.ts';
+
+/** Many times what it takes, and short enough to boot a guest instead. */
+const RESTORE_MS = 15_000;
+const CONNECT_PAUSE_MS = 2;
+const LAST_WORDS_MS = 100;
+const ENTROPY_BYTES = 64;
+/** The agent has read its settings before it was saved. */
+const NOTHING = Buffer.from('restored=1\0');
+
+/** What is left when this throws is in the run folder, for `clear`. */
+export async function restore(
+  state: MicrovmState,
+  { making, template }: { making: Making; template: Template },
+  signal: AbortSignal,
+): Promise<void> {
+  const expired = new ServiceError('timeout', 'A saved virtual machine did not go on in time.');
+  const bounds = { ms: RESTORE_MS, expired, signal };
+  await withinDeadline(state.clock, bounds, async (either) => {
+    const { process, plan } = await launched(state, { making, template }, either);
+    const alive = untilEnded(process, either);
+    try {
+      await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, template }, alive)]);
+      await rm(making.paths.settings, { force: true });
+    } catch (error) {
+      throw await reasonOf(state, { process, error });
+    } finally {
+      process.letGo();
+    }
+  });
+}
+
+/** A monitor that waits for the state, which it has as its standard input. */
+async function launched(
+  state: MicrovmState,
+  { making, template }: { making: Making; template: Template },
+  signal: AbortSignal,
+): Promise<Launched> {
+  const saved = await open(template.state);
+  const way = {
+    settings: NOTHING,
+    memory: { kind: 'file', path: template.memory, isShared: false } as const,
+    overlay: (path: string) => copySparse(state.host, template.overlay ?? '', path),
+    state: saved.fd,
+  };
+  return launch(state, making, way, signal).finally(() => saved.close());
+}
+
+async function goOn(clock: MicrovmState['clock'], plan: MonitorPlan, signal: AbortSignal): Promise<void> {
+  const qmp = await openMonitor(clock, plan, signal);
+  try {
+    await withoutMemory(qmp, signal);
+    await qmp.execute('migrate-incoming', { uri: 'fd:0' }, { signal });
+  } finally {
+    qmp.close();
+  }
+}
+
+async function individualise(
+  state: MicrovmState,
+  { making, template }: { making: Making; template: Template },
+  signal: AbortSignal,
+): Promise<void> {
+  const { spec, paths } = making;
+  const { clock, random, logger } = state;
+  const stream = await agentSocket(clock, paths.sockets.agent, signal);
+  const secret = Buffer.from(template.record.secret, 'hex');
+  const io = await openSession({ stream, secret, clock, random, logger }, signal);
+  try {
+    const order = {
+      secret: agentSecret(state.instance.key, spec.id, spec.epoch),
+      entropy: random.bytes(ENTROPY_BYTES),
+      clockMs: clock.now(),
+      hostname: spec.id,
+    };
+    const missing = await io.seed(order, signal);
+    if (missing.length > 0) throw notItsOwn(missing);
+  } finally {
+    io.close();
+  }
+}
+
+/** It appears a little after the process; what comes before the guest goes on waits in it. */
+async function agentSocket(clock: MicrovmState['clock'], path: string, signal: AbortSignal): Promise<Socket> {
+  for (;;) {
+    try {
+      return await openAgentSocket(path, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      await clock.sleep(CONNECT_PAUSE_MS, signal);
+    }
+  }
+}
+
+/** A connection breaks a moment before the monitor's last words are there. */
+async function reasonOf(
+  { clock }: MicrovmState,
+  { process, error }: { process: Detached; error: unknown },
+): Promise<unknown> {
+  const died = process.ended.then(() => ended(process));
+  return Promise.race([died, clock.sleep(LAST_WORDS_MS).then(() => error)]);
+}
+
+function notItsOwn(missing: readonly string[]): ServiceError {
+  return new ServiceError('provider_error', 'A saved virtual machine could not be made a new one.', {
+    cause: new Error(`not done: ${missing.join(', ')}`),
+  });
+}

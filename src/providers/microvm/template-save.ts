@@ -1,0 +1,143 @@
+// Making a template: a guest is booted for it, saved when its agent answers, and ended. Its memory is the file from the
+// start, so that saving writes nothing but the state of its devices.
+import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openSession } from '../../agent/session.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { openAgentSocket } from '../agent-socket.ts';
+import { clear } from './destroy.ts';
+import { claimFolder, type Launched, launch, type Making, networkOf } from './launch.ts';
+import { ready } from './monitor.ts';
+import { runtimePaths, TEMPLATE_PREFIX } from './places.ts';
+import { Qmp } from './qmp.ts';
+import { unwritable } from './record.ts';
+import { guestSettings } from './settings.ts';
+import type { MicrovmState } from './state.ts';
+import { type Template, type TemplateFacts, templateFiles, templateKey, writeTemplate } from './template.ts';
+import { saveState } from './template-state.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const SECRET_BYTES = 16;
+const FOLDER_MODE = 0o711;
+
+export interface SaveOrder {
+  /** What the guests that are started from it are made of; its spec's id and epoch mean nothing here. */
+  making: Making;
+  facts: TemplateFacts;
+  folder: string;
+}
+
+/** The template, whole. Throws ServiceErrors or the signal's reason; nothing of it is left then. */
+export async function saveTemplate(
+  state: MicrovmState,
+  order: SaveOrder,
+  signal: AbortSignal,
+): Promise<Template> {
+  const making = templateMaking(state, order);
+  const { name } = making;
+  await clear(state, name, signal);
+  await rm(order.folder, { recursive: true, force: true });
+  await enoughSpace(state, order);
+  await claimFolder(making.paths.folder);
+  try {
+    return await save(state, { ...order, making }, signal);
+  } catch (error) {
+    await rm(order.folder, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await clear(state, name).catch((error: unknown) => {
+      state.logger.warn({ err: error, runtime: name }, 'a saved virtual machine left traces');
+    });
+  }
+}
+
+function templateMaking(state: MicrovmState, { making, facts }: SaveOrder): Making {
+  const id = `${TEMPLATE_PREFIX}${templateKey(facts).slice(0, 16)}`;
+  const name = `${id}.0`;
+  return { ...making, name, paths: runtimePaths(state.places, name), spec: { ...making.spec, id, epoch: 0 } };
+}
+
+/** A disk that fills up under a guest's memory kills its monitor. */
+async function enoughSpace(state: MicrovmState, { making }: SaveOrder): Promise<void> {
+  const { freeBytes } = await state.host.fileSystem(state.places.templates);
+  if (freeBytes < making.shape.memory_mb * MEBIBYTE)
+    throw unwritable(Object.assign(new Error('not enough for a template'), { code: 'ENOSPC' }));
+}
+
+async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal): Promise<Template> {
+  const { making, facts, folder } = order;
+  const files = templateFiles(folder, facts);
+  await makeMemory(folder, files.memory, making.shape.memory_mb * MEBIBYTE);
+  const secret = Buffer.from(state.random.bytes(SECRET_BYTES).map((byte) => byte || 1));
+  const launched = await launch(
+    state,
+    making,
+    wayOf(state, making, { secret, memory: files.memory }),
+    signal,
+  );
+  try {
+    await ready(state, launched, signal);
+    await served(state, { making, secret }, signal);
+    await takeState(state, { launched, making, to: files.state }, signal);
+  } finally {
+    launched.process.letGo();
+  }
+  await launched.process.ended;
+  if (files.overlay) await rename(making.paths.overlay, files.overlay);
+  for (const file of [files.memory, files.state, files.overlay]) if (file) await chmod(file, 0o400);
+  const created_at = new Date(state.clock.now()).toISOString();
+  return writeTemplate(folder, { facts, secret: secret.toString('hex'), created_at });
+}
+
+function wayOf(
+  state: MicrovmState,
+  { spec, shape }: Making,
+  { secret, memory }: { secret: Buffer; memory: string },
+) {
+  return {
+    settings: guestSettings({ spec, made: shape, network: networkOf(state, spec), secret }),
+    memory: { kind: 'file', path: memory, isShared: true } as const,
+    overlay: (path: string) => state.overlays.make(path),
+  };
+}
+
+async function makeMemory(folder: string, path: string, size: number): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const file = await open(path, 'wx', 0o600);
+    await file.truncate(size).finally(() => file.close());
+  } catch (cause) {
+    throw unwritable(cause);
+  }
+}
+
+/** An open port comes a moment before an agent that listens. */
+async function served(
+  { clock, random, logger }: MicrovmState,
+  { making, secret }: { making: Making; secret: Buffer },
+  signal: AbortSignal,
+): Promise<void> {
+  const stream = await openAgentSocket(making.paths.sockets.agent, signal);
+  const io = await openSession({ stream, secret, clock, random, logger }, signal);
+  await io.ping(signal).finally(() => io.close());
+}
+
+/** The monitor has to reach the socket that it sends to as the user it has become. */
+async function takeState(
+  { clock }: MicrovmState,
+  { launched, making, to }: { launched: Launched; making: Making; to: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { plan } = launched;
+  const { folder } = making.paths;
+  if (plan.user) await chmod(folder, FOLDER_MODE);
+  const qmp = await Qmp.open(clock, plan.sockets.qmp, { signal });
+  try {
+    await saveState({ qmp, clock, socket: join(folder, 'state.sock'), user: plan.user, to }, signal);
+    await qmp.execute('quit', undefined, { signal }).catch((error: unknown) => {
+      if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error;
+    });
+  } finally {
+    qmp.close();
+  }
+}

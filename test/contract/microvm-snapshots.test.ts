@@ -1,0 +1,159 @@
+// Guests started from a template, emulated: that they are no copies of each other, what they leave of it, and what
+// happens when it is no longer what was saved.
+import { createHash } from 'node:crypto';
+import { chmodSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Provider } from '../../src/providers/provider.ts';
+import { type RecordingLogger, recordingLogger } from '../support/fakes.ts';
+import { type MicrovmHome, microvmHome } from '../support/microvm.ts';
+import { describeWith } from '../support/requires.ts';
+import { freshId, runInside, runtimeSpec } from '../support/userspace.ts';
+
+/** 100 is the whole measure. */
+const CLONES = Number(process.env.SVC_TEST_CLONES ?? 6);
+const AT_ONCE = 3;
+const FILES = ['memory', 'state', 'overlay'];
+const signal = new AbortController().signal;
+
+const WHO = [
+  'head -c 32 /dev/urandom | sha256sum',
+  'cat /proc/sys/kernel/random/boot_id /etc/machine-id /etc/hostname',
+  'hostname',
+  'date +%s',
+].join(';');
+
+describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', () => {
+  let place: MicrovmHome;
+  let provider: Provider;
+  let log: RecordingLogger;
+  let saved = '';
+
+  beforeAll(async () => {
+    place = microvmHome();
+    log = recordingLogger();
+    provider = place.provider({}, { logger: log });
+    await destroyed(await spawned());
+    saved = digest();
+  });
+  afterAll(async () => {
+    for (const { id, epoch } of (await provider.list?.(signal)) ?? [])
+      await provider.destroy({ id, epoch }, signal);
+    await provider.close();
+    place.remove();
+  });
+
+  const templates = () => {
+    const root = join(place.home, 'data/templates');
+    return readdirSync(root).flatMap((short) =>
+      readdirSync(join(root, short)).map((key) => join(root, short, key)),
+    );
+  };
+  const digest = () => {
+    const [folder = ''] = templates();
+    const hash = createHash('sha256');
+    for (const name of FILES) hash.update(readFileSync(join(folder, name)));
+    return hash.digest('hex');
+  };
+  const warnings = () => log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+  const spawned = async () => {
+    const id = freshId();
+    await provider.create(runtimeSpec(id), signal);
+    return id;
+  };
+  const destroyed = (id: string) => provider.destroy({ id, epoch: 1 }, signal);
+  const ask = async (id: string, script: string) => {
+    const io = await provider.attach({ id, epoch: 1 }, signal);
+    const { stdout } = await runInside(io, ['sh', '-c', script]);
+    io.close();
+    return stdout.trim().split('\n');
+  };
+
+  it('are no copies of each other, and leave the template as it was', async () => {
+    const seen: string[][] = [];
+    const one = async () => {
+      const id = await spawned();
+      const answer = await ask(id, WHO);
+      expect(Math.abs(Number(answer[5]) - Date.now() / 1000)).toBeLessThan(3);
+      expect(answer.slice(3, 5)).toEqual([id, id]);
+      seen.push(answer);
+      if (seen.length > AT_ONCE) await destroyed(id);
+    };
+    for (let left = CLONES; left > 0; left -= AT_ONCE)
+      await Promise.all(Array.from({ length: Math.min(left, AT_ONCE) }, one));
+    for (const fact of [0, 1, 2, 3]) expect(new Set(seen.map((each) => each[fact])).size).toBe(CLONES);
+    expect(digest()).toBe(saved);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('keep what they write to themselves', async () => {
+    const [one, two] = [await spawned(), await spawned()];
+    await ask(one, 'echo mine > /root/file; echo mine > /tmp/file; sync');
+    expect(await ask(two, 'ls /root /tmp')).not.toContain('file');
+    expect(await ask(one, 'cat /root/file /tmp/file')).toEqual(['mine', 'mine']);
+    expect(digest()).toBe(saved);
+    await Promise.all([one, two].map(destroyed));
+  });
+
+  it('hold nothing that opens another one, and their template can be written by nobody', async () => {
+    const [folder = ''] = templates();
+    for (const name of FILES) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o400);
+    expect(statSync(folder).mode & 0o077).toBe(0);
+    const { secret } = JSON.parse(readFileSync(join(folder, 'template.json'), 'utf8'));
+    expect(readFileSync(join(folder, 'memory')).includes(Buffer.from(secret))).toBe(false);
+  });
+
+  it('are started by the next server from what this one saved', async () => {
+    const next = place.provider({}, { logger: log });
+    const { mtimeMs } = statSync(join(templates()[0] ?? '', 'memory'));
+    const id = freshId();
+    await next.create(runtimeSpec(id), signal);
+    expect(await ask(id, 'hostname')).toEqual([id]);
+    expect(statSync(join(templates()[0] ?? '', 'memory')).mtimeMs).toBe(mtimeMs);
+    await destroyed(id);
+    await next.close();
+  });
+
+  it.each([
+    ['cut short', (file: string) => truncateSync(file, 1024 * 1024)],
+    ['of other content', (file: string) => writeFileSync(file, 'x', { flag: 'r+' })],
+  ])('are not started from a memory file %s: it is saved again', async (_how, spoil) => {
+    const before = warnings().length;
+    const file = join(templates()[0] ?? '', 'memory');
+    chmodSync(file, 0o600);
+    spoil(file);
+    const id = await spawned();
+    expect(await ask(id, 'hostname')).toEqual([id]);
+    expect(warnings().slice(before)).toEqual(['a template is not what was saved: it is made again']);
+    await destroyed(id);
+  });
+
+  it('are booted when what was saved does not go on, and the sandbox is whole', async () => {
+    const before = warnings().length;
+    const [folder = ''] = templates();
+    // As if the state had been saved by another monitor: its record fits, but it cannot be read.
+    const record = join(folder, 'template.json');
+    const state = join(folder, 'state');
+    chmodSync(state, 0o600);
+    truncateSync(state, 4096);
+    chmodSync(state, 0o400);
+    const facts = statSync(state);
+    const known = JSON.parse(readFileSync(record, 'utf8'));
+    known.files.state = [state, facts.dev, facts.ino, facts.size, facts.mtimeMs, facts.ctimeMs].join(' ');
+    writeFileSync(record, JSON.stringify(known));
+    const id = await spawned();
+    expect(await ask(id, 'hostname')).toEqual([id]);
+    expect(warnings().slice(before)).toEqual(['no template: virtual machines are booted instead']);
+    expect(templates()).toEqual([]);
+    await destroyed(id);
+  });
+
+  it('are booted where the configuration says so', async () => {
+    const booting = place.provider({ snapshots: false }, { logger: log });
+    const id = freshId();
+    await booting.create(runtimeSpec(id, { memory_mb: 160 }), signal);
+    expect(templates()).toEqual([]);
+    await destroyed(id);
+    await booting.close();
+  });
+});
