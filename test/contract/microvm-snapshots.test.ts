@@ -4,8 +4,12 @@ import { createHash } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openSession } from '../../src/agent/session.ts';
+import { realClock } from '../../src/host/clock.ts';
+import { realRandom } from '../../src/host/random.ts';
+import { openAgentSocket } from '../../src/providers/agent-socket.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { type RecordingLogger, recordingLogger } from '../support/fakes.ts';
+import { type RecordingLogger, recordingLogger, silentLogger } from '../support/fakes.ts';
 import { type MicrovmHome, microvmHome } from '../support/microvm.ts';
 import { describeWith } from '../support/requires.ts';
 import { freshId, runInside, runtimeSpec } from '../support/userspace.ts';
@@ -95,12 +99,20 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     await Promise.all([one, two].map(destroyed));
   });
 
-  it('hold nothing that opens another one, and their template can be written by nobody', async () => {
+  it('are no longer opened by what opened the saved one, and their template can be written by nobody', async () => {
     const [folder = ''] = templates();
+    const [template] = (await provider.snapshots?.(signal)) ?? [];
+    expect(template).toMatchObject({ image: 'busybox', kernel: expect.stringMatching(/^\d/) });
+    expect(template?.size).toBeGreaterThan(10 * 1024 * 1024);
     for (const name of FILES) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o400);
     expect(statSync(folder).mode & 0o077).toBe(0);
     const { secret } = JSON.parse(readFileSync(join(folder, 'template.json'), 'utf8'));
-    expect(readFileSync(join(folder, 'memory')).includes(Buffer.from(secret))).toBe(false);
+    const id = await spawned();
+    const stream = await openAgentSocket(join(place.runs, `${id}.1`, 'agent.sock'), signal);
+    const deps = { clock: realClock(), random: realRandom(), logger: silentLogger };
+    const opening = openSession({ ...deps, stream, secret: Buffer.from(secret, 'hex') }, signal);
+    await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
+    await destroyed(id);
   });
 
   it('are started by the next server from what this one saved', async () => {

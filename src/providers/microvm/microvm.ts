@@ -9,6 +9,7 @@ import { CAPABILITIES, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
 import { leaveMicrovmPlaces } from './places.ts';
 import { probeMicrovm } from './probe.ts';
+import { listSnapshots } from './snapshots.ts';
 import { openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
@@ -26,6 +27,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: () => listRuntimes(state),
     watch: (heard, signal) => watchRuntimes(state, heard, signal),
+    snapshots: () => listSnapshots(state),
     close: () => leaveMicrovmPlaces(state.places),
   };
 }
