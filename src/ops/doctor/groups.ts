@@ -9,6 +9,7 @@ import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
+import { MICROVM } from './checks/microvm.ts';
 import { probeGroup } from './checks/probe.ts';
 import { SERVER } from './checks/server.ts';
 import { USERSPACE } from './checks/userspace.ts';
@@ -29,11 +30,12 @@ const ALWAYS: readonly CheckGroup[] = [
   DEFAULT_PROVIDER,
   CONTAINER,
   USERSPACE,
+  MICROVM,
   CUSTOM,
   LEFTOVERS,
 ];
 
-const PROBED: readonly ProviderKind[] = ['container', 'userspace', 'custom'];
+const PROBED: readonly ProviderKind[] = ['container', 'userspace', 'microvm', 'custom'];
 
 /** Groups without checks are left out. Throws `bad_request` for a name that is none. */
 export function groupsFor({ only, skip, probe }: Selection): CheckGroup[] {

@@ -19,7 +19,12 @@ const TITLES: Record<ProviderKind, string> = {
 export const LEFTOVERS: CheckGroup = {
   id: 'leftovers',
   title: 'Left behind',
-  checks: [leftoverCheck('container'), leftoverCheck('userspace'), leftoverCheck('custom')],
+  checks: [
+    leftoverCheck('container'),
+    leftoverCheck('userspace'),
+    leftoverCheck('microvm'),
+    leftoverCheck('custom'),
+  ],
 };
 
 function leftoverCheck(kind: ProviderKind): Check {

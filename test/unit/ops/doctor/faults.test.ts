@@ -1,5 +1,9 @@
 // One table: what is wrong with a machine, and the one check that tells it. All others stay as on a sound machine.
-import { expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
 import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
 import type { Verdict } from '../../../../src/schema/doctor.ts';
 import { ioError } from '../../../support/fake-host.ts';
@@ -14,11 +18,37 @@ async function examine(wrong: Machine = {}, probe = true) {
 
 const bad = (verdict: Verdict) => verdict === 'warn' || verdict === 'fail';
 
+/** A folder of images with one, `content` in it now. */
+function imagesHolding(content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const digest = createHash('sha256').update('what was built').digest('hex');
+  const size_bytes = 'what was built'.length;
+  mkdirSync(join(folder, 'images'));
+  writeFileSync(
+    join(folder, 'images', 'debian.json'),
+    JSON.stringify({ name: 'debian', digest, size_bytes }),
+  );
+  writeFileSync(join(folder, 'images', `${digest}.ext4`), content);
+  return folder;
+}
+const whole = imagesHolding('what was built');
+const damaged = imagesHolding('what was bui1t');
+const microvmOn: Machine = { config: { providers: { microvm: { enabled: true, data_dir: whole } } } };
+
 const custom = { enabled: true, base_url: 'http://10.0.0.1' };
 const customOn: Machine = { config: { providers: { custom } } };
 
 it('a sound machine passes every check', async () => {
-  const checks = await examine({ config: { providers: { custom, userspace: { languages: ['python3'] } } } });
+  const checks = await examine({
+    config: {
+      providers: {
+        custom,
+        userspace: { languages: ['python3'] },
+        microvm: { enabled: true, data_dir: whole },
+      },
+    },
+  });
   expect(checks.filter(({ verdict }) => verdict !== 'pass')).toEqual([]);
   expect(checks.length).toBeGreaterThan(40);
 });
@@ -153,16 +183,28 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ],
   ['a container was left behind', 'leftovers.container', 'warn', { strays: { container: [stray, known] } }],
   ['a userspace sandbox was left behind', 'leftovers.userspace', 'warn', { strays: { userspace: [stray] } }],
+  ['there is no monitor', 'microvm.monitor', 'warn', { ...microvmOn, findings: { microvm: 'monitor' } }],
+  ['there is no kernel', 'microvm.kernel', 'warn', { ...microvmOn, findings: { microvm: 'kernel' } }],
+  ['guests have no agent', 'microvm.agent', 'warn', { ...microvmOn, findings: { microvm: 'agent' } }],
+  ['there is no image', 'microvm.images', 'warn', { ...microvmOn, findings: { microvm: 'images' } }],
+  [
+    'an image is damaged',
+    'microvm.contents',
+    'warn',
+    { config: { providers: { microvm: { enabled: true, data_dir: damaged } } } },
+  ],
+  ['no guest boots', 'microvm.accelerator', 'warn', { ...microvmOn, findings: { microvm: 'accelerator' } }],
+  ['a guest was left behind', 'leftovers.microvm', 'warn', { ...microvmOn, strays: { microvm: [stray] } }],
   ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
   ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
   ['a sandbox was left there', 'leftovers.custom', 'warn', { ...customOn, strays: { custom: [stray] } }],
-  ...(['container', 'userspace', 'custom'] as const).flatMap((kind) =>
+  ...(['container', 'userspace', 'microvm', 'custom'] as const).flatMap((kind) =>
     (['start', 'exec', 'write', 'read', 'connect', 'destroy', 'nothing_left'] as const).map(
       (step): [string, string, Verdict, Machine] => [
         `${step} goes wrong in ${kind}`,
         `probe_${kind}.${step}`,
         'fail',
-        { fault: { kind, step }, ...(kind === 'custom' && customOn) },
+        { fault: { kind, step }, ...(kind === 'custom' && customOn), ...(kind === 'microvm' && microvmOn) },
       ],
     ),
   ),

@@ -1,0 +1,67 @@
+// The microvm provider: what its own probe finds, and whether built images still hold what was built. A guest that is
+// booted to try KVM may take longer than a probe lasts: it goes on meanwhile, so a later probe knows.
+import { listImages } from '../../../providers/microvm/images.ts';
+import { hashFile } from '../../db/copy-file.ts';
+import { type Check, type CheckGroup, type Observation, pass, skip } from '../check.ts';
+import type { Patient } from '../patient.ts';
+import { failIfNeeded, findingCheck, isDisabled } from './provider.ts';
+
+const KIND = 'microvm';
+const TRIAL_MS = 30_000;
+const AGAIN_MS = 250;
+const HASH_MS = 180_000;
+
+export const MICROVM: CheckGroup = {
+  id: KIND,
+  title: 'Provider microvm',
+  unless: isDisabled(KIND),
+  checks: [
+    finding('monitor', 'Monitor', 'Install qemu-system-x86, or set providers.microvm.monitor_path.'),
+    finding(
+      'kernel',
+      'Kernel of guests',
+      'Install linux-image-cloud-amd64, or set providers.microvm.kernel_path.',
+    ),
+    finding('agent', 'Guest agent', 'Install svc again, or set providers.microvm.agent_path.'),
+    finding('images', 'Images', 'Make one by svc image build, or mend providers.microvm.images.'),
+    { name: 'contents', title: 'Contents of images', deadlineMs: HASH_MS, look: contents },
+    { name: 'accelerator', title: 'A guest under KVM', deadlineMs: TRIAL_MS, look: accelerator },
+  ],
+};
+
+function finding(name: string, title: string, fix: string): Check {
+  return findingCheck({ kind: KIND, name, title, fix });
+}
+
+async function contents(patient: Patient, signal: AbortSignal): Promise<Observation> {
+  const { data_dir: dataFolder } = patient.config.providers.microvm;
+  const built = await listImages({ dataFolder, configured: {} });
+  if (built.length === 0) return skip('No image was built here.');
+  for (const { name, path, version } of built) {
+    const { sha256 } = await hashFile(path, { signal });
+    if (sha256 !== version)
+      return failIfNeeded(
+        patient,
+        KIND,
+        `Image ${name} is not what was built.`,
+        'Build it again by svc image build.',
+      );
+  }
+  return pass(`${built.length} of ${built.length} are what was built.`);
+}
+
+const NAMES = ['accelerator', 'kvm'];
+const FIX =
+  'Enable (nested) virtualisation and let the service open /dev/kvm; or set providers.microvm.accelerator to emulation where slowness is wanted.';
+
+async function accelerator(patient: Patient, signal: AbortSignal): Promise<Observation> {
+  for (;;) {
+    const { findings } = await (await patient.provider(KIND)).probe(signal);
+    const found = findings.find(({ name }) => NAMES.includes(name));
+    if (found?.ok) return pass(found.message);
+    if (found && found.name === 'accelerator' && !patient.production)
+      return { verdict: 'warn', message: found.message, fix: FIX };
+    if (found) return failIfNeeded(patient, KIND, found.message, FIX);
+    await patient.clock.sleep(AGAIN_MS, signal);
+  }
+}
