@@ -13,6 +13,7 @@ export const TOPICS = {
   container: 'Containers',
   userspace: 'Userspace',
   backends: 'Backends elsewhere',
+  microvm: 'Virtual machines',
 } as const;
 export type Topic = keyof typeof TOPICS;
 

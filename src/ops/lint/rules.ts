@@ -6,6 +6,7 @@ import { CONTAINER_RULES } from './rules/container.ts';
 import { DATABASE_RULES } from './rules/database.ts';
 import { FILE_RULES } from './rules/file.ts';
 import { LIMIT_RULES } from './rules/limits.ts';
+import { MICROVM_RULES } from './rules/microvm.ts';
 import { RATE_LIMIT_RULES } from './rules/rate-limit.ts';
 import { SERVER_RULES } from './rules/server.ts';
 import { USERSPACE_RULES } from './rules/userspace.ts';
@@ -20,4 +21,5 @@ export const LINT_RULES: readonly LintRule[] = [
   ...CONTAINER_RULES,
   ...USERSPACE_RULES,
   ...BACKEND_RULES,
+  ...MICROVM_RULES,
 ];

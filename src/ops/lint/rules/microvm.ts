@@ -1,0 +1,49 @@
+// Rules about virtual machines, asked where they are enabled.
+import { faultIf, type LintRule } from '../rule.ts';
+
+export const MICROVM_RULES: readonly LintRule[] = [
+  {
+    id: 'SVC901',
+    topic: 'microvm',
+    key: 'providers.microvm.accelerator',
+    title: 'Guests are emulated where the processor could run them.',
+    why: 'An emulated guest is many times slower, and an emulator is a weaker wall than KVM: its makers do not count a way out of it as a security fault.',
+    mend: 'Set providers.microvm.accelerator to kvm; then a machine without it says so.',
+    example: 'providers:\n  microvm:\n    accelerator: kvm\n',
+    level: 'off',
+    production: 'error',
+    check: ({ config: { providers } }) =>
+      faultIf(
+        providers.microvm.enabled && providers.microvm.accelerator !== 'kvm',
+        providers.microvm.accelerator === 'auto'
+          ? { message: 'Guests are emulated without a word where KVM does not work.' }
+          : {},
+      ),
+  },
+  {
+    id: 'SVC902',
+    topic: 'microvm',
+    key: 'providers.microvm.network',
+    title: 'Guests reach what this machine reaches.',
+    why: 'Their connections are made by the monitor: a guest gets to every service of this network and on loopback, this one included.',
+    mend: 'Set providers.microvm.network to none.',
+    example: 'providers:\n  microvm:\n    network: none\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { providers } }) =>
+      faultIf(providers.microvm.enabled && providers.microvm.network === 'user'),
+  },
+  {
+    id: 'SVC903',
+    topic: 'microvm',
+    key: 'providers.microvm.max_memory_mb',
+    title: 'A guest gets as much memory as it asks for.',
+    why: 'One spawn can then take the memory of the machine, and with it the service.',
+    mend: 'Set providers.microvm.max_memory_mb to what a guest may have at most.',
+    example: 'providers:\n  microvm:\n    max_memory_mb: 2048\n',
+    level: 'off',
+    production: 'warning',
+    check: ({ config: { providers } }) =>
+      faultIf(providers.microvm.enabled && providers.microvm.max_memory_mb === 0),
+  },
+];
