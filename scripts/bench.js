@@ -1,5 +1,5 @@
-// `npm run bench`: builds what is stale, then measures; `-- --only P8,P21` measures these rows only. Exit code 3 when a
-// bar is missed.
+// `npm run bench`: builds what is stale, then measures, and keeps the results of a run of all rows; `-- --only P8,P21`
+// measures these rows only and keeps nothing. Exit code 3 when a bar is missed.
 import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.js';
 
@@ -7,4 +7,16 @@ const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { bench } = await importBundled('src/bench/run.ts');
-process.exit((await bench(root, only?.split(','))) ? 0 : 3);
+const { keep, keptBefore } = await importBundled('src/bench/keep.ts');
+const { benchSummary, rowText } = await importBundled('src/bench/report.ts');
+
+const results = await bench({
+  root,
+  only: only?.split(','),
+  before: keptBefore(root),
+  begun: ({ id, name }) => process.stderr.write(`${id} ${name} …\n`),
+  ended: (row) => process.stdout.write(`${rowText(row)}\n`),
+});
+process.stdout.write(`${benchSummary(results)}\n`);
+if (!only) keep(root, results);
+process.exit(results.rows.length > 0 && results.rows.every((row) => row.pass) ? 0 : 3);

@@ -16,6 +16,7 @@ import { withFreed } from './freed.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
 import { heldPairs } from './held.ts';
 import { fillDatabase, listBench } from './list.ts';
+import { type Need, ownEngine, programs } from './needs.ts';
 import type { Runner } from './raw-runner.ts';
 import { redactionPairs } from './redaction.ts';
 import type { Pair } from './row.ts';
@@ -27,6 +28,10 @@ import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 
 export interface Group {
+  /** What it measures, in a few words. */
+  about: string;
+  /** Of this machine; everything is there unless given. */
+  need?: Need;
   ids: readonly string[];
   /** Hands `measure` one pair after the other; those whose id is not wanted are passed over there. */
   run(root: string, measure: (pair: Pair) => Promise<void>): Promise<void>;
@@ -35,6 +40,8 @@ export interface Group {
 const withRunner = (runner: Runner) => ({ SVC_PROVIDERS_USERSPACE_RUNNER: runner });
 
 const userspace = (runner: Runner): Group => ({
+  about: `sandboxes in userspace by ${runner}`,
+  need: programs(runner),
   ids: [`P20-${runner}`, `P21-${runner}`],
   run: (root, measure) =>
     withHome((home) =>
@@ -47,6 +54,8 @@ const userspace = (runner: Runner): Group => ({
 });
 
 const list: Group = {
+  about: 'a list of sandboxes over HTTP',
+  need: programs('unshare'),
   ids: ['P13'],
   run: (root, measure) =>
     withHome(async (home) => {
@@ -64,6 +73,8 @@ const list: Group = {
 };
 
 const gets: Group = {
+  about: 'one sandbox over HTTP',
+  need: programs('unshare'),
   ids: ['P12'],
   run: (root, measure) =>
     withHome((home) => {
@@ -78,6 +89,8 @@ const gets: Group = {
 };
 
 const events: Group = {
+  about: 'events to many readers',
+  need: programs('unshare'),
   ids: ['P23'],
   run: (root, measure) =>
     withHome((home) =>
@@ -88,9 +101,14 @@ const events: Group = {
     ),
 };
 
-const admissions: Group = { ids: ['P14'], run: (_root, measure) => withAdmissions(measure) };
+const admissions: Group = {
+  about: 'admissions in the database',
+  ids: ['P14'],
+  run: (_root, measure) => withAdmissions(measure),
+};
 
 const freed: Group = {
+  about: 'a freed place to the next spawn that waits',
   ids: ['P15', 'P15-flat'],
   run: (_root, measure) =>
     withFreed(async (pairs) => {
@@ -98,20 +116,38 @@ const freed: Group = {
     }),
 };
 
-const waiting: Group = { ids: ['P15-memory'], run: (root, measure) => measure(waitingPair(root)) };
+const waiting: Group = {
+  about: 'memory of requests that wait',
+  need: programs('unshare'),
+  ids: ['P15-memory'],
+  run: (root, measure) => measure(waitingPair(root)),
+};
 
-const ticket: Group = { ids: ['P15-ticket'], run: (_root, measure) => measure(ticketPair) };
+const ticket: Group = {
+  about: 'memory of tickets in the queue',
+  ids: ['P15-ticket'],
+  run: (_root, measure) => measure(ticketPair),
+};
 
 const held: Group = {
+  about: 'memory of the server',
+  need: programs('unshare'),
   ids: ['P22-idle', 'P22-rows', 'P22-session'],
   run: async (root, measure) => {
     for (const pair of heldPairs(root)) await measure(pair);
   },
 };
 
-const stalled: Group = { ids: ['P23-stalled'], run: (root, measure) => measure(stalledPair(root)) };
+const stalled: Group = {
+  about: 'memory for readers that stall',
+  need: programs('unshare'),
+  ids: ['P23-stalled'],
+  run: (root, measure) => measure(stalledPair(root)),
+};
 
 const container: Group = {
+  about: 'sandboxes in containers of an engine of its own',
+  need: ownEngine,
   ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
   run: (root, measure) =>
     withContainers(root, async (world) => {
@@ -125,6 +161,7 @@ const container: Group = {
 };
 
 const startup: Group = {
+  about: 'what a command costs to start',
   ids: ['P28-version', 'P28-version-certificates', 'P28-lint', 'P28-lint-certificates'],
   run: async (root, measure) => {
     for (const pair of startupPairs(root)) await measure(pair);
@@ -132,6 +169,7 @@ const startup: Group = {
 };
 
 const backups: Group = {
+  about: 'backups of the database',
   ids: ['P29-idle', 'P29-busy'],
   run: (root, measure) =>
     withHome((home) =>
@@ -142,6 +180,7 @@ const backups: Group = {
 };
 
 const redaction: Group = {
+  about: 'redaction of secrets',
   ids: ['P32-text', 'P32-structures', 'P32-hostile'],
   run: async (_root, measure) => {
     for (const pair of redactionPairs()) await measure(pair);

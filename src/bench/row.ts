@@ -25,6 +25,8 @@ export interface Row {
   target: number;
   pass: boolean;
   pairs: number;
+  /** What was judged in an earlier run. */
+  was?: number;
 }
 
 export interface Pair {
@@ -44,12 +46,13 @@ export interface Pair {
   baseline?(): Promise<number>;
 }
 
-/** Runs both sides A-B-A-B after the warm-ups, so that drift of the machine hits both alike. */
-export async function measurePair(pair: Pair, next: () => number): Promise<Row> {
+/** Runs both sides A-B-A-B after the warm-ups, so that drift of the machine hits both alike. Ends early with `signal`. */
+export async function measurePair(pair: Pair, next: () => number, signal?: AbortSignal): Promise<Row> {
   const ours: number[] = [];
   const baseline: number[] = [];
   for (let n = 0; n < (pair.warmUps ?? 5); n += 1) await Promise.all([pair.ours(), pair.baseline?.()]);
   for (let n = 0; n < pair.pairs; n += 1) {
+    signal?.throwIfAborted();
     ours.push(await pair.ours());
     if (pair.baseline) baseline.push(await pair.baseline());
   }

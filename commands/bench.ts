@@ -1,0 +1,72 @@
+// svc bench
+import { Flags } from '@oclif/core';
+import { readBefore } from '../src/bench/compare.ts';
+import { benchSummary, type Listed, listText, type Results, rowText } from '../src/bench/report.ts';
+import { bench, listed } from '../src/bench/run.ts';
+import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
+import { SvcCommand } from '../src/cli/svc-command.ts';
+
+/** A check ran and found failures. */
+const MISSED = 3;
+
+type BenchResult = Results | Listed[] | { interrupted: true };
+
+export default class Bench extends SvcCommand<BenchResult> {
+  static override summary = 'Measure how fast the service is on this machine.';
+  static override description =
+    `Starts servers of its own on free ports, with all that they need in a temporary folder, and measures each row of the speed table in turn with a bare baseline: what counts is the ratio of the medians, since machines differ. What this machine lacks is not run, and says why. A run of all rows takes more than half an hour, and wants a machine that does nothing else. Exits with ${MISSED} when a row misses its bar.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --list',
+    '<%= config.bin %> <%= command.id %> --only P12,P28',
+    '<%= config.bin %> <%= command.id %> --json > today.json',
+    '<%= config.bin %> <%= command.id %> --compare today.json',
+  ];
+  static override flags = {
+    only: Flags.string({
+      description: 'Rows to measure, separated by commas; P28 stands for all that begin with P28-.',
+      helpValue: '<rows>',
+    }),
+    list: Flags.boolean({ description: 'Name the rows, and what this machine lacks for them.' }),
+    compare: Flags.string({
+      description: 'Show beside each figure that of an earlier run: a file made with --json.',
+      helpValue: '<file>',
+    }),
+  };
+
+  async run(): Promise<BenchResult> {
+    const { flags } = await this.parse(Bench);
+    if (flags.list) return this.#list();
+    const results = await interruptible<Results | undefined>(
+      (signal) => this.#measure(flags, signal),
+      () => undefined,
+    );
+    if (!results) return this.#interrupted();
+    this.log(benchSummary(results));
+    if (results.rows.some(({ pass }) => !pass)) process.exitCode ??= MISSED;
+    return results;
+  }
+
+  #measure(
+    { only, compare }: { only?: string | undefined; compare?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<Results> {
+    return bench({
+      only: only?.split(',').map((name) => name.trim()),
+      before: compare === undefined ? undefined : readBefore(compare),
+      signal,
+      begun: ({ id, name }) => process.stderr.write(`${id} ${name} …\n`),
+      ended: (row) => this.log(rowText(row)),
+    });
+  }
+
+  #list(): Listed[] {
+    const groups = listed();
+    this.log(listText(groups));
+    return groups;
+  }
+
+  #interrupted(): { interrupted: true } {
+    process.exitCode = INTERRUPTED;
+    return { interrupted: true };
+  }
+}

@@ -1,0 +1,107 @@
+// Which rows of the table are measured, what is said of those that are not, and how a run is told.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { readBefore } from '../../../src/bench/compare.ts';
+import { GROUPS, type Group } from '../../../src/bench/groups.ts';
+import { programs } from '../../../src/bench/needs.ts';
+import { benchSummary, listText, markdown, rowText } from '../../../src/bench/report.ts';
+import { bench, listed } from '../../../src/bench/run.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-bench-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function group(ids: readonly string[], { need, ours = 1 }: { need?: string; ours?: number } = {}): Group {
+  return {
+    about: `about ${ids[0]}`,
+    ids,
+    need: () => need,
+    run: async (_root, measure) => {
+      for (const id of ids)
+        await measure({
+          ...{ id, name: `name of ${id}`, target: 2, pairs: 3, warmUps: 0 },
+          ours: async () => ours,
+          baseline: async () => 1,
+        });
+    },
+  };
+}
+
+const idsOf = async (only?: string[]) =>
+  (
+    await bench({ root: '/', only, groups: [group(['P1']), group(['P2-a', 'P2-b']), group(['P20'])] })
+  ).rows.map(({ id }) => id);
+
+it('measures all rows, or those that are named', async () => {
+  expect(await idsOf()).toEqual(['P1', 'P2-a', 'P2-b', 'P20']);
+  expect(await idsOf(['P2'])).toEqual(['P2-a', 'P2-b']);
+  expect(await idsOf(['P2-b', 'P20'])).toEqual(['P2-b', 'P20']);
+});
+
+it('refuses a row that there is not, before anything is measured', async () => {
+  const told: string[] = [];
+  const running = bench({
+    ...{ root: '/', only: ['P1', 'P9'], groups: [group(['P1'])] },
+    begun: ({ id }) => void told.push(id),
+  });
+  await expect(running).rejects.toMatchObject({ code: 'bad_request', message: 'There is no row "P9".' });
+  expect(told).toEqual([]);
+});
+
+it('tells of each row as it ends, passed or failed, with what it was', async () => {
+  const lines: string[] = [];
+  const results = await bench({
+    ...{ root: '/', before: new Map([['P2', 2.5]]) },
+    groups: [group(['P1']), group(['P2'], { ours: 3 })],
+    ended: (row) => void lines.push(rowText(row)),
+  });
+  expect(lines[0]).toMatch(/^pass {2}P1 +1\.00 \(1\.00–1\.00\), bar ≤ 2: 1\.00 \/ 1\.00 ms against 1\.00/);
+  expect(lines[1]).toMatch(/^FAIL {2}P2 +3\.00 .*, was 2\.50: /);
+  expect(benchSummary(results)).toBe('2 measured, 1 missed their bar, 0 not run.');
+});
+
+it('says why a row is not run, and fails nothing for it', async () => {
+  const groups = [group(['P1']), group(['P7'], { need: 'no engine here' })];
+  const results = await bench({ root: '/', groups });
+  expect(results.not_run).toEqual([{ id: 'P7', reason: 'no engine here' }]);
+  expect(benchSummary(results)).toContain('not run: P7: no engine here\n1 measured, 0 missed');
+  expect(markdown(results)).toContain('- P7: not run: no engine here.');
+  expect(listText(listed('/', groups))).toBe(
+    'about P1\n  P1\nabout P7\n  P7\n  not run here: no engine here',
+  );
+});
+
+it('ends between two measurements when it is interrupted', async () => {
+  const interruption = new AbortController();
+  const running = bench({
+    ...{ root: '/', groups: [group(['P1', 'P2'])], signal: interruption.signal },
+    ended: () => interruption.abort(),
+  });
+  await expect(running).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+it('reads the figures of an earlier run, and refuses what is none', () => {
+  const file = join(folder, 'results.json');
+  const rows = [{ id: 'P1', ratio: 1.5 }, { id: 'P15', value: 0.9 }, { id: 'P9' }];
+  writeFileSync(file, JSON.stringify({ rows }));
+  expect([...readBefore(file)]).toEqual([
+    ['P1', 1.5],
+    ['P15', 0.9],
+  ]);
+  for (const text of ['', '[]', 'null', '{"rows":[null]}']) {
+    writeFileSync(file, text);
+    expect(() => readBefore(file)).toThrow(/holds no results/);
+  }
+  expect(() => readBefore(join(folder, 'nothing'))).toThrow(/holds no results/);
+});
+
+it('finds programs on PATH and names the missing ones', () => {
+  expect(programs('sh')('/')).toBeUndefined();
+  expect(programs('sh', 'no-such-program')('/')).toBe('not found on PATH: no-such-program');
+});
+
+it('has each row once', () => {
+  const ids = GROUPS.flatMap((each) => each.ids);
+  expect(new Set(ids).size).toBe(ids.length);
+});
