@@ -1,11 +1,12 @@
 // Runtimes in virtual machines, emulated: the contract of every provider, and what a machine of its own adds to it.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
 import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/microvm.ts';
 import { describeWith } from '../support/requires.ts';
-import { runtimeSpec } from '../support/userspace.ts';
+import { until } from '../support/until.ts';
+import { freshId, runtimeSpec, soon } from '../support/userspace.ts';
 import { type Promises, providerContract } from './provider.suite.ts';
 
 describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
@@ -46,4 +47,18 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     kill: async (name) => void process.kill(pid(name), 'SIGKILL'),
     freeze: async (name) => void process.kill(pid(name), 'SIGSTOP'),
   }));
+
+  it('clear disks that a reboot has left without their run folders', async () => {
+    const disk = join(place.home, 'data/overlays', basename(place.runs), 'sb-before.1');
+    writeFileSync(disk, 'x');
+    const next = other();
+    await expect(next.create(runtimeSpec(freshId()), AbortSignal.timeout(1))).rejects.toBeDefined();
+    await until('it is gone', () => !existsSync(disk));
+  });
+
+  it('host no pools', async () => {
+    expect(provider.hostsPools ?? false).toBe(false);
+    const pool = runtimeSpec(freshId(), { role: 'pool' });
+    await expect(provider.create(pool, soon())).rejects.toMatchObject({ code: 'not_implemented' });
+  });
 });

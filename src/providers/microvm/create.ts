@@ -1,4 +1,5 @@
 // Making one runtime: claimed, then restored from a template or booted, and undone if that fails.
+import { ServiceError } from '../../domain/errors.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { runtimeName } from '../userspace/places.ts';
 import { boot } from './boot.ts';
@@ -17,6 +18,7 @@ export async function createRuntime(
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
+  if (spec.role === 'pool') throw new ServiceError('not_implemented', 'Virtual machines do not host pools.');
   const name = runtimeName(spec);
   const paths = runtimePaths(state.places, name);
   const { image, warnings: told } = await chooseImage(state.images, spec.image);
@@ -28,7 +30,7 @@ export async function createRuntime(
   await claimFolder(paths.folder);
   try {
     if (!template || !(await restored(state, { making, template }, signal)))
-      await boot(state, making, signal);
+      await state.boots.run(() => boot(state, making, signal), signal);
   } catch (error) {
     await undo(state, name);
     throw error;

@@ -1,6 +1,6 @@
 // Where this instance keeps its virtual machines: sockets and records in a run folder, what they change in data_dir. All
 // of it is the server's alone: the monitor opens its files before it becomes another user.
-import { mkdir, readdir, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makePlaces, type Places, parseRuntimeName, placesFor, runFolder } from '../userspace/places.ts';
@@ -69,6 +69,12 @@ export async function makeMicrovmPlaces(places: MicrovmPlaces, uid: number): Pro
 export async function runtimeNames(places: MicrovmPlaces): Promise<string[]> {
   const names = await readdir(places.instance).catch(() => []);
   return names.filter((name) => parseRuntimeName(name));
+}
+
+/** Disks whose runtime has no run folder: those folders are memory, and gone with a reboot. */
+export async function sweepOverlays(places: MicrovmPlaces, live: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(places.overlays))
+    if (!live.has(name)) await rm(join(places.overlays, name), { recursive: true, force: true });
 }
 
 /** Takes the instance's folders off the host when no runtime is in them. Idempotent; never throws. */

@@ -1,4 +1,5 @@
 // What the parts of the provider share: places and machinery are found once and kept.
+import { type Limiter, limiter } from '../limiter.ts';
 import { once } from '../userspace/state.ts';
 import { sweepSlots } from '../userspace/uid-slots.ts';
 import type { AcceleratorKind } from './accelerator.ts';
@@ -7,18 +8,29 @@ import { imageNames } from './image.ts';
 import type { ImagePlaces } from './images.ts';
 import { type MachinerySource, machinerySource } from './machinery.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
-import { type MicrovmPlaces, makeMicrovmPlaces, microvmPlaces, runtimeNames } from './places.ts';
+import {
+  type MicrovmPlaces,
+  makeMicrovmPlaces,
+  microvmPlaces,
+  runtimeNames,
+  sweepOverlays,
+} from './places.ts';
 import { type Templates, templateSource } from './templates.ts';
+
+/** A boot keeps a processor busy: more at once would only all be late. */
+const BOOTS = { waiting: 2000, waitMs: 60_000 };
 
 export interface MicrovmState extends MicrovmDeps {
   places: MicrovmPlaces;
   machinery: MachinerySource;
   overlays: Overlays;
+  /** Guests that boot. */
+  boots: Limiter;
   images: ImagePlaces;
   /** Looks; see image.ts. */
   imageNames(): Promise<string[]>;
   templates: Templates;
-  /** Folders, and claims of uids without a runtime. Done once; a failure is tried again by the next caller. */
+  /** Folders; claims of uids and disks without a runtime go. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<void>;
   /** What was found, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
@@ -46,6 +58,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
     templates: templateSource(() => state),
+    boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
     prepare: once(() => prepareOnce(deps, places)),
     accelerator: () => kind,
     images,
@@ -62,4 +75,5 @@ async function prepareOnce(deps: MicrovmDeps, places: MicrovmPlaces): Promise<vo
   await makeMicrovmPlaces(places, deps.host.uid);
   const live = new Set(await runtimeNames(places));
   await sweepSlots(places, (name) => !live.has(name));
+  await sweepOverlays(places, live);
 }
