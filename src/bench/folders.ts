@@ -1,6 +1,6 @@
 // The folders of benches, and what a killed one left: its folder, the engine in it, and that engine's control groups. Each
 // folder says whose it is, by pid and start time, since pids come again.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { removeCgroups } from './engine.ts';
@@ -33,7 +33,9 @@ export async function sweep(under = tmpdir()): Promise<number> {
   return homes.length;
 }
 
+/** Only where it is ours by its owner, too: everybody may make a folder of such a name in /tmp. */
 function isLeft(home: string): boolean {
+  if (lstatSync(home).uid !== process.getuid?.()) return false;
   const [pid, start] = (textOf(join(home, OWNER)) ?? '').split(' ');
   return pid !== undefined && start !== undefined && startOf(Number(pid)) !== start;
 }
