@@ -9,6 +9,8 @@ import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
 import type { Host } from '../host/host.ts';
 import { providerRegistry } from '../providers/registry.ts';
+import { remoteProviders } from '../providers/remote/remote-providers.ts';
+import { workerTls } from '../providers/remote/tls.ts';
 import type { Redactor } from '../redact/engine.ts';
 import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
@@ -59,7 +61,10 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const redact = (value: unknown) => deps.redactor.value(value);
     const metrics = new Metrics();
     metrics.watchProcess();
-    const control = createControlPlane({ ...deps, store, providers, bus, writer, redact, metrics });
+    const { allow_loopback_rpc: allowLoopback, tls } = config.worker;
+    const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
+    opened.push(() => remote.close());
+    const control = createControlPlane({ ...deps, store, providers, remote, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     return { control, announce: (address) => store.announce(address), close: () => opened.close() };
   } catch (error) {

@@ -10,6 +10,7 @@ import {
 import { formatDuration } from '../domain/duration.ts';
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { AdmissionDecision as Shown } from '../schema/admission.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { TemplateStore } from '../store/seam/templates.ts';
@@ -18,6 +19,7 @@ import type { Caller } from './control-plane.ts';
 import type { LimitsOf } from './owner-limits.ts';
 import type { QueueSettings, Settings } from './settings.ts';
 import { type ChooseDeps, chooseProvider } from './spawn/choose.ts';
+import { placementOf } from './spawn/place.ts';
 import { lifeMs, planSpawn, spawnOwner } from './spawn/plan.ts';
 import { type FullRequest, withTemplate } from './templates/template-request.ts';
 
@@ -57,7 +59,8 @@ async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller:
     const names = { id: '', ...(settings.pool && { vm_id: '' }) };
     const facts = { settings, cpus, provider, limits, setup, ...names, now: clock.now() };
     const plan = planSpawn(request, caller, facts);
-    return { asked: requestOfRow(plan.row), limits: settings.limits(provider.kind) };
+    const placement = placementOf(deps, plan, provider);
+    return { asked: requestOfRow(plan.row), limits: { ...settings.limits(provider.kind), placement } };
   } catch (error) {
     const { code } = asServiceError(error);
     if (code !== 'not_found' && code !== 'unavailable') throw error;
@@ -76,8 +79,6 @@ function shown(
 ): Shown {
   const { allowed, reason, message, active_sandboxes, max_sandboxes } = decision;
   const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
-  const hasPlace =
-    reason !== 'provider_unknown' && reason !== 'worker_unavailable' && reason !== 'worker_capacity';
   return {
     allowed,
     queueable: isCapacityDenial(decision) && queue.overflow === 'queue' && queue.depth < queue.most,
@@ -88,8 +89,8 @@ function shown(
     ...(max_owner_sandboxes !== undefined && { max_owner_sandboxes }),
     ...(maxTtlMs > 0 && { max_ttl: formatDuration(maxTtlMs) }),
     provider,
-    ...(allowed && { selected_worker_id: 'local' }),
-    eligible_workers: hasPlace ? 1 : 0,
+    ...(allowed && { selected_worker_id: decision.placement?.worker_id ?? LOCAL_WORKER }),
+    eligible_workers: decision.placement?.eligible ?? 0,
     queue_depth: queue.depth,
     max_spawn_queue: queue.most,
   };

@@ -13,6 +13,7 @@ import type { Reaper } from './upkeep/reaper.ts';
 import type { Reconciler } from './upkeep/reconcile.ts';
 import type { Watching } from './upkeep/watching.ts';
 import type { Prewarm } from './warm/prewarm.ts';
+import type { LeaseKeeper } from './workers/keeper.ts';
 import type { LocalWorker } from './workers/local-worker.ts';
 
 const PREWARM_RETRY_MS = 30_000;
@@ -25,6 +26,7 @@ export interface BackgroundDeps {
   watching: Watching;
   housekeeping: Housekeeping;
   localWorker: LocalWorker;
+  keeper: LeaseKeeper;
   destroyer: Destroyer;
   sessions: Sessions;
   vms: Vms;
@@ -48,11 +50,12 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then goes on. */
   async start(): Promise<void> {
-    const { reaper, housekeeping, localWorker, watching, rates, logger } = this.#deps;
+    const { reaper, housekeeping, localWorker, keeper, watching, rates, logger } = this.#deps;
     rates.start();
     reaper.start();
     housekeeping.start();
     await localWorker.start();
+    await keeper.start();
     watching.start();
     const inTime = await this.#within(this.#reconcile(true));
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
@@ -61,11 +64,13 @@ export class Background {
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { reaper, housekeeping, localWorker, watching, destroyer, prewarm } = this.#deps;
+    const { reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm } = this.#deps;
     const { sessions, vms, spawns, rates, audit } = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    const over = [reaper, housekeeping, localWorker, watching, destroyer, prewarm].map((part) => part.stop());
+    const over = [reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm].map((part) =>
+      part.stop(),
+    );
     rates.stop();
     await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
     sessions.closeAll();

@@ -50,6 +50,9 @@ import { Vitals } from './upkeep/vitals.ts';
 import { Watching } from './upkeep/watching.ts';
 import { Prewarm } from './warm/prewarm.ts';
 import { fleetOf } from './workers/fleet.ts';
+import { LeaseKeeper } from './workers/keeper.ts';
+import { remoteRuntimes } from './workers/remote-runtimes.ts';
+import { RemoteStatus } from './workers/remote-status.ts';
 
 export interface ControlDeps {
   config: Config;
@@ -183,7 +186,8 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   const publisher = new Publisher(deps);
   const fleet = fleetOf(deps);
   const vms = new Vms({ ...given, pool: deps.store.pool });
-  const under = runtimes(deps.providers, tenants({ ...deps, pool: deps.store.pool, vms }));
+  const elsewhere = remoteRuntimes({ workers: deps.store.workers, fleet, remote: deps.remote });
+  const under = runtimes(deps.providers, tenants({ ...deps, pool: deps.store.pool, vms }), elsewhere);
   const sessions = new Sessions({ ...deps, attach: under.attach });
   const spawns = new Spawns();
   const lock = new KeyedLock();
@@ -209,6 +213,7 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
       abandon,
       fleet,
     },
+    remoteStatus: new RemoteStatus({ ...given, runtimes: under, destroyer }),
     ...{ workerStats: fleet.stats, localWorker: fleet.local },
     sandboxes: given.sandboxes,
     templates: deps.store.templates,
@@ -226,6 +231,7 @@ function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType
     reconciler,
     watching: new Watching({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),
+    keeper: new LeaseKeeper(all),
     prewarm: new Prewarm(all),
     rates: new BucketRateLimits({ ...deps, config: deps.config.rate_limit }),
     audit: new AuditTrail({ ...deps, audit: deps.store.audit }),

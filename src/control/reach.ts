@@ -9,6 +9,7 @@ import type { Finder } from './find.ts';
 import type { Lease, Sessions } from './sessions.ts';
 import type { Vitals } from './upkeep/vitals.ts';
 import { endedSandbox, unknownSandbox } from './views.ts';
+import { requireLocal } from './workers/here.ts';
 
 /** A sandbox held open for one call. */
 export interface Held {
@@ -31,9 +32,11 @@ export class Reach {
     this.#deps = deps;
   }
 
-  /** The row. `not_found` when unknown or ended, `conflict` while it is being created or destroyed. */
-  find(id: string, caller: Caller): Promise<SandboxRecord> {
-    return this.#deps.find.usable(id, caller);
+  /** The row. `not_found` when unknown or ended, `conflict` while it is being created or destroyed, `not_implemented` on another worker. */
+  async find(id: string, caller: Caller): Promise<SandboxRecord> {
+    const row = await this.#deps.find.usable(id, caller);
+    requireLocal(row);
+    return row;
   }
 
   /** Its session. `unavailable` when it does not answer, `not_found` when that is because it is gone. */

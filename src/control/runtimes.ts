@@ -1,13 +1,14 @@
 // What a sandbox row runs on: a runtime of its own at its provider, or a place in a VM of the pool (tenants.ts). Everything
 // that starts, reaches or ends sandboxes goes this way, so that nobody else tells the two apart.
 import type { SandboxIo } from '../agent/io.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../providers/provider.ts';
 import type { SandboxRecord } from '../store/store.ts';
 import type { SpawnPlan } from './spawn/plan.ts';
 
 /** What of a row is needed to find what it runs on. */
 export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &
-  Partial<Pick<SandboxRecord, 'runtime_id' | 'vm_id' | 'uid'>>;
+  Partial<Pick<SandboxRecord, 'runtime_id' | 'vm_id' | 'uid' | 'worker_id'>>;
 
 /** As the methods of Provider, for rows. */
 export interface Runtimes {
@@ -18,10 +19,13 @@ export interface Runtimes {
   attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
 }
 
-/** `tenants` has the rows with a `vm_id`. */
-export function runtimes(providers: ProviderSet, tenants: Runtimes): Runtimes {
+/** `tenants` has the rows with a `vm_id`, `remote` those of other workers. */
+export function runtimes(providers: ProviderSet, tenants: Runtimes, remote: Runtimes): Runtimes {
   const own = ownRuntimes(providers);
-  const of = ({ vm_id }: Pick<Runtime, 'vm_id'>) => (vm_id === undefined ? own : tenants);
+  const of = ({ vm_id, worker_id = LOCAL_WORKER }: Pick<Runtime, 'vm_id' | 'worker_id'>) => {
+    if (worker_id !== LOCAL_WORKER) return remote;
+    return vm_id === undefined ? own : tenants;
+  };
   return {
     create: (plan, signal) => of(plan.row).create(plan, signal),
     inspect: (row, signal) => of(row).inspect(row, signal),
@@ -40,7 +44,7 @@ function ownRuntimes(providers: ProviderSet): Runtimes {
   };
 }
 
-function runtimeSpec({ row, image }: Pick<SpawnPlan, 'row' | 'image'>): RuntimeSpec {
+export function runtimeSpec({ row, image }: Pick<SpawnPlan, 'row' | 'image'>): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at } = row;
   return { id, epoch, image, memory_mb, vcpus, network, expires_at };
 }

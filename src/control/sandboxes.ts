@@ -9,11 +9,13 @@ import type { Destroyer } from './upkeep/destroy.ts';
 import { type ExtendDeps, extendSandbox } from './upkeep/extend.ts';
 import { type PruneDeps, pruneSandboxes } from './upkeep/prune.ts';
 import { sandboxView, shownTo } from './views.ts';
+import type { RemoteStatus } from './workers/remote-status.ts';
 
 export interface SandboxesDeps extends ExtendDeps, PruneDeps, AdmissionDeps {
   sandboxes: SandboxStore;
   spawner: Spawner;
   destroyer: Destroyer;
+  remoteStatus: RemoteStatus;
   /** A deadline was written that may be the nearest. */
   deadlineSet(): void;
 }
@@ -24,7 +26,10 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
     spawn: (request, caller, { idempotencyKey }, signal) =>
       spawner.spawn(request, caller, { key: idempotencyKey, path: '/sandboxes' }, signal),
     admission: (request, caller) => admissionOf(deps, request, caller),
-    get: async (id, caller) => shownTo(caller, sandboxView(await find.active(id, caller)), deps.settings),
+    get: async (id, caller) => {
+      const row = await deps.remoteStatus.fresh(await find.active(id, caller));
+      return shownTo(caller, sandboxView(row), deps.settings);
+    },
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) => {
       if (await find.any(id, caller)) await destroyer.destroy(id, 'destroyed');

@@ -148,3 +148,8 @@ const CAPACITY: readonly (AdmissionReason | undefined)[] = [
 export function isCapacityDenial({ reason }: Pick<AdmissionDecision, 'reason'>): boolean {
   return CAPACITY.includes(reason);
 }
+
+/** Whether no worker that was looked at has a place, whatever else there is room for. */
+export function isPlaceless({ reason }: Pick<AdmissionDecision, 'reason'>): boolean {
+  return reason === 'worker_unavailable' || reason === 'worker_capacity';
+}

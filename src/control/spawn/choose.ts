@@ -1,8 +1,11 @@
 // Which provider a spawn runs on.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
+import { PROVIDER_KINDS, type ProviderKind } from '../../schema/provider.ts';
 import type { Probes } from '../probes.ts';
 import type { Settings } from '../settings.ts';
+import type { Fleet } from '../workers/fleet.ts';
+import { elsewhere } from './elsewhere.ts';
 
 export interface ChooseDeps {
   providers: ProviderSet;
@@ -10,6 +13,7 @@ export interface ChooseDeps {
   settings: Settings;
   /** `auto` or a kind. */
   defaultProvider: string;
+  fleet: Fleet;
 }
 
 /** Throws `bad_request` where sandboxes are to share VMs and the default provider cannot make such VMs. */
@@ -35,11 +39,24 @@ function choosePoolHost(deps: ChooseDeps, name: string | undefined): Provider {
   });
 }
 
+/** Whether this server itself has the provider. */
+export function isHere({ all }: ProviderSet, { kind }: Pick<Provider, 'kind'>): boolean {
+  return all.some((provider) => provider.kind === kind);
+}
+
+/** One that only other workers have stands for itself: what it can do is told by its start. */
+async function named({ providers, fleet }: ChooseDeps, kind: string): Promise<Provider> {
+  const isOfOthers = isKind(kind) && !isHere(providers, { kind }) && (await fleet.offers(kind));
+  return isOfOthers ? elsewhere(kind) : providers.get(kind);
+}
+
+const isKind = (text: string): text is ProviderKind => PROVIDER_KINDS.some((kind) => kind === text);
+
 /** The named one (`not_found` when it is not there), else the configured default; `auto` is the first healthy one. */
 export async function chooseProvider(deps: ChooseDeps, name: string | undefined): Promise<Provider> {
   if (deps.settings.pool) return choosePoolHost(deps, name);
   const wanted = name ?? deps.defaultProvider;
-  if (wanted !== 'auto' || name !== undefined) return deps.providers.get(wanted);
+  if (wanted !== 'auto' || name !== undefined) return named(deps, wanted);
   const [only, ...others] = deps.providers.all;
   // Of one there is nothing to choose: what ails it is better told by its own start than by a probe.
   const chosen = others.length === 0 ? only : await deps.probes.firstHealthy();

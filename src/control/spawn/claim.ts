@@ -8,6 +8,7 @@ import type { Settings } from '../settings.ts';
 import { sandboxView } from '../views.ts';
 import type { Prewarm } from '../warm/prewarm.ts';
 import type { WarmEntry } from '../warm/warm-stock.ts';
+import type { Fleet } from '../workers/fleet.ts';
 import type { SpawnPlan } from './plan.ts';
 
 export interface ClaimDeps {
@@ -15,6 +16,7 @@ export interface ClaimDeps {
   prewarm: Prewarm;
   publisher: Publisher;
   settings: Settings;
+  fleet: Fleet;
 }
 
 /** The running sandbox, or why it was not taken; undefined when there is none of this shape. */
@@ -49,16 +51,16 @@ function claimedRow(row: SandboxRecord, { row: warm }: WarmEntry): SandboxRecord
 }
 
 async function reserve(
-  { sandboxes, prewarm, publisher, settings }: ClaimDeps,
+  { sandboxes, prewarm, publisher, settings, fleet }: ClaimDeps,
   row: SandboxRecord,
   entry: WarmEntry,
   { claim, response }: { claim: IdempotencyClaim | undefined; response: string },
 ): Promise<Reservation> {
   const events = [publisher.draft('sandbox.created', row), publisher.draft('sandbox.running', row)];
   try {
-    return await sandboxes.reserve(row, settings.limits(row.provider as ProviderKind), events, claim, {
-      response,
-    });
+    const placement = fleet.placement({ local: true, remote: false });
+    const limits = { ...settings.limits(row.provider as ProviderKind), placement };
+    return await sandboxes.reserve(row, limits, events, claim, { response });
   } catch (error) {
     prewarm.unsure(entry);
     throw error;

@@ -1,9 +1,12 @@
 // A place for a spawn: a ready sandbox that changes hands, or a row of its own. Both are one transaction that also decides
 // admission, so an attempt that is denied has changed nothing.
-import type { Provider } from '../../providers/provider.ts';
+import { isPlaceless } from '../../domain/admission.ts';
+import type { PlacementLimits } from '../../domain/placement.ts';
+import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, SandboxStore } from '../../store/store.ts';
 import type { Attempt } from '../queue/ticket.ts';
+import { isHere } from './choose.ts';
 import { type ClaimDeps, claimWarm } from './claim.ts';
 import { replayed } from './idempotency.ts';
 import type { SpawnPlan } from './plan.ts';
@@ -12,6 +15,7 @@ import type { Begun, Spawns } from './spawns.ts';
 export interface PlaceDeps extends ClaimDeps {
   sandboxes: Pick<SandboxStore, 'reserve'>;
   spawns: Spawns;
+  providers: ProviderSet;
   /** A row with a deadline has been written. */
   deadlineSet(): void;
 }
@@ -31,7 +35,9 @@ export type Placed = { plan: SpawnPlan; provider: Provider; flight: Begun } | { 
 export async function findPlace(deps: PlaceDeps, placing: Placing): Promise<Attempt<Placed>> {
   const { plan, shape, claim } = placing;
   const taken = await claimWarm(deps, plan, shape, claim);
-  if (taken === undefined) return reserveRow(deps, placing);
+  // A ready sandbox is one of this server: where that has no place, another worker may have one.
+  if (taken === undefined || ('decision' in taken && isPlaceless(taken.decision)))
+    return reserveRow(deps, placing);
   if ('decision' in taken) return { denied: taken.decision };
   if ('fingerprint' in taken) return { admitted: { sandbox: replayed(claim, taken) } };
   deps.deadlineSet();
@@ -44,7 +50,8 @@ async function reserveRow(deps: PlaceDeps, { plan, provider, claim }: Placing): 
   const flight = spawns.begin(plan.row.id);
   try {
     const events = [publisher.draft('sandbox.created', plan.row)];
-    const reserved = await sandboxes.reserve(plan.row, settings.limits(provider.kind), events, claim);
+    const limits = { ...settings.limits(provider.kind), placement: placementOf(deps, plan, provider) };
+    const reserved = await sandboxes.reserve(plan.row, limits, events, claim);
     if (reserved.kind !== 'reserved') flight.end();
     if (reserved.kind === 'denied') return { denied: reserved.decision };
     if (reserved.kind === 'replay') return { admitted: { sandbox: replayed(claim, reserved) } };
@@ -56,4 +63,17 @@ async function reserveRow(deps: PlaceDeps, { plan, provider, claim }: Placing): 
     flight.end();
     throw error;
   }
+}
+
+/**
+ * In a pool this server runs all. So it does what needs commands inside before it is running: a worker is not called for
+ * those.
+ */
+export function placementOf(
+  { fleet, providers, settings }: Pick<PlaceDeps, 'fleet' | 'providers' | 'settings'>,
+  { setup }: Pick<SpawnPlan, 'setup'>,
+  provider: Provider,
+): PlacementLimits {
+  const remote = settings.pool === undefined && setup.length === 0;
+  return fleet.placement({ local: isHere(providers, provider), remote });
 }

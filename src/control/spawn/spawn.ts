@@ -2,6 +2,7 @@
 // (start.ts) → answer. From the reservation on it is finished whether or not the client still waits.
 import { requestOfRow } from '../../domain/admission.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../../store/store.ts';
@@ -98,7 +99,8 @@ export class Spawner {
   async #start({ plan, provider, flight }: Exclude<Placed, { sandbox: Sandbox }>): Promise<Sandbox> {
     const { prewarm, settings } = this.#deps;
     try {
-      await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
+      if (plan.row.worker_id === LOCAL_WORKER)
+        await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
       return await startSandbox(this.#deps, plan, flight.signal);
     } finally {
       flight.end();

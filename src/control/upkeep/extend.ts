@@ -1,8 +1,9 @@
 // Moving a deadline: later only. Under the same lock as the marking of an expired row, so that an extension that was
 // answered is never overrun by the reaper.
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
-import type { Clock } from '../../domain/ports.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
 import { LIVE_STATES } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../control-plane.ts';
@@ -12,6 +13,7 @@ import type { Publisher } from '../publish.ts';
 import type { Settings } from '../settings.ts';
 import { boundedLifeMs } from '../spawn/plan.ts';
 import { sandboxView, shownTo } from '../views.ts';
+import type { Fleet } from '../workers/fleet.ts';
 
 export interface ExtendDeps {
   sandboxes: Pick<SandboxStore, 'extend'>;
@@ -20,6 +22,8 @@ export interface ExtendDeps {
   publisher: Publisher;
   settings: Settings;
   limitsOf: LimitsOf;
+  fleet: Fleet;
+  logger: Logger;
   clock: Clock;
 }
 
@@ -34,7 +38,15 @@ export async function extendSandbox(
   const moved = await deps.lock.run(id, () => move(deps, row, ttl));
   // It began to end after it was found: told as it is now.
   if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
+  if (moved.worker_id !== LOCAL_WORKER) await tellWorker(deps, moved);
   return shownTo(caller, sandboxView(moved), deps.settings);
+}
+
+/** One that cannot be told now hears it with its next renewal. */
+async function tellWorker({ fleet, logger }: ExtendDeps, row: SandboxRecord): Promise<void> {
+  await fleet
+    .renew(row)
+    .catch((error: unknown) => logger.info({ sandbox_id: row.id, err: error }, 'A worker is told later.'));
 }
 
 async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {

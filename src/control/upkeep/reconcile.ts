@@ -3,6 +3,7 @@
 import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { WarmStore } from '../../store/seam/warm.ts';
@@ -85,7 +86,7 @@ export class Reconciler {
     const warm = await this.#deps.warm.all();
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
     const vms = new Set((await this.#deps.store.pool.all()).map(({ id }) => id));
-    const ours = rows.filter((row) => row.provider === provider.kind);
+    const ours = rows.filter((row) => row.provider === provider.kind && row.worker_id === LOCAL_WORKER);
     const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
     const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
     const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch && !vms.has(id));

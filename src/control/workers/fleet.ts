@@ -1,11 +1,12 @@
 // The workers of this control plane, put together: who they are, what they may run, and how they are called.
-import { parseDuration } from '../../domain/duration.ts';
+import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import type { PlacementLimits } from '../../domain/placement.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProviderSet, RemoteProviders, RemoteWorker } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
-import type { Store } from '../../store/store.ts';
+import type { SandboxRecord, Store } from '../../store/store.ts';
 import type { Workers } from '../plane/workers.ts';
 import { Leases } from './leases.ts';
 import { LocalWorker } from './local-worker.ts';
@@ -14,7 +15,8 @@ import { WorkerSecrets } from './worker-secrets.ts';
 import { type WorkerStats, workerStats } from './worker-stats.ts';
 import { type WorkerTerms, workerTerms } from './worker-terms.ts';
 
-const SHUTDOWN_MS = 2000;
+/** How long a worker may take to hear what is only told for speed's sake. */
+const CALL_MS = 2000;
 
 export interface FleetDeps {
   config: Pick<Config, 'auth' | 'worker'>;
@@ -34,6 +36,12 @@ export interface Fleet {
   stats: WorkerStats;
   /** As it is called; undefined where nothing here calls workers, or this one cannot be. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
+  /** Where a sandbox may go now; `local`: this server could run it, `remote`: so could others. */
+  placement(where: { local: boolean; remote: boolean }): PlacementLimits;
+  /** Whether a worker that can be called offers the provider. */
+  offers(kind: string): Promise<boolean>;
+  /** Has the worker of the row renew its lease and take over its deadline. */
+  renew(row: Pick<SandboxRecord, 'id' | 'worker_id' | 'expires_at'>): Promise<void>;
   /** `roomChanged` is told whenever there may be more room than before. */
   registry(roomChanged: () => void): Workers;
 }
@@ -50,14 +58,36 @@ export function fleetOf(deps: FleetDeps): Fleet {
     ...{ terms, leases, callee },
     local: new LocalWorker(given),
     stats: workerStats(given),
+    placement: ({ local, remote: others }) => ({
+      ...{ local, remote: others && remote !== undefined, lease_until: leases.until() },
+      heard_after: new Date(clock.now() - terms.staleMs).toISOString(),
+    }),
+    offers: async (kind) =>
+      remote !== undefined &&
+      (await store.workers.list()).some(
+        (worker) => worker.rpc_url !== undefined && worker.providers.includes(kind),
+      ),
+    renew,
     registry: (roomChanged) =>
       workerRegistry({ ...given, roomChanged, shutdown: (worker) => shutdown(remote, callee(worker)) }),
   };
 
+  async function renew({ id, worker_id, expires_at }: Parameters<Fleet['renew']>[0]): Promise<void> {
+    const [lease, worker] = [await leases.toEnd(id), await store.workers.get(worker_id)];
+    const callable = worker && callee(worker);
+    if (!remote || !lease || !callable) return;
+    const left = formatDuration(Math.max(0, Date.parse(expires_at) - clock.now()));
+    await inTime((signal) => remote.renew(callable, lease, left, signal));
+  }
+
+  async function inTime(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const late = new AbortController();
+    const timer = clock.after(CALL_MS, () => late.abort(new ServiceError('timeout', 'The worker is slow.')));
+    await work(late.signal).finally(() => timer.cancel());
+  }
+
   async function shutdown(by: RemoteProviders | undefined, worker: RemoteWorker | undefined) {
     if (!by || !worker) throw new ServiceError('unavailable', 'The worker cannot be called.');
-    const late = new AbortController();
-    const timer = clock.after(SHUTDOWN_MS, () => late.abort(new ServiceError('timeout', 'It is slow.')));
-    await by.shutdown(worker, late.signal).finally(() => timer.cancel());
+    await inTime((signal) => by.shutdown(worker, signal));
   }
 }

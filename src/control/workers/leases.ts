@@ -72,6 +72,12 @@ export class Leases {
     return this.#times.overMs(lease);
   }
 
+  /** The same by its sandbox; undefined when it is released. */
+  async overFor(resource_id: string): Promise<number | undefined> {
+    const lease = await this.#deps.leases.get(resource_id);
+    return lease && this.overMs(lease);
+  }
+
   /** All there are; the ends of others are forgotten. */
   async list(): Promise<LeaseRecord[]> {
     const all = await this.#deps.leases.list();

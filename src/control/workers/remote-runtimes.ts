@@ -1,0 +1,53 @@
+// What rows of other workers run on, as the methods of Provider: through the worker, under the lease of the row. Nothing
+// inside such a sandbox is reached: a worker is called to start, to look, to end and to renew, and for nothing else.
+import { ServiceError } from '../../domain/errors.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Provider, RemoteProviders } from '../../providers/provider.ts';
+import type { WorkerStore } from '../../store/seam/workers.ts';
+import { type Runtime, type Runtimes, runtimeSpec } from '../runtimes.ts';
+import type { Fleet } from './fleet.ts';
+import { requireLocal } from './here.ts';
+import { LOST_AFTER_MS } from './keeper.ts';
+
+export interface RemoteRuntimesDeps {
+  workers: Pick<WorkerStore, 'get'>;
+  fleet: Fleet;
+  remote: RemoteProviders | undefined;
+}
+
+export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
+  const { leases } = deps.fleet;
+  const refOf = ({ runtime_id, id, epoch }: Runtime) => ({ runtime_id, id, epoch });
+  return {
+    create: async (plan, signal) => {
+      const lease = await leases.acquired(plan.row.id);
+      if (!lease) throw new ServiceError('conflict', 'The sandbox was destroyed while it was created.');
+      return (await providerOf(deps, plan.row)).create({ ...runtimeSpec(plan), lease }, signal);
+    },
+    inspect: async (row, signal) => (await providerOf(deps, row)).inspect(refOf(row), signal),
+    destroy: async (row, signal) => {
+      const lease = await leases.toEnd(row.id);
+      if (!lease) return;
+      try {
+        await (await providerOf(deps, row)).destroy({ ...refOf(row), lease }, signal);
+      } catch (error) {
+        // Its worker has ended it by itself, wherever that is now.
+        const overMs = await leases.overFor(row.id);
+        if (overMs !== undefined && overMs < LOST_AFTER_MS) throw error;
+      }
+    },
+    attach: async ({ worker_id = LOCAL_WORKER }) => {
+      requireLocal({ worker_id });
+      throw new Error('a sandbox of this server came to the runtimes of others');
+    },
+  };
+}
+
+async function providerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Runtime): Promise<Provider> {
+  const worker = await workers.get(row.worker_id ?? LOCAL_WORKER);
+  const callee = worker && fleet.callee(worker);
+  if (remote && callee) return remote.of(callee, row.provider);
+  throw new ServiceError('unavailable', 'The worker of this sandbox cannot be called.', {
+    remedy: 'See the list of workers.',
+  });
+}

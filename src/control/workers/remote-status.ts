@@ -1,0 +1,62 @@
+// How a sandbox of another worker is, asked when somebody reads it: 2 s at most, and not again for 2 s. A worker that does
+// not answer changes nothing: what its silence means is the keeper's to say.
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Runtimes } from '../runtimes.ts';
+import type { Destroyer } from '../upkeep/destroy.ts';
+
+const WITHIN_MS = 2000;
+const KEPT_MS = 2000;
+const MOST_KEPT = 10_000;
+
+export interface RemoteStatusDeps {
+  sandboxes: Pick<SandboxStore, 'get' | 'transition'>;
+  runtimes: Pick<Runtimes, 'inspect'>;
+  destroyer: Destroyer;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class RemoteStatus {
+  readonly #deps: RemoteStatusDeps;
+  /** When it was asked last, monotonic. */
+  readonly #asked = new Map<string, number>();
+
+  constructor(deps: RemoteStatusDeps) {
+    this.#deps = deps;
+  }
+
+  /** The row after its worker was asked; one of this server as it is. A worker that does not answer is no failure. */
+  async fresh(row: SandboxRecord): Promise<SandboxRecord> {
+    const isLive = row.state === 'running' || row.state === 'unhealthy';
+    if (row.worker_id === LOCAL_WORKER || !isLive || !this.#isDue(row.id)) return row;
+    await this.#ask(row).catch((error: unknown) =>
+      this.#deps.logger.debug({ sandbox_id: row.id, err: error }, 'A worker did not say how a sandbox is.'),
+    );
+    return (await this.#deps.sandboxes.get(row.id)) ?? row;
+  }
+
+  #isDue(id: string): boolean {
+    const now = this.#deps.clock.monotonic();
+    const before = this.#asked.get(id);
+    if (before !== undefined && now - before < KEPT_MS) return false;
+    if (this.#asked.size >= MOST_KEPT) this.#asked.clear();
+    this.#asked.set(id, now);
+    return true;
+  }
+
+  async #ask(row: SandboxRecord): Promise<void> {
+    const { runtimes, clock, destroyer, sandboxes } = this.#deps;
+    const late = new AbortController();
+    const timer = clock.after(WITHIN_MS, () => late.abort(new Error('no answer within 2 s')));
+    const state = await runtimes.inspect(row, late.signal).finally(() => timer.cancel());
+    if (state !== 'running') {
+      const marked = await destroyer.mark(row.id, 'runtime_lost');
+      if (marked) destroyer.finishLater(marked);
+    } else if (row.state === 'unhealthy') {
+      const { id, epoch } = row;
+      await sandboxes.transition({ id, from: ['unhealthy'], epoch, patch: { state: 'running' }, events: [] });
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// One call to a worker: `POST /rpc` with a fresh token, an answer of known shape. What a worker says goes no further than the
+// log: our own words say what its code means.
+import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import type { Clock, Ids } from '../../domain/ports.ts';
+import { freshToken } from '../../domain/worker-token.ts';
+import type { ErrorCode } from '../../schema/error.ts';
+import type { Lease } from '../../schema/lease.ts';
+import type { Validator } from '../../schema/validator.ts';
+import { validator } from '../../schema/validator.ts';
+import { RpcAnswer, type RpcMethod } from '../../schema/worker-rpc.ts';
+import type { Outgoing } from '../outgoing/outgoing.ts';
+import type { RemoteWorker } from '../provider.ts';
+
+export interface CallDeps {
+  clock: Clock;
+  ids: Ids;
+}
+
+export interface WorkerCall {
+  method: RpcMethod;
+  params: Record<string, unknown>;
+  lease?: Lease | undefined;
+  /** What is wrong with a result; undefined when nothing is. */
+  fault: Validator;
+  signal: AbortSignal;
+}
+
+const MAX_REPLY_BYTES = 256 * 1024;
+const answerFault = validator(RpcAnswer, 'The answer');
+
+/** The result. Throws as the worker's code says, `provider_error` for an answer that is none, or the reason of `signal`. */
+export async function callWorker<T>(
+  { clock, ids }: CallDeps,
+  { worker, line }: { worker: RemoteWorker; line: Outgoing },
+  { method, params, lease, fault, signal }: WorkerCall,
+): Promise<T> {
+  const id = ids.uuid();
+  const reply = await line.request({
+    method: 'POST',
+    path: '/rpc',
+    headers: {
+      'x-worker-id': worker.id,
+      'x-worker-token': freshToken(worker.secret, {
+        ...{ worker_id: worker.id, aud: 'worker:rpc', jti: ids.uuid(), now: clock.now() },
+      }),
+    },
+    json: { id, method, worker_id: worker.id, params, ...(lease && { lease }) },
+    maxBytes: MAX_REPLY_BYTES,
+    signal,
+  });
+  const answer = await reply.json();
+  if (answerFault(answer) !== undefined) throw refusedByStatus(reply.status);
+  const { result, error, ...from } = answer as RpcAnswer;
+  if (error) throw refused(error.code, error.message);
+  const isOurs = from.id === id && from.worker_id === worker.id;
+  if (!isOurs || result === undefined || fault(result) !== undefined) throw strange();
+  return result as T;
+}
+
+/** An answer that is no answer to a call: refused before it was looked at. */
+function refusedByStatus(status: number): ServiceError {
+  return status === 401 || status === 403 || status === 503
+    ? refused('unauthorized', `status ${status}`)
+    : strange();
+}
+
+const WORDS: Partial<Record<ErrorCode, string>> = {
+  not_found: 'The worker does not have what it was asked for.',
+  conflict: 'The worker refused: the lease is not what it knows.',
+  bad_request: 'The worker cannot do what was asked.',
+  not_implemented: 'The worker cannot do what was asked.',
+  resource_limit: 'The worker has no room.',
+  timeout: 'The worker did not finish in time.',
+  unavailable: 'The worker cannot do it now.',
+  provider_error: 'The provider of the worker failed.',
+};
+
+/** Credentials and leases are between us and the worker: a client has no part in them. */
+function refused(code: ErrorCode, said: string): ServiceError {
+  const facts: ErrorFacts = { cause: new Error(said), remedy: 'Look at the log of the worker.' };
+  const words = WORDS[code];
+  if (words !== undefined) return new ServiceError(code, words, facts);
+  if (code === 'unauthorized' || code === 'forbidden')
+    return new ServiceError('unavailable', 'The worker does not accept our calls.', facts);
+  return new ServiceError('provider_error', 'The worker failed.', facts);
+}
+
+function strange(): ServiceError {
+  return new ServiceError('provider_error', 'The worker gave an answer that is none.', {
+    remedy: 'Check its rpc_url, and that its version fits.',
+  });
+}
