@@ -1,6 +1,7 @@
 // Wiring of the control plane: the one place that picks the store and the providers. Parts are closed in the reverse
 // order of their making, also when making stops half-way.
 
+import { hostname } from 'node:os';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import { Metrics } from '../control/metrics/metrics.ts';
@@ -64,7 +65,9 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const { allow_loopback_rpc: allowLoopback, tls } = config.worker;
     const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
     opened.push(() => remote.close());
-    const control = createControlPlane({ ...deps, store, providers, remote, bus, writer, redact, metrics });
+    const host = { cpus: deps.host.cpus, memoryMb: deps.host.memoryMb, hostname: hostname() };
+    const given = { ...deps, host, store, providers, remote };
+    const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     return { control, announce: (address) => store.announce(address), close: () => opened.close() };
   } catch (error) {

@@ -12,6 +12,7 @@ import { memoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Partially, testConfig } from './config.ts';
 import { type FakeProvider, fakeProvider } from './fake-provider.ts';
+import { type FakeRemote, fakeRemote } from './fake-remote.ts';
 import { type FakeDeps, fakeDeps } from './fakes.ts';
 import { type ScriptedProvider, scriptedProvider } from './scripted-provider.ts';
 
@@ -30,6 +31,8 @@ export interface World extends FakeDeps {
   /** Told to listeners, in order. */
   told: Event[];
   config: Config;
+  /** Other workers, where there are any. */
+  remote: FakeRemote;
   /** Everything buffered is stored; all events there are. */
   events(): Promise<Event[]>;
   /** As a crash and a new start: nothing of the old control plane goes on. */
@@ -43,7 +46,7 @@ export function world(config: Partially<Config> = {}): World {
   const store = memoryStore(deps);
   const told: Event[] = [];
   const made: World = {
-    ...{ ...deps, fake, store, told, config: testConfig(config) },
+    ...{ ...deps, fake, store, told, config: testConfig(config), remote: fakeRemote(deps) },
     provider: scriptedProvider(fake),
     control: undefined as unknown as ControlPlane,
     events: async () => [],

@@ -1,0 +1,140 @@
+// Sandboxes on other workers, over lines that a test may cut: where they go, what reaches them, and how they end.
+import { expect, it } from 'vitest';
+import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
+import { api, forever, type World, world } from '../../../support/control.ts';
+
+const BODY: HeartbeatBody = {
+  ...{ status: 'online', providers: ['userspace'], rpc_url: 'http://10.0.0.9:7500' },
+  capacity: { max_sandboxes: 2 },
+};
+const TOKENS = { w1: '1'.repeat(40), w2: '2'.repeat(40) };
+
+/** This server drains, so that what is spawned goes elsewhere. */
+async function fleet(ids: readonly ('w1' | 'w2')[] = ['w1']): Promise<World> {
+  const w = world({ auth: { worker_tokens: TOKENS } });
+  await w.control.start();
+  await w.control.workers.drain('local', true);
+  for (const id of ids) await w.control.workers.heartbeat(id, BODY);
+  return w;
+}
+const spawn = (w: World, request = {}) => w.control.sandboxes.spawn(request, api, {}, forever);
+const leases = async (w: World) => (await w.control.metrics.body()).leases;
+/** The workers go on to be heard. */
+const later = async (w: World, ms: number, ids: readonly string[] = ['w1']) => {
+  for (let left = ms; left > 0; left -= 30_000) {
+    for (const id of ids) await w.control.workers.heartbeat(id, BODY);
+    await w.clock.advance(Math.min(left, 30_000));
+  }
+};
+
+it('spread by load, and never over what a worker holds', async () => {
+  const w = await fleet(['w2', 'w1']);
+  const made = await Promise.all([spawn(w), spawn(w), spawn(w), spawn(w)]);
+  expect(made.map(({ worker_id }) => worker_id).sort()).toEqual(['w1', 'w1', 'w2', 'w2']);
+  expect(await w.control.sandboxes.admission({}, api)).toMatchObject({
+    ...{ allowed: false, reason: 'worker_capacity', eligible_workers: 0 },
+  });
+  await expect(spawn(w)).rejects.toMatchObject({ code: 'resource_limit' });
+  await w.control.workers.drain('local', false);
+  expect(await w.control.sandboxes.admission({}, api)).toMatchObject({
+    ...{ allowed: true, selected_worker_id: 'local', eligible_workers: 1 },
+  });
+  expect(await spawn(w)).toMatchObject({ worker_id: 'local' });
+  expect(
+    w.told
+      .filter(({ type }) => type === 'sandbox.created')
+      .map(({ data }) => data?.worker_id)
+      .sort(),
+  ).toEqual(['local', 'w1', 'w1', 'w2', 'w2']);
+});
+
+it('go nowhere where nobody is left', async () => {
+  const w = await fleet([]);
+  expect(await w.control.sandboxes.admission({}, api)).toMatchObject({ reason: 'worker_unavailable' });
+  await expect(spawn(w)).rejects.toMatchObject({ details: { reason: 'worker_unavailable' } });
+});
+
+it('run under a lease, are not reached inside, and release it with their end', async () => {
+  const w = await fleet();
+  const { id } = await spawn(w);
+  expect(w.remote.leases).toMatchObject([{ resource_id: id, holder_id: 'w1', generation: 1 }]);
+  expect(w.remote.worker('w1').runtimes.size).toBe(1);
+  await expect(w.control.exec.run(id, { command: 'x' }, api, forever)).rejects.toMatchObject({
+    code: 'not_implemented',
+  });
+  await expect(w.control.files.stat(id, '/x', api, forever)).rejects.toMatchObject({
+    code: 'not_implemented',
+  });
+  await expect(w.control.logs.read(id, 1, api, forever)).rejects.toMatchObject({ code: 'not_implemented' });
+  expect(await w.control.sandboxes.get(id, api)).toMatchObject({ state: 'running', worker_id: 'w1' });
+  await w.control.sandboxes.destroy(id, api);
+  expect(w.remote.worker('w1').runtimes.size).toBe(0);
+  expect(await leases(w)).toMatchObject({ total: 0 });
+});
+
+it('are told of a new deadline, and read as their worker says', async () => {
+  const w = await fleet();
+  const { id } = await spawn(w);
+  await w.control.sandboxes.extend(id, '1h', api);
+  expect(w.remote.calls.at(-1)).toBe(`w1 renew ${id} 1h`);
+  await w.control.sandboxes.get(id, api);
+  await w.control.sandboxes.get(id, api);
+  expect(w.remote.calls.filter((call) => call.startsWith('w1 status'))).toHaveLength(1);
+  w.remote.worker('w1').runtimes.clear();
+  await w.clock.advance(2000);
+  await w.control.sandboxes.get(id, api);
+  await w.clock.advance(10);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'destroyed', end_reason: 'runtime_lost' });
+});
+
+it('leave nothing when the answer to their spawn is lost', async () => {
+  const w = await fleet();
+  w.remote.lines.set('w1', 'lost');
+  await expect(spawn(w)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(w.remote.worker('w1').runtimes.size).toBe(0);
+  expect(await w.store.sandboxes.list({ include_ended: true, limit: 9 })).toMatchObject([{ state: 'error' }]);
+  expect(await leases(w)).toMatchObject({ total: 0 });
+});
+
+it('end with their lease when their worker is not heard any more, and not before', async () => {
+  const w = await fleet();
+  const { id } = await spawn(w, { ttl: '24h' });
+  w.remote.lines.set('w1', 'cut');
+  w.clock.jump(3_600_000);
+  await later(w, 60_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running' });
+  await w.clock.advance(65_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'unhealthy' });
+  await w.clock.advance(20_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'unhealthy' });
+  await w.clock.advance(20_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'destroyed', end_reason: 'worker_lost' });
+  expect(await leases(w)).toMatchObject({ total: 0 });
+});
+
+it('are whole again when their worker comes back in time and renews', async () => {
+  const w = await fleet();
+  const { id } = await spawn(w);
+  await w.clock.advance(119_000);
+  const identity = { worker_id: 'w1', secret: TOKENS.w1, scopes: [] };
+  await w.control.workers.renew(identity, id, undefined);
+  await w.clock.advance(10_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'unhealthy' });
+  await w.control.workers.heartbeat('w1', BODY);
+  await w.clock.advance(5000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running' });
+});
+
+it('that are destroyed behind a cut line end when it heals, or when their lease has', async () => {
+  const w = await fleet(['w1', 'w2']);
+  const [a, b] = [await spawn(w), await spawn(w)];
+  for (const id of ['w1', 'w2']) w.remote.lines.set(id, 'cut');
+  for (const { id } of [a, b])
+    await expect(w.control.sandboxes.destroy(id, api)).rejects.toMatchObject({ code: 'unavailable' });
+  w.remote.lines.set(a.worker_id, 'open');
+  await w.clock.advance(10_000);
+  expect(await w.store.sandboxes.get(a.id)).toMatchObject({ state: 'destroyed' });
+  expect(await w.store.sandboxes.get(b.id)).toMatchObject({ state: 'destroying' });
+  await w.clock.advance(150_000);
+  expect(await w.store.sandboxes.get(b.id)).toMatchObject({ state: 'destroyed', end_reason: 'destroyed' });
+});
