@@ -54,10 +54,10 @@ export class Background {
     rates.start();
     reaper.start();
     housekeeping.start();
-    await localWorker.start();
-    await keeper.start();
     watching.start();
-    const inTime = await this.#within(this.#reconcile(true));
+    const inTime = await this.#within(
+      Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]),
+    );
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
     void this.#prewarm();
   }
