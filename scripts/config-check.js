@@ -11,7 +11,11 @@ export const configCheck = {
   setup(build) {
     build.onLoad({ filter: /\/src\/config\/config-check\.ts$/ }, async ({ path }) => {
       const { compileConfig } = await importBundled('src/config/config-check.ts');
-      const { ajv, validate } = compileConfig({ messages: false, code: { source: true, esm: true } });
+      const { ajv, validate } = compileConfig({
+        messages: false,
+        loopRequired: 1,
+        code: { source: true, esm: true },
+      });
       const resolveDir = join(path, '..');
       return { contents: standalone(ajv, validate), loader: 'js', resolveDir };
     });
