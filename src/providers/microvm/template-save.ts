@@ -84,7 +84,9 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
   }
   await launched.process.ended;
   if (files.overlay) await rename(making.paths.overlay, files.overlay);
-  for (const file of [files.memory, files.state, files.overlay]) if (file) await chmod(file, 0o400);
+  for (const file of [files.state, files.overlay]) if (file) await chmod(file, 0o400);
+  // QEMU 7.2 opens even what it looks at privately for writing; root may.
+  await chmod(files.memory, state.host.uid === 0 ? 0o400 : 0o600);
   const created_at = new Date(state.clock.now()).toISOString();
   return writeTemplate(folder, { facts, secret: secret.toString('hex'), created_at });
 }
