@@ -60,13 +60,17 @@ export function advertisedUrl({
 function requireReachable(host: string, allowLoopback: boolean): void {
   const fault = hostFault(host, allowLoopback);
   if (fault === undefined) return;
-  throw new ServiceError('bad_request', `The control plane cannot call this worker at ${fault}.`, {
-    remedy: 'Give --advertise the URL at which it can be reached (worker.advertise_url).',
-  });
+  throw new ServiceError(
+    'bad_request',
+    `The control plane cannot call this worker at its address, which is ${fault}.`,
+    {
+      remedy: 'Give --advertise the URL at which it can be reached (worker.advertise_url).',
+    },
+  );
 }
 
 function hostFault(host: string, allowLoopback: boolean): string | undefined {
-  if (host === '' || host === '*') return 'every address';
+  if (['', '*', '0.0.0.0', '::'].includes(host)) return 'every address of this host';
   if (isIP(host) !== 0) return addressFault(host, allowLoopback);
   const isOwn = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host);
   return isOwn && !allowLoopback ? 'a loopback address' : undefined;
