@@ -9,7 +9,7 @@ import type { WorkerParts } from './worker-parts.ts';
 const LOOK_MS = 250;
 const SWEEP_MS = 30_000;
 const RENEWALS_AT_ONCE = 16;
-const RENEWAL_MS = 10_000;
+const RENEWAL_MS = { least: 1_000, most: 10_000 };
 /** After a renewal that failed, or an end that did. */
 const AGAIN_MS = 2_000;
 /** The control plane ends what is over first, when it can: it tells its owner why. */
@@ -70,7 +70,10 @@ async function renew(parts: WorkerParts, own: Held, stopped: AbortSignal): Promi
   const { held, clock, logger } = parts;
   const id = own.record.sandbox_id;
   const tooLong = new AbortController();
-  const timer = clock.after(RENEWAL_MS, () => tooLong.abort(new Error('the renewal took too long')));
+  // One that is lost on the way must leave time for others.
+  const share = (own.leaseEnds - own.renewedAt) / 4;
+  const withinMs = Math.min(Math.max(share, RENEWAL_MS.least), RENEWAL_MS.most);
+  const timer = clock.after(withinMs, () => tooLong.abort(new Error('the renewal took too long')));
   try {
     await renewLease(parts, id, { ttlMs: held.termMs, signal: AbortSignal.any([tooLong.signal, stopped]) });
   } catch (err) {

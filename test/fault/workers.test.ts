@@ -1,6 +1,6 @@
 // Three real workers on hosts of their own that lose their network, their control plane, their lives. What runs is counted in
 // /proc, never asked of a worker. SVC_TEST_WORKER_ROUNDS makes it longer.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { agents } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
 import { type ScriptedControl, scriptedControl } from '../support/scripted-control.ts';
@@ -9,7 +9,7 @@ import { type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/w
 
 const ROUNDS = Number(process.env.SVC_TEST_WORKER_ROUNDS ?? 1);
 const EACH = Number(process.env.SVC_TEST_WORKER_SANDBOXES ?? 3);
-const LEASE_MS = 10_000;
+const LEASE_MS = 12_000;
 /** What a busy machine may take beyond a lease to notice and to end it. */
 const SLACK_MS = 20_000;
 const WORKERS = ['w1', 'w2', 'w3'];
@@ -37,6 +37,13 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
     await network?.remove();
   });
 
+  afterEach(() => {
+    for (const each of hosts) {
+      each.cable(true);
+      each.mute(false);
+    }
+  });
+
   const idOf = (n: number) =>
     `sb-${process.pid.toString(36).padStart(5, 'a')}${n.toString(36).padStart(7, '0')}`;
   const next = () => idOf(made++);
@@ -52,6 +59,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
   };
   /** Fills each worker to `EACH`; ids by worker. */
   const fill = async () => {
+    for (const [, each] of control.book) each.wanted &&= each.leaseEnds > Date.now();
     for (const worker of WORKERS)
       await Promise.all(Array.from({ length: EACH - booked(worker).length }, () => spawned(worker)));
   };
@@ -81,13 +89,18 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
       cut.cable(false);
       mute.mute(true);
       const from = Date.now();
-      await until('half a lease is over', () => Date.now() - from > LEASE_MS / 3, LEASE_MS);
+      await until('a part of a lease is over', () => Date.now() - from > LEASE_MS / 5, LEASE_MS);
       cut.cable(true);
       mute.mute(false);
       await until(
         'all are heard again',
-        () => WORKERS.every((id) => (control.heard.get(id)?.at ?? 0) > from + LEASE_MS / 3),
+        () => WORKERS.every((id) => (control.heard.get(id)?.at ?? 0) > from + LEASE_MS / 5),
         60_000,
+      );
+      await until('all that has a lease runs, once', () =>
+        [...control.book].every(
+          ([id, each]) => each.leaseEnds <= Date.now() || running(id) === Number(each.wanted),
+        ),
       );
       noneTwice();
     });

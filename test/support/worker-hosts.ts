@@ -81,6 +81,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
   const config = writeConfig(home, place);
   let child: ChildProcess | undefined;
   let log = '';
+  let isMuted = false;
   const inside = ['--net=/run/netns/'.concat(namespace)];
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const ending = child;
@@ -118,6 +119,8 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
     end,
     cable: (isPlugged) => void ip('link', 'set', cable, isPlugged ? 'up' : 'down'),
     mute: (isMute) => {
+      if (isMute === isMuted) return;
+      isMuted = isMute;
       const rule = ['OUTPUT', '-p', 'tcp', '--dport', new URL(place.controlPlane).port, '-j', 'DROP'];
       execFileSync('nsenter', [...inside, 'iptables', isMute ? '-A' : '-D', ...rule]);
     },
