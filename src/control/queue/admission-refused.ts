@@ -8,8 +8,11 @@ export function admissionRefused(decision: AdmissionDecision): ServiceError {
   const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
   if (reason === 'max_ttl') return ttlRefused(maxTtlMs);
   const ofOwner = reason === 'max_sandboxes_per_owner' && { active_owner_sandboxes, max_owner_sandboxes };
-  return new ServiceError(reason === 'pool_full' ? 'unavailable' : 'resource_limit', message, {
-    remedy: 'Destroy one that is no longer needed, or try again later.',
+  const isLost = reason === 'worker_unavailable';
+  return new ServiceError(isLost || reason === 'pool_full' ? 'unavailable' : 'resource_limit', message, {
+    remedy: isLost
+      ? 'See the lists of workers and of providers.'
+      : 'Destroy one that is no longer needed, or try again later.',
     details: { reason, active_sandboxes, max_sandboxes, ...ofOwner },
   });
 }

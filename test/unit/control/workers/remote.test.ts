@@ -51,7 +51,9 @@ it('spread by load, and never over what a worker holds', async () => {
 it('go nowhere where nobody is left', async () => {
   const w = await fleet([]);
   expect(await w.control.sandboxes.admission({}, api)).toMatchObject({ reason: 'worker_unavailable' });
-  await expect(spawn(w)).rejects.toMatchObject({ details: { reason: 'worker_unavailable' } });
+  await expect(spawn(w)).rejects.toMatchObject({
+    ...{ code: 'unavailable', details: { reason: 'worker_unavailable' } },
+  });
 });
 
 it('run under a lease, are not reached inside, and release it with their end', async () => {
