@@ -64,6 +64,12 @@ const RULES: readonly Rule[] = [
     words: 'providers.userspace.runner_path needs providers.userspace.runner to say which program it is',
   },
   {
+    key: 'providers.hosted.base_url',
+    broken: ({ providers: { hosted } }) =>
+      hosted.enabled && (hosted.base_url === '' || hosted.api_key === undefined),
+    words: 'providers.hosted.enabled needs providers.hosted.base_url, and api_key or api_key_file',
+  },
+  {
     key: 'providers.custom.base_url',
     broken: ({ providers: { custom } }) => custom.enabled && custom.base_url === '',
     words: 'providers.custom.enabled needs providers.custom.base_url',

@@ -33,6 +33,10 @@ const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> 
     const { microvmProvider } = await import('./microvm/microvm.ts');
     return microvmProvider({ ...deps, config: deps.config.microvm });
   },
+  hosted: async (deps) => {
+    const { hostedProvider } = await import('./hosted/hosted.ts');
+    return hostedProvider({ ...deps, config: deps.config.hosted });
+  },
   custom: async (deps) => {
     const { customProvider } = await import('./custom/custom.ts');
     return customProvider({ ...deps, config: deps.config.custom });

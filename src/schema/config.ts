@@ -140,6 +140,19 @@ export const CustomConfig = section('Sandboxes of your own HTTP service (docs/cu
 });
 export type CustomConfig = Static<typeof CustomConfig>;
 
+export const HostedConfig = section('Sandboxes of a service with the HTTP API of E2B.', {
+  enabled: flag(false, 'Offer this provider.'),
+  base_url: text('', 'Where its API answers, for example https://api.e2b.app.', { pattern: BACKEND_URL }),
+  sandbox_url: text('', 'Where its sandboxes answer; empty is base_url with sandbox in place of api.', {
+    pattern: BACKEND_URL,
+  }),
+  api_key: secret('The key of the account there.'),
+  template: text('base', 'Template of a spawn that names no image.', { minLength: 1, maxLength: 256 }),
+  timeout: duration('60s', 'How long it may take to answer a call; at least 1s.'),
+  max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
+});
+export type HostedConfig = Static<typeof HostedConfig>;
+
 export const Config = section('svc configuration', {
   server: section('The HTTP server.', {
     host: text('127.0.0.1', 'Address to listen on.'),
@@ -280,7 +293,7 @@ export const Config = section('svc configuration', {
   }),
   providers: section('What runs sandboxes.', {
     default: choice(
-      ['auto', 'container', 'userspace', 'microvm', 'custom'],
+      ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],
       'auto',
       'Provider of a spawn that names none; auto is the first healthy one.',
     ),
@@ -291,6 +304,7 @@ export const Config = section('svc configuration', {
     container: ContainerConfig,
     userspace: UserspaceConfig,
     microvm: MicrovmConfig,
+    hosted: HostedConfig,
     custom: CustomConfig,
   }),
 });

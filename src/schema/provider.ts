@@ -1,7 +1,7 @@
 // Provider objects of the API (api.md part 7).
 import { type Static, Type } from 'typebox';
 
-export const PROVIDER_KINDS = ['container', 'userspace', 'microvm', 'custom'] as const;
+export const PROVIDER_KINDS = ['container', 'userspace', 'microvm', 'hosted', 'custom'] as const;
 export type ProviderKind = (typeof PROVIDER_KINDS)[number];
 
 export const CAPABILITIES = [

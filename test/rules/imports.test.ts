@@ -44,6 +44,7 @@ const TABLE: Record<string, Allowance> = {
   agent: { folders: ['schema', 'domain'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },
+  'providers/hosted': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['e2b'] },
   'providers/container': { folders: ['schema', 'domain', 'host', 'agent'], packages: ['dockerode'] },
   control: {
     folders: [
@@ -149,6 +150,7 @@ function rowOf(path: string): string {
   if (path.startsWith('commands/')) return 'commands';
   if (path.startsWith('src/store/sqlite/')) return 'store/sqlite';
   if (path.startsWith('src/providers/container/')) return 'providers/container';
+  if (path.startsWith('src/providers/hosted/')) return 'providers/hosted';
   if (path.startsWith('src/providers/outgoing/')) return 'providers/outgoing';
   if (path === 'src/control/metrics/metrics.ts') return 'control/metrics';
   return path.split('/')[1] ?? '';

@@ -66,7 +66,7 @@ export function customConfig(base_url: string): CustomConfig {
   return { enabled: true, name: 'custom', base_url, api_key: BACKEND_KEY, timeout: '20s', max_sandboxes: 0 };
 }
 
-function jail({ folder }: ExampleSandbox, workdir: string): string[] {
+export function jail({ folder }: Pick<ExampleSandbox, 'folder'>, workdir: string): string[] {
   const links = ['bin', 'lib', 'lib64'].filter((name) => existsSync(`/usr/${name}`));
   return [
     ...['bwrap', '--ro-bind', '/usr', '/usr', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],

@@ -39,6 +39,7 @@ const FINDINGS: Record<ProviderKind, string[]> = {
   container: ['engine', 'runtime', 'network', 'agent', 'limits'],
   userspace: ['runner', 'limits', 'python3'],
   microvm: ['monitor', 'kernel', 'agent', 'images', 'accelerator'],
+  hosted: ['backend'],
   custom: ['backend', 'inventory'],
 };
 

@@ -12,6 +12,8 @@ export interface CourseDeps {
   clock: Clock;
   /** Each ends it; `exit` then rejects with the reason. */
   ends: readonly (AbortSignal | undefined)[];
+  /** How much later than its deadline it is ended here; 2 s unless given, where the backend keeps the deadline. */
+  backstopMs?: number;
 }
 
 export class ExecCourse {
@@ -23,7 +25,10 @@ export class ExecCourse {
   #begin: () => void = () => undefined;
   #settle: { resolve(exit: ExecExit): void; reject(error: unknown): void } | undefined;
 
-  constructor({ timeoutMs }: Pick<ExecSpec, 'timeoutMs'>, { clock, ends }: CourseDeps) {
+  constructor(
+    { timeoutMs }: Pick<ExecSpec, 'timeoutMs'>,
+    { clock, ends, backstopMs = BACKSTOP_MS }: CourseDeps,
+  ) {
     this.#clock = clock;
     this.#began = clock.monotonic();
     this.exit = new Promise((resolve, reject) => {
@@ -35,7 +40,7 @@ export class ExecCourse {
     });
     // Nobody may be listening to either.
     this.started.catch(() => undefined);
-    this.#watch(timeoutMs, ends);
+    this.#watch(timeoutMs ? timeoutMs + backstopMs : undefined, ends);
   }
 
   /** Aborts once it is over: whatever still works on it is to stop. */
@@ -67,11 +72,9 @@ export class ExecCourse {
     this.#stop.abort();
   }
 
-  #watch(timeoutMs: number | undefined, ends: CourseDeps['ends']): void {
+  #watch(endMs: number | undefined, ends: CourseDeps['ends']): void {
     const expired = () => this.finish({ ...KILLED, timed_out: true });
-    const timer: Timer | undefined = timeoutMs
-      ? this.#clock.after(timeoutMs + BACKSTOP_MS, expired)
-      : undefined;
+    const timer: Timer | undefined = endMs ? this.#clock.after(endMs, expired) : undefined;
     const leave = ends.flatMap((end) => (end ? [onAbort(end, (reason) => this.fail(reason))] : []));
     this.signal.addEventListener('abort', () => {
       timer?.cancel();

@@ -26,6 +26,7 @@ it('holds every key with its facts', () => {
     'auth.worker_token',
     'auth.worker_signing_key',
     'auth.worker_signing_key_previous',
+    'providers.hosted.api_key',
     'providers.custom.api_key',
   ]);
   expect(SECRET_MAPS).toEqual(['auth.worker_tokens']);

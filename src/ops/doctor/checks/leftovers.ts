@@ -13,6 +13,7 @@ const TITLES: Record<ProviderKind, string> = {
   container: 'Containers',
   userspace: 'Userspace sandboxes',
   microvm: 'Virtual machines',
+  hosted: 'At the hosted backend',
   custom: 'At the custom backend',
 };
 

@@ -1,0 +1,174 @@
+// Files of a hosted sandbox: by the library where it can, by commands where it cannot (chmod, glob).
+import { posix } from 'node:path';
+import { Readable } from 'node:stream';
+import type { EntryInfo, Sandbox } from 'e2b';
+import type { FileRead, SandboxFiles } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { formatMode } from '../../domain/mode.ts';
+import type { Random } from '../../domain/ports.ts';
+import type { FileInfo } from '../../schema/file.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
+import { bracesExpanded } from './braces.ts';
+import { WHAT } from './gate.ts';
+import type { Library } from './library.ts';
+
+const EPOCH = new Date(0);
+const MAX_GLOB = 4 * 1024 * 1024;
+/** Words without blanks are split nowhere; a pattern is expanded where it stands unquoted. */
+const GLOB = 'IFS=; shopt -s globstar nullglob; for pattern in "$@"; do printf "%s\\0" $pattern; done';
+
+export interface FilePlace {
+  library: Library;
+  random: Random;
+  sandbox: Sandbox;
+  /** Runs a command to its end. */
+  run(argv: string[], signal?: AbortSignal): Promise<{ exit_code: number; stdout: string }>;
+  end: AbortSignal;
+}
+
+type Work<T> = (files: Sandbox['files'], options: { signal: AbortSignal }) => Promise<T>;
+
+export function hostedFiles(place: FilePlace): SandboxFiles {
+  return { ...lookups(place), ...transfers(place), ...changes(place) };
+}
+
+async function call<T>({ library, sandbox, end }: FilePlace, signal: AbortSignal | undefined, work: Work<T>) {
+  const either = signal ? AbortSignal.any([end, signal]) : end;
+  return library.run(() => work(sandbox.files, { signal: either }), either);
+}
+
+const stat = (place: FilePlace, path: string, signal: AbortSignal | undefined) =>
+  call(place, signal, async (files, options) => factsOf(await files.getInfo(path, options)));
+
+/** Throws `provider_error` for what is no file. */
+function factsOf(entry: EntryInfo): FileInfo {
+  const { path, type, size, mode, modifiedTime, symlinkTarget } = entry;
+  if (typeof path !== 'string' || !path.startsWith('/'))
+    throw strangeAnswer(WHAT, 'gave a file without a path');
+  const isLink = typeof symlinkTarget === 'string' && symlinkTarget !== '';
+  const kind = isLink ? 'symlink' : type === 'dir' ? 'dir' : type === 'file' ? 'file' : 'other';
+  const made = modifiedTime && Number.isFinite(modifiedTime.getTime()) ? modifiedTime : EPOCH;
+  return {
+    ...{ path, name: posix.basename(path) || path, size: Number.isSafeInteger(size) ? size : 0 },
+    ...{ mode: formatMode(mode), is_dir: kind === 'dir', type: kind, mod_time: made.toISOString() },
+    ...(isLink && { symlink_target: symlinkTarget }),
+  };
+}
+
+function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
+  return {
+    stat: (path, signal) => stat(place, path, signal),
+    list: (path, depth, signal) =>
+      call(place, signal, async (files, options) =>
+        (await files.list(path, { depth, ...options })).map(factsOf),
+      ),
+    glob: async (pattern, limit, signal) => {
+      const patterns = bracesExpanded(pattern);
+      const { exit_code, stdout } = await place.run(['bash', '-c', GLOB, 'bash', ...patterns], signal);
+      if (exit_code !== 0 || stdout.length > MAX_GLOB) throw strangeAnswer(WHAT, 'could not look for files');
+      return [...new Set(stdout.split('\0').filter((path) => path.startsWith('/')))].sort().slice(0, limit);
+    },
+  };
+}
+
+function transfers(place: FilePlace): Pick<SandboxFiles, 'read' | 'write'> {
+  return {
+    read: (path, range, signal) => read(place, { path, ...range }, signal),
+    write: async (path, body, { mode }, signal) => {
+      const fresh = posix.join(posix.dirname(path), `.svc-${place.random.bytes(8).toString('hex')}`);
+      const count = { bytes: 0 };
+      try {
+        await call(place, signal, (files, options) =>
+          files.write(fresh, streamOf(body, count), { useOctetStream: true, ...options }),
+        );
+        if (mode !== undefined) await chmod(place, fresh, mode, signal);
+        await call(place, signal, (files, options) => files.rename(fresh, path, options));
+      } catch (error) {
+        await call(place, undefined, (files, options) => files.remove(fresh, options)).catch(() => undefined);
+        throw error;
+      }
+      return { size: count.bytes, atomic: true };
+    },
+  };
+}
+
+function streamOf(body: Readable | Buffer, count: { bytes: number }): ReadableStream<Uint8Array> {
+  const pieces = async function* () {
+    for await (const piece of Buffer.isBuffer(body) ? [body] : (body as AsyncIterable<Buffer>)) {
+      count.bytes += piece.length;
+      yield piece;
+    }
+  };
+  return Readable.toWeb(Readable.from(pieces(), { objectMode: false })) as ReadableStream<Uint8Array>;
+}
+
+interface Part {
+  path: string;
+  offset: number;
+  length?: number;
+}
+
+/** The library gives whole files: what lies before the range is read and thrown away. */
+async function read(
+  place: FilePlace,
+  { path, offset, length }: Part,
+  signal?: AbortSignal,
+): Promise<FileRead> {
+  const info = await stat(place, path, signal);
+  if (info.is_dir) throw new ServiceError('bad_request', 'The path is a folder.');
+  if (length === 0) return { info, content: Readable.from([]) };
+  const whole = await call(place, signal, (files, options) =>
+    files.read(path, { format: 'stream', ...options }),
+  );
+  const content = Readable.from(cut(place.library, whole, { offset, length }), { objectMode: false });
+  return { info, content: content.on('error', () => undefined) };
+}
+
+async function* cut(
+  library: Library,
+  whole: ReadableStream<Uint8Array>,
+  { offset, length = Number.POSITIVE_INFINITY }: { offset: number; length: number | undefined },
+): AsyncGenerator<Buffer> {
+  let [ahead, left] = [offset, length];
+  try {
+    for await (const piece of whole as unknown as AsyncIterable<Uint8Array>) {
+      const rest = Buffer.from(piece).subarray(Math.min(ahead, piece.length));
+      ahead -= piece.length - rest.length;
+      const part = rest.subarray(0, Math.min(left, rest.length));
+      left -= part.length;
+      if (part.length > 0) yield part;
+      if (left <= 0) return;
+    }
+  } catch (error) {
+    throw library.translated(error);
+  }
+}
+
+function changes(place: FilePlace): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+  return {
+    chmod: (path, mode, signal) => chmod(place, path, mode, signal),
+    move: async (from, to, signal) => {
+      await call(place, signal, (files, options) => files.rename(from, to, options));
+    },
+    mkdir: async (path, { mode, parents }, signal) => {
+      if (!parents) await stat(place, posix.dirname(path), signal);
+      const isNew = await call(place, signal, (files, options) => files.makeDir(path, options));
+      if (!isNew && !parents) throw new ServiceError('conflict', 'The path is there already.');
+      if (mode !== undefined) await chmod(place, path, mode, signal);
+    },
+    remove: async (path, recursive, signal) => {
+      const { is_dir } = await stat(place, path, signal);
+      const inside = is_dir && !recursive ? await call(place, signal, (files) => files.list(path)) : [];
+      if (inside.length > 0) throw new ServiceError('conflict', 'The folder is not empty.');
+      await call(place, signal, (files, options) => files.remove(path, options));
+    },
+  };
+}
+
+/** `stat` tells what is wrong with a path better than an exit code. */
+async function chmod(place: FilePlace, path: string, mode: number, signal?: AbortSignal): Promise<void> {
+  await stat(place, path, signal);
+  const { exit_code } = await place.run(['chmod', formatMode(mode), '--', path], signal);
+  if (exit_code !== 0)
+    throw new ServiceError('forbidden', 'The sandbox may not change the mode of the path.');
+}

@@ -1,0 +1,124 @@
+// The only way out of the library: it speaks plain HTTP to this gate in our own process, and the gate asks the backend by
+// `outgoing`. So no redirect is followed, each address is judged, replies are bounded, and no word of an error comes through.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Clock, Random } from '../../domain/ports.ts';
+import { type Ask, type Outgoing, outgoing } from '../outgoing/outgoing.ts';
+import type { Reply } from '../outgoing/reply.ts';
+import type { Faults } from './faults.ts';
+import { refusalBody } from './refusal.ts';
+
+export const WHAT = 'The hosted backend';
+const MEBIBYTE = 1024 * 1024;
+/** What the library gathers in memory; the content of files it hands on as it comes. */
+const GATHERED_BYTES = 64 * MEBIBYTE;
+/** A command's events: the library keeps all output of a command, twice as long as it was. */
+const EVENT_BYTES = 128 * MEBIBYTE;
+const HOP_BY_HOP =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|accept-encoding)$/;
+const PASSED_BACK =
+  /^(?:content-type|content-length|content-disposition|last-modified|connect-.*|retry-after)$/;
+
+export interface GateOptions {
+  clock: Clock;
+  random: Random;
+  /** Where /<secret>/api and /<secret>/box lead. */
+  api: string;
+  box: string;
+  timeoutMs: number;
+  faults: Faults;
+}
+
+export interface Gate {
+  apiUrl: string;
+  sandboxUrl: string;
+  close(): Promise<void>;
+}
+
+/** Listens on loopback, open to who knows its secret path: this process. */
+export async function openGate(options: GateOptions): Promise<Gate> {
+  const secret = options.random.bytes(24).toString('hex');
+  const { clock, timeoutMs } = options;
+  const to = (baseUrl: string) => outgoing({ what: WHAT, baseUrl, clock, timeoutMs, connections: 1024 });
+  const ways = new Map([
+    [`/${secret}/api`, to(options.api)],
+    [`/${secret}/box`, to(options.box)],
+  ]);
+  const server = createServer((req, res) => void pass({ ways, faults: options.faults }, req, res));
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  server.unref();
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`;
+  return { apiUrl: `${base}/api`, sandboxUrl: `${base}/box`, close: () => close(server, ways) };
+}
+
+async function close(server: Server, ways: ReadonlyMap<string, Outgoing>): Promise<void> {
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  for (const way of ways.values()) await way.close();
+}
+
+interface Passing {
+  ways: ReadonlyMap<string, Outgoing>;
+  faults: Faults;
+}
+
+async function pass({ ways, faults }: Passing, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const [, prefix = '', path = ''] = /^(\/[^/]+\/[a-z]+)(\/.*)$/s.exec(req.url ?? '') ?? [];
+  const way = ways.get(prefix);
+  if (!way) return void res.writeHead(404).end();
+  const gone = new AbortController();
+  res.once('close', () => gone.abort());
+  try {
+    const reply = await way.request(askOf(req, path, gone.signal));
+    if (reply.status >= 400) await refuse(res, reply);
+    else await give(res, reply);
+  } catch (error) {
+    if (res.headersSent) res.destroy();
+    // Known to the library by its number, to us by what is kept under it.
+    else refuseWith(res, 500, { code: 'internal', message: faults.keep(error) });
+  }
+}
+
+function askOf(req: IncomingMessage, path: string, signal: AbortSignal): Ask {
+  const headers = Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.test(name));
+  const isContent = path.startsWith('/files?');
+  const isCourse = /^\/process\.Process\/(?:Start|Connect)$/.test(path);
+  const hasBody =
+    req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
+  return {
+    method: req.method as Ask['method'],
+    path,
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    ...(hasBody && { body: req }),
+    signal,
+    maxBytes: isCourse
+      ? EVENT_BYTES
+      : isContent && req.method === 'GET'
+        ? Number.MAX_SAFE_INTEGER
+        : GATHERED_BYTES,
+    ...((isContent || isCourse) && { withinMs: 0 }),
+    ...(isCourse && { idleMs: 0 }),
+  };
+}
+
+async function give(res: ServerResponse, reply: Reply): Promise<void> {
+  const headers = Object.entries(reply.headers).filter(([name]) => PASSED_BACK.test(name));
+  res.writeHead(reply.status, Object.fromEntries(headers)).flushHeaders();
+  await pipeline(Readable.from(reply.body(), { objectMode: false }), res);
+}
+
+/** The status, and which error of its protocol it is; none of its words. */
+async function refuse(res: ServerResponse, reply: Reply): Promise<void> {
+  const told = await reply.json(64 * 1024).catch(() => undefined);
+  refuseWith(res, reply.status, refusalBody(reply.status, told), reply.headers['retry-after']);
+}
+
+function refuseWith(res: ServerResponse, status: number, body: object, retryAfter?: string): void {
+  const again = retryAfter !== undefined && /^\d{1,5}$/.test(retryAfter) ? { 'retry-after': retryAfter } : {};
+  res.writeHead(status, { 'content-type': 'application/json', ...again }).end(JSON.stringify(body));
+}

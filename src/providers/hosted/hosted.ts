@@ -1,0 +1,75 @@
+// The hosted provider: sandboxes of a service with the HTTP API of E2B, by its client library.
+import { parseDuration } from '../../domain/duration.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import { OpenSessions } from '../backends/open-sessions.ts';
+import type { ProbeReport, Provider } from '../provider.ts';
+import type { HostedDeps, HostedState } from './deps.ts';
+import { Library } from './library.ts';
+import { createRuntime, destroyRuntime, inspectRuntime, listRuntimes } from './runtimes.ts';
+import { attachRuntime } from './session.ts';
+
+const LEAST_MS = 1000;
+const THEIRS = 'as the service does';
+
+/** Loads the library and asks the service only when used. Sandboxes outlive this object and this process. */
+export function hostedProvider(deps: HostedDeps): Provider {
+  const state = openState(deps);
+  return {
+    kind: 'hosted',
+    capabilities: ['exec', 'stream', 'files'],
+    describe: () => ({
+      isolation: {
+        filesystem: THEIRS,
+        process: THEIRS,
+        network: THEIRS,
+        memory: THEIRS,
+        disk: THEIRS,
+        user: THEIRS,
+      },
+      // Any template may be named; the configured default image is none.
+      images: [deps.config.template],
+    }),
+    probe: (signal) => probe(state, signal),
+    create: (spec, signal) => createRuntime(state, spec, signal),
+    inspect: (ref, signal) => inspectRuntime(state, ref, signal),
+    destroy: (ref, signal) => destroyRuntime(state, ref, signal),
+    attach: (ref, signal) => attachRuntime(state, ref, signal),
+    list: (signal) => listRuntimes(state, signal),
+    close: async () => {
+      state.sessions.endAll();
+      await state.library.close();
+    },
+  };
+}
+
+function openState(deps: HostedDeps): HostedState {
+  const { clock, random, config } = deps;
+  const library = new Library({
+    ...{ clock, random, api: config.base_url, box: config.sandbox_url || sandboxUrl(config.base_url) },
+    timeoutMs: Math.max(LEAST_MS, parseDuration(config.timeout, 'providers.hosted.timeout')),
+    apiKey: config.api_key ?? '',
+  });
+  return { ...deps, library, sessions: new OpenSessions() };
+}
+
+/** https://api.example.com → https://sandbox.example.com */
+function sandboxUrl(base_url: string): string {
+  const url = new URL(base_url);
+  url.hostname = url.hostname.replace(/^api\./, 'sandbox.');
+  return url.origin;
+}
+
+/** Never throws; settles when `signal` aborts. */
+async function probe(state: HostedState, signal: AbortSignal): Promise<ProbeReport> {
+  try {
+    await listRuntimes(state, signal);
+    return {
+      healthy: true,
+      findings: [{ name: 'backend', ok: true, message: 'The service lists our sandboxes.' }],
+    };
+  } catch (error) {
+    const words = asServiceError(error);
+    const message = [words.message, words.remedy].filter(Boolean).join(' ');
+    return { healthy: false, message, findings: [{ name: 'backend', ok: false, message }] };
+  }
+}

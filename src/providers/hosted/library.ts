@@ -1,0 +1,67 @@
+// The client library, loaded with the first call: it takes as long to load as a server to start. Only what it documents is
+// used; everything it could take from the environment is said here.
+
+import { translated } from './errors.ts';
+import { Faults } from './faults.ts';
+import { type Gate, type GateOptions, openGate } from './gate.ts';
+
+export type E2b = typeof import('e2b');
+
+/** Options of a call. */
+export interface Way {
+  apiKey: string;
+  apiUrl: string;
+  sandboxUrl: string;
+  domain: string;
+  debug: false;
+  validateApiKey: false;
+  retries: 0;
+  requestTimeoutMs: number;
+}
+
+export class Library {
+  readonly #options: Omit<GateOptions, 'faults'> & { apiKey: string };
+  readonly #faults = new Faults();
+  #loaded: Promise<{ e2b: E2b; gate: Gate }> | undefined;
+
+  constructor(options: Omit<GateOptions, 'faults'> & { apiKey: string }) {
+    this.#options = options;
+  }
+
+  /** Runs a call; its failure is one of ours. */
+  async run<T>(work: (e2b: E2b, way: Way) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    try {
+      this.#loaded ??= this.#load();
+      const { e2b, gate } = await this.#loaded;
+      return await work(e2b, this.#way(gate));
+    } catch (error) {
+      throw this.translated(error, signal);
+    }
+  }
+
+  translated(error: unknown, signal?: AbortSignal): unknown {
+    return translated(this.#faults, error, signal);
+  }
+
+  async close(): Promise<void> {
+    const loaded = await this.#loaded?.catch(() => undefined);
+    await loaded?.gate.close();
+  }
+
+  async #load() {
+    const [e2b, gate] = await Promise.all([
+      import('e2b'),
+      openGate({ ...this.#options, faults: this.#faults }),
+    ]);
+    return { e2b, gate };
+  }
+
+  #way({ apiUrl, sandboxUrl }: Gate): Way {
+    const { apiKey, timeoutMs } = this.#options;
+    return {
+      ...{ apiKey, apiUrl, sandboxUrl, domain: 'sandbox.invalid', requestTimeoutMs: timeoutMs },
+      ...{ debug: false, validateApiKey: false, retries: 0 },
+    };
+  }
+}

@@ -1,0 +1,132 @@
+// Sandboxes at the hosted backend: made with our labels in their metadata, found by them, ended. The backend ends each by
+// itself at a time of its own; one of ours that comes near it is prolonged whenever they are listed.
+import { ServiceError } from '../../domain/errors.ts';
+import { identityIn, isOf, labelsFor, ourLabels } from '../backends/labels.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
+import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
+import type { HostedState } from './deps.ts';
+import { WHAT } from './gate.ts';
+
+/** The backend's own deadline of a sandbox: accounts bound it, and ours ends sandboxes earlier. */
+const LIFE_MS = 60 * 60_000;
+const NEAR_MS = 20 * 60_000;
+const SPARE_MS = 5 * 60_000;
+const MOST_PAGES = 1000;
+const ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+export async function createRuntime(
+  { library, clock, config, instance }: HostedState,
+  spec: RuntimeSpec,
+  signal: AbortSignal,
+): Promise<Created> {
+  if (spec.role !== undefined) throw new ServiceError('not_implemented', 'Provider hosted hosts no pools.');
+  const template = spec.image ?? config.template;
+  const timeoutMs = Math.min(Math.max(Date.parse(spec.expires_at) - clock.now(), 0) + SPARE_MS, LIFE_MS);
+  const metadata = labelsFor(instance, spec);
+  return library.run(async ({ Sandbox }, way) => {
+    if (await firstOf(Sandbox.list({ ...way, query: { metadata } }), signal))
+      throw new ServiceError('conflict', 'There is a sandbox of this attempt already.');
+    const { sandboxId } = await Sandbox.create(template, { ...way, timeoutMs, metadata, signal });
+    if (!ID.test(sandboxId)) throw strangeAnswer(WHAT, 'gave a sandbox without a usable id');
+    const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...way, signal });
+    const [memory_mb, vcpus] = [whole(memoryMB, spec.memory_mb), whole(cpuCount, spec.vcpus)];
+    return {
+      runtime_id: sandboxId,
+      image: template,
+      memory_mb,
+      vcpus,
+      warnings: differences(spec, { memory_mb, vcpus }),
+    };
+  }, signal);
+}
+
+const whole = (said: unknown, asked: number) =>
+  Number.isSafeInteger(said) && (said as number) > 0 ? (said as number) : asked;
+
+function differences(spec: RuntimeSpec, given: { memory_mb: number; vcpus: number }): string[] {
+  return (['memory_mb', 'vcpus'] as const)
+    .filter((key) => given[key] !== spec[key])
+    .map((key) => `${key}: ${spec[key]} were asked for; the template has ${given[key]}.`);
+}
+
+/** The backend's id of it; undefined when it has none. */
+export async function findRuntime(
+  state: HostedState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (ref.runtime_id !== undefined) return ref.runtime_id;
+  return (await listRuntimes(state, signal)).find((one) => isOf(ref, one))?.runtime_id;
+}
+
+export async function inspectRuntime(
+  state: HostedState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<RuntimeState> {
+  const runtime_id = await findRuntime(state, ref, signal);
+  return runtime_id === undefined ? 'gone' : stateOf(state, runtime_id, signal);
+}
+
+export async function stateOf(
+  { library, sessions }: HostedState,
+  runtime_id: string,
+  signal?: AbortSignal,
+): Promise<RuntimeState> {
+  const found = await library.run(async ({ Sandbox, NotFoundError }, way) => {
+    try {
+      return (await Sandbox.getInfo(runtime_id, { ...way, ...(signal && { signal }) })).state;
+    } catch (error) {
+      if (error instanceof NotFoundError) return 'gone';
+      throw error;
+    }
+  }, signal);
+  if (found === 'gone') sessions.end(runtime_id);
+  return found === 'running' || found === 'gone' ? found : 'stopped';
+}
+
+/** Gone is success. */
+export async function destroyRuntime(
+  state: HostedState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<void> {
+  const runtime_id = await findRuntime(state, ref, signal);
+  if (runtime_id === undefined) return;
+  await state.library.run(({ Sandbox }, way) => Sandbox.kill(runtime_id, { ...way, signal }), signal);
+  state.sessions.end(runtime_id);
+}
+
+export async function listRuntimes(state: HostedState, signal: AbortSignal): Promise<RuntimeListing[]> {
+  const { library, instance, clock } = state;
+  return library.run(async ({ Sandbox }, way) => {
+    const pages = Sandbox.list({ ...way, query: { metadata: ourLabels(instance) } });
+    const all: RuntimeListing[] = [];
+    for (let page = 0; pages.hasNext; page++) {
+      if (page === MOST_PAGES) throw strangeAnswer(WHAT, 'lists sandboxes without an end');
+      for (const { sandboxId, metadata, state: said, startedAt, endAt } of await pages.nextItems({
+        signal,
+      })) {
+        const identity = identityIn(instance, metadata);
+        if (!identity || !ID.test(sandboxId)) continue;
+        const left = endAt.getTime() - clock.now();
+        if (said === 'running' && left < NEAR_MS)
+          await Sandbox.setTimeout(sandboxId, LIFE_MS, { ...way, signal }).catch(() => undefined);
+        all.push({
+          ...{ runtime_id: sandboxId, ...identity, state: said === 'running' ? 'running' : 'stopped' },
+          created_at: new Date(Number.isFinite(startedAt.getTime()) ? startedAt : clock.now()).toISOString(),
+        });
+      }
+    }
+    return all;
+  }, signal);
+}
+
+interface Pages {
+  hasNext: boolean;
+  nextItems(options: { signal: AbortSignal }): Promise<unknown[]>;
+}
+
+async function firstOf(pages: Pages, signal: AbortSignal): Promise<boolean> {
+  return pages.hasNext && (await pages.nextItems({ signal })).length > 0;
+}

@@ -1,0 +1,76 @@
+// The inside of a hosted sandbox, as SandboxIo.
+import type { Sandbox } from 'e2b';
+import type { SandboxIo } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { absent } from '../backends/absent.ts';
+import { BackendSession } from '../backends/backend-session.ts';
+import type { RuntimeRef } from '../provider.ts';
+import type { HostedState } from './deps.ts';
+import { startExec } from './exec.ts';
+import { hostedFiles } from './files.ts';
+import { findRuntime, stateOf } from './runtimes.ts';
+
+const COMMAND_MS = 30_000;
+
+/** Throws `unavailable` when it is not running: a paused one is not woken. */
+export async function attachRuntime(
+  state: HostedState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<SandboxIo> {
+  const runtime_id = await findRuntime(state, ref, signal);
+  if (runtime_id === undefined || (await stateOf(state, runtime_id, signal)) !== 'running')
+    throw notRunning();
+  const sandbox = await state.library.run(
+    ({ Sandbox }, way) => Sandbox.connect(runtime_id, { ...way, signal }),
+    signal,
+  );
+  const session = new BackendSession('hosted', state.clock);
+  state.sessions.add(runtime_id, session);
+  return sessionIo(state, { runtime_id, session, sandbox });
+}
+
+interface Opened {
+  runtime_id: string;
+  session: BackendSession;
+  sandbox: Sandbox;
+}
+
+function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened): SandboxIo {
+  const { library, clock, random, sessions } = state;
+  const exec: SandboxIo['exec'] = (spec, signal) =>
+    startExec({ library, clock, session, sandbox }, spec, signal);
+  return {
+    exec,
+    execs: session.execs,
+    files: hostedFiles({ library, random, sandbox, end: session.end, run: runner(exec) }),
+    connect: async () => {
+      throw absent('hosted', 'way to ports of a sandbox');
+    },
+    console: () => {
+      throw absent('hosted', 'console');
+    },
+    ping: async (signal) => {
+      if ((await stateOf(state, runtime_id, signal ?? session.end)) === 'running') return;
+      sessions.end(runtime_id);
+      throw notRunning();
+    },
+    close: () => session.close(),
+    closed: session.closed,
+  };
+}
+
+/** For what the library cannot: a small command to its end. */
+function runner(exec: SandboxIo['exec']) {
+  return async (argv: string[], signal?: AbortSignal) => {
+    const spec = { exec_id: 'files', argv, label: 'files', env: {}, workdir: '/', timeoutMs: COMMAND_MS };
+    const running = exec(spec, signal);
+    let stdout = '';
+    for await (const { channel, data } of running.output) if (channel === 'stdout') stdout += data.toString();
+    return { stdout, ...(await running.exit) };
+  };
+}
+
+function notRunning(): ServiceError {
+  return new ServiceError('unavailable', 'The sandbox is not running at the hosted backend.');
+}

@@ -1,0 +1,321 @@
+// The hosted provider: the real client library against a backend that speaks its protocol. The contract of every provider,
+// and what a hostile backend cannot do.
+
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { SandboxIo } from '../../src/agent/io.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { frame, type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
+import { describeWith } from '../support/requires.ts';
+import { until } from '../support/until.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
+import { type Promises, providerContract } from './provider.suite.ts';
+
+const MARK = 'text-of-the-backend';
+
+describeWith(['bwrap'], 'a hosted backend', () => {
+  let backend: HostedBackend;
+  let provider: Provider;
+  const others: Provider[] = [];
+  const other = (...of: Parameters<HostedBackend['provider']>) => {
+    others.push(backend.provider(...of));
+    return others.at(-1) as Provider;
+  };
+
+  beforeAll(async () => {
+    backend = await hostedBackend();
+    provider = backend.provider();
+  });
+  afterEach(() => {
+    backend.instead = undefined;
+  });
+  afterAll(async () => {
+    for (const one of [provider, provider, ...others]) await one.close();
+    const left = [...backend.sandboxes.keys()];
+    await backend.close();
+    expect(left).toEqual([]);
+  });
+  const sandbox = (runtime_id: string) => {
+    const found = backend.sandboxes.get(runtime_id);
+    if (!found) throw new Error('the backend has no such sandbox');
+    return found;
+  };
+
+  const promises: Promises = {
+    moments: [0, 2, 5, 10, 20],
+    outlasts: true,
+    watches: false,
+    separatesNetworks: false,
+    memory: 'nobody',
+  };
+  providerContract(promises, () => ({
+    provider,
+    restarted: () => other(),
+    stranger: () => other({ id: `ffff${backend.instance.id.slice(4)}` }),
+    spec: runtimeSpec,
+    left: async (ids) =>
+      [...backend.sandboxes.values()]
+        .map(({ metadata }) => metadata.svc_id ?? '')
+        .filter((id) => ids.includes(id)),
+    kill: async (runtime_id) => {
+      sandbox(runtime_id).state = 'paused';
+    },
+    freeze: async () => undefined,
+  }));
+
+  async function inside(use: (io: SandboxIo, runtime_id: string) => Promise<void>): Promise<void> {
+    const id = freshId();
+    const { runtime_id } = await provider.create(runtimeSpec(id), soon());
+    try {
+      await use(await provider.attach({ id, epoch: 1, runtime_id }, soon()), runtime_id);
+    } finally {
+      backend.instead = undefined;
+      await provider.destroy({ id, epoch: 1, runtime_id }, soon());
+    }
+  }
+  const exec = (io: SandboxIo, line: string, more: object = {}, signal?: AbortSignal) =>
+    io.exec({ exec_id: freshId(), argv: ['/bin/sh', '-c', line], label: line, env: {}, ...more }, signal);
+
+  it('gives commands their input, environment and folder, and their outputs apart', () =>
+    inside(async (io) => {
+      await io.files.mkdir('/workspace/sub', { parents: false });
+      const more = { env: { WORD: 'hé' }, workdir: '/workspace/sub', stdin: true, timeoutMs: 20_000 };
+      const run = exec(io, 'pwd; echo "$WORD" >&2; cat; exit 3', more);
+      await run.started;
+      await run.stdin.write(Buffer.from('one '));
+      await run.stdin.write(Buffer.from('two'));
+      run.stdin.end();
+      const parts = { stdout: '', stderr: '' };
+      for await (const { channel, data } of run.output) parts[channel] += data.toString();
+      expect(parts).toEqual({ stdout: '/workspace/sub\none two', stderr: 'hé\n' });
+      expect(await run.exit).toMatchObject({ exit_code: 3, timed_out: false });
+    }));
+
+  it('takes words as they are', () =>
+    inside(async (io) => {
+      const words = ['a b', '"$HOME"', "it's", '', '*', '$(id)'];
+      const { stdout } = await runInside(io, ['printf', '%s|', ...words]);
+      expect(stdout).toBe(words.map((word) => `${word}|`).join(''));
+    }));
+
+  it('kills on demand, on the deadline and on an abort', () =>
+    inside(async (io, runtime_id) => {
+      const none = () => until('none runs', () => sandbox(runtime_id).running.size === 0);
+      const killed = exec(io, 'sleep 60');
+      await killed.started;
+      await io.execs.signal(killed.exec_id, 'SIGTERM');
+      expect(await killed.exit).toMatchObject({ exit_code: 137, timed_out: false });
+      await none();
+      const late = exec(io, 'echo a; sleep 60', { timeoutMs: 1500 });
+      for await (const _ of late.output);
+      expect(await late.exit).toMatchObject({ timed_out: true });
+      await none();
+      const stop = new AbortController();
+      const aborted = exec(io, 'sleep 60', {}, stop.signal);
+      await aborted.started;
+      const reason = new Error('gone');
+      stop.abort(reason);
+      await expect(aborted.exit).rejects.toBe(reason);
+      await none();
+    }));
+
+  it('bounds the output of a command, which the library keeps', () =>
+    inside(async (io) => {
+      const run = exec(io, 'head -c 80000000 /dev/zero', { timeoutMs: 60_000 });
+      for await (const _ of run.output);
+      await expect(run.exit).rejects.toMatchObject({ code: 'resource_limit' });
+    }));
+
+  it('reads, writes, lists and changes files', () =>
+    inside(async ({ files }) => {
+      const body = Readable.from([Buffer.from('0123456789')]);
+      expect(await files.write('/workspace/d/a', body, { mode: 0o600 })).toEqual({ size: 10, atomic: true });
+      expect(await files.stat('/workspace/d/a')).toMatchObject({
+        name: 'a',
+        size: 10,
+        mode: '600',
+        type: 'file',
+      });
+      const read = async (offset: number, length?: number) => {
+        const range = { offset, ...(length !== undefined && { length }) };
+        const { info, content } = await files.read('/workspace/d/a', range);
+        return [info.size, Buffer.concat(await content.toArray()).toString()];
+      };
+      expect(await read(0)).toEqual([10, '0123456789']);
+      expect(await read(3, 4)).toEqual([10, '3456']);
+      expect(await read(0, 0)).toEqual([10, '']);
+      await files.move('/workspace/d/a', '/workspace/d/b c.txt');
+      await files.chmod('/workspace/d/b c.txt', 0o640);
+      expect((await files.list('/workspace', 2)).map(({ path }) => path)).toEqual([
+        '/workspace/d',
+        '/workspace/d/b c.txt',
+      ]);
+      expect(await files.glob('/workspace/**/*.{txt,md}', 10)).toEqual(['/workspace/d/b c.txt']);
+      expect(await files.glob('/workspace/$(touch /workspace/hit)*;touch /workspace/hit', 10)).toEqual([]);
+      await expect(files.stat('/workspace/hit')).rejects.toMatchObject({ code: 'not_found' });
+      await expect(files.remove('/workspace/d', false)).rejects.toMatchObject({ code: 'conflict' });
+      await expect(files.mkdir('/workspace/d', { parents: false })).rejects.toMatchObject({
+        code: 'conflict',
+      });
+      await expect(files.read('/workspace/d', { offset: 0 })).rejects.toMatchObject({ code: 'bad_request' });
+      await files.remove('/workspace/d', true);
+      await expect(files.stat('/workspace/d')).rejects.toMatchObject({ code: 'not_found' });
+    }));
+
+  it('prolongs a sandbox whose end at the backend is near', () =>
+    inside(async (_, runtime_id) => {
+      sandbox(runtime_id).endAt = new Date(Date.now() + 60_000).toISOString();
+      await provider.list(soon());
+      expect(Date.parse(sandbox(runtime_id).endAt)).toBeGreaterThan(Date.now() + 30 * 60_000);
+    }));
+
+  const say =
+    (status: number, headers: object = {}, body: string | Buffer = MARK) =>
+    (res: ServerResponse) =>
+      void res.writeHead(status, headers as Record<string, string>).end(body);
+  const asJson = { 'content-type': 'application/json' };
+  const stream = { 'content-type': 'application/connect+json' };
+  const error = (code: string) => frame({ error: { code, message: MARK } }, 2);
+  const begun = frame({ event: { start: { pid: 1 } } });
+
+  /** Where, what it answers there, and what comes of it. */
+  const HOSTILE: readonly [
+    string,
+    'list' | 'create' | 'stat' | 'exec' | 'read',
+    (res: ServerResponse) => void,
+    RegExp,
+  ][] = [
+    ['redirects a listing', 'list', say(302, { location: 'http://169.254.169.254/' }), /^provider_error$/],
+    ['redirects a command', 'exec', say(307, { location: '/x' }), /^provider_error$/],
+    ['redirects a file', 'read', say(301, { location: '/x' }), /^provider_error$/],
+    [
+      'compresses',
+      'list',
+      say(200, { ...asJson, 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(1 << 20))),
+      /^provider_error$/,
+    ],
+    ['speaks no JSON', 'list', say(200, asJson), /^provider_error$/],
+    ['lists no list', 'list', say(200, asJson, '{"a":1}'), /^provider_error$/],
+    ['lists null', 'list', say(200, asJson, '[null]'), /^provider_error$/],
+    [
+      'gives an id that is a path',
+      'create',
+      say(201, asJson, '{"sandboxID":"../x","envdVersion":"0.6.5"}'),
+      /^provider_error$/,
+    ],
+    ['gives no id', 'create', say(201, asJson, '{}'), /^provider_error$/],
+    [
+      'says 400',
+      'create',
+      say(400, asJson, `{"code":400,"message":"${MARK}"}`),
+      /^(?:bad_request|provider_error)$/,
+    ],
+    ['says 401', 'list', say(401, asJson, `{"code":401,"message":"${MARK}"}`), /^provider_error$/],
+    ['says 403', 'list', say(403, asJson, `{"code":403,"message":"${MARK}"}`), /^provider_error$/],
+    [
+      'says 404 of a template',
+      'create',
+      say(404, asJson, `{"code":404,"message":"${MARK}"}`),
+      /^(?:not_found|provider_error)$/,
+    ],
+    ['says 429', 'create', say(429, asJson, `{"code":429,"message":"${MARK}"}`), /^resource_limit$/],
+    ['says 500', 'list', say(500, asJson, `{"code":500,"message":"${MARK}"}`), /^provider_error$/],
+    ['says 503', 'list', say(503, asJson, `{"code":503,"message":"${MARK}"}`), /^unavailable$/],
+    ['says 418', 'list', say(418), /^provider_error$/],
+    ['goes away', 'list', (res) => void res.destroy(), /^unavailable$/],
+    [
+      'goes away in its answer',
+      'list',
+      (res) => void res.writeHead(200, asJson).write('[', () => res.destroy()),
+      /^(?:unavailable|provider_error)$/,
+    ],
+    [
+      'says not_found of a file',
+      'stat',
+      say(404, asJson, `{"code":"not_found","message":"${MARK}"}`),
+      /^not_found$/,
+    ],
+    [
+      'says unavailable',
+      'stat',
+      say(503, asJson, `{"code":"unavailable","message":"${MARK}"}`),
+      /^unavailable$/,
+    ],
+    [
+      'says resource_exhausted',
+      'stat',
+      say(429, asJson, `{"code":"resource_exhausted","message":"${MARK}"}`),
+      /^resource_limit$/,
+    ],
+    [
+      'says an error of its own',
+      'stat',
+      say(500, asJson, `{"code":"${MARK}","message":"${MARK}"}`),
+      /^provider_error$/,
+    ],
+    ['tells of no file', 'stat', say(200, asJson, '{}'), /^provider_error$/],
+    ['says 507', 'read', say(507, asJson, `{"code":507,"message":"${MARK}"}`), /^resource_limit$/],
+    ['says 502 of a file', 'read', say(502, asJson, `{"code":502,"message":"${MARK}"}`), /^unavailable$/],
+    ['starts no command', 'exec', say(200, stream, error('unavailable')), /^unavailable$/],
+    ['refuses a command', 'exec', say(200, stream, error('invalid_argument')), /^bad_request$/],
+    [
+      'starts with an end',
+      'exec',
+      say(200, stream, frame({ event: { end: { exitCode: 0 } } })),
+      /^provider_error$/,
+    ],
+    [
+      'breaks a command off',
+      'exec',
+      say(200, stream, Buffer.concat([begun, error('internal')])),
+      /^provider_error$/,
+    ],
+    [
+      'ends a command without an end',
+      'exec',
+      say(200, stream, Buffer.concat([begun, frame({}, 2)])),
+      /^provider_error$/,
+    ],
+    [
+      'sends a frame without an end',
+      'exec',
+      say(200, stream, Buffer.from([0, 255, 255, 255, 255, 123])),
+      /^(?:provider_error|unavailable)$/,
+    ],
+    ['sends no frames', 'exec', say(200, stream), /^(?:provider_error|unavailable)$/],
+  ];
+  const AT = {
+    list: /^GET \/v2\/sandboxes/,
+    create: /^POST \/v2\/sandboxes$/,
+    stat: /Filesystem\/Stat$/,
+    exec: /Process\/Start$/,
+    read: /^GET \/files/,
+  };
+
+  it.each(HOSTILE)('that %s gives a typed error without its text', (_, where, answers, code) =>
+    inside(async (io) => {
+      await io.files.write('/workspace/a', Buffer.from('a'), {});
+      backend.instead = (req, res) => {
+        if (!AT[where].test(`${req.method} ${req.url}`)) return false;
+        answers(res);
+        return true;
+      };
+      const calls: Record<keyof typeof AT, () => Promise<unknown>> = {
+        list: () => provider.list(soon()),
+        create: () => provider.create(runtimeSpec(freshId()), soon()),
+        stat: () => io.files.stat('/workspace/a'),
+        exec: () => runInside(io, ['true']),
+        read: async () => (await io.files.read('/workspace/a', { offset: 0 })).content.toArray(),
+      };
+      const failed = await calls[where]().then(
+        () => undefined,
+        (error: { code?: string }) => error,
+      );
+      expect(failed?.code).toMatch(code);
+      const { message, remedy, cause } = failed as { message?: string; remedy?: string; cause?: unknown };
+      expect(`${message} ${remedy} ${String(cause)}`).not.toContain(MARK);
+    }),
+  );
+});
