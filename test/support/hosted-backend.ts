@@ -157,15 +157,19 @@ async function create({ sandboxes }: HostedBackend, asked: Record<string, unknow
   return one;
 }
 
-async function destroy({ sandboxes }: HostedBackend, { id, folder, running }: HostedSandbox): Promise<void> {
-  for (const pid of running.keys()) kill(pid);
+async function destroy({ sandboxes }: HostedBackend, one: HostedSandbox): Promise<void> {
+  const { id, folder, running } = one;
+  for (const pid of running.keys()) kill(one, pid);
   await fs.rm(folder, { recursive: true, force: true });
   sandboxes.delete(id);
 }
 
-function kill(pid: number): void {
+/** Only what was started here: a number that a client says may be anybody's, and -1 is everybody. */
+function kill({ running }: HostedSandbox, pid: number): void {
+  const child = running.get(pid);
+  if (child?.pid === undefined || child.pid < 2) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-child.pid, 'SIGKILL');
   } catch {
     // It has ended.
   }
@@ -222,8 +226,8 @@ const RPC: Record<string, Work> = {
     const { process: at } = (await bodyOf(req)) as { process: { pid: number } };
     running.get(at.pid)?.stdin?.end();
   },
-  '/process.Process/SendSignal': async (_, req) =>
-    kill(((await bodyOf(req)) as { process: { pid: number } }).process.pid),
+  '/process.Process/SendSignal': async (one, req) =>
+    kill(one, ((await bodyOf(req)) as { process: { pid: number } }).process.pid),
   '/filesystem.Filesystem/Stat': async (one, req) => ({
     entry: await entry(one, String((await bodyOf(req)).path)),
   }),
@@ -272,11 +276,12 @@ async function start(one: HostedSandbox, req: IncomingMessage, res: ServerRespon
   const { process: asked, stdin } = JSON.parse((await buffer(req)).subarray(5).toString());
   const [file = '', ...args] = [...jail(one, asked.cwd ?? '/workspace'), asked.cmd, ...asked.args];
   const child = spawn(file, args, { detached: true, env: { PATH: process.env.PATH, ...asked.envs } });
+  child.on('error', () => undefined);
   const pid = child.pid ?? 0;
   one.running.set(pid, child);
   if (!stdin) child.stdin.end();
   child.stdin.on('error', () => undefined);
-  res.on('close', () => kill(pid));
+  res.on('close', () => kill(one, pid));
   res.writeHead(200, { 'content-type': 'application/connect+json' });
   const say = async (message: object) =>
     void (res.write(frame(message)) || (await once(res, 'drain').catch(() => undefined)));

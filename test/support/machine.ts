@@ -101,7 +101,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     }),
     openProviders: async (_, { id }) => {
       const [strays, fault] = id === SERVICE.id ? [wrong.strays] : [undefined, wrong.fault];
-      const kinds: ProviderKind[] = ['container', 'userspace', 'microvm', 'custom'];
+      const kinds: ProviderKind[] = ['container', 'userspace', 'microvm', 'hosted', 'custom'];
       return providerSet(
         kinds.map((kind) =>
           trialProvider({

@@ -7,6 +7,7 @@ import { CONTAINER } from './checks/container.ts';
 import { CUSTOM } from './checks/custom.ts';
 import { DATABASE } from './checks/database.ts';
 import { DEFAULT_PROVIDER } from './checks/default-provider.ts';
+import { HOSTED } from './checks/hosted.ts';
 import { LEFTOVERS } from './checks/leftovers.ts';
 import { MACHINE } from './checks/machine.ts';
 import { MICROVM } from './checks/microvm.ts';
@@ -31,11 +32,12 @@ const ALWAYS: readonly CheckGroup[] = [
   CONTAINER,
   USERSPACE,
   MICROVM,
+  HOSTED,
   CUSTOM,
   LEFTOVERS,
 ];
 
-const PROBED: readonly ProviderKind[] = ['container', 'userspace', 'microvm', 'custom'];
+const PROBED: readonly ProviderKind[] = ['container', 'userspace', 'microvm', 'hosted', 'custom'];
 
 /** Groups without checks are left out. Throws `bad_request` for a name that is none. */
 export function groupsFor({ only, skip, probe }: Selection): CheckGroup[] {

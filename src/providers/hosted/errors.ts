@@ -12,7 +12,7 @@ const BY_NAME: Record<string, Words> = {
   FileNotFoundError: ['not_found', 'There is no such file in the sandbox.'],
   NotFoundError: ['not_found', 'The hosted backend does not have what was asked for.'],
   NotEnoughSpaceError: ['resource_limit', 'The disk of the sandbox is full.', 507],
-  InvalidArgumentError: ['bad_request', 'The sandbox cannot do this.'],
+  InvalidArgumentError: ['bad_request', 'The hosted backend does not take this request.'],
   RateLimitError: ['resource_limit', 'The hosted backend has no room now.'],
   ServiceBusyError: ['unavailable', 'The hosted backend cannot serve now.'],
   TimeoutError: ['unavailable', 'The sandbox does not answer at the hosted backend.'],

@@ -24,6 +24,7 @@ export const LEFTOVERS: CheckGroup = {
     leftoverCheck('container'),
     leftoverCheck('userspace'),
     leftoverCheck('microvm'),
+    leftoverCheck('hosted'),
     leftoverCheck('custom'),
   ],
 };

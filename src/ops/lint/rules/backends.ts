@@ -52,4 +52,20 @@ export const BACKEND_RULES: readonly LintRule[] = [
     check: ({ config: { providers } }) =>
       faultIf(providers.custom.enabled && isRefused(providers.custom.base_url)),
   },
+  {
+    id: 'SVC804',
+    topic: 'backends',
+    key: 'providers.hosted.base_url',
+    title: 'The hosted service is spoken to without TLS.',
+    why: 'Whoever is on the way reads the key of the account and all that goes in and out of sandboxes.',
+    mend: 'Use https in providers.hosted.base_url and providers.hosted.sandbox_url.',
+    example: 'providers:\n  hosted:\n    base_url: https://api.example.com\n',
+    level: 'warning',
+    production: 'error',
+    check: ({
+      config: {
+        providers: { hosted },
+      },
+    }) => faultIf(hosted.enabled && (isPlain(hosted.base_url) || isPlain(hosted.sandbox_url))),
+  },
 ];

@@ -38,12 +38,15 @@ const microvmOn: Machine = { config: { providers: { microvm: { enabled: true, da
 
 const custom = { enabled: true, base_url: 'http://10.0.0.1' };
 const customOn: Machine = { config: { providers: { custom } } };
+const hosted = { enabled: true, base_url: 'https://api.internal', api_key: 'e2b_key' };
+const hostedOn: Machine = { config: { providers: { hosted } } };
 
 it('a sound machine passes every check', async () => {
   const checks = await examine({
     config: {
       providers: {
         custom,
+        hosted,
         userspace: { languages: ['python3'] },
         microvm: { enabled: true, data_dir: whole },
       },
@@ -197,14 +200,21 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['a guest was left behind', 'leftovers.microvm', 'warn', { ...microvmOn, strays: { microvm: [stray] } }],
   ['the backend is silent', 'custom.backend', 'warn', { ...customOn, findings: { custom: 'backend' } }],
   ['its inventory is odd', 'custom.inventory', 'warn', { ...customOn, findings: { custom: 'inventory' } }],
+  ['the service is silent', 'hosted.backend', 'warn', { ...hostedOn, findings: { hosted: 'backend' } }],
+  ['a sandbox was left at it', 'leftovers.hosted', 'warn', { ...hostedOn, strays: { hosted: [stray] } }],
   ['a sandbox was left there', 'leftovers.custom', 'warn', { ...customOn, strays: { custom: [stray] } }],
-  ...(['container', 'userspace', 'microvm', 'custom'] as const).flatMap((kind) =>
+  ...(['container', 'userspace', 'microvm', 'hosted', 'custom'] as const).flatMap((kind) =>
     (['start', 'exec', 'write', 'read', 'connect', 'destroy', 'nothing_left'] as const).map(
       (step): [string, string, Verdict, Machine] => [
         `${step} goes wrong in ${kind}`,
         `probe_${kind}.${step}`,
         'fail',
-        { fault: { kind, step }, ...(kind === 'custom' && customOn), ...(kind === 'microvm' && microvmOn) },
+        {
+          fault: { kind, step },
+          ...(kind === 'custom' && customOn),
+          ...(kind === 'hosted' && hostedOn),
+          ...(kind === 'microvm' && microvmOn),
+        },
       ],
     ),
   ),
