@@ -7,7 +7,7 @@ import { realClock } from '../../src/host/clock.ts';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { customProvider } from '../../src/providers/custom/custom.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import type { CustomConfig } from '../../src/schema/config.ts';
+import type { CustomConfig } from '../../src/schema/config-backends.ts';
 import { silentLogger } from './fakes.ts';
 
 export const BACKEND_KEY = 'the-key-of-the-example-backend';

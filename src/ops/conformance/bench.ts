@@ -5,7 +5,7 @@ import { labelsFor } from '../../providers/backends/labels.ts';
 import { execParts } from '../../providers/custom/exec-answer.ts';
 import { type Ask, type Outgoing, outgoing } from '../../providers/outgoing/outgoing.ts';
 import type { Reply } from '../../providers/outgoing/reply.ts';
-import type { CustomConfig } from '../../schema/config.ts';
+import type { CustomConfig } from '../../schema/config-backends.ts';
 import { broken, DONE, mustBe } from './rule.ts';
 
 const TIMEOUT_MS = 15_000;

@@ -1,6 +1,6 @@
 // What the custom provider is handed, and what its parts share. Types only.
 import type { Clock, Logger } from '../../domain/ports.ts';
-import type { CustomConfig } from '../../schema/config.ts';
+import type { CustomConfig } from '../../schema/config-backends.ts';
 import type { OpenSessions } from '../backends/open-sessions.ts';
 import type { Backend } from './backend.ts';
 

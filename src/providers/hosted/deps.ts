@@ -1,6 +1,6 @@
 // What the hosted provider is handed, and what its parts share. Types only.
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
-import type { HostedConfig } from '../../schema/config.ts';
+import type { HostedConfig } from '../../schema/config-backends.ts';
 import type { OpenSessions } from '../backends/open-sessions.ts';
 import type { Library } from './library.ts';
 
