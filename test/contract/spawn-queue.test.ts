@@ -1,14 +1,13 @@
 // 10,000 spawns that wait for 4 places, over the real database: in order, none forgotten, none after its time.
 import { join } from 'node:path';
-import { Value } from 'typebox/value';
 import { expect, it, onTestFinished } from 'vitest';
 import { createControlPlane } from '../../src/control/create.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { eventWriter } from '../../src/events/writer.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { providerSet } from '../../src/providers/registry.ts';
-import { Config } from '../../src/schema/config.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { testConfig } from '../support/config.ts';
 import { forever, owned } from '../support/control.ts';
 import { fakeProvider } from '../support/fake-provider.ts';
 import { fakeDeps } from '../support/fakes.ts';
@@ -21,15 +20,13 @@ async function plane(timeout: string) {
   const deps = { ...fakeDeps(), clock: realClock() };
   const path = join(temporaryFolder(), 'svc.db');
   const store = await openSqliteStore({ ...deps, path, synchronous: 'normal' });
-  const config = Value.Default(Config, {
-    ...{ server: {}, auth: {}, rate_limit: {}, database: { path }, logging: { format: 'json' } },
+  const config = testConfig({
+    database: { path },
     defaults: {
       ...{ max_sandboxes: PLACES, spawn_overflow: 'queue', spawn_queue_timeout: timeout },
       max_spawn_queue: WAITING,
     },
-    pool: {},
-    providers: { userspace: { workspace_base: '/nowhere' } },
-  }) as Config;
+  });
   const bus = eventBus(deps);
   const writer = eventWriter({ ...deps, append: store.events.append, deliver: bus.publish });
   const provider = fakeProvider(deps);

@@ -64,7 +64,11 @@ describe('health', () => {
     });
     expect(await w.control.health.health(true)).toEqual({
       ...{ status: 'ok', version: '0.0.0', uptime: '1m30s', uptime_seconds: 90 },
-      checks: { database: { status: 'ok', latency_ms: 0 }, providers: { status: 'ok', latency_ms: 0 } },
+      checks: {
+        database: { status: 'ok', latency_ms: 0 },
+        providers: { status: 'ok', latency_ms: 0 },
+        workers: { status: 'ok', latency_ms: 0 },
+      },
     });
   });
 
@@ -73,7 +77,8 @@ describe('health', () => {
     expect(control.health.live(false)).toEqual({ status: 'alive' });
     expect(await control.health.ready(false)).toEqual({ status: 'ready' });
     expect(await control.health.health(false)).toEqual({
-      ...{ status: 'ok', checks: { database: { status: 'ok' }, providers: { status: 'ok' } } },
+      status: 'ok',
+      checks: { database: { status: 'ok' }, providers: { status: 'ok' }, workers: { status: 'ok' } },
     });
   });
 

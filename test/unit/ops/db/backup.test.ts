@@ -6,6 +6,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { type BackupRequest, backupDatabase } from '../../../../src/ops/db/backup.ts';
 import { requireSpace } from '../../../../src/ops/db/space.ts';
+import { SCHEMA_VERSION } from '../../../../src/store/sqlite/migrate.ts';
 import {
   contentOf,
   hashOf,
@@ -38,7 +39,7 @@ it('holds what the database holds, for its owner alone, in one file', async () =
     output,
     sha256: hashOf(output),
     size_bytes: statSync(output).size,
-    schema_version: 5,
+    schema_version: SCHEMA_VERSION,
   });
   expect(report.tables.find(({ name }) => name === 'sandboxes')).toMatchObject({ rows: 30 });
   // It needs no log of its own, so that it can be read where nothing can be written.
