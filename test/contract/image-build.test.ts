@@ -103,6 +103,8 @@ describeWith(['mke2fs'], 'an image', () => {
       'a link in the place of a folder with its target',
       [{ name: 'a/b' }, { name: 'a', type: '1', link: 'a/b' }],
     ],
+    ['a command in the target of a link', [{ name: 'l', type: '2', link: 'x\n!true #' }, { name: 'l/f' }]],
+    ['a path that is too long for a script', [pax({ path: `${'d'.repeat(250)}/`.repeat(4) }), { name: 'x' }]],
     ['a file for the root', [{ name: './', type: '2', link: 'x' }]],
     ['a name that is too long', [pax({ path: 'x'.repeat(300) }), { name: 'x' }]],
     ['folders that lie too deep', [pax({ path: 'd/'.repeat(300) }), { name: 'x', type: '5' }]],

@@ -2,10 +2,11 @@
 // mke2fs takes them from the files that it reads, and those can have all of that only where root makes them.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Folder, TreeNode } from './tree-path.ts';
+import { type Folder, refused, type TreeNode, UNSAYABLE } from './tree-path.ts';
 
 const TYPE_BITS = { folder: 0o040000, file: 0o100000, link: 0o120000 } as const;
 const LATEST = 0xffffffff;
+const LONGEST_LINE = 1000;
 
 /** The script, in the bytes of the names. Files that it needs are put into `folder`. */
 export async function inodeScript(root: Folder, folder: string): Promise<Buffer> {
@@ -22,7 +23,7 @@ export async function inodeScript(root: Folder, folder: string): Promise<Buffer>
       for (const [name, child] of node.children) await visit(child, `${path}/${name}`);
   };
   await visit(root, '');
-  return Buffer.from(`${lines.join('\n')}\n`, 'latin1');
+  return script(lines);
 }
 
 function fields(node: TreeNode, path: string): string[] {
@@ -36,12 +37,22 @@ function fields(node: TreeNode, path: string): string[] {
   ];
 }
 
-/** A word of debugfs: in quotes, in which two are one. Line breaks cannot be said (names with them are left out before). */
-const quoted = (word: string) => `"${word.replaceAll('"', '""')}"`;
+/** A word of debugfs: in quotes, in which two are one. A line break would begin a command, and one with `!` is the shell's. */
+function quoted(word: string): string {
+  if (UNSAYABLE.test(word)) throw refused('The archive has a line break in a path.');
+  return `"${word.replaceAll('"', '""')}"`;
+}
+
+/** debugfs takes what is beyond its buffer (BUFSIZ, as small as 1024) for a line of its own. */
+function script(lines: readonly string[]): Buffer {
+  if (lines.some((line) => line.length > LONGEST_LINE))
+    throw refused('There is a path that is too long for an image.');
+  return Buffer.from(`${lines.join('\n')}\n`, 'latin1');
+}
 
 /** Makes root the owner of these paths. */
 export function ownedScript(paths: readonly string[]): Buffer {
-  const sayable = paths.filter((path) => !/[\r\n]/.test(path)).map(quoted);
+  const sayable = paths.filter((path) => !UNSAYABLE.test(path)).map(quoted);
   const lines = sayable.flatMap((path) => [`sif ${path} uid 0`, `sif ${path} gid 0`]);
-  return Buffer.from(`${lines.join('\n')}\n`, 'latin1');
+  return script(lines);
 }

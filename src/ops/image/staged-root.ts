@@ -11,6 +11,7 @@ import {
   type Place,
   refused,
   type TreeNode,
+  UNSAYABLE,
 } from './tree-path.ts';
 
 const MOST_ENTRIES = 1_000_000;
@@ -117,7 +118,9 @@ export class StagedRoot {
     return node;
   }
 
+  /** Here comes every name, also one that a link's target says: a line break would end a line of inode-script.ts. */
   #put(place: Place, name: string, node: TreeNode): void {
+    if (UNSAYABLE.test(name)) throw refused('The archive has a folder with a line break in its name.');
     if (++this.#entries > MOST_ENTRIES) throw refused('The archive has more than a million entries.');
     place.folder.children.set(name, node);
   }

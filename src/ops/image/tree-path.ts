@@ -6,6 +6,9 @@ const MOST_HOPS = 40;
 const MOST_DEPTH = 200;
 const LONGEST_NAME = 255;
 
+/** What no name in an image may have: the script of its inodes is read line by line. */
+export const UNSAYABLE = /[\r\n\0]/;
+
 export interface Inode {
   mode: number;
   uid: number;
