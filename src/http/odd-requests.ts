@@ -8,6 +8,8 @@ import { answerAndClose } from './raw-answer.ts';
 /** Answers CONNECT, which names no path of ours; unknown expectations pass the pipeline, which refuses them. */
 export function takeOddRequests(server: Server, ids: Ids): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    // Node has taken its own listener off: a reset would end the process.
+    socket.on('error', () => socket.destroy());
     const error = new ServiceError('method_not_allowed', 'This server is no proxy.');
     answerAndClose(socket, error, ids.uuid());
   });

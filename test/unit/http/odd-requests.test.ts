@@ -1,0 +1,16 @@
+// Requests that leave Node's own parser: their sockets have no listener but ours.
+import { createServer } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { takeOddRequests } from '../../../src/http/odd-requests.ts';
+import { fakeIds } from '../../support/fakes.ts';
+
+it('a CONNECT whose connection is reset ends with it', () => {
+  const server = createServer();
+  takeOddRequests(server, fakeIds());
+  const socket = new PassThrough();
+  server.emit('connect', {}, socket, Buffer.alloc(0));
+  // Throws where nobody listens, and would end the process.
+  socket.emit('error', new Error('read ECONNRESET'));
+  expect(socket.destroyed).toBe(true);
+});
