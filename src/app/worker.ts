@@ -125,7 +125,9 @@ async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
 
 function authOf({ auth }: Config, id: string, token: string | undefined): WorkerAuth {
   const { worker_revoked_tokens } = auth;
-  return token === undefined ? auth : { worker_tokens: { [id]: token }, worker_revoked_tokens };
+  return token === undefined || token === ''
+    ? auth
+    : { worker_tokens: { [id]: token }, worker_revoked_tokens };
 }
 
 function controlPlaneUrl(text: string): string {

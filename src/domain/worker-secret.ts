@@ -23,20 +23,22 @@ export interface WorkerSecret {
 
 /**
  * The secrets of a worker, the one in force first: its own token; else what the signing key makes of its id, then what
- * the previous one made; else the shared token. None: this configuration knows no such worker.
+ * the previous one made; else the shared token. None: this configuration knows no such worker. What is empty is none: anybody could sign with it.
  */
 export function workerSecrets(auth: WorkerAuth, id: string): WorkerSecret[] {
   const { worker_tokens = {}, worker_token } = auth;
-  if (Object.hasOwn(worker_tokens, id)) return [{ secret: worker_tokens[id] ?? '' }];
+  if (Object.hasOwn(worker_tokens, id)) return some(worker_tokens[id]);
   const keys = signingKeys(auth);
   if (keys.length > 0)
     return keys.map((signingKey) => ({ secret: derivedSecret(signingKey, id), signingKey }));
-  return worker_token === undefined ? [] : [{ secret: worker_token }];
+  return some(worker_token);
 }
+
+const some = (secret: string | undefined): WorkerSecret[] => (secret ? [{ secret }] : []);
 
 /** The new one first. A previous key alone is none: it is the rest of a rotation. */
 export function signingKeys({ worker_signing_key, worker_signing_key_previous }: WorkerAuth): string[] {
-  if (worker_signing_key === undefined) return [];
+  if (!worker_signing_key) return [];
   return [worker_signing_key, ...(worker_signing_key_previous ? [worker_signing_key_previous] : [])];
 }
 

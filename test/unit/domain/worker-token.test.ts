@@ -48,6 +48,15 @@ describe("a worker's secret", () => {
     expect(workerSecrets({ worker_tokens: { w1: 'own' } }, 'toString')).toEqual([]);
   });
 
+  it.each<WorkerAuth>([
+    { worker_tokens: { w1: '' } },
+    { worker_token: '' },
+    { worker_signing_key: '' },
+    { worker_signing_key: '', worker_signing_key_previous: 'old' },
+  ])('that is empty is none: %j', (auth) => {
+    expect(workerSecrets(auth, 'w1')).toEqual([]);
+  });
+
   it('differs for every worker and key', () => {
     const secrets = ['w1', 'w2', 'W1'].flatMap((id) =>
       ['k', 'l'].map((worker_signing_key) => secretOf({ worker_signing_key }, id)),
