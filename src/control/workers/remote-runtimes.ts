@@ -26,9 +26,9 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
     },
     inspect: async (row, signal) => (await providerOf(deps, row)).inspect(refOf(row), signal),
     destroy: async (row, signal) => {
-      const lease = await leases.toEnd(row.id);
-      if (!lease) return;
       try {
+        const lease = await leases.toEnd(row.id);
+        if (!lease) return;
         await (await providerOf(deps, row)).destroy({ ...refOf(row), lease }, signal);
       } catch (error) {
         // Its worker has ended it by itself, wherever that is now.

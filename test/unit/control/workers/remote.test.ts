@@ -10,8 +10,11 @@ const BODY: HeartbeatBody = {
 const TOKENS = { w1: '1'.repeat(40), w2: '2'.repeat(40) };
 
 /** This server drains, so that what is spawned goes elsewhere. */
-async function fleet(ids: readonly ('w1' | 'w2')[] = ['w1']): Promise<World> {
-  const w = world({ auth: { worker_tokens: TOKENS } });
+async function fleet(
+  ids: readonly ('w1' | 'w2')[] = ['w1'],
+  auth: { worker_tokens: Record<string, string> } = { worker_tokens: TOKENS },
+): Promise<World> {
+  const w = world({ auth });
   await w.control.start();
   await w.control.workers.drain('local', true);
   for (const id of ids) await w.control.workers.heartbeat(id, BODY);
@@ -125,6 +128,18 @@ it('are whole again when their worker comes back in time and renews', async () =
   await w.control.workers.heartbeat('w1', BODY);
   await w.clock.advance(5000);
   expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'running' });
+});
+
+it('end with their lease when the credential of their worker is taken away', async () => {
+  const auth = { worker_tokens: { ...TOKENS } as Record<string, string> };
+  const w = await fleet(['w1'], auth);
+  const { id } = await spawn(w);
+  delete auth.worker_tokens.w1;
+  await expect(w.control.sandboxes.destroy(id, api)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'destroying' });
+  await w.clock.advance(240_000);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'destroyed' });
+  expect(await leases(w)).toMatchObject({ total: 0 });
 });
 
 it('that are destroyed behind a cut line end when it heals, or when their lease has', async () => {
