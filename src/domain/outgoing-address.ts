@@ -23,6 +23,8 @@ const REFUSED: readonly (readonly [AddressFault, readonly string[]])[] = [
   ['not the address of one host', ['0.0.0.0/8', '192.0.0.0/24', '224.0.0.0/4', '240.0.0.0/4']],
   // Site-local (withdrawn), multicast, and what else of ::/96 names no host.
   ['not the address of one host', ['::/96', 'fec0::/10', 'ff00::/8']],
+  // Translated by a network's own rules (RFC 8215, RFC 2765): where it leads cannot be told from here.
+  ['not the address of one host', ['64:ff9b:1::/48', '::ffff:0:0:0/96']],
 ];
 
 /** Networks of IPv6 that hold an IPv4 address: where it begins, in 16-bit groups. RFC 4291, 6052, 3056. */
