@@ -17,16 +17,24 @@ async function sweepProvider(parts: WorkerParts, provider: Provider): Promise<vo
     // Before the list is asked for: what is started meanwhile is no missing one.
     const expected = parts.held.living().filter(({ record }) => record.provider === provider.kind);
     const listed = await provider.list(unaborted());
-    for (const runtime of listed) await sweepRuntime(parts, provider, runtime);
+    for (const runtime of listed)
+      await alone(parts, runtime.id, () => sweepRuntime(parts, provider, runtime));
     for (const { record } of expected)
       if (!listed.some(({ id, epoch }) => id === record.sandbox_id && epoch === record.epoch))
-        await sweepMissing(parts, provider, record.sandbox_id);
+        await alone(parts, record.sandbox_id, () => sweepMissing(parts, provider, record.sandbox_id));
   } catch (err) {
     parts.logger.warn(
       { provider: provider.kind, err },
       'The runtimes of a provider could not be looked through.',
     );
   }
+}
+
+/** One that fails is left for the next time, and keeps none behind it. */
+async function alone({ logger }: WorkerParts, sandbox_id: string, work: () => Promise<void>): Promise<void> {
+  await work().catch((err: unknown) =>
+    logger.warn({ sandbox_id, err }, 'A runtime could not be looked at; it is tried again.'),
+  );
 }
 
 async function sweepRuntime(parts: WorkerParts, provider: Provider, runtime: RuntimeListing): Promise<void> {

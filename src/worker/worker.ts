@@ -64,11 +64,15 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const { random, heartbeatMs, serve, ids } = deps;
   const parts = partsOf(deps);
   await parts.held.load();
+  // First: what is over ends also while a provider takes its time to list. Each sandbox has its lock.
+  const watch = watchHeld(parts);
   await sweep(parts);
   const server = serve && rpcServer({ parts, ids, address: serve, tls: serve.tls });
-  const port = await server?.listen();
+  const port = await server?.listen().catch(async (error: unknown) => {
+    await watch.stop();
+    throw error;
+  });
   const rpcUrl = port === undefined ? undefined : serve?.rpcUrl(port);
-  const watch = watchHeld(parts);
   const facts = { ...deps.facts, rpcUrl };
   const beats = heartbeats({ parts, facts, intervalMs: heartbeatMs, random });
   parts.draining.onChange = () => beats.soon();
