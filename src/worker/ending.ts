@@ -32,14 +32,33 @@ export async function destroySandbox(
   });
 }
 
-/** Under the sandbox's lock. When the provider fails it stays `ending`, to be tried again by the watch. */
+/**
+ * Under the sandbox's lock. When the provider fails it stays `ending`, to be tried again by the watch. A journal that cannot
+ * be written stops no end: after a restart the sweep finds what the journal missed.
+ */
 export async function endRuntime(parts: WorkerParts, { record }: Held, why: string): Promise<void> {
-  const { held, providers, logger } = parts;
+  const { providers, logger } = parts;
   const { sandbox_id, provider } = record;
-  await held.note(sandbox_id, { state: 'ending' });
+  await noteAnyway(parts, sandbox_id, 'ending');
   await providers.get(provider).destroy(refOf(record), unaborted());
-  await held.note(sandbox_id, { state: 'ended' });
+  await noteAnyway(parts, sandbox_id, 'ended');
   logger.info({ sandbox_id, provider }, `A sandbox is ended: ${why}.`);
+}
+
+async function noteAnyway(
+  { held, logger }: WorkerParts,
+  id: string,
+  state: 'ending' | 'ended',
+): Promise<void> {
+  try {
+    await held.note(id, { state });
+  } catch (err) {
+    held.assume(id, { state });
+    logger.error(
+      { sandbox_id: id, state, err },
+      'The journal cannot be written; a sandbox is ended all the same.',
+    );
+  }
 }
 
 export function refOf({ sandbox_id: id, epoch, made }: Held['record']): RuntimeRef {

@@ -18,7 +18,7 @@ export interface Held {
 }
 
 export interface HeldDeps {
-  journal: WorkerJournal;
+  journal: Pick<WorkerJournal, 'all' | 'put' | 'forget'>;
   clock: Clock;
   /** How long a lease holds when it is new. */
   termMs: number;
@@ -31,7 +31,7 @@ export class HeldSandboxes {
   readonly lock = new KeyedLock();
   readonly termMs: number;
   readonly #all = new Map<string, Held>();
-  readonly #journal: WorkerJournal;
+  readonly #journal: HeldDeps['journal'];
   readonly #clock: Clock;
 
   constructor({ journal, clock, termMs }: HeldDeps) {
@@ -80,6 +80,12 @@ export class HeldSandboxes {
     return held;
   }
 
+  /** What holds although it could not be written: the end of a sandbox waits for no disk. */
+  assume(id: string, change: Partial<HeldRecord>): void {
+    const held = this.#all.get(id);
+    if (held) held.record = { ...held.record, ...change };
+  }
+
   /** The generation of a lease was seen, whatever becomes of it: older ones are refused from here on. */
   async seen(id: string, { generation }: Lease): Promise<void> {
     if (generation > (this.find(id)?.record.generation ?? 0)) await this.note(id, { generation });
@@ -87,7 +93,7 @@ export class HeldSandboxes {
 
   /**
    * A lease as it came, for what was asked at `askedAt` (monotonic): it holds until its end, and no longer than a new one
-   * does. `lifeMs`: what is left of the sandbox's own life.
+   * does. `lifeMs`: what is left of the sandbox's own life. When it cannot be written it rejects and holds all the same.
    */
   async adopt(
     id: string,
@@ -96,15 +102,19 @@ export class HeldSandboxes {
   ) {
     const now = this.#clock.now();
     const termMs = Math.min(Date.parse(lease.expires_at) - now, this.termMs);
-    const held = await this.note(id, {
+    const change = {
       generation: lease.generation,
       lease_ends_at: lease.expires_at,
       ...(lifeMs !== undefined && { sandbox_ends_at: new Date(now + lifeMs).toISOString() }),
-    });
+    };
+    const written = this.note(id, change);
+    await written.catch(() => this.assume(id, change));
+    const held = this.#all.get(id);
+    if (!held) return written;
     held.leaseEnds = askedAt + termMs;
     held.renewedAt = askedAt;
     if (lifeMs !== undefined) held.lifeEnds = askedAt + lifeMs;
-    return held;
+    return written;
   }
 
   /** Forgets those that ended long ago. */

@@ -75,9 +75,11 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   const timer = clock.after(own.leaseEnds - clock.monotonic(), () => abort.abort(leaseOver()));
   try {
     const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
-    const made = await provider.create(spec, abort.signal);
+    const made = plain(await provider.create(spec, abort.signal));
+    // Whatever follows, its end knows which runtime it is.
+    held.assume(id, { made });
     abort.signal.throwIfAborted();
-    await held.note(id, { state: 'running', made: plain(made) });
+    await held.note(id, { state: 'running', made });
   } catch (error) {
     // Also what a provider reports as failed may have left a runtime.
     await endRuntime(parts, own, 'its start failed');

@@ -2,6 +2,7 @@
 // answer. Its journal is a real one.
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
 import { signLease } from '../../src/domain/lease.ts';
 import { providerSet } from '../../src/providers/registry.ts';
 import type { Lease } from '../../src/schema/lease.ts';
@@ -43,8 +44,12 @@ export interface WorkerBench {
     lease?: Lease,
   ): Promise<{ status: number; answer: RpcAnswer }>;
   spawn(id: string, generation?: number, more?: object): Promise<{ status: number; answer: RpcAnswer }>;
+  /** `full`: the journal cannot be written. */
+  disk: { full: boolean };
   /** As after a kill: what was in memory is gone; the journal, the runtimes and the time are as they are. */
   restart(): Promise<void>;
+  /** Stops, and lets another open the journal. */
+  release(): Promise<void>;
   /** Opens the journal a second time. */
   twin(): Promise<WorkerJournal>;
 }
@@ -56,11 +61,18 @@ export async function workerBench(options: { maxSandboxes?: number } = {}): Prom
   const link = scriptedLink(clock);
   let journal: WorkerJournal | undefined;
   let watch: { stop(): Promise<void> } | undefined;
-  const bench = { clock, provider, link } as WorkerBench;
+  const disk = { full: false };
+  const bench = { clock, provider, link, disk } as WorkerBench;
   bench.twin = () => openWorkerJournal({ path, clock, ids: fakeIds(), random: seededRandom() });
   const open = async () => {
-    journal = await bench.twin();
-    const held = new HeldSandboxes({ journal, clock, termMs: TERM_MS });
+    const opened = await bench.twin();
+    journal = opened;
+    const put: WorkerJournal['put'] = async (record) => {
+      if (disk.full) throw new ServiceError('unavailable', 'no space left');
+      await opened.put(record);
+    };
+    const fillable = { all: () => opened.all(), forget: (at: string) => opened.forget(at), put };
+    const held = new HeldSandboxes({ journal: fillable, clock, termMs: TERM_MS });
     await held.load();
     bench.parts = {
       ...{ id: 'w1', held, link, clock, logger: silentLogger, draining: new Draining() },
@@ -68,8 +80,8 @@ export async function workerBench(options: { maxSandboxes?: number } = {}): Prom
       providers: providerSet([provider]),
       maxSandboxes: options.maxSandboxes ?? 0,
     };
-    await sweep(bench.parts);
     watch = watchHeld(bench.parts);
+    await sweep(bench.parts);
   };
   const close = async () => {
     await watch?.stop();
@@ -90,6 +102,11 @@ export async function workerBench(options: { maxSandboxes?: number } = {}): Prom
   bench.spawn = (id, generation = 1, more = {}) => {
     const params = { sandbox_id: id, provider: 'userspace', memory_mb: 64, vcpus: 1, ttl: '10m', ...more };
     return bench.call('worker.spawn', params, bench.lease(id, generation));
+  };
+  bench.release = async () => {
+    await close();
+    watch = undefined;
+    journal = undefined;
   };
   bench.restart = async () => {
     await close();

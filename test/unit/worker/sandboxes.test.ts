@@ -106,6 +106,25 @@ describe('spawn', () => {
     expect((await bench.spawn(A, 2)).status).toBe(200);
   });
 
+  it('whose runtime came too late ends that very runtime', async () => {
+    const bench = await workerBench();
+    const ended: unknown[] = [];
+    const { create, destroy: really } = bench.provider;
+    bench.provider.destroy = (given, signal) => {
+      ended.push(given.runtime_id);
+      return really(given, signal);
+    };
+    bench.provider.create = async (spec, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return create(spec, signal);
+    };
+    const spawning = bench.spawn(A, 1);
+    await bench.clock.advance(1);
+    await destroy(bench, A, 1);
+    expect((await spawning).status).toBe(503);
+    expect([ended, runtimes(bench)]).toEqual([['rt-1'], []]);
+  });
+
   it('is given up when it is destroyed meanwhile, and with its lease', async () => {
     const bench = await workerBench();
     const { create } = bench.provider;
@@ -160,6 +179,36 @@ describe('destroy', () => {
     bench.provider.destroy = really;
     await bench.clock.advance(5_000);
     expect(runtimes(bench)).toEqual([]);
+  });
+});
+
+describe('a full disk', () => {
+  it('keeps no sandbox from being ended, when asked and when its lease is over', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A, 1);
+    await bench.spawn(B, 1);
+    bench.disk.full = true;
+    bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    expect((await destroy(bench, A, 1)).status).toBe(200);
+    expect(runtimes(bench)).toEqual([B]);
+    await bench.clock.advance(TERM_MS + 1_000);
+    expect(runtimes(bench)).toEqual([]);
+    expect(bench.parts.held.living()).toEqual([]);
+  });
+
+  it('loses no lease that was renewed', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    bench.disk.full = true;
+    await bench.clock.advance(TERM_MS * 2);
+    expect(runtimes(bench)).toEqual([A]);
+  });
+
+  it('lets nothing start', async () => {
+    const bench = await workerBench();
+    bench.disk.full = true;
+    expect((await bench.spawn(A)).status).toBe(503);
+    expect(bench.provider.made).toEqual([]);
   });
 });
 
@@ -278,6 +327,17 @@ describe('a worker that was killed', () => {
     expect(runtimes(bench)).toEqual([]);
     expect((await bench.spawn(A, 2)).status).toBe(403);
     expect(await state(bench, A)).toBe('gone');
+  });
+
+  it('removes what it can, whichever of them cannot be removed', async () => {
+    const bench = await workerBench();
+    const { destroy: really } = bench.provider;
+    bench.provider.plant(A, 1);
+    bench.provider.plant(B, 1);
+    bench.provider.destroy = (given, signal) =>
+      given.id === A ? Promise.reject(new ServiceError('unavailable', 'not now')) : really(given, signal);
+    await bench.restart();
+    expect(runtimes(bench)).toEqual([A]);
   });
 
   it('removes a runtime of an older attempt', async () => {
