@@ -73,6 +73,7 @@ describeWith(['root', 'systemd', 'bwrap'], 'the units under systemd', () => {
 
   it('restart a server that hangs', async () => {
     const before = await mainPid();
+    expect(Number(before)).toBeGreaterThan(1);
     await systemd.sure(`kill -STOP ${before}`);
     await until('the watchdog', async () => (await systemd.show('svc', 'NRestarts')) === '1', 60_000);
     await until(

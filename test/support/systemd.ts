@@ -65,9 +65,10 @@ function inside(init: string, script: string): Promise<Ran> {
   const enter = ['--target', init, '--all', '--root', '--wd'];
   const env = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin', HOME: '/root' };
   return new Promise((resolve) => {
+    // A session of its own: `kill 0` for a unit that does not run would else reach the tests.
     execFile(
-      'nsenter',
-      [...enter, 'bash', '-c', `cd / && ${script}`],
+      'setsid',
+      ['--wait', 'nsenter', ...enter, 'bash', '-c', `cd / && ${script}`],
       { env, timeout: DEADLINE_MS },
       (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
