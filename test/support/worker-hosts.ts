@@ -22,6 +22,8 @@ export interface WorkerHost {
   mute(isMute: boolean): void;
   /** What really runs here, a line for each runtime. */
   runtimes(): string[];
+  /** The sandboxes that its journal says have not ended. */
+  held(): string[];
   log(): string;
 }
 
@@ -79,6 +81,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
   const home = join(place.folder, id);
   mkdirSync(home, { recursive: true });
   const config = writeConfig(home, place);
+  const journal = join(home, `worker-${id}.db`);
   let child: ChildProcess | undefined;
   let log = '';
   let isMuted = false;
@@ -124,7 +127,9 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
       const rule = ['OUTPUT', '-p', 'tcp', '--dport', new URL(place.controlPlane).port, '-j', 'DROP'];
       execFileSync('nsenter', [...inside, 'iptables', isMute ? '-A' : '-D', ...rule]);
     },
-    runtimes: () => agents([home, instanceOf(join(home, `worker-${id}.db`))]),
+    runtimes: () => agents([home, instanceOf(journal)]),
+    held: () =>
+      read(journal, "SELECT sandbox_id FROM held WHERE state <> 'ended' ORDER BY sandbox_id").map(String),
     log: () => log,
   };
   return { ...host, remove: () => remove(host, namespace) };
@@ -156,9 +161,14 @@ function writeConfig(home: string, { id, controlPlane, secret, address }: Place)
 
 /** First part of the id by which the runtimes of this journal are marked. */
 function instanceOf(journal: string): string {
-  const db = new Sqlite(journal, { readonly: true });
+  return String(read(journal, 'SELECT id FROM instance')[0]).split('-')[0] ?? '';
+}
+
+/** The first column of what `query` finds, while others write. */
+export function read(database: string, query: string): unknown[] {
+  const db = new Sqlite(database, { readonly: true });
   try {
-    return String(db.prepare('SELECT id FROM instance').pluck().get()).split('-')[0] ?? '';
+    return db.prepare(query).pluck().all();
   } finally {
     db.close();
   }
