@@ -41,7 +41,7 @@ export interface ConfigReading extends LoadedConfig {
   secretFiles: Problem[];
   /** Broken rules between keys that all fit. */
   contradictions: Problem[];
-  /** Key paths that the file itself sets, twins included. */
+  /** Key paths that the file itself sets, twins included; of a map of secrets, also the entries that are no `{file: PATH}`. */
   written: ReadonlySet<string>;
 }
 
@@ -78,8 +78,14 @@ export function readConfig(request: LoadRequest): ConfigReading {
     unusable: [...layers.flatMap((each) => each.problems), ...misfits],
     secretFiles,
     contradictions,
-    written: new Set(layer.settings.map(({ path }) => path)),
+    written: new Set(layer.settings.flatMap(writtenBy)),
   };
+}
+
+function writtenBy({ path, value }: Setting): string[] {
+  if (!SECRET_MAPS.includes(path)) return [path];
+  const entries = Object.entries((value ?? {}) as object).filter(([, entry]) => typeof entry === 'string');
+  return [path, ...entries.map(([name]) => `${path}.${name}`)];
 }
 
 function assume(settings: Map<string, Setting>, path: string): void {

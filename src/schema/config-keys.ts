@@ -16,6 +16,9 @@ export const SECRET_MAPS: readonly string[] = CONFIG_KEYS.filter(
   ({ secret, kind }) => secret && kind === 'map',
 ).map(({ path }) => path);
 
+/** Whether this is an entry of such a map. */
+export const inSecretMap = (path: string): boolean => SECRET_MAPS.some((map) => path.startsWith(`${map}.`));
+
 /** Has a `_file` twin; a map of secrets has none. */
 export function isSecretText({ secret, kind }: Pick<ConfigKey, 'secret' | 'kind'>): boolean {
   return secret && kind !== 'map';

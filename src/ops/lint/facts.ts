@@ -2,7 +2,7 @@
 import type { FoundFile } from '../../config/config-file.ts';
 import { valueAt } from '../../config/flag-layer.ts';
 import type { ConfigReading } from '../../config/load.ts';
-import { SECRET_PATHS } from '../../schema/config-keys.ts';
+import { inSecretMap, SECRET_PATHS } from '../../schema/config-keys.ts';
 import type { LintFacts } from './rule.ts';
 
 export interface Reading {
@@ -20,7 +20,7 @@ export function factsOf(
     config,
     production,
     mode,
-    inlineSecrets: SECRET_PATHS.filter((path) => written.has(path)),
+    inlineSecrets: [...written].filter((path) => SECRET_PATHS.includes(path) || inSecretMap(path)),
     knownSecret: (path) =>
       assumed.includes(path) ? undefined : (valueAt(config, path) as string | undefined),
   };

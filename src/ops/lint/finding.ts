@@ -7,7 +7,7 @@ import { type Place, yamlPlaces } from '../../config/yaml-places.ts';
 import { printable } from '../../domain/printable.ts';
 import { redactor } from '../../redact/engine.ts';
 import { MASK } from '../../redact/rules.ts';
-import { SECRET_FILE_SUFFIX, SECRET_MAPS, SECRET_PATHS } from '../../schema/config-keys.ts';
+import { inSecretMap, SECRET_FILE_SUFFIX, SECRET_MAPS, SECRET_PATHS } from '../../schema/config-keys.ts';
 import type { LintFinding, LintLevel } from '../../schema/lint.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type Fault, type LintRule, TOPICS } from './rule.ts';
@@ -92,6 +92,8 @@ function sourceOf(line: string, { column, endColumn }: Place, key: string): stri
   const words = line.slice(column - 1, endColumn - 1);
   const name = key.slice(key.lastIndexOf('.') + 1);
   const isSecret =
-    SECRET_MAPS.includes(key) || (SECRET_PATHS.includes(key) && !words.startsWith(name + SECRET_FILE_SUFFIX));
+    SECRET_MAPS.includes(key) ||
+    inSecretMap(key) ||
+    (SECRET_PATHS.includes(key) && !words.startsWith(name + SECRET_FILE_SUFFIX));
   return ' '.repeat(column - 1) + (isSecret ? `${name}: ${MASK}` : words);
 }

@@ -23,7 +23,7 @@ export interface LintFacts {
   production: boolean;
   /** Permission bits of the file. */
   mode: number;
-  /** Secret keys whose values stand in the file itself. */
+  /** Secret keys whose values stand in the file itself; of a map of secrets, such entries. */
   inlineSecrets: readonly string[];
   /** The value of a secret key where it is known here; undefined when unset or given only where it runs. */
   knownSecret(path: string): string | undefined;

@@ -156,4 +156,18 @@ export const AUTH_RULES: readonly LintRule[] = [
     production: 'error',
     check: ({ config: { auth } }) => faultIf(auth.enforce_owner && !auth.enabled),
   },
+  {
+    id: 'SVC110',
+    topic: 'auth',
+    key: 'auth.worker_token',
+    title: 'All workers have the same token.',
+    why: 'Each worker can then speak for every other one: take over its leases, and have its sandboxes given to itself. A token that leaks from one host has to be changed on all.',
+    mend: 'Set auth.worker_signing_key_file, and give each worker what `svc worker token create` makes from it.',
+    example: 'auth:\n  worker_signing_key_file: /etc/svc/worker-signing-key\n',
+    level: 'off',
+    production: 'error',
+    // In the configuration of a worker the key holds the secret of that one.
+    check: ({ config: { auth, worker } }) =>
+      faultIf(worker.control_plane_url === '' && auth.worker_token !== undefined),
+  },
 ];

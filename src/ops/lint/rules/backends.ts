@@ -1,10 +1,11 @@
-// Rules about backends that are reached by a URL, asked where they are enabled.
+// Rules about backends and workers that are reached by a URL, asked where they are enabled.
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../../domain/loopback.ts';
 import { addressFault } from '../../../domain/outgoing-address.ts';
 import { faultIf, type LintRule } from '../rule.ts';
 
 const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '');
+const isOpen = (address: string) => address !== '' && !isLoopbackHost(hostOf(`http://${address}`));
 const isPlain = (url: string) => /^http:/i.test(url) && !isLoopbackHost(hostOf(url));
 
 function isRefused(url: string): boolean {
@@ -67,5 +68,33 @@ export const BACKEND_RULES: readonly LintRule[] = [
         providers: { hosted },
       },
     }) => faultIf(hosted.enabled && (isPlain(hosted.base_url) || isPlain(hosted.sandbox_url))),
+  },
+  {
+    id: 'SVC805',
+    topic: 'backends',
+    key: 'worker.allow_loopback_rpc',
+    title: 'A worker may send the calls of this server to loopback.',
+    why: 'Where a worker is called is what its heartbeat says: one that is taken over can name any port of this machine, and calls that carry a token go there.',
+    mend: 'Set worker.allow_loopback_rpc to false, and let workers listen on an address of the network.',
+    example: 'worker:\n  allow_loopback_rpc: false\n',
+    level: 'off',
+    production: 'error',
+    check: ({ config: { worker } }) => faultIf(worker.allow_loopback_rpc),
+  },
+  {
+    id: 'SVC806',
+    topic: 'backends',
+    key: 'worker.tls.cert_file',
+    title: 'This worker is called without TLS.',
+    why: 'Whoever is on the way reads its tokens and can use them while they hold: to look at its sandboxes, and to keep calls away from it.',
+    mend: 'Set worker.tls.cert_file and worker.tls.key_file, or name a proxy that ends TLS by an https worker.advertise_url.',
+    example:
+      'worker:\n  listen_addr: 10.0.0.5:7424\n  tls:\n    cert_file: /etc/svc/worker.crt\n    key_file: /etc/svc/worker.key\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { worker } }) =>
+      faultIf(
+        worker.tls.cert_file === '' && isOpen(worker.listen_addr) && !/^https:/i.test(worker.advertise_url),
+      ),
   },
 ];

@@ -1,6 +1,6 @@
 // Rules about the file itself. The first three are found by the loader, not by a check: they are what `svc serve` would
 // refuse.
-import { SECRET_FILE_SUFFIX } from '../../../schema/config-keys.ts';
+import { inSecretMap, SECRET_FILE_SUFFIX } from '../../../schema/config-keys.ts';
 import { faultIf, type LintRule } from '../rule.ts';
 
 const READABLE_BY_ANYBODY = 0o004;
@@ -67,14 +67,16 @@ export const FILE_RULES: readonly LintRule[] = [
     key: '',
     title: 'A secret stands in the file itself.',
     why: 'Configuration is copied, committed and shown around; a secret in it goes along. A file of its own can be readable by the service alone and be changed without touching the configuration.',
-    mend: 'Move the value to a file of its own and name it by the `_file` key, or give it by its variable and say so with --assume-env KEY.',
+    mend: 'Move the value to a file of its own and name it by the `_file` key (of a token of a worker: `{file: PATH}`), or give it by its variable and say so with --assume-env KEY.',
     example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
     level: 'off',
     production: 'warning',
     check: ({ inlineSecrets }) =>
       inlineSecrets.map((key) => ({
         key,
-        message: `${key} stands in the file; ${key}${SECRET_FILE_SUFFIX} can name a file of its own.`,
+        message: inSecretMap(key)
+          ? `${key} stands in the file; {file: PATH} can be there in its place.`
+          : `${key} stands in the file; ${key}${SECRET_FILE_SUFFIX} can name a file of its own.`,
       })),
   },
 ];
