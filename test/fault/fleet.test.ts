@@ -165,7 +165,11 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
     host('w2').mute(true);
     for (const id of ['w1', 'w2'])
       await until(`${id} ends all`, () => host(id).runtimes().length === 0, LOST_MS);
-    await until('the rows say so', () => rows("end_reason = 'worker_lost'").length === 6, LOST_MS);
+    await until(
+      'the rows say so',
+      () => rows("state = 'destroyed' AND end_reason = 'worker_lost'").length === 6,
+      LOST_MS,
+    );
     const kept = made.filter(({ worker_id }) => worker_id === 'w3').map(({ id }) => id);
     expect(rows(LIVE)).toEqual(kept.sort());
     const healed = Date.now();

@@ -48,8 +48,10 @@ export async function callWorker<T>(
     maxBytes: MAX_REPLY_BYTES,
     signal,
   });
-  const answer = await reply.json();
-  if (answerFault(answer) !== undefined) throw refusedByStatus(reply.status);
+  const answer = await reply.json().catch((error: unknown) => {
+    throw refusedByStatus(reply.status) ?? error;
+  });
+  if (answerFault(answer) !== undefined) throw refusedByStatus(reply.status) ?? strange();
   const { result, error, ...from } = answer as RpcAnswer;
   if (error) throw refused(error.code, error.message);
   const isOurs = from.id === id && from.worker_id === worker.id;
@@ -57,11 +59,10 @@ export async function callWorker<T>(
   return result as T;
 }
 
-/** An answer that is no answer to a call: refused before it was looked at. */
-function refusedByStatus(status: number): ServiceError {
-  return status === 401 || status === 403 || status === 503
-    ? refused('unauthorized', `status ${status}`)
-    : strange();
+/** Of an answer that is no answer to a call: whether it was refused before it was looked at, by a proxy perhaps. */
+function refusedByStatus(status: number): ServiceError | undefined {
+  const isRefusal = status === 401 || status === 403 || status === 503;
+  return isRefusal ? refused('unauthorized', `status ${status}`) : undefined;
 }
 
 const WORDS: Partial<Record<ErrorCode, string>> = {

@@ -1,0 +1,179 @@
+// Calls to workers that answer as they should not: nothing of what they say goes further than a cause, and nothing lasts.
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../../src/domain/errors.ts';
+import { realClock } from '../../../../src/host/clock.ts';
+import type { RemoteProviders, RemoteWorker } from '../../../../src/providers/provider.ts';
+import { remoteProviders } from '../../../../src/providers/remote/remote-providers.ts';
+import { fakeDeps } from '../../../support/fakes.ts';
+import { httpAnswer, type RawBackend, rawBackend } from '../../../support/raw-backend.ts';
+
+const MARK = 'text-of-the-worker';
+const SECRET = 'the secret of w1, not to be told to anybody';
+const LEASE = {
+  ...{ resource_id: 'sb-1', holder_id: 'w1', generation: 1, expires_at: '2026-01-02T03:05:05.000Z' },
+  signature: 's'.repeat(43),
+};
+const SPEC = {
+  ...{ id: 'sb-1', epoch: 1, image: undefined, memory_mb: 64, vcpus: 1, network: 'default' as const },
+  ...{ expires_at: '2026-01-02T04:04:05.000Z', lease: LEASE },
+};
+const SPAWNED = {
+  sandbox_id: 'sb-1',
+  runtime_id: 'r1',
+  state: 'running',
+  provider: 'userspace',
+  worker_id: 'w1',
+};
+
+const closing: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of closing.splice(0).reverse()) await each.close();
+});
+
+interface Line {
+  there: RawBackend;
+  remote: RemoteProviders;
+  worker: RemoteWorker;
+  /** Of the last call. */
+  spawn(): Promise<unknown>;
+}
+
+/** A worker that answers with what `answer` writes, given the id of the call. */
+async function line(answer: (socket: Socket, id: string) => void, allowLoopback = true): Promise<Line> {
+  const there = await rawBackend((socket, asked) => {
+    const id = /"id":"([^"]+)"/.exec(asked)?.[1];
+    if (id !== undefined) answer(socket, id);
+  });
+  const remote = remoteProviders({ ...fakeDeps(), clock: realClock(), allowLoopback });
+  closing.push(there, remote);
+  const worker = { id: 'w1', rpc_url: there.url, secret: SECRET };
+  const late = () => AbortSignal.timeout(5000);
+  return { there, remote, worker, spawn: () => remote.of(worker, 'userspace').create(SPEC, late()) };
+}
+
+const says = (status: string, body: unknown) => (socket: Socket, id: string) =>
+  socket.write(
+    httpAnswer(status, JSON.stringify(typeof body === 'function' ? body(id) : body), [
+      'content-type: application/json',
+    ]),
+  );
+const failure = async (call: Promise<unknown>): Promise<ServiceError> => {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ServiceError);
+  return error as ServiceError;
+};
+const expectTyped = (error: ServiceError, code: string) => {
+  expect(error.code).toBe(code);
+  const shown = JSON.stringify([error.message, error.remedy, error.details]);
+  for (const word of [MARK, SECRET]) expect(shown).not.toContain(word);
+};
+
+it('a worker that answers as it should starts a sandbox, under a token made for the call', async () => {
+  const { there, spawn } = await line(
+    says('200 OK', (id: string) => ({ id, worker_id: 'w1', result: { ...SPAWNED, memory_mb: 32 } })),
+  );
+  expect(await spawn()).toEqual({
+    ...{ runtime_id: 'r1', image: 'userspace', memory_mb: 32, vcpus: 1, warnings: [] },
+  });
+  expect(there.received).toContain('"method":"worker.spawn"');
+  expect(there.received).not.toContain(SECRET);
+});
+
+const ok = { worker_id: 'w1', result: SPAWNED };
+describe.each<[string, (socket: Socket, id: string) => void]>([
+  ['of another call', says('200 OK', { id: 'another', ...ok })],
+  ['of another worker', says('200 OK', (id: string) => ({ ...ok, id, worker_id: 'w2' }))],
+  ['without a result', says('200 OK', (id: string) => ({ id, worker_id: 'w1' }))],
+  ['with a result of another shape', says('200 OK', (id: string) => ({ ...ok, id, result: { [MARK]: 1 } }))],
+  [
+    'with a long name of a runtime',
+    says('200 OK', (id: string) => ({ ...ok, id, result: { ...SPAWNED, runtime_id: 'r'.repeat(600) } })),
+  ],
+  [
+    'with a code that there is not',
+    says('500 x', (id: string) => ({ id, worker_id: 'w1', error: { code: MARK, message: MARK } })),
+  ],
+  ['that is no JSON', (socket) => socket.write(httpAnswer('200 OK', `{${MARK}`))],
+  ['that is a list', says('200 OK', [MARK])],
+  ['that is deep', (socket) => socket.write(httpAnswer('200 OK', '['.repeat(100_000)))],
+  ['that is huge', (socket) => socket.write(httpAnswer('200 OK', `"${'x'.repeat(300 * 1024)}"`))],
+  [
+    'that is to be decompressed',
+    (socket) => socket.write(httpAnswer('200 OK', gzipSync(MARK.repeat(1e5)), ['content-encoding: gzip'])),
+  ],
+  [
+    'that leads elsewhere',
+    (socket) => socket.write(httpAnswer('307 x', '', [`location: http://127.0.0.1:1/${MARK}`])),
+  ],
+  ['of a page', (socket) => socket.write(httpAnswer('404 Not Found', `<html>${MARK}`))],
+])('an answer %s', (_what, answer) => {
+  it('is the fault of the provider, in our words', async () => {
+    const { spawn } = await line(answer);
+    expectTyped(await failure(spawn()), 'provider_error');
+  });
+});
+
+it.each([
+  ['not_found', 'not_found'],
+  ['conflict', 'conflict'],
+  ['resource_limit', 'resource_limit'],
+  ['forbidden', 'unavailable'],
+  ['unauthorized', 'unavailable'],
+  ['internal', 'provider_error'],
+])('a worker that says %s is told as %s, without its words', async (said, told) => {
+  const answer = (id: string) => ({ id, worker_id: 'w1', error: { code: said, message: MARK } });
+  const { spawn } = await line(says('400 x', answer));
+  expectTyped(await failure(spawn()), told);
+});
+
+it.each(['401 x', '403 x', '503 x'])(
+  'a status %s without an answer is a worker that cannot be used',
+  async (status) => {
+    const { spawn } = await line((socket) => socket.write(httpAnswer(status, MARK)));
+    expectTyped(await failure(spawn()), 'unavailable');
+  },
+);
+
+it.each<[string, (socket: Socket) => void]>([
+  ['says nothing', () => undefined],
+  ['never ends its head', (socket) => void socket.write(`HTTP/1.1 200 OK\r\nx-mark: ${MARK}`)],
+  [
+    'never ends its body',
+    (socket) => void socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n"${MARK}`),
+  ],
+])('a worker that %s is waited for as long as the call may take', async (_what, answer) => {
+  const { remote, worker } = await line(answer);
+  const reason = new ServiceError('timeout', 'too long');
+  const late = new AbortController();
+  const asked = failure(remote.of(worker, 'userspace').inspect({ id: 'sb-1', epoch: 1 }, late.signal));
+  setTimeout(() => late.abort(reason), 50);
+  expectTyped(await asked, 'timeout');
+});
+
+it('a worker that hangs up cannot be reached', async () => {
+  const { spawn } = await line((socket) => socket.destroy());
+  expectTyped(await failure(spawn()), 'unavailable');
+});
+
+it('a worker that names loopback is not called, unless that is allowed', async () => {
+  const { there, remote, worker } = await line(() => undefined, false);
+  expect(() => remote.of(worker, 'userspace')).toThrow(expect.objectContaining({ code: 'unavailable' }));
+  await expect(remote.renew(worker, LEASE, '1h', AbortSignal.timeout(5000))).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect(there.connections).toBe(0);
+});
+
+it('a worker that has moved is called where it is now, with the secret that it has now', async () => {
+  const answer = says('200 OK', (id: string) => ({ ...ok, id }));
+  const [before, after] = [await line(answer), await line(answer)];
+  await before.spawn();
+  const moved = { ...before.worker, rpc_url: after.there.url };
+  await before.remote.of(moved, 'userspace').create(SPEC, AbortSignal.timeout(5000));
+  expect([before.there.connections, after.there.connections]).toEqual([1, 1]);
+});
