@@ -44,22 +44,31 @@ export function isHere({ all }: ProviderSet, { kind }: Pick<Provider, 'kind'>): 
   return all.some((provider) => provider.kind === kind);
 }
 
-/** One that only other workers have stands for itself: what it can do is told by its start. */
-async function named({ providers, fleet }: ChooseDeps, kind: string): Promise<Provider> {
-  const isOfOthers = isKind(kind) && !isHere(providers, { kind }) && (await fleet.offers(kind));
-  return isOfOthers ? elsewhere(kind) : providers.get(kind);
+/** One that only other workers have, the first of those that `suits`. It stands for itself: what it can do its start tells. */
+async function ofOthers(
+  { providers, fleet }: ChooseDeps,
+  suits: (kind: ProviderKind) => boolean,
+): Promise<Provider | undefined> {
+  const kinds = PROVIDER_KINDS.filter((kind) => suits(kind) && !isHere(providers, { kind }));
+  if (kinds.length === 0) return undefined;
+  const offered = await fleet.offered();
+  const kind = kinds.find((each) => offered.has(each));
+  return kind && elsewhere(kind);
 }
 
-const isKind = (text: string): text is ProviderKind => PROVIDER_KINDS.some((kind) => kind === text);
-
-/** The named one (`not_found` when it is not there), else the configured default; `auto` is the first healthy one. */
+/**
+ * The named one (`not_found` when it is not there), else the configured default; `auto` is the first healthy one, and where
+ * none is, what only other workers have.
+ */
 export async function chooseProvider(deps: ChooseDeps, name: string | undefined): Promise<Provider> {
   if (deps.settings.pool) return choosePoolHost(deps, name);
   const wanted = name ?? deps.defaultProvider;
-  if (wanted !== 'auto' || name !== undefined) return named(deps, wanted);
+  if (wanted !== 'auto' || name !== undefined)
+    return (await ofOthers(deps, (kind) => kind === wanted)) ?? deps.providers.get(wanted);
   const [only, ...others] = deps.providers.all;
   // Of one there is nothing to choose: what ails it is better told by its own start than by a probe.
-  const chosen = others.length === 0 ? only : await deps.probes.firstHealthy();
+  const here = others.length === 0 ? only : await deps.probes.firstHealthy();
+  const chosen = here ?? (await ofOthers(deps, () => true));
   if (chosen) return chosen;
   throw new ServiceError('unavailable', 'No provider can start sandboxes now.', {
     remedy: 'See the provider list for what is wrong.',

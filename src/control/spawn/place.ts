@@ -2,9 +2,10 @@
 // admission, so an attempt that is denied has changed nothing.
 import { isPlaceless } from '../../domain/admission.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
-import type { IdempotencyClaim, SandboxStore } from '../../store/store.ts';
+import type { IdempotencyClaim, SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Attempt } from '../queue/ticket.ts';
 import { isHere } from './choose.ts';
 import { type ClaimDeps, claimWarm } from './claim.ts';
@@ -58,11 +59,17 @@ async function reserveRow(deps: PlaceDeps, { plan, provider, claim }: Placing): 
     if (reserved.kind === 'gone') throw new Error('only a warm sandbox can be gone');
     publisher.committed(reserved.events);
     deps.deadlineSet();
-    return { admitted: { plan: { ...plan, row: reserved.sandbox }, provider, flight } };
+    return { admitted: { plan: placed(plan, reserved.sandbox), provider, flight } };
   } catch (error) {
     flight.end();
     throw error;
   }
+}
+
+/** The processors of this host are no bound elsewhere, and no reason for a warning: those of the worker are. */
+function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
+  if (row.worker_id === LOCAL_WORKER) return { ...plan, row };
+  return { ...plan, row: { ...row, vcpus: plan.vcpus }, warnings: [] };
 }
 
 /**

@@ -17,6 +17,8 @@ export interface SpawnPlan {
   /** For the provider; undefined: its own default. */
   image: string | undefined;
   warnings: string[];
+  /** Asked for, or the default: the row has what this host can give of it. */
+  vcpus: number;
   /** Commands to run before it is running. */
   setup: readonly string[];
 }
@@ -45,7 +47,8 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   const isShared = settings.pool !== undefined;
   if (isShared) checkShared(request, owner_id, settings);
   else checkNetwork(request, provider);
-  const vcpus = Math.min((isShared ? undefined : request.vcpus) ?? settings.vcpus, facts.cpus);
+  const wanted = (isShared ? undefined : request.vcpus) ?? settings.vcpus;
+  const vcpus = Math.min(wanted, facts.cpus);
   const image = chooseImage(isShared ? {} : request, settings, provider);
   const row: SandboxRecord = {
     id: facts.id,
@@ -66,7 +69,7 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     ...(facts.vm_id !== undefined && { vm_id: facts.vm_id }),
   };
   const warnings = isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus);
-  return { row, image, warnings, setup: facts.setup };
+  return { row, image, warnings, vcpus: wanted, setup: facts.setup };
 }
 
 /** What a sandbox in a shared VM cannot have of its own (api.md part 7). */

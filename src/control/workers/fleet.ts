@@ -38,8 +38,8 @@ export interface Fleet {
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
   /** Where a sandbox may go now; `local`: this server could run it, `remote`: so could others. */
   placement(where: { local: boolean; remote: boolean }): PlacementLimits;
-  /** Whether a worker that can be called offers the provider. */
-  offers(kind: string): Promise<boolean>;
+  /** The providers of workers that can be called. */
+  offered(): Promise<ReadonlySet<string>>;
   /** Has the worker of the row renew its lease and take over its deadline. */
   renew(row: Pick<SandboxRecord, 'id' | 'worker_id' | 'expires_at'>): Promise<void>;
   /** `roomChanged` is told whenever there may be more room than before. */
@@ -62,11 +62,10 @@ export function fleetOf(deps: FleetDeps): Fleet {
       ...{ local, remote: others && remote !== undefined, lease_until: leases.until() },
       heard_after: new Date(clock.now() - terms.staleMs).toISOString(),
     }),
-    offers: async (kind) =>
-      remote !== undefined &&
-      (await store.workers.list()).some(
-        (worker) => worker.rpc_url !== undefined && worker.providers.includes(kind),
-      ),
+    offered: async () => {
+      const workers = remote === undefined ? [] : await store.workers.list();
+      return new Set(workers.flatMap(({ rpc_url, providers }) => (rpc_url === undefined ? [] : providers)));
+    },
     renew,
     registry: (roomChanged) =>
       workerRegistry({ ...given, roomChanged, shutdown: (worker) => shutdown(remote, callee(worker)) }),

@@ -2,8 +2,8 @@
 // inside such a sandbox is reached: a worker is called to start, to look, to end and to renew, and for nothing else.
 import { ServiceError } from '../../domain/errors.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
-import type { Provider, RemoteProviders } from '../../providers/provider.ts';
-import type { WorkerStore } from '../../store/seam/workers.ts';
+import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
+import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import { type Runtime, type Runtimes, runtimeSpec } from '../runtimes.ts';
 import type { Fleet } from './fleet.ts';
 import { requireLocal } from './here.ts';
@@ -22,7 +22,10 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
     create: async (plan, signal) => {
       const lease = await leases.acquired(plan.row.id);
       if (!lease) throw new ServiceError('conflict', 'The sandbox was destroyed while it was created.');
-      return (await providerOf(deps, plan.row)).create({ ...runtimeSpec(plan), lease }, signal);
+      const { worker, provider } = await workerOf(deps, plan.row);
+      const { spec, warnings } = fitted(runtimeSpec(plan), worker);
+      const created = await provider.create({ ...spec, lease }, signal);
+      return { ...created, warnings: [...warnings, ...created.warnings] };
     },
     inspect: async (row, signal) => (await providerOf(deps, row)).inspect(refOf(row), signal),
     destroy: async (row, signal) => {
@@ -43,10 +46,19 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
   };
 }
 
-async function providerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Runtime): Promise<Provider> {
+/** A worker that does not say how many processors it has cuts for itself. */
+function fitted(spec: RuntimeSpec, { capacity }: WorkerRecord): { spec: RuntimeSpec; warnings: string[] } {
+  const vcpus = Math.min(spec.vcpus, capacity.vcpus || spec.vcpus);
+  if (vcpus === spec.vcpus) return { spec, warnings: [] };
+  return { spec: { ...spec, vcpus }, warnings: [`vcpus is ${vcpus}: the worker has no more.`] };
+}
+
+const providerOf = async (deps: RemoteRuntimesDeps, row: Runtime) => (await workerOf(deps, row)).provider;
+
+async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Runtime) {
   const worker = await workers.get(row.worker_id ?? LOCAL_WORKER);
   const callee = worker && fleet.callee(worker);
-  if (remote && callee) return remote.of(callee, row.provider);
+  if (remote && callee) return { worker, provider: remote.of(callee, row.provider) };
   throw new ServiceError('unavailable', 'The worker of this sandbox cannot be called.', {
     remedy: 'See the list of workers.',
   });

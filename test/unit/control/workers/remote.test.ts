@@ -155,3 +155,14 @@ it('that are destroyed behind a cut line end when it heals, or when their lease 
   await w.clock.advance(150_000);
   expect(await w.store.sandboxes.get(b.id)).toMatchObject({ state: 'destroyed', end_reason: 'destroyed' });
 });
+
+it('get the processors of their worker, not of this server', async () => {
+  const w = await fleet([]);
+  await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 0, vcpus: 8 } });
+  const [six, many] = [await spawn(w, { vcpus: 6 }), await spawn(w, { vcpus: 64 })];
+  expect(six).toMatchObject({ worker_id: 'w1', vcpus: 6 });
+  expect(six).not.toHaveProperty('warnings');
+  expect(many).toMatchObject({ vcpus: 8, warnings: ['vcpus is 8: the worker has no more.'] });
+  await w.control.workers.drain('local', false);
+  expect(await spawn(w, { vcpus: 6 })).toMatchObject({ worker_id: 'local', vcpus: 4 });
+});

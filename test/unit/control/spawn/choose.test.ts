@@ -1,0 +1,54 @@
+// Which provider a spawn is planned for, where some are only at other workers.
+import { expect, it } from 'vitest';
+import { type ChooseDeps, chooseProvider } from '../../../../src/control/spawn/choose.ts';
+import type { Provider, ProviderSet } from '../../../../src/providers/provider.ts';
+import { providerSet } from '../../../../src/providers/registry.ts';
+import type { ProviderKind } from '../../../../src/schema/provider.ts';
+import { fakeProvider } from '../../../support/fake-provider.ts';
+import { fakeDeps } from '../../../support/fakes.ts';
+
+interface Scene {
+  here: ProviderKind[];
+  healthy?: ProviderKind;
+  elsewhere: ProviderKind[];
+}
+
+function scene({ here, healthy, elsewhere }: Scene): ChooseDeps {
+  const one = fakeProvider(fakeDeps());
+  const providers: ProviderSet = providerSet(here.map((kind): Provider => ({ ...one, kind })));
+  return {
+    providers,
+    defaultProvider: 'auto',
+    settings: {},
+    probes: { firstHealthy: async () => providers.all.find(({ kind }) => kind === healthy) },
+    fleet: { offered: async () => new Set<string>(elsewhere) },
+  } as unknown as ChooseDeps;
+}
+
+const both: ProviderKind[] = ['container', 'userspace'];
+
+it.each<[string, Scene, string]>([
+  ['the healthy one here', { here: both, healthy: 'userspace', elsewhere: ['microvm'] }, 'userspace'],
+  ['the only one here, well or not', { here: ['userspace'], elsewhere: ['microvm'] }, 'userspace'],
+  [
+    'what workers have where none here is healthy',
+    { here: both, elsewhere: ['userspace', 'microvm'] },
+    'microvm',
+  ],
+  ['what workers have where none is here', { here: [], elsewhere: ['userspace'] }, 'userspace'],
+])('auto is %s', async (_what, facts, kind) => {
+  expect((await chooseProvider(scene(facts), undefined)).kind).toBe(kind);
+});
+
+it('auto is nothing where neither this server nor a worker has more', async () => {
+  const choosing = chooseProvider(scene({ here: both, elsewhere: both }), undefined);
+  await expect(choosing).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+it('a name is what has it, here before elsewhere, and no kind is made up', async () => {
+  const deps = scene({ here: both, elsewhere: ['microvm', 'userspace'] });
+  expect(await chooseProvider(deps, 'userspace')).toBe(deps.providers.get('userspace'));
+  expect((await chooseProvider(deps, 'microvm')).kind).toBe('microvm');
+  for (const name of ['hosted', 'auto', 'nonsense'])
+    await expect(chooseProvider(deps, name)).rejects.toMatchObject({ code: 'not_found' });
+});
