@@ -2,15 +2,13 @@
 // restarted by the watchdog, backed up, and stopped, with a sandbox that outlives all of it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
 import { type Systemd, startSystemd } from '../support/systemd.ts';
 import { until } from '../support/until.ts';
 
 const UNITS = '/opt/svc/deploy/systemd';
 
-// The package by a bind mount: the unit hides the homes in which a checkout may lie.
 const INSTALL = `
-  mkdir -p /opt/svc && mount --bind ${packageRoot} /opt/svc
+  set -e
   ln -sf /opt/svc/bin/svc.js /usr/local/bin/svc
   cp ${UNITS}/*.service ${UNITS}/*.timer /etc/systemd/system/
   mkdir -p /etc/sysusers.d && cp ${UNITS}/svc.sysusers /etc/sysusers.d/svc.conf

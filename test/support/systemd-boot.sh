@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Boots a systemd of its own over a copy-on-write view of this host, in namespaces and control groups of its own, with
-# nothing running but what the test starts. Arguments: an empty folder, and the pid whose end is its end. `$1/init` gets the
+# nothing running but what the test starts. Arguments: an empty folder, the pid whose end is its end, and the package, which
+# is /opt/svc inside: it may lie where the view has a folder of its own. `$1/init` gets the
 # pid to enter with `nsenter --target PID --all --root`. Ends with systemd, or on TERM; leaves nothing.
 set -eu
-folder=$1 owner=$2
+folder=$1 owner=$2 package=$3
 name=$(basename "$folder")
 
 clear_away() {
@@ -36,7 +37,7 @@ boot='
   for group in /sys/fs/cgroup/*/"$(basename "$folder")" /sys/fs/cgroup/"$(basename "$folder")"; do
     [ -d "$group" ] && echo 0 >"$group/cgroup.procs"
   done
-  exec unshare --cgroup bash -c "$2" boot "$folder"
+  exec unshare --cgroup bash -c "$2" boot "$folder" "$3"
 '
 inner='
   set -eu
@@ -44,6 +45,7 @@ inner='
   mount -t tmpfs tmpfs "$folder/layer"
   mkdir "$folder/layer/upper" "$folder/layer/work"
   mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/layer/upper,workdir=$folder/layer/work" "$root"
+  mkdir -p "$root/opt/svc" && mount --bind "$2" "$root/opt/svc"
   mount -t proc proc "$root/proc"
   mount -t sysfs -o ro sysfs "$root/sys"
   mount -t tmpfs -o mode=755 tmpfs "$root/sys/fs/cgroup"
@@ -72,7 +74,7 @@ inner='
     /lib/systemd/systemd --system --unit=test.target --log-target=console --log-level=info --show-status=no
 '
 mkdir -p "$folder/layer" "$folder/root"
-unshare --mount --pid --uts --ipc --net --fork --kill-child --propagation private bash -c "$boot" boot "$folder" "$inner" \
+unshare --mount --pid --uts --ipc --net --fork --kill-child --propagation private bash -c "$boot" boot "$folder" "$inner" "$package" \
   >"$folder/log" 2>&1 </dev/null &
 holder=$!
 until init=$(cat "/proc/$holder/task/$holder/children" 2>/dev/null) && [ -n "${init// /}" ]; do sleep 0.02; done

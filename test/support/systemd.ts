@@ -1,10 +1,12 @@
-// A real systemd of the tests' own (systemd-boot.sh): process 1 over a copy-on-write view of this host. Needs root.
+// A real systemd of the tests' own (systemd-boot.sh): process 1 over a copy-on-write view of this host, with the package
+// in /opt/svc. Needs root.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageRoot } from './server.ts';
 import { until } from './until.ts';
 
 export interface Ran {
@@ -28,7 +30,7 @@ const DEADLINE_MS = 60_000;
 export async function startSystemd(): Promise<Systemd> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-systemd-'));
   const script = fileURLToPath(new URL('systemd-boot.sh', import.meta.url));
-  const keeper = spawn('bash', [script, folder, String(process.pid)], {
+  const keeper = spawn('bash', [script, folder, String(process.pid), packageRoot], {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
