@@ -7,7 +7,6 @@ import type { MicrovmDeps } from './deps.ts';
 import { clear } from './destroy.ts';
 import { CAPABILITIES, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
-import { leaveMicrovmPlaces } from './places.ts';
 import { probeMicrovm } from './probe.ts';
 import { listSnapshots } from './snapshots.ts';
 import { openState } from './state.ts';
@@ -28,6 +27,6 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     list: () => listRuntimes(state),
     watch: (heard, signal) => watchRuntimes(state, heard, signal),
     snapshots: () => listSnapshots(state),
-    close: () => leaveMicrovmPlaces(state.places),
+    close: () => state.leave(),
   };
 }

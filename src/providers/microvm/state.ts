@@ -9,6 +9,7 @@ import type { ImagePlaces } from './images.ts';
 import { type MachinerySource, machinerySource } from './machinery.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
 import {
+  leaveMicrovmPlaces,
   type MicrovmPlaces,
   makeMicrovmPlaces,
   microvmPlaces,
@@ -32,6 +33,8 @@ export interface MicrovmState extends MicrovmDeps {
   templates: Templates;
   /** Folders; claims of uids and disks without a runtime go. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<void>;
+  /** Folders that `prepare` made here go when nothing is in them; another's, such as a service's beside us, stay. */
+  leave(): Promise<void>;
   /** What was found, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
   knownImages(): string[];
@@ -43,6 +46,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   const images = { dataFolder: deps.config.data_dir, configured: deps.config.images };
   let kind: AcceleratorKind | undefined;
   let names = Object.keys(images.configured);
+  let isPrepared = false;
   const accelerator = async () => {
     kind = await found.accelerator();
     return kind;
@@ -59,7 +63,13 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
     templates: templateSource(() => state),
     boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
-    prepare: once(() => prepareOnce(deps, places)),
+    prepare: once(async () => {
+      isPrepared = true;
+      await prepareOnce(deps, places);
+    }),
+    leave: async () => {
+      if (isPrepared) await leaveMicrovmPlaces(places);
+    },
     accelerator: () => kind,
     images,
     imageNames: async () => {

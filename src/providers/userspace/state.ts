@@ -23,6 +23,8 @@ export interface UserspaceState extends UserspaceDeps {
   prepare(): Promise<Prepared>;
   /** What prepare found, for answers that cannot wait. */
   prepared(): Prepared | undefined;
+  /** The folder that `prepare` made here goes when no runtime is in it; another's, such as a service's beside us, stays. */
+  leave(): Promise<void>;
   /** Of `rootfs`, or the host view. Looked at again after a few seconds, and after `forgetViews`: folders change. */
   view(rootfs: string | undefined, network: 'none' | 'host'): Promise<View>;
   forgetViews(): void;
@@ -31,7 +33,9 @@ export interface UserspaceState extends UserspaceDeps {
 export function openState(deps: UserspaceDeps): UserspaceState {
   const places = placesFor(deps.host.uid, deps.instance.id, deps.runtimeDir);
   let found: Prepared | undefined;
+  let isPrepared = false;
   const prepare = once(async () => {
+    isPrepared = true;
     found = await prepareOnce(deps, places);
     return found;
   });
@@ -44,6 +48,9 @@ export function openState(deps: UserspaceDeps): UserspaceState {
     launcher: openLauncher(deps.host, deps.clock, async () => (await prepare()).agent),
     prepare,
     prepared: () => found,
+    leave: async () => {
+      if (isPrepared) await leavePlaces(places);
+    },
     ...views,
   };
 }
@@ -86,7 +93,7 @@ export async function runtimeNames(places: Places): Promise<string[]> {
 }
 
 /** Takes the instance's folder off the host when no runtime is in it. Idempotent; never throws. */
-export async function leavePlaces(places: Places): Promise<void> {
+async function leavePlaces(places: Places): Promise<void> {
   if ((await runtimeNames(places)).length > 0) return;
   await rm(join(places.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
   await rmdir(places.instance).catch(() => undefined);

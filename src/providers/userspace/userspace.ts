@@ -10,7 +10,7 @@ import { inspectRuntime, listRuntimes } from './listing.ts';
 import { runtimeName } from './places.ts';
 import { probeUserspace } from './probe.ts';
 import { runnerChoice } from './runner.ts';
-import { leavePlaces, openState } from './state.ts';
+import { openState } from './state.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
 export function userspaceProvider(deps: UserspaceDeps): Provider {
@@ -37,7 +37,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     close: async () => {
       await runners.close();
       state.launcher.close();
-      await leavePlaces(state.places);
+      await state.leave();
     },
   };
 }

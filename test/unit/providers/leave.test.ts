@@ -1,0 +1,59 @@
+// A provider that only looked (svc doctor's, beside a service that has no sandbox just now) takes no folder from under it.
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { realClock } from '../../../src/host/clock.ts';
+import { packageRoot } from '../../../src/host/package-root.ts';
+import { realRandom } from '../../../src/host/random.ts';
+import { realHost } from '../../../src/host/real-host.ts';
+import { microvmPlaces } from '../../../src/providers/microvm/places.ts';
+import { openState } from '../../../src/providers/microvm/state.ts';
+import { placesFor } from '../../../src/providers/userspace/places.ts';
+import type { MicrovmConfig } from '../../../src/schema/config-microvm.ts';
+import { silentLogger } from '../../support/fakes.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+import { type UserspaceHome, userspaceHome } from '../../support/userspace.ts';
+
+let home: UserspaceHome;
+beforeEach(() => {
+  home = userspaceHome();
+});
+afterEach(() => home.remove());
+
+it('userspace leaves the folders of another alone', async () => {
+  const { instance } = placesFor(process.getuid?.() ?? 0, home.instance.id, home.home);
+  mkdirSync(instance, { recursive: true, mode: 0o711 });
+  const provider = home.provider();
+  await provider.list(AbortSignal.timeout(60_000));
+  await provider.close();
+  expect(existsSync(instance)).toBe(true);
+});
+
+it('microvm leaves the folders of another alone, and takes its own', async () => {
+  const deps = {
+    host: realHost('/usr/bin:/bin'),
+    clock: realClock(),
+    random: realRandom(),
+    logger: silentLogger,
+    config: {
+      data_dir: temporaryFolder(),
+      images: {},
+      overlay_mb: 0,
+    } as Partial<MicrovmConfig> as MicrovmConfig,
+    instance: home.instance,
+    packageRoot: packageRoot(),
+    runtimeDir: home.home,
+  };
+  const places = microvmPlaces(deps);
+  const folders = [places.instance, places.overlays, places.templates];
+  const service = openState(deps);
+  try {
+    await service.prepare();
+    await openState(deps).leave();
+    expect(folders.filter(existsSync)).toEqual(folders);
+    await service.leave();
+    expect(folders.filter(existsSync)).toEqual([]);
+  } finally {
+    rmSync(join(places.root, places.short), { recursive: true, force: true });
+  }
+});
