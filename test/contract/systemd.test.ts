@@ -1,6 +1,6 @@
 // The units in deploy/, looked at by systemd's own tools.
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -23,6 +23,10 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
   it.each(units)('%s holds nothing that systemd does not know', async (unit) => {
     const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(folder, unit)]);
     expect(stderr.split('\n').filter((line) => line.includes(unit))).toEqual([]);
+  });
+
+  it.each(['svc.service', 'svc-worker.service'])('%s does not hide the modules that guests need', (unit) => {
+    expect(readFileSync(join(SOURCE, unit), 'utf8')).not.toMatch(/^ProtectKernelModules=yes/m);
   });
 
   // In tenths, as --threshold takes them; what is left open in the units of server and worker is what sandboxes are made of.

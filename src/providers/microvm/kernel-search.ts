@@ -34,7 +34,10 @@ function byVersion(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true });
 }
 
-/** Where they are installed, or `lib/modules` or `modules` beside the kernel; undefined when they are nowhere. */
+/**
+ * Where they are installed, or `lib/modules` or `modules` beside the kernel; undefined when they are nowhere. Throws
+ * `provider_error` for a place that cannot be looked at: a guest without its modules would not boot.
+ */
 export async function findModules(
   version: string,
   kernelPath: string,
@@ -43,8 +46,16 @@ export async function findModules(
   const beside = dirname(kernelPath);
   for (const folder of [modules, join(beside, 'lib', 'modules'), join(beside, 'modules')]) {
     const path = join(folder, version);
-    const facts = await stat(join(path, 'modules.dep')).catch(() => undefined);
+    const facts = await stat(join(path, 'modules.dep')).catch(ifAbsent);
     if (facts?.isFile()) return path;
   }
   return undefined;
+}
+
+function ifAbsent(cause: NodeJS.ErrnoException): undefined {
+  if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return undefined;
+  throw new ServiceError('provider_error', 'The modules of the kernel for microVMs cannot be read.', {
+    cause,
+    remedy: 'Let the server read /lib/modules; a unit of systemd must not have ProtectKernelModules=yes.',
+  });
 }

@@ -1,7 +1,15 @@
 // The kernel of microVMs: found, unpacked once whatever it is packed in, made again when it changes or is damaged, and
 // refused with the remedy when it can be none.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { realHost } from '../../../../src/host/real-host.ts';
@@ -126,4 +134,14 @@ it('names the program that unpacks, where it is missing, and works once it is th
   await expect(kernels.ready()).rejects.toMatchObject({ remedy: expect.stringContaining('Install xz') });
   install(gzipped(elfKernel()));
   await expect(kernels.ready()).resolves.toMatchObject({ version: VERSION });
+});
+
+it('is not run without its modules because they cannot be looked at', async () => {
+  install(gzipped(elfKernel()));
+  mkdirSync(join(folder, 'modules'));
+  symlinkSync(VERSION, join(folder, 'modules', VERSION));
+  await expect(source().ready()).rejects.toMatchObject({
+    code: 'provider_error',
+    remedy: expect.stringContaining('ProtectKernelModules'),
+  });
 });
