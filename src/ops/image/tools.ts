@@ -1,6 +1,7 @@
 // The programs of e2fsprogs that make an image, and how they are run.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
+import { findProgram, type Program } from '../../providers/microvm/e2fsprogs.ts';
 
 const LONGEST_MS = 30 * 60_000;
 
@@ -9,11 +10,7 @@ export interface Tools {
   run(program: Program, args: readonly string[], signal: AbortSignal | undefined): Promise<string>;
 }
 
-const PROGRAMS = ['mke2fs', 'debugfs', 'e2fsck'] as const;
-export type Program = (typeof PROGRAMS)[number];
-
-/** Where Debian has them, which is not in the PATH of an ordinary user. */
-const FOLDERS = ['/usr/sbin', '/sbin'];
+const PROGRAMS: readonly Program[] = ['mke2fs', 'debugfs', 'e2fsck'];
 
 /** Throws `unavailable` that names what is missing. */
 export async function findTools(host: Host): Promise<Tools> {
@@ -30,9 +27,8 @@ export async function findTools(host: Host): Promise<Tools> {
 }
 
 async function find(host: Host, program: Program): Promise<string> {
-  const found = await host.which(program);
+  const found = await findProgram(host, program);
   if (found !== undefined) return found;
-  for (const folder of FOLDERS) if (await host.stat(`${folder}/${program}`)) return `${folder}/${program}`;
   throw new ServiceError('unavailable', `There is no ${program} on this machine.`, {
     remedy: 'Install e2fsprogs.',
   });

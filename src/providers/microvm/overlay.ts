@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
 import { once } from '../userspace/state.ts';
+import { findProgram } from './e2fsprogs.ts';
 import { unwritable } from './record.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -83,7 +84,7 @@ async function blank(host: Host, folder: string, mb: number): Promise<Piece[]> {
 }
 
 async function format(host: Host, path: string, mb: number): Promise<void> {
-  const program = await host.which('mke2fs');
+  const program = await findProgram(host, 'mke2fs');
   if (!program) throw noFormatter();
   const { code, stderr } = await host.run(program, [...OPTIONS, path, `${mb}M`], { timeoutMs: FORMAT_MS });
   if (code !== 0) throw noFormatter(new Error(stderr));
@@ -116,7 +117,7 @@ function blocksOf(bytes: Buffer, zeros: Buffer, start: number): Piece[] {
   return pieces;
 }
 
-function noFormatter(cause?: unknown): ServiceError {
+export function noFormatter(cause?: unknown): ServiceError {
   return new ServiceError('provider_error', 'The disk of a virtual machine could not be formatted.', {
     cause,
     remedy: 'Install e2fsprogs (mke2fs), or set providers.microvm.overlay_mb to 0.',

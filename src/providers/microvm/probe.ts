@@ -1,6 +1,8 @@
 // Whether virtual machines can be started, and with what.
 import { asServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
+import { findProgram } from './e2fsprogs.ts';
+import { noFormatter } from './overlay.ts';
 import type { MicrovmState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];
@@ -13,12 +15,18 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
     look('kernel', async () => `Guests run Linux ${(await machinery.kernel()).version}.`),
     look('agent', () => machinery.initramfs().then(() => 'It is in the first root of guests.')),
     look('images', async () => `Images: ${(await state.imageNames()).join(', ')}.`),
+    ...(state.config.overlay_mb > 0 ? [look('overlay', () => formatter(state))] : []),
     accelerator(state),
   ];
   const late = { name: 'probe', ok: false, message: 'The probe did not end in time.' };
   const findings = await Promise.all(looks.map((each) => orLate(each, late, signal)));
   const fault = findings.find(({ ok, name }) => !ok && name !== 'accelerator');
   return { healthy: fault === undefined, ...(fault && { message: fault.message }), findings };
+}
+
+async function formatter({ host }: MicrovmState): Promise<string> {
+  if (!(await findProgram(host, 'mke2fs'))) throw noFormatter();
+  return 'Disks for what guests change can be formatted.';
 }
 
 async function look(name: string, words: () => Promise<string>): Promise<Finding> {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { realHost } from '../../../../src/host/real-host.ts';
 import { overlaySource } from '../../../../src/providers/microvm/overlay.ts';
+import { fakeHost } from '../../../support/fake-host.ts';
 import { describeWith } from '../../../support/requires.ts';
 
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
@@ -45,8 +46,14 @@ describeWith(['mke2fs'], 'disks for changes', () => {
     execFileSync('/sbin/e2fsck', ['-fn', path], { stdio: 'ignore' });
   });
 
+  it('are formatted by mke2fs where the PATH of an ordinary user does not lead', async () => {
+    const path = join(folder, 'ordinary');
+    await overlaySource(realHost('/nowhere'), folder, 16).make(path);
+    expect(statSync(path).size).toBe(16 * MEBIBYTE);
+  });
+
   it('need mke2fs', async () => {
-    const overlays = overlaySource(realHost('/nowhere'), folder, 16);
+    const overlays = overlaySource(fakeHost({}), folder, 16);
     await expect(overlays.make(join(folder, 'none'))).rejects.toMatchObject({
       code: 'provider_error',
       remedy: expect.stringContaining('e2fsprogs'),
