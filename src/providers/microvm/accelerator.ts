@@ -40,6 +40,7 @@ async function kvmWorks(deps: MicrovmDeps, trial: Trial): Promise<boolean> {
   const known = await readFile(trial.memoFile, 'utf8').then(parse, () => undefined);
   if (known?.key === key) return known.kvm;
   const kvm = await bootsGuest(deps, trial);
+  if (kvm === undefined) return false;
   await writeFile(trial.memoFile, JSON.stringify({ key, kvm }), { mode: 0o600 }).catch(() => undefined);
   return kvm;
 }
@@ -53,8 +54,14 @@ function parse(text: string): { key: string; kvm: boolean } | undefined {
   }
 }
 
-/** The agent finds no settings there and resets the machine, which ends the monitor. */
-async function bootsGuest({ host }: MicrovmDeps, { monitor, kernel, initramfs }: Trial): Promise<boolean> {
+/**
+ * The agent finds no settings there and resets the machine, which ends the monitor. Undefined when it did not end by
+ * itself: on a busy machine that says nothing of KVM, and is tried again by the next server.
+ */
+async function bootsGuest(
+  { host }: MicrovmDeps,
+  { monitor, kernel, initramfs }: Trial,
+): Promise<boolean | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-kvm-'));
   const args = [
     ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-pidfile', join(folder, 'pid')],
@@ -64,9 +71,10 @@ async function bootsGuest({ host }: MicrovmDeps, { monitor, kernel, initramfs }:
     ...['-append', kernelArguments({ kind: 'kvm' })],
   ];
   try {
-    return (await host.run(monitor.path, args, { timeoutMs: TRIAL_MS })).code === 0;
+    const { code } = await host.run(monitor.path, args, { timeoutMs: TRIAL_MS });
+    return code === null ? undefined : code === 0;
   } catch {
-    return false;
+    return undefined;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
