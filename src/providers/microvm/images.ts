@@ -43,7 +43,7 @@ export interface ImagePlaces {
 
 export const imagesFolder = (dataFolder: string) => join(dataFolder, 'images');
 
-/** Undefined when there is none of that name, or its file is gone. */
+/** Undefined when there is none of that name, or its file is gone. Throws `provider_error` when it may not be read. */
 export async function findImage(places: ImagePlaces, name: string): Promise<GuestImage | undefined> {
   const configured = Object.hasOwn(places.configured, name) ? places.configured[name] : undefined;
   if (configured !== undefined) return configuredImage(name, configured);
@@ -52,9 +52,9 @@ export async function findImage(places: ImagePlaces, name: string): Promise<Gues
   return record && builtImage(places.dataFolder, record);
 }
 
-/** Those that can be run, by name. */
+/** Those that can be run, by name. Throws `provider_error` when the folder is there but cannot be read. */
 export async function listImages(places: ImagePlaces): Promise<GuestImage[]> {
-  const files = await readdir(imagesFolder(places.dataFolder)).catch(() => []);
+  const files = (await readdir(imagesFolder(places.dataFolder)).catch(ifAbsent)) ?? [];
   const built = files.filter((file) => file.endsWith(RECORD)).map(nameOfRecord);
   const names = new Set([...built, ...Object.keys(places.configured)]);
   const images = await Promise.all([...names].sort().map((name) => findImage(places, name)));
@@ -118,7 +118,7 @@ export async function makeImagesFolder(dataFolder: string): Promise<string> {
 
 async function builtImage(dataFolder: string, record: ImageRecord): Promise<GuestImage | undefined> {
   const path = contentPath(dataFolder, record.digest);
-  const facts = await stat(path).catch(() => undefined);
+  const facts = await stat(path).catch(ifAbsent);
   if (facts?.size !== record.size_bytes) return undefined;
   return { name: record.name, path, version: record.digest, size_bytes: record.size_bytes, record };
 }
@@ -146,12 +146,25 @@ function nameOfRecord(file: string): string {
 }
 
 async function readRecord(path: string): Promise<ImageRecord | undefined> {
+  const text = await readFile(path, 'utf8').catch(ifAbsent);
+  if (text === undefined) return undefined;
   try {
-    const record = JSON.parse(await readFile(path, 'utf8'));
+    const record = JSON.parse(text);
     return DIGEST.test(record.digest) && typeof record.name === 'string' ? record : undefined;
   } catch {
     return undefined;
   }
+}
+
+const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
+
+/** What may not be read is there: to say that there is none would send its owner the wrong way. */
+function ifAbsent(cause: NodeJS.ErrnoException): undefined {
+  if (ABSENT.includes(`${cause.code}`)) return undefined;
+  throw new ServiceError('provider_error', 'The images for virtual machines cannot be read.', {
+    cause,
+    remedy: 'Run `svc image build` as the user of the service: images are for their owner alone.',
+  });
 }
 
 /** Unless another name has the same. */

@@ -1,5 +1,5 @@
 // Images as they are kept: found by name, replaced all at once, and never a record without its file.
-import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import {
@@ -96,4 +96,13 @@ it('of the configuration go first, and change with their file', async () => {
 
 it.each(['', '.hidden', 'a b', 'a\nb', '../up', 'x'.repeat(101)])('cannot be named %j', (name) => {
   expect(() => parseImageName(name)).toThrow(/cannot have that name/);
+});
+
+it('that cannot be read are not called absent', async () => {
+  rmSync(folder, { recursive: true });
+  expect(await listImages(places())).toEqual([]);
+  symlinkSync('images', folder);
+  const refusal = { code: 'provider_error', remedy: expect.stringContaining('svc image build') };
+  await expect(listImages(places())).rejects.toMatchObject(refusal);
+  await expect(findImage(places(), 'alpine')).rejects.toMatchObject(refusal);
 });
