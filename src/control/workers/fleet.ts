@@ -68,7 +68,10 @@ export function fleetOf(deps: FleetDeps): Fleet {
     },
     renew,
     registry: (roomChanged) =>
-      workerRegistry({ ...given, roomChanged, shutdown: (worker) => shutdown(remote, callee(worker)) }),
+      workerRegistry({
+        ...{ ...given, roomChanged, allowLoopback: config.worker.allow_loopback_rpc },
+        shutdown: (worker) => shutdown(remote, callee(worker)),
+      }),
   };
 
   async function renew({ id, worker_id, expires_at }: Parameters<Fleet['renew']>[0]): Promise<void> {

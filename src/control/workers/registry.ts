@@ -1,6 +1,7 @@
 // The workers that are known, this server among them: heard, shown, drained, forgotten. What is wanted of a worker (drain)
 // is ours, what it says of itself is its own; neither overwrites the other.
 import { ServiceError } from '../../domain/errors.ts';
+import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -21,6 +22,8 @@ export interface RegistryDeps {
   terms: WorkerTerms;
   clock: Clock;
   logger: Logger;
+  /** `worker.allow_loopback_rpc` */
+  allowLoopback: boolean;
   /** Asks a worker to take no more; rejects when it cannot be told. */
   shutdown(worker: WorkerRecord): Promise<void>;
   /** There may be more room than before. */
@@ -36,6 +39,7 @@ export function workerRegistry(deps: RegistryDeps): Workers {
     get: async (id) => shown((await workers.get(id)) ?? unknown()),
     heartbeat: async (id, body, identity) => {
       if (id === LOCAL_WORKER) throw thisServer('It is heard by itself.');
+      requireCallable(body.rpc_url, deps.allowLoopback);
       return shown(await heard(deps, id, body, identity));
     },
     drain: async (id, drain) => {
@@ -83,6 +87,18 @@ async function tell({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): P
 function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worker {
   const status = record.drain && record.status === 'online' ? 'draining' : record.status;
   return { ...record, status, stale: isStale(record, terms, clock.now()) };
+}
+
+/** Said at once, and not with the first sandbox that would go there. */
+function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): void {
+  if (rpc_url === undefined) return;
+  const fault = !URL.canParse(rpc_url)
+    ? 'is no URL'
+    : !allowLoopback && namesLoopback(new URL(rpc_url)) && 'is a loopback address';
+  if (fault === false) return;
+  throw new ServiceError('bad_request', `rpc_url ${fault}.`, {
+    remedy: 'Give the worker --advertise, the URL at which this server reaches it.',
+  });
 }
 
 function unknown(): never {

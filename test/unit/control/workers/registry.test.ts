@@ -78,3 +78,17 @@ it('nobody else is heard as this server', async () => {
   const w = world();
   await expect(w.control.workers.heartbeat('local', BODY)).rejects.toMatchObject({ code: 'conflict' });
 });
+
+it.each([
+  'http://10.0.0.9:99999',
+  'http://[zz]:1',
+  'http://127.0.0.1:7424',
+  'https://localhost',
+  'http://[::1]:1',
+])('refuses a worker that would be called at %s', async (rpc_url) => {
+  const w = world();
+  await expect(w.control.workers.heartbeat('w1', { ...BODY, rpc_url })).rejects.toMatchObject({
+    code: 'bad_request',
+  });
+  expect(await w.store.workers.get('w1')).toBeUndefined();
+});
