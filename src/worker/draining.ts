@@ -13,8 +13,12 @@ export class Draining {
     return this.#asked || this.#stopping;
   }
 
-  /** `worker.shutdown`: holds until an answer to a heartbeat has wanted it and does so no longer. */
-  ask(): void {
+  /**
+   * `worker.shutdown`: holds until an answer to a heartbeat wants it no longer. `wanted`: the caller is to say so in these
+   * answers from now on; else one of them has to want it first.
+   */
+  ask(wanted: boolean): void {
+    if (wanted) this.#wanted = true;
     this.#set(true);
   }
 

@@ -31,7 +31,7 @@ export const RPC: Record<RpcMethod, Method> = {
   },
   'worker.status': {
     fault: checked(RpcRuntimeParams),
-    run: (parts, { params }) => sandboxStatus(parts, params as RpcRuntimeParams),
+    run: (parts, { params }, signal) => sandboxStatus(parts, params as RpcRuntimeParams, signal),
   },
   'worker.destroy': {
     fault: checked(RpcRuntimeParams),
@@ -44,8 +44,8 @@ export const RPC: Record<RpcMethod, Method> = {
   },
   'worker.shutdown': {
     fault: () => undefined,
-    run: async ({ draining }) => {
-      draining.ask();
+    run: async ({ draining }, { params }) => {
+      draining.ask(params.drain === true);
       return { status: 'draining' };
     },
   },

@@ -62,7 +62,9 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       await callTo(knownOf(worker))({ method: 'worker.renew_lease', params, lease, fault: RENEWED, signal });
     },
     shutdown: async (worker, signal) => {
-      await callTo(knownOf(worker))({ method: 'worker.shutdown', params: {}, fault: SHUT_DOWN, signal });
+      // Wanted by the registry, too: a heartbeat's answer that does so no longer takes it back.
+      const params = { drain: true };
+      await callTo(knownOf(worker))({ method: 'worker.shutdown', params, fault: SHUT_DOWN, signal });
     },
     close: async () => {
       await Promise.all([...known.values()].map(({ line }) => line.close()));

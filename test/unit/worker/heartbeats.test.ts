@@ -74,6 +74,17 @@ describe('heartbeats', () => {
 });
 
 describe('draining', () => {
+  it('that is taken back before a heartbeat was answered is over with the next answer', async () => {
+    const { bench, draining } = await beating();
+    bench.link.answering = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    await bench.call('worker.shutdown', { drain: true });
+    await bench.clock.advance(1_000);
+    expect(draining.isDraining).toBe(true);
+    bench.link.answering = async () => ({ id: 'w1', status: 'online', drain: false });
+    await bench.clock.advance(40_000);
+    expect(draining.isDraining).toBe(false);
+  });
+
   it('begins and ends as the answers say, and is told at once', async () => {
     const { sent, bench, draining } = await beating();
     const answer = (drain: boolean) => {

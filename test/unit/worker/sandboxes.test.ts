@@ -155,6 +155,16 @@ describe('destroy', () => {
     expect(bench.provider.made).toEqual([`${B} 1`]);
   });
 
+  it('does not wait for a look at its state', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    bench.provider.inspect = () => new Promise(() => undefined);
+    void bench.call('worker.status', ref(A));
+    await bench.clock.advance(1);
+    expect((await destroy(bench, A, 1)).status).toBe(200);
+    expect(runtimes(bench)).toEqual([]);
+  });
+
   it('is refused under an older lease, and for another runtime', async () => {
     const bench = await workerBench();
     await bench.spawn(A, 5);
