@@ -79,7 +79,10 @@ behindOurBack('out of memory', {}, (under) => {
       'echo 1000 > /proc/1/oom_score_adj; echo 0 > /proc/self/oom_score_adj',
       'tail /dev/zero & tail /dev/zero',
     ].join('; ');
-    const { status } = await client.call('POST', `/sandboxes/${id}/exec`, { command: eaters });
+    const eat = () => client.call('POST', `/sandboxes/${id}/exec`, { command: eaters });
+    let { status } = await eat();
+    // The kernel may take one of them all the same, and then what asked for more is answered.
+    for (let turn = 1; status === 200 && turn < 5; turn += 1) ({ status } = await eat());
     // By when it is answered its end may be known or not.
     expect([503, 404]).toContain(status);
     await noticed(under, id);

@@ -79,17 +79,17 @@ export function fleetOf(deps: FleetDeps): Fleet {
     const callable = worker && callee(worker);
     if (!remote || !lease || !callable) return;
     const left = formatDuration(Math.max(0, Date.parse(expires_at) - clock.now()));
-    await inTime((signal) => remote.renew(callable, lease, left, signal));
-  }
-
-  async function inTime(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const late = new AbortController();
-    const timer = clock.after(CALL_MS, () => late.abort(new ServiceError('timeout', 'The worker is slow.')));
-    await work(late.signal).finally(() => timer.cancel());
+    await inTime(clock, (signal) => remote.renew(callable, lease, left, signal));
   }
 
   async function shutdown(by: RemoteProviders | undefined, worker: RemoteWorker | undefined) {
     if (!by || !worker) throw new ServiceError('unavailable', 'The worker cannot be called.');
-    await inTime((signal) => by.shutdown(worker, signal));
+    await inTime(clock, (signal) => by.shutdown(worker, signal));
   }
+}
+
+async function inTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const late = new AbortController();
+  const timer = clock.after(CALL_MS, () => late.abort(new ServiceError('timeout', 'The worker is slow.')));
+  await work(late.signal).finally(() => timer.cancel());
 }
