@@ -13,10 +13,11 @@ import type { GuestKernel } from './kernel.ts';
 import { type GuestModule, planModules } from './modules.ts';
 import { packingOf, unpack } from './packing.ts';
 
-/** What a guest under any monitor works with; file systems are modules for the kernel, too. */
-const BASIC_MODULES = ['virtio_mmio', 'virtio_blk', 'ext4', 'overlay', 'virtio_rng'];
-export const QEMU_MODULES = [...BASIC_MODULES, 'virtio_console', 'virtio_net'];
-export const FIRECRACKER_MODULES = [...BASIC_MODULES, 'vmw_vsock_virtio_transport', 'virtio_net'];
+/** What a guest works with; file systems are modules for the kernel, too. */
+export const QEMU_MODULES = [
+  ...['virtio_mmio', 'virtio_blk', 'ext4', 'overlay', 'virtio_rng'],
+  ...['virtio_console', 'virtio_net'],
+];
 
 const ELF = '\x7fELF';
 const MAX_MODULE = 64 * 1024 * 1024;
@@ -39,7 +40,7 @@ export interface Initramfs {
 }
 
 export interface InitramfsSource {
-  /** Of this kernel, with the modules of QEMU_MODULES or FIRECRACKER_MODULES. Throws `provider_error` or `unavailable`. */
+  /** Of this kernel, with these modules and what they need. Throws `provider_error` or `unavailable`. */
   ready(kernel: GuestKernel, modules: readonly string[]): Promise<Initramfs>;
 }
 
