@@ -1,6 +1,6 @@
 // The package as its users get it: packed, installed by npm under every supported Node, and served from.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,6 +28,17 @@ const { id } = await client.spawn({ ttl: '5m' });
 const { stdout } = await client.exec(id, { command: 'echo from a sandbox' });
 await client.destroy(id);
 process.stdout.write(stdout);
+`;
+
+/** Drops 40,000 statements, and lets the collector find them while no JavaScript runs. */
+const DROPPING = `
+import Sqlite from './sqlite.ts';
+const db = new Sqlite(':memory:');
+for (let turn = 0; turn < 20; turn++) {
+  for (let i = 0; i < 2000; i++) db.prepare('SELECT ' + i);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
+db.close();
 `;
 
 describeWith(['bwrap', 'aarch64-gcc', 'qemu-aarch64', 'mandoc'], 'the packed package', () => {
@@ -110,6 +121,16 @@ describeWith(['bwrap', 'aarch64-gcc', 'qemu-aarch64', 'mandoc'], 'the packed pac
         removeHome(server.home);
       }
     });
+  });
+
+  it('is not ended by the collector under Node 24, which takes no statement', async () => {
+    const { node, prefix } = (await installs.get(24)) as Installed;
+    const place = join(prefix, 'lib/statements');
+    mkdirSync(place);
+    copyFileSync(join(packageRoot, 'src/store/sqlite/sqlite.ts'), join(place, 'sqlite.ts'));
+    symlinkSync(join(prefix, 'lib/node_modules/svc/node_modules'), join(place, 'node_modules'));
+    writeFileSync(join(place, 'dropping.mjs'), DROPPING);
+    for (let trial = 0; trial < 3; trial++) await run(node.executable, [join(place, 'dropping.mjs')]);
   });
 });
 

@@ -1,12 +1,12 @@
 // Counters that promise never to give a number twice, carried over when an older copy of the same database comes back:
 // readers of events hold ids that were given since, and VMs of the pool live on with uids that were.
 import type { Database } from 'better-sqlite3';
-import Sqlite from 'better-sqlite3';
 import type { ServiceError } from '../../domain/errors.ts';
 import { instanceOf, isOurs } from './facts.ts';
 import { storeFailure } from './failures.ts';
 import { withReader } from './reader.ts';
 import { schemaDifferences } from './schema-differences.ts';
+import Sqlite from './sqlite.ts';
 
 const COUNTERS = [
   { table: 'event_ids', column: 'reserved_through', where: '' },

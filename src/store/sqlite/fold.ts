@@ -1,7 +1,8 @@
 // Makes one file of a database and its write-ahead log, which also proves that nobody has it open.
-import Sqlite from 'better-sqlite3';
+
 import { ServiceError } from '../../domain/errors.ts';
 import { isBusy, isReadOnly, storeFailure } from './failures.ts';
+import Sqlite from './sqlite.ts';
 
 /**
  * Switches the database at `path` away from its write-ahead log: everything is in the one file afterwards. `unreadable`

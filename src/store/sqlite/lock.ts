@@ -1,9 +1,9 @@
 // One server for one database. The lock is an SQLite file held by BEGIN EXCLUSIVE: the kernel drops it with the process,
 // so it is never stale. The note beside it says who holds it; it is for the message only and is never trusted.
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import { isBusy, storeFailure } from './failures.ts';
+import Sqlite from './sqlite.ts';
 
 const NOTE_LIMIT_BYTES = 4096;
 /** Anybody who may write to the folder may have written the note. */

@@ -1,7 +1,8 @@
 // The migrations of this program on a file that nobody else has open, each timed.
-import Sqlite from 'better-sqlite3';
+
 import { storeFailure } from './failures.ts';
 import { migrate, SCHEMA_VERSION, schemaVersion } from './migrate.ts';
+import Sqlite from './sqlite.ts';
 
 export interface MigratedFile {
   from_version: number;

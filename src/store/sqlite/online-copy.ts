@@ -2,9 +2,9 @@
 // nobody from writing and fixes one moment for all pages, so that the copy can go in steps. Without it each write of
 // another process would start a stepped copy over.
 import type { Database } from 'better-sqlite3';
-import Sqlite from 'better-sqlite3';
 import { storeFailure } from './failures.ts';
 import { openReader } from './reader.ts';
+import Sqlite from './sqlite.ts';
 
 /** 4 MiB of the usual pages: a few ms between two looks at the signal. */
 const PAGES_A_STEP = 1000;

@@ -1,7 +1,6 @@
 // Opens the database for a server: lock, checks that write nothing, settings, migrations. Two connections: a durable one
 // for records, a relaxed one for buffered events (quality.md, rule 9).
 import type { Database } from 'better-sqlite3';
-import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { Store } from '../store.ts';
@@ -20,6 +19,7 @@ import { poolStore } from './pool.ts';
 import { quotaStore } from './quotas.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
+import Sqlite from './sqlite.ts';
 import { templateStore } from './templates.ts';
 import { warmStore } from './warm.ts';
 import { patiently, storeWork } from './work.ts';

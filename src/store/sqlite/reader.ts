@@ -3,9 +3,9 @@
 // is nothing to fold in, the connection may write and is told not to: its close then leaves the folder as it was.
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import { storeFailure } from './failures.ts';
+import Sqlite from './sqlite.ts';
 
 /** SQLite waits this long for another process; nothing else runs in a command that reads a database. */
 const PATIENCE_MS = 5000;

@@ -1,8 +1,8 @@
 // Whether a database has exactly the tables, indexes and triggers that the migrations up to its version make. What is
 // more or other was put there by somebody else, and could run when the service writes.
 import type { Database } from 'better-sqlite3';
-import Sqlite from 'better-sqlite3';
 import { migrate, SCHEMA_VERSION, schemaVersion } from './migrate.ts';
+import Sqlite from './sqlite.ts';
 
 const MOST_NAMED = 20;
 

@@ -1,6 +1,5 @@
 // The worker's journal: a small database of its own, beside which lies the same kind of lock as beside the server's.
 import type { Database } from 'better-sqlite3';
-import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { HeldRecord, WorkerJournal } from '../seam/worker-journal.ts';
@@ -8,6 +7,7 @@ import { storeClosed, storeFailure } from './failures.ts';
 import { settlePath, settleRights } from './file.ts';
 import { loadInstance } from './instance.ts';
 import { acquireLock } from './lock.ts';
+import Sqlite from './sqlite.ts';
 import { patiently } from './work.ts';
 
 /** `svcw`: tells it from the server's database and from all others. */
