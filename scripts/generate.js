@@ -1,5 +1,5 @@
 // `npm run generate`: writes svc.yaml, man/ and its list in package.json, docs/configuration.md, docs/lint/ and
-// docs/openapi.* from schemas, routes, commands and rules.
+// docs/openapi.* from schemas, routes, commands and rules, and docs/reliability.md from proof/results.json.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
@@ -7,7 +7,12 @@ import { bootstrap, root } from './bootstrap.js';
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { generatedFiles } = await importBundled('src/app/generated-files.ts');
-const files = generatedFiles(readJson('oclif.manifest.json'), readJson('package.json').version);
+const { reliabilityPage } = await importBundled('test/support/proof/page.ts');
+const { readResults } = await importBundled('test/support/proof/results.ts');
+const files = [
+  ...generatedFiles(readJson('oclif.manifest.json'), readJson('package.json').version),
+  { path: 'docs/reliability.md', text: reliabilityPage(readResults()) },
+];
 removeStalePages(files);
 for (const { path, text } of files) {
   mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -3,13 +3,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { generatedFiles } from '../../src/app/generated-files.ts';
+import { reliabilityPage } from '../support/proof/page.ts';
+import { readResults } from '../support/proof/results.ts';
 import { packageRoot } from '../support/server.ts';
 
 const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
-const files = generatedFiles(
-  JSON.parse(read('oclif.manifest.json')),
-  JSON.parse(read('package.json')).version,
-);
+const files = [
+  ...generatedFiles(JSON.parse(read('oclif.manifest.json')), JSON.parse(read('package.json')).version),
+  { path: 'docs/reliability.md', text: reliabilityPage(readResults()) },
+];
 
 it.each(files.map(({ path, text }) => [path, text] as const))(
   '%s is current (npm run generate)',

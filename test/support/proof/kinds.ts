@@ -1,0 +1,109 @@
+// What is proved, kind by kind: what one trial is, what must never be found in it, and the command that tries. The table that
+// proof/results.json and docs/reliability.md are made by.
+
+export interface Kind {
+  title: string;
+  /** Two or three sentences for who reads the page: what is done, and how it is judged. */
+  about: string;
+  /** Makes the figures again. */
+  command: string;
+  /** What one trial is, in the plural. */
+  trials: string;
+  /** Counts that must be 0, with what they are called. */
+  faults: Readonly<Record<string, string>>;
+  /** Counts that say how much was done, and measures. */
+  facts: Readonly<Record<string, string>>;
+}
+
+/** Of a trial after which everything is compared with what the kernel, the engine and the database say. */
+const AUDITED = {
+  rows_lost: 'rows lost',
+  runtimes_leaked: 'runtimes leaked',
+  double_spawns: 'double spawns',
+  over_admissions: 'over-admissions',
+  unsettled: 'other failures',
+};
+
+export const KINDS = {
+  points: {
+    title: 'Faults at every step',
+    about:
+      'A real server with a real provider is killed, frozen, delayed or made to fail right before or after a step that changes state, under load. Then a server goes on with the same database, and an auditor reads processes, mounts, sockets, cgroups, folders, the engine and the database, never the API.',
+    command: 'npm run proof -- --only points',
+    trials: 'faults injected',
+    faults: AUDITED,
+    facts: { survived: 'survived', steps: 'steps' },
+  },
+  simulation: {
+    title: 'Simulation',
+    about:
+      'The real control plane over a provider, a clock and workers that are made up, driven by a seed: requests, deadlines, faults, deaths, restarts. Every invariant is looked at after each step.',
+    command: 'npm run proof -- --only simulation',
+    trials: 'seeds',
+    faults: { violations: 'seeds that broke an invariant' },
+    facts: { steps: 'steps' },
+  },
+  authorization: {
+    title: 'Authorization',
+    about:
+      'Every route, asked with every credential under every setting: each cell of the table has the answer that it must have. Separation of owners is asked for in the same way.',
+    command: 'npm run proof -- --only authorization',
+    trials: 'cells',
+    faults: { wrong: 'wrong cells' },
+    facts: {},
+  },
+  secrets: {
+    title: 'Secrets',
+    about:
+      'Secrets are planted wherever one can be, and everything that others may read is searched for them: as they are, in base64 and URL-encoded.',
+    command: 'npm run proof -- --only secrets',
+    trials: 'canaries planted',
+    faults: { found: 'canaries found' },
+    facts: { outputs: 'outputs searched', bytes: 'bytes searched' },
+  },
+  environment: {
+    title: 'Faults of the environment',
+    about:
+      'Engines, disks, descriptors, clocks, networks, clients and workers that fail beneath a real server. Each trial says what must hold, and the same auditor looks.',
+    command: 'npm run proof -- --only environment',
+    trials: 'faults injected',
+    faults: AUDITED,
+    facts: { survived: 'survived' },
+  },
+  fuzz: {
+    title: 'Hostile input',
+    about:
+      'Malformed and mutated input for everything that reads input, from a seed. Nothing may crash, answer with a fault of the server, or take long.',
+    command: 'npm run fuzz',
+    trials: 'cases',
+    faults: { crashes: 'crashes', unexpected_5xx: 'unexpected 5xx', wrong: 'wrong answers' },
+    facts: { slowest_ms: 'slowest case, ms' },
+  },
+  soak: {
+    title: 'Soak',
+    about:
+      'Mixed load for a long time with faults at random: what the server holds at the end is what it held after its first minutes.',
+    command: 'npm run soak',
+    trials: 'operations',
+    faults: { grown: 'measures that grew', failed: 'failed operations' },
+    facts: {
+      minutes: 'minutes',
+      heap_mb_per_1000: 'heap, MB in 1,000',
+      resident_mb_per_1000: 'resident, MB in 1,000',
+      descriptors: 'descriptors more',
+      loop_delay_p99_ms: 'event loop p99, ms',
+      wal_mb: 'largest WAL, MB',
+      engine_mb: 'engine, MB more',
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+export type KindName = keyof typeof KINDS;
+export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+
+type FaultOf<K extends KindName> = keyof (typeof KINDS)[K]['faults'];
+type FactOf<K extends KindName> = keyof (typeof KINDS)[K]['facts'];
+
+/** All faults of a kind are counted, 0 too; facts where there are any. */
+export type Counts<K extends KindName> = { trials: number } & Record<FaultOf<K>, number> &
+  Partial<Record<FactOf<K>, number>>;

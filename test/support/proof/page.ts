@@ -1,0 +1,69 @@
+// docs/reliability.md, made of proof/results.json alone: the same results give the same bytes.
+import { upperBound } from './bound.ts';
+import { KIND_NAMES, KINDS, type Kind, type KindName } from './kinds.ts';
+import type { ProofResults, ProofRow } from './results.ts';
+
+const HEAD = `# Reliability
+
+What was done to break the service, and what was found afterwards. A zero proves nothing by itself: beside each count stands
+the rate below which the truth lies with 95 % confidence, 3/N after N trials without a failure. Rows are of the day that
+they name; each is made again by the command above it, on a machine of one's own, which needs root and, for containers,
+Docker. Seeds are printed and taken by \`--seed\`.
+`;
+
+export function reliabilityPage(results: ProofResults): string {
+  const parts = KIND_NAMES.map((name) => section(KINDS[name], results[name]));
+  return `${[HEAD.trimEnd(), summary(results), ...parts].join('\n\n')}\n`;
+}
+
+/** One line a kind. */
+function summary(results: ProofResults): string {
+  const lines = KIND_NAMES.map((name: KindName) => {
+    const kind: Kind = KINDS[name];
+    const { trials, found } = totalOf(kind, results[name]);
+    return [kind.title, `${number(trials)} ${kind.trials}`, ...judged(found, trials)];
+  });
+  return table(['', 'tried', 'found', 'rate below'], lines);
+}
+
+function section(kind: Kind, rows: readonly ProofRow[]): string {
+  const head = `## ${kind.title}\n\n${kind.about}\n\n    ${kind.command}`;
+  if (rows.length === 0) return `${head}\n\nNot run yet.`;
+  const [faults, facts] = [Object.keys(kind.faults), Object.keys(kind.facts)].map((keys) =>
+    inUse(keys, rows),
+  );
+  const columns = [...(facts ?? []), ...(faults ?? [])];
+  const titles = columns.map((key) => kind.facts[key] ?? kind.faults[key] ?? key);
+  const lines = rows.map(({ name, day, counts }) => {
+    const { trials, found } = totalOf(kind, [{ name, day, counts }]);
+    const cells = columns.map((key) => (counts[key] === undefined ? '—' : number(counts[key])));
+    return [name, number(trials), ...cells, judged(found, trials)[1] ?? '', day];
+  });
+  return `${head}\n\n${table(['', kind.trials, ...titles, 'rate below', 'on'], lines)}`;
+}
+
+/** Columns that some row has. */
+const inUse = (keys: readonly string[], rows: readonly ProofRow[]) =>
+  keys.filter((key) => rows.some(({ counts }) => counts[key] !== undefined));
+
+function totalOf(kind: Kind, rows: readonly ProofRow[]): { trials: number; found: number } {
+  const sum = (keys: readonly string[]) =>
+    rows.reduce((all, { counts }) => keys.reduce((part, key) => part + (counts[key] ?? 0), all), 0);
+  return { trials: sum(['trials']), found: sum(Object.keys(kind.faults)) };
+}
+
+/** The count of what must not be, and the bound that it implies. */
+function judged(found: number, trials: number): [string, string] {
+  if (trials === 0) return ['—', '—'];
+  const percent = 100 * upperBound(found, trials);
+  return [number(found), `${Number(percent.toPrecision(2))} %`];
+}
+
+/** With separators between thousands; measures have at most two digits behind the point. */
+function number(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}
+
+function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n');
+}
