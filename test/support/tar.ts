@@ -42,12 +42,21 @@ function entry(part: TarPart): Buffer {
   block.write(part.type ?? '0', 156);
   block.write(part.link ?? '', 157, 100, 'latin1');
   block.write('ustar\x0000', 257, 'latin1');
-  block.write(' '.repeat(8), 148, 'latin1');
-  octal(
-    block.reduce((sum, byte) => sum + byte, 0),
-    148,
-    7,
-  );
-  block.write(' ', 155);
+  sum(block);
   return Buffer.concat([block, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+}
+
+/** Writes the sum that a header has to have. */
+function sum(block: Buffer): void {
+  block.write(' '.repeat(8), 148, 'latin1');
+  const value = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${value.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+}
+
+/** Mends, in place, the sum of each block that looks like a header. */
+export function summed(archive: Buffer): void {
+  for (let at = 0; at + 512 <= archive.length; at += 512) {
+    const block = archive.subarray(at, at + 512);
+    if (block.toString('latin1', 257, 262) === 'ustar') sum(block);
+  }
 }

@@ -53,7 +53,7 @@ export async function makeFileSystem(tools: Tools, order: FileSystemOrder): Prom
 /** Runs a script of debugfs on the image: it ends well whatever it said, so what it said counts. */
 export async function changeInodes(
   tools: Tools,
-  order: { image: string; script: Buffer; folder: string; signal?: AbortSignal | undefined },
+  order: { image: string; script: Iterable<Buffer>; folder: string; signal?: AbortSignal | undefined },
 ): Promise<void> {
   const path = join(order.folder, 'script');
   await writeFile(path, order.script);

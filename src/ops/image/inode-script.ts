@@ -1,29 +1,31 @@
 // Owners, modes, times and capabilities, as commands for debugfs(8), which writes them into an image whoever runs it.
 // mke2fs takes them from the files that it reads, and those can have all of that only where root makes them.
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Folder, refused, type TreeNode, UNSAYABLE } from './tree-path.ts';
 
 const TYPE_BITS = { folder: 0o040000, file: 0o100000, link: 0o120000 } as const;
 const LATEST = 0xffffffff;
 const LONGEST_LINE = 1000;
+const PIECE_LINES = 1000;
 
-/** The script, in the bytes of the names. Files that it needs are put into `folder`. */
-export async function inodeScript(root: Folder, folder: string): Promise<Buffer> {
-  const lines: string[] = [];
+/**
+ * The script, in the bytes of the names, piece by piece: for a million files it is longer than a string can be. Files that
+ * it needs are put into `folder`. Throws `bad_request` for what cannot be said, while it is read.
+ */
+export function inodeScript(root: Folder, folder: string): Generator<Buffer> {
   let values = 0;
-  const visit = async (node: TreeNode, path: string) => {
-    lines.push(...fields(node, quoted(path === '' ? '/' : path)));
+  function* visit(node: TreeNode, path: string): Generator<string> {
+    yield* fields(node, quoted(path === '' ? '/' : path));
     if (node.capability) {
       const value = join(folder, `capability-${values++}`);
-      await writeFile(value, node.capability);
-      lines.push(`ea_set -f ${quoted(value)} ${quoted(path)} security.capability`);
+      writeFileSync(value, node.capability);
+      yield `ea_set -f ${quoted(value)} ${quoted(path)} security.capability`;
     }
     if (node.type === 'folder')
-      for (const [name, child] of node.children) await visit(child, `${path}/${name}`);
-  };
-  await visit(root, '');
-  return script(lines);
+      for (const [name, child] of node.children) yield* visit(child, `${path}/${name}`);
+  }
+  return script(visit(root, ''));
 }
 
 function fields(node: TreeNode, path: string): string[] {
@@ -44,15 +46,20 @@ function quoted(word: string): string {
 }
 
 /** debugfs takes what is beyond its buffer (BUFSIZ, as small as 1024) for a line of its own. */
-function script(lines: readonly string[]): Buffer {
-  if (lines.some((line) => line.length > LONGEST_LINE))
-    throw refused('There is a path that is too long for an image.');
-  return Buffer.from(`${lines.join('\n')}\n`, 'latin1');
+function* script(lines: Iterable<string>): Generator<Buffer> {
+  let piece: string[] = [];
+  for (const line of lines) {
+    if (line.length > LONGEST_LINE) throw refused('There is a path that is too long for an image.');
+    piece.push(`${line}\n`);
+    if (piece.length < PIECE_LINES) continue;
+    yield Buffer.from(piece.join(''), 'latin1');
+    piece = [];
+  }
+  yield Buffer.from(piece.join(''), 'latin1');
 }
 
 /** Makes root the owner of these paths. */
-export function ownedScript(paths: readonly string[]): Buffer {
+export function ownedScript(paths: readonly string[]): Generator<Buffer> {
   const sayable = paths.filter((path) => !UNSAYABLE.test(path)).map(quoted);
-  const lines = sayable.flatMap((path) => [`sif ${path} uid 0`, `sif ${path} gid 0`]);
-  return script(lines);
+  return script(sayable.flatMap((path) => [`sif ${path} uid 0`, `sif ${path} gid 0`]));
 }

@@ -30,8 +30,8 @@ export interface Making {
 export interface Staged {
   /** The folder to make the image of. */
   from: string;
-  /** What is to be changed in it afterwards. */
-  script: Buffer;
+  /** What is to be changed in it afterwards; read once. */
+  script: Iterable<Buffer>;
   contents: FolderContents;
   warnings: string[];
 }
@@ -62,7 +62,7 @@ async function stageTar({ build, deps, work }: Making, tar: AsyncIterable<Buffer
   const onBytes = (done: number) => onStage?.('read', done);
   const unpacked = await unpackTar(tar, root, { folder: work, maxBytes: limitOf(build), signal, onBytes });
   const contents = await contentsOf(from, deps.host.uid, signal);
-  return { from, script: await inodeScript(root.root, work), contents, warnings: unpacked.warnings };
+  return { from, script: inodeScript(root.root, work), contents, warnings: unpacked.warnings };
 }
 
 /** As root every file keeps its owner; else what belongs to this user is root's in the guest. */
@@ -72,6 +72,6 @@ async function stageFolder({ build, deps }: Making, path: string): Promise<Stage
     throw new ServiceError('bad_request', 'That is no folder.', { remedy: 'Use --from-tar for a tar.' });
   const contents = await contentsOf(from, deps.host.uid, build.signal);
   if (contents.bytes > limitOf(build)) throw tooLarge();
-  const script = deps.host.uid === 0 ? Buffer.alloc(0) : ownedScript(contents.owned);
+  const script = deps.host.uid === 0 ? [] : ownedScript(contents.owned);
   return { from, script, contents, warnings: [] };
 }

@@ -17,11 +17,17 @@ import {
 const MOST_ENTRIES = 1_000_000;
 const LONGEST_TARGET = 4095;
 const LONGEST_PATH = 3500;
+/** Paths and targets of all entries: they are kept, and each path is said several times in a script. */
+const MOST_TEXT = 256 * 1024 * 1024;
+/** ext4 counts them in 16 bits. */
+const MOST_NAMES = 60_000;
 
 export class StagedRoot {
   readonly #path: string;
   readonly #root: Folder = { type: 'folder', mode: 0o755, uid: 0, gid: 0, mtime: 0, children: new Map() };
+  readonly #names = new Map<TreeNode, number>();
   #entries = 0;
+  #text = 0;
 
   /** `path` is an empty folder, made for this. */
   constructor(path: string) {
@@ -71,6 +77,9 @@ export class StagedRoot {
     const before = place.folder.children.get(name);
     if (before === node) return;
     if (before?.type === 'folder') throw refused('The archive has a file where another entry has a folder.');
+    const names = (this.#names.get(node) ?? 1) + 1;
+    if (names > MOST_NAMES) throw refused('The archive has a file with more names than a file can have.');
+    this.#names.set(node, names);
     this.#clear(place, name);
     if (node.type === 'file')
       linkSync(this.#here([...target.place.path, target.name]), this.#here([...place.path, name]));
@@ -122,6 +131,8 @@ export class StagedRoot {
   #put(place: Place, name: string, node: TreeNode): void {
     if (UNSAYABLE.test(name)) throw refused('The archive has a folder with a line break in its name.');
     if (++this.#entries > MOST_ENTRIES) throw refused('The archive has more than a million entries.');
+    this.#text += place.path.join('/').length + name.length + (node.type === 'link' ? node.target.length : 0);
+    if (this.#text > MOST_TEXT) throw refused('The archive has paths that are too long in all.');
     place.folder.children.set(name, node);
   }
 

@@ -3,9 +3,18 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { ByteFeed, cutOff } from './byte-feed.ts';
 import { BLOCK, noTar, parseHeader, type TarHeader } from './tar-header.ts';
+import { refused } from './tree-path.ts';
 
-/** Of a long name or of extended attributes. */
+/** Of all headers that say something of one entry: long names, attributes, and their own blocks. */
 const MAX_EXTENSION = 1024 * 1024;
+/** Entries of any kind, also those that nobody takes. */
+const MOST_ENTRIES = 1_000_000;
+/** Zeros that fill an archive's last record, which some programs make large. */
+const MAX_FILLING = 16 * 1024 * 1024;
+/** Of what pax headers say, all that is heard. */
+const HEARD = ['path', 'linkpath', 'size', 'uid', 'gid', 'mtime', 'SCHILY.xattr.security.capability'];
+/** Ways to say that a file has holes. */
+const SPARSE = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
 
 export interface TarEntry extends TarHeader {
   /** Value of the attribute security.capability. */
@@ -17,25 +26,40 @@ export interface TarEntry extends TarHeader {
 /** What headers said of the entry that follows them. pax(1), and GNU's types L and K */
 type Extension = Map<string, string>;
 
-/** Throws `bad_request` for what is no tar, is cut off, or has entries in a way that is not known here. */
-export async function* tarEntries(source: AsyncIterable<Buffer>): AsyncGenerator<TarEntry> {
+/**
+ * To the archive's very end. Throws `bad_request` for what is no tar, is cut off, goes on after its end, says more than it
+ * may, or has entries in a way that is not known here.
+ */
+export async function* tarEntries(
+  source: AsyncIterable<Buffer>,
+  most = MOST_ENTRIES,
+): AsyncGenerator<TarEntry> {
   const feed = new ByteFeed(source);
+  let count = 0;
   try {
-    let extension: Extension = new Map();
-    for (let header = await nextHeader(feed); header; header = await nextHeader(feed)) {
-      const more = await extensionOf(feed, header);
-      if (more) {
-        extension = new Map([...extension, ...more]);
-        continue;
-      }
-      const { entry, finish } = open(feed, header, extension);
-      yield entry;
-      await finish();
-      extension = new Map();
+    for (let next = await nextEntry(feed); next; next = await nextEntry(feed)) {
+      if (++count > most) throw refused(`The archive has more than ${most} entries.`);
+      yield next.entry;
+      await next.finish();
     }
+    await expectEnd(feed);
   } finally {
     await feed.close();
   }
+}
+
+/** With all that headers before it say of it; undefined at the block that ends the archive. */
+async function nextEntry(feed: ByteFeed): Promise<ReturnType<typeof open> | undefined> {
+  const extension: Extension = new Map();
+  let said = 0;
+  for (let header = await nextHeader(feed); header; header = await nextHeader(feed)) {
+    if (!EXTENSIONS.includes(header.type)) return open(feed, header, extension);
+    said += BLOCK + header.size;
+    if (said > MAX_EXTENSION) throw refused('The archive says more of one entry than it may.');
+    for (const [key, value] of await extensionOf(feed, header)) extension.set(key, value);
+  }
+  if (said > 0) throw cutOff();
+  return undefined;
 }
 
 async function nextHeader(feed: ByteFeed): Promise<TarHeader | undefined> {
@@ -44,18 +68,27 @@ async function nextHeader(feed: ByteFeed): Promise<TarHeader | undefined> {
   return parseHeader(block);
 }
 
-/** Undefined for an entry proper. */
-async function extensionOf(feed: ByteFeed, { type, size }: TarHeader): Promise<Extension | undefined> {
-  if (type === 'g' || type === 'V') {
-    await skip(feed, padded(size));
-    return new Map();
-  }
-  if (!['x', 'L', 'K'].includes(type)) return undefined;
-  if (size > MAX_EXTENSION) throw noTar();
+/** pax for the next entry and for all, GNU's long names and its label of a volume. */
+const EXTENSIONS = ['x', 'g', 'L', 'K', 'V'];
+
+async function extensionOf(feed: ByteFeed, { type, size }: TarHeader): Promise<Extension> {
   const bytes = (await feed.take(padded(size)))?.subarray(0, size) ?? Buffer.alloc(0);
   const text = bytes.toString('latin1');
   if (type === 'x') return paxRecords(text);
+  if (type === 'g' || type === 'V') return new Map();
   return new Map([[type === 'L' ? 'path' : 'linkpath', text.replace(/\0.*$/s, '')]]);
+}
+
+/** What follows would be left out without a word: a second archive, as `cat` puts them together. */
+async function expectEnd(feed: ByteFeed): Promise<void> {
+  for (let filled = 0; ; filled += BLOCK) {
+    const block = await feed.take(BLOCK);
+    if (block === undefined) return;
+    if (filled > MAX_FILLING || block.some((byte) => byte !== 0))
+      throw new ServiceError('bad_request', 'The archive goes on after its end.', {
+        remedy: 'Give one archive; `tar --concatenate` makes one of several.',
+      });
+  }
 }
 
 /** `length key=value\n`, the length counting itself. */
@@ -67,17 +100,16 @@ function paxRecords(text: string): Extension {
     const record = text.slice(blank + 1, at + length - 1);
     const equals = record.indexOf('=');
     if (blank < 0 || !(length > blank - at) || text[at + length - 1] !== '\n' || equals < 0) throw noTar();
-    records.set(record.slice(0, equals), record.slice(equals + 1));
+    const key = record.slice(0, equals);
+    if (SPARSE.test(key)) throw sparse();
+    if (HEARD.includes(key)) records.set(key, record.slice(equals + 1));
     at += length;
   }
   return records;
 }
 
 function open(feed: ByteFeed, header: TarHeader, extension: Extension) {
-  if (header.type === 'S' || [...extension.keys()].some((key) => key.startsWith('GNU.sparse.')))
-    throw new ServiceError('bad_request', 'The archive holds sparse files in a way that is not known here.', {
-      remedy: 'Make it without --sparse.',
-    });
+  if (header.type === 'S') throw sparse();
   const entry = { ...extended(header, extension), content };
   // Only files have content; some programs give a size to links, too.
   const size = ['0', '7'].includes(header.type) ? entry.size : 0;
@@ -117,6 +149,12 @@ function whole(extension: Extension, key: string): number | undefined {
   const value = Math.floor(Number(text));
   if (text.trim() === '' || !Number.isSafeInteger(value) || (value < 0 && key !== 'mtime')) throw noTar();
   return value;
+}
+
+function sparse(): ServiceError {
+  return new ServiceError('bad_request', 'The archive holds sparse files in a way that is not known here.', {
+    remedy: 'Make it without --sparse.',
+  });
 }
 
 async function skip(feed: ByteFeed, count: number): Promise<void> {

@@ -3,6 +3,8 @@
 import { ServiceError } from '../../domain/errors.ts';
 
 const MOST_HOPS = 40;
+/** Names that one path is looked up by, those of its links included: each lookup takes as long. */
+const MOST_STEPS = 1000;
 const MOST_DEPTH = 200;
 const LONGEST_NAME = 255;
 
@@ -48,7 +50,9 @@ export function folderAt(
   const todo = [...names].reverse();
   let place: Place = { folder: root, path: [] };
   const trail: Place[] = [];
-  for (let hops = 0; todo.length > 0; ) {
+  let hops = 0;
+  for (let steps = 0; todo.length > 0; steps++) {
+    if (steps > MOST_STEPS) throw refused('The archive has links that lead nowhere in time.');
     const name = todo.pop() as string;
     if (name === '..') {
       place = trail.pop() ?? place;

@@ -8,6 +8,7 @@ import { StagedRoot } from '../../../../src/ops/image/staged-root.ts';
 
 const INODE = { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 async function* nothing(): AsyncGenerator<Buffer> {}
+const told = (script: Iterable<Buffer>) => Buffer.concat([...script]).toString('latin1');
 
 let folder: string;
 beforeEach(async () => {
@@ -33,22 +34,22 @@ describe('a staged root', () => {
 });
 
 describe('the script of inodes', () => {
-  it('does not say a name with a line break, wherever it comes from', async () => {
+  it('does not say a name with a line break, wherever it comes from', () => {
     const root = new StagedRoot(folder);
     root.root.children.set('x\n!true #', { ...INODE, type: 'folder', children: new Map() });
-    await expect(inodeScript(root.root, folder)).rejects.toMatchObject({ code: 'bad_request' });
+    expect(() => told(inodeScript(root.root, folder))).toThrow(/line break/);
   });
 
-  it('refuses a path that makes a line longer than debugfs reads', async () => {
+  it('refuses a path that makes a line longer than debugfs reads', () => {
     const root = new StagedRoot(folder);
     const part = 'a'.repeat(250);
     root.folder([part, part, part].join('/'), INODE);
-    expect((await inodeScript(root.root, folder)).toString()).toContain(part);
+    expect(told(inodeScript(root.root, folder))).toContain(part);
     root.folder([part, part, part, part].join('/'), INODE);
-    await expect(inodeScript(root.root, folder)).rejects.toThrow(/too long/);
+    expect(() => told(inodeScript(root.root, folder))).toThrow(/too long/);
   });
 
   it('makes root the owner only of paths that can be said', () => {
-    expect(ownedScript(['/a', '/b\n!true #']).toString()).toBe('sif "/a" uid 0\nsif "/a" gid 0\n');
+    expect(told(ownedScript(['/a', '/b\n!true #']))).toBe('sif "/a" uid 0\nsif "/a" gid 0\n');
   });
 });
