@@ -15,12 +15,15 @@ const text = (lines: ExecLine[], stream: string) =>
     .join('');
 
 /** Pieces of one stream that follow each other as one: what is kept is cut elsewhere than what is followed. */
-const whole = (lines: ExecLine[]) =>
-  lines.reduce<ExecLine[]>((pieces, line) => {
+const whole = (lines: ExecLine[]) => {
+  const pieces: ExecLine[] = [];
+  for (const line of lines) {
     const last = pieces.at(-1);
-    if (last?.stream !== line.stream) return [...pieces, line];
-    return [...pieces.slice(0, -1), { ...line, data: last.data + line.data }];
-  }, []);
+    if (last?.stream === line.stream) last.data += line.data;
+    else pieces.push({ ...line });
+  }
+  return pieces;
+};
 
 everywhere([], 'background execs', ({ env, ordinaryUser }) => {
   let server: TestServer;
