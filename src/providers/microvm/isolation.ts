@@ -25,13 +25,7 @@ export function isolationOf({ config, host, accelerator }: MicrovmState): Isolat
   };
 }
 
-export const CAPABILITIES: readonly Capability[] = [
-  'exec',
-  'stream',
-  'pty',
-  'detach',
-  'files',
-  'connect',
-  'console',
-  'network_none',
-];
+export function capabilitiesOf({ config }: MicrovmState): readonly Capability[] {
+  const snapshots: readonly Capability[] = config.snapshots ? ['snapshots'] : [];
+  return ['exec', 'stream', 'pty', 'detach', 'files', 'connect', 'console', ...snapshots, 'network_none'];
+}

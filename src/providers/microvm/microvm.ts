@@ -5,7 +5,7 @@ import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
 import type { MicrovmDeps } from './deps.ts';
 import { clear } from './destroy.ts';
-import { CAPABILITIES, isolationOf } from './isolation.ts';
+import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
 import { probeMicrovm } from './probe.ts';
 import { listSnapshots } from './snapshots.ts';
@@ -17,7 +17,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
   const state = openState(deps);
   return {
     kind: 'microvm',
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(state),
     describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),

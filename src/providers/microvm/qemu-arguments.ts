@@ -61,13 +61,20 @@ function machine({ accelerator, memory_mb, vcpus, memory }: MonitorPlan): string
     ...['-machine', `microvm,acpi=on,pcie=off,rtc=on,pit=${old},pic=${old},memory-backend=memory`],
     ...['-object', JSON.stringify(backend)],
     ...['-m', `${memory_mb}M`, '-smp', `${vcpus}`],
-    ...['-accel', accelerated(accelerator), '-cpu', accelerator.kind === 'kvm' ? 'host' : 'max'],
+    ...['-accel', accelerated(accelerator), '-cpu', processor(accelerator)],
     ...['-display', 'none', '-global', 'virtio-mmio.force-legacy=false'],
   ];
 }
 
 function accelerated({ kind }: Accelerator): string {
-  return kind === 'kvm' ? 'kvm' : `tcg,thread=multi,tb-size=${TRANSLATIONS_MB}`;
+  if (kind === 'kvm') return 'kvm';
+  // Written by one view and run by another, translations are in small pages: in huge ones each monitor has 16 MiB of them.
+  return `tcg,thread=multi,split-wx=on,tb-size=${TRANSLATIONS_MB}`;
+}
+
+/** Emulation moves strings byte by byte, which this feature has kernels and libraries prefer. */
+function processor({ kind }: Accelerator): string {
+  return kind === 'kvm' ? 'host' : 'max,erms=off';
 }
 
 function consoles({ sockets }: MonitorPlan): string[] {

@@ -59,7 +59,7 @@ it('opens the image read-only, and the overlay so that a full disk is an error i
 it('keeps old devices and names the clock under emulation alone', () => {
   expect(of('-machine')).toEqual(['microvm,acpi=on,pcie=off,rtc=on,pit=on,pic=on,memory-backend=memory']);
   expect(of('-append')[0]).toContain('tsc=reliable tsc_early_khz=2600000');
-  expect(of('-accel')).toEqual(['tcg,thread=multi,tb-size=128']);
+  expect(of('-accel')).toEqual(['tcg,thread=multi,split-wx=on,tb-size=128']);
   const kvm = { accelerator: { kind: 'kvm' } } as const;
   expect(of('-machine', kvm)[0]).toContain('pit=off,pic=off');
   expect(of('-append', kvm)[0]).not.toMatch(/tsc|mitigations/);
