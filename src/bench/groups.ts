@@ -16,6 +16,9 @@ import { withFreed } from './freed.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
 import { heldPairs } from './held.ts';
 import { fillDatabase, listBench } from './list.ts';
+import { microvmPairs, restorePair } from './microvm.ts';
+import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './microvm-image.ts';
+import { withMicrovms } from './microvm-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
 import type { Runner } from './raw-runner.ts';
 import { redactionPairs } from './redaction.ts';
@@ -187,6 +190,26 @@ const redaction: Group = {
   },
 };
 
+const microvm: Group = {
+  about: 'sandboxes in virtual machines, emulated',
+  need: busyboxMachines,
+  ids: ['P17', 'P18', 'P19', 'P19-used'],
+  run: (root, measure) =>
+    withMicrovms(root, busyboxImage, async (world) => {
+      for (const pair of microvmPairs(world)) await measure(pair);
+    }),
+};
+
+const debianMicrovm: Group = {
+  about: 'sandboxes in virtual machines with a Debian root, emulated',
+  need: debianMachines,
+  ids: ['P17-debian'],
+  run: (root, measure) =>
+    withMicrovms(root, debianImage, (world) =>
+      measure(restorePair(world, { id: 'P17-debian', image: 'Debian', target: 0.15 })),
+    ),
+};
+
 export const GROUPS: readonly Group[] = [
   container,
   userspace('bwrap'),
@@ -203,4 +226,6 @@ export const GROUPS: readonly Group[] = [
   startup,
   backups,
   redaction,
+  microvm,
+  debianMicrovm,
 ];

@@ -1,0 +1,103 @@
+// What the rows of virtual machines are measured in: servers that differ in how their guests start, and in nothing else.
+// All of them emulate, so that a figure means the same on every machine; each row says so.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '../client/client.ts';
+import { withHome } from './folders.ts';
+import { withServer } from './server.ts';
+
+const MEMORY_MB = 256;
+
+export interface MicrovmWorld {
+  /** Guests from a template, which is there. */
+  restoring: Client;
+  /** Guests that boot. */
+  booting: Client;
+  /** Guests that boot as QEMU's microvm does unless told otherwise, with the kernel's packed file. */
+  stock: Client;
+}
+
+type Image = (root: string, home: string) => string;
+
+export function withMicrovms(
+  root: string,
+  image: Image,
+  work: (world: MicrovmWorld) => Promise<void>,
+): Promise<void> {
+  return withHome((home) => {
+    const file = image(root, home);
+    const serve = (name: string, env: Record<string, string>, next: (client: Client) => Promise<void>) => {
+      const own = join(home, name);
+      mkdirSync(own);
+      return withServer(root, { home: own, env: { ...common(own, file), ...env } }, ({ client }) =>
+        next(client),
+      );
+    };
+    const booted = { SVC_PROVIDERS_MICROVM_SNAPSHOTS: 'false' };
+    return serve('restoring', {}, async (restoring) => {
+      await firstOutput(restoring);
+      const stockEnv = { ...booted, SVC_PROVIDERS_MICROVM_MONITOR_PATH: await stockMonitor(restoring, home) };
+      await serve('booting', booted, (booting) =>
+        serve('stock', stockEnv, (stock) => work({ restoring, booting, stock })),
+      );
+    });
+  });
+}
+
+function common(home: string, image: string): Record<string, string> {
+  return {
+    SVC_PROVIDERS_DEFAULT: 'microvm',
+    SVC_PROVIDERS_MICROVM_ENABLED: 'true',
+    SVC_PROVIDERS_MICROVM_ACCELERATOR: 'emulation',
+    SVC_PROVIDERS_MICROVM_DATA_DIR: join(home, 'machines'),
+    SVC_PROVIDERS_MICROVM_IMAGES: JSON.stringify({ bench: image }),
+    SVC_DEFAULTS_IMAGE: 'bench',
+    SVC_DEFAULTS_MAX_SANDBOXES: '0',
+  };
+}
+
+/** Our monitor's arguments without what we chose in them. */
+async function stockMonitor(client: Client, home: string): Promise<string> {
+  const [snapshot] = await client.system.snapshots();
+  if (!snapshot) throw new Error('the first spawn left no template');
+  const path = join(home, 'stock-monitor');
+  const lines = [
+    '#!/bin/sh',
+    'for given do',
+    '  shift',
+    '  case $given in',
+    '    microvm,*) given=microvm,memory-backend=memory ;;',
+    '    tcg,*) given=tcg ;;',
+    '    max,*) given=max ;;',
+    "    console=*) given='console=ttyS0 panic=-1 reboot=t' ;;",
+    `    */vmlinux) given=/boot/vmlinuz-${snapshot.kernel} ;;`,
+    '  esac',
+    '  set -- "$@" "$given"',
+    'done',
+    'PATH=/usr/local/bin:/usr/bin:/bin exec qemu-system-x86_64 "$@"',
+    '',
+  ];
+  writeFileSync(path, lines.join('\n'));
+  chmodSync(path, 0o755);
+  return path;
+}
+
+export async function spawned(client: Client): Promise<string> {
+  const { id } = await client.spawn({ ttl: '30m', memory_mb: MEMORY_MB });
+  return id;
+}
+
+export async function firstCommand(client: Client, id: string): Promise<void> {
+  const { stdout } = await client.exec(id, { command: 'echo ok' });
+  if (stdout !== 'ok\n') throw new Error(`the exec answered ${JSON.stringify(stdout)}`);
+}
+
+/** ms from the request for a sandbox to the output of its first command. Its end is not counted. */
+export async function firstOutput(client: Client): Promise<number> {
+  const began = performance.now();
+  const id = await spawned(client);
+  await firstCommand(client, id);
+  const took = performance.now() - began;
+  await client.destroy(id);
+  return took;
+}
