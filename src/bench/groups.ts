@@ -193,7 +193,7 @@ const redaction: Group = {
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
-  ids: ['P17', 'P18', 'P19', 'P19-used'],
+  ids: ['P17', 'P19', 'P19-used'],
   run: (root, measure) =>
     withMicrovms(root, busyboxImage, async (world) => {
       for (const pair of microvmPairs(world)) await measure(pair);

@@ -1,6 +1,6 @@
 // What the rows of virtual machines are measured in: servers that differ in how their guests start, and in nothing else.
 // All of them emulate, so that a figure means the same on every machine; each row says so.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '../client/client.ts';
 import { withHome } from './folders.ts';
@@ -13,8 +13,6 @@ export interface MicrovmWorld {
   restoring: Client;
   /** Guests that boot. */
   booting: Client;
-  /** Guests that boot as QEMU's microvm does unless told otherwise, with the kernel's packed file. */
-  stock: Client;
 }
 
 type Image = (root: string, home: string) => string;
@@ -36,10 +34,7 @@ export function withMicrovms(
     const booted = { SVC_PROVIDERS_MICROVM_SNAPSHOTS: 'false' };
     return serve('restoring', {}, async (restoring) => {
       await firstOutput(restoring);
-      const stockEnv = { ...booted, SVC_PROVIDERS_MICROVM_MONITOR_PATH: await stockMonitor(restoring, home) };
-      await serve('booting', booted, (booting) =>
-        serve('stock', stockEnv, (stock) => work({ restoring, booting, stock })),
-      );
+      await serve('booting', booted, (booting) => work({ restoring, booting }));
     });
   });
 }
@@ -54,32 +49,6 @@ function common(home: string, image: string): Record<string, string> {
     SVC_DEFAULTS_IMAGE: 'bench',
     SVC_DEFAULTS_MAX_SANDBOXES: '0',
   };
-}
-
-/** Our monitor's arguments without what we chose in them. */
-async function stockMonitor(client: Client, home: string): Promise<string> {
-  const [snapshot] = await client.system.snapshots();
-  if (!snapshot) throw new Error('the first spawn left no template');
-  const path = join(home, 'stock-monitor');
-  const lines = [
-    '#!/bin/sh',
-    'for given do',
-    '  shift',
-    '  case $given in',
-    '    microvm,*) given=microvm,memory-backend=memory ;;',
-    '    tcg,*) given=tcg ;;',
-    '    max,*) given=max ;;',
-    "    console=*) given='console=ttyS0 panic=-1 reboot=t' ;;",
-    `    */vmlinux) given=/boot/vmlinuz-${snapshot.kernel} ;;`,
-    '  esac',
-    '  set -- "$@" "$given"',
-    'done',
-    'PATH=/usr/local/bin:/usr/bin:/bin exec qemu-system-x86_64 "$@"',
-    '',
-  ];
-  writeFileSync(path, lines.join('\n'));
-  chmodSync(path, 0o755);
-  return path;
 }
 
 export async function spawned(client: Client): Promise<string> {

@@ -1,4 +1,4 @@
-// P17, P18 and P19 of the speed table: virtual machines, emulated. Under emulation most of a restored guest's first
+// P17 and P19 of the speed table: virtual machines, emulated. Under emulation most of a restored guest's first
 // command is the translation of code that the saved guest had translated already: translations are no part of its state.
 import { readdirSync, readFileSync } from 'node:fs';
 import { firstCommand, firstOutput, type MicrovmWorld, spawned } from './microvm-world.ts';
@@ -9,15 +9,6 @@ const CLONES = 4;
 export function microvmPairs(world: MicrovmWorld): Pair[] {
   return [
     restorePair(world, { id: 'P17', image: 'busybox', target: 0.08 }),
-    {
-      id: 'P18',
-      name: "microVM boot + first command, emulated, busybox, against QEMU's defaults",
-      target: 0.7,
-      pairs: 10,
-      warmUps: 1,
-      ours: () => firstOutput(world.booting),
-      baseline: () => firstOutput(world.stock),
-    },
     clonePair(world, { id: 'P19', when: 'that answers', before: async () => {} }),
     clonePair(world, {
       id: 'P19-used',
