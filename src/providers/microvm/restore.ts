@@ -16,8 +16,8 @@ import type { MicrovmState } from './state.ts';
 import type { Template } from './template.ts';
 import { withoutMemory } from './template-state.ts';
 
-/** Many times what it takes, and short enough to boot a guest instead. */
-const RESTORE_MS = 15_000;
+/** Many times what it takes, even on a crowded machine, and short enough to boot a guest instead. */
+const RESTORE_MS = 30_000;
 const CONNECT_PAUSE_MS = 2;
 const LAST_WORDS_MS = 100;
 const ENTROPY_BYTES = 64;
