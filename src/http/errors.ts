@@ -22,6 +22,9 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
   ECONNRESET: ['bad_request', 'The request broke off.'],
 };
 
+/** With a status of 500 and above, and yet no fault of ours. */
+const ASKED_FOR: readonly ErrorCode[] = ['resource_limit', 'not_implemented'];
+
 /** What a caller wrote is quoted to it; answers are logged by proxies and shown to others. */
 const clean = redactor({ secrets: [] });
 
@@ -52,12 +55,12 @@ export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer
 
 /**
  * Faults of ours at error level with all their causes, what a request brought on itself at debug: a full sandbox is
- * its own doing. That a client has gone is told by the access log.
+ * its own doing, and so is asking for what is not offered. That a client has gone is told by the access log.
  */
 export function logFailure(logger: Logger, error: ServiceError, requestId: string): void {
   if (isClientGone(error)) return;
   const fields = { request_id: requestId, code: error.code, status: error.status, cause: error.cause };
-  const ours = error.status >= 500 && error.code !== 'resource_limit';
+  const ours = error.status >= 500 && !ASKED_FOR.includes(error.code);
   if (ours) logger.error({ ...fields, err: error }, error.message);
   else if (error.cause !== undefined) logger.debug(fields, error.message);
 }

@@ -592,6 +592,8 @@ describe('failures', () => {
     const full = new ServiceError('resource_limit', 'The disk of the sandbox is full.', { status: 507 });
     http.control.failing.set('sandboxes.get', full);
     expect((await error('/sandboxes/x')).status).toBe(507);
+    http.control.failing.set('sandboxes.get', new ServiceError('not_implemented', 'There are none here.'));
+    expect((await error('/sandboxes/x')).status).toBe(501);
     const leaving = new AbortController();
     const asked = http.control.signals.length;
     const left = fetch(`${http.base}/sandboxes/x/exec`, {

@@ -45,10 +45,14 @@ export function undescribed(
   return type === 'application/json' && content.schema ? misfit(content.schema, answer.body) : undefined;
 }
 
+const checks = new Map<object, ReturnType<typeof ajv.compile>>();
+
 function misfit(schema: object, body: string): string | undefined {
-  const inDocument = JSON.parse(
-    JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components'),
-  ) as object;
-  const check = ajv.compile(inDocument);
+  const check = checks.get(schema) ?? ajv.compile(inDocument(schema));
+  checks.set(schema, check);
   return check(JSON.parse(body)) ? undefined : ajv.errorsText(check.errors);
+}
+
+function inDocument(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components')) as object;
 }

@@ -149,6 +149,7 @@ function failuresOf(route: Route, shelf: SchemaShelf): Record<string, object> {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   for (const code of codesOf(route)) add(ERROR_TABLE[code].status, code);
   if (route.id === 'readFile') add(416, 'bad_request');
+  if (route.id === 'execSocket') add(426, 'bad_request');
   if (route.tag === 'files' && route.errors.includes('resource_limit')) add(507, 'resource_limit');
   if (route.alternative) byStatus.delete(route.alternative.status);
   return Object.fromEntries(

@@ -29,7 +29,7 @@ export const fileRoutes: Route[] = [
     params,
     query: FileListQuery,
     success: { status: 200, description: 'What lies in it.', schema: Type.Array(FileInfo) },
-    errors,
+    errors: [...errors, 'payload_too_large'],
     handler: ({ params, query, caller, signal }, { files }) =>
       files.list(params.id, query.path ?? '/', query.depth ?? 1, caller, signal),
   }),

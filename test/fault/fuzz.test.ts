@@ -1,0 +1,18 @@
+// A short part of `npm run fuzz`: some seeded cases of each target against real servers, and none of them misbehaves.
+import { expect } from 'vitest';
+import { fuzz } from '../support/fuzz/fuzz.ts';
+import { TARGETS, type TargetName } from '../support/fuzz/targets.ts';
+import { itWith, type Need } from '../support/requires.ts';
+
+const RUNS: Record<TargetName, number> = { routes: 120, wire: 100, frames: 60, readers: 60, agent: 2 };
+const NEEDS: Partial<Record<TargetName, Need[]>> = { agent: ['cc'] };
+
+for (const name of Object.keys(TARGETS) as TargetName[])
+  itWith(
+    NEEDS[name] ?? ['unshare'],
+    `${RUNS[name]} seeded cases of ${name} are taken as they should be`,
+    async () => {
+      const [report] = await fuzz({ only: [name], seed: 1, runs: RUNS[name] });
+      expect(report).toMatchObject({ target: name, cases: RUNS[name], faults: [] });
+    },
+  );

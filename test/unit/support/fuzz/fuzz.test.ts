@@ -1,0 +1,81 @@
+// The fuzzers themselves: a case is made by its seed alone, and what they look for is found when it is there.
+import { describe, expect, it } from 'vitest';
+import { campaign, type Outcome } from '../../../support/fuzz/campaign.ts';
+import { type Chance, chanceOf } from '../../../support/fuzz/chance.ts';
+import { fuzz } from '../../../support/fuzz/fuzz.ts';
+import { ADMIN_KEY } from '../../../support/fuzz/fuzzed-server.ts';
+import { misbehaved } from '../../../support/fuzz/judge.ts';
+import { OPERATIONS, requestOf } from '../../../support/fuzz/requests.ts';
+
+const target = (one: (chance: Chance) => Outcome, said?: string) => ({
+  width: 3,
+  open: async () => ({
+    one: async (chance: Chance) => one(chance),
+    verdict: async () => said,
+    close: async () => {},
+  }),
+});
+
+describe('a campaign', () => {
+  it('counts what cases came to, and keeps the seed of each that went wrong', async () => {
+    const odd = target((chance) => {
+      const number = chance.below(1000);
+      return { kind: 'seen', fault: number < 100 ? String(number) : undefined };
+    });
+    const report = await campaign('odd', odd, { seed: 7, runs: 60 });
+    expect(report).toMatchObject({ cases: 60, inputs: 60, outcomes: { seen: 60 } });
+    expect(report.faults.length).toBeGreaterThan(0);
+    for (const { seed, said } of report.faults) expect(String(chanceOf(seed).below(1000))).toBe(said);
+  });
+
+  it('takes what a case throws, and what the whole says in the end, for faults', async () => {
+    const throwing = target(() => {
+      throw new Error('no answer');
+    }, 'it has ended');
+    const { faults } = await campaign('throwing', throwing, { seed: 1, runs: 2 });
+    expect(faults.map(({ said }) => said)).toEqual(['Error: no answer', 'Error: no answer', 'it has ended']);
+  });
+
+  it('knows its targets by name', async () => {
+    await expect(fuzz({ only: ['nothing'], seed: 1, runs: 1 })).rejects.toThrow('No such target: nothing');
+  });
+});
+
+describe('requests', () => {
+  it('are the same for the same seed, and reach every operation', () => {
+    const made = (seed: number) => requestOf(chanceOf(seed), 'sb-known0000000');
+    expect(made(99)).toEqual(made(99));
+    const reached = new Set(Array.from({ length: 2000 }, (_, seed) => made(seed).operation));
+    expect(reached.size).toBe(OPERATIONS.length);
+  });
+});
+
+describe('an answer is wrong', () => {
+  const live = { method: 'GET', url: 'http://h/api/v1/live' };
+  const said = (status: number, body: object, id = 'r') => ({
+    ...{ status, body: JSON.stringify(body), isCut: false },
+    headers: { 'x-request-id': id, 'content-type': 'application/json' },
+  });
+  const body = { code: 'bad_request', message: 'No.', request_id: 'r' };
+
+  it.each([
+    ['as a fault of ours', said(500, { ...body, code: 'internal' }), '500 internal'],
+    ['in another shape', said(400, { error: 'no' }), 'without our error shape'],
+    ['with an unknown code', said(400, { ...body, code: 'oops' }), 'unknown code'],
+    ['under another id', said(400, body, 'other'), 'request id'],
+    ['with a stack', said(400, { ...body, message: 'at x (/a/b.js:1:2)' }), 'foreign text'],
+    ['with what the kernel says', said(400, { ...body, message: 'ENOENT: no such file' }), 'foreign text'],
+    ['with a key', said(400, { ...body, message: ADMIN_KEY }), 'a key'],
+    ['with a status that is not described', said(409, { ...body, code: 'conflict' }), 'may not answer 409'],
+    ['without what is described', said(200, { status: 7 }), 'must be'],
+  ])('%s', (_, heard, why) => {
+    expect(misbehaved(live, heard)).toContain(why);
+  });
+
+  it('and right otherwise', () => {
+    expect(misbehaved(live, said(400, body))).toBeUndefined();
+    expect(
+      misbehaved({ ...live, url: 'http://h/api/v1/none' }, said(404, { ...body, code: 'not_found' })),
+    ).toBeUndefined();
+  });
+});
