@@ -10,15 +10,15 @@
 
 #include "vm.h"
 
-#define IMAGE "svc-image"
-#define OVERLAY "svc-overlay"
 #define MEBIBYTE (1024 * 1024)
 
-static int mount_image(void)
+static const struct vm_disk_kind image = { "svc-image", true }, overlay = { "svc-overlay", false };
+
+static int mount_image(const struct settings *s)
 {
 	char node[300];
 
-	if (vm_disk(IMAGE, node, sizeof(node))) {
+	if (vm_disk(s, &image, node, sizeof(node))) {
 		errno = ENODEV;
 		return fail("the image");
 	}
@@ -41,7 +41,7 @@ static int mount_memory(const char *path, uint64_t bytes, const char *mode, unsi
 static int mount_changes(const struct settings *s)
 {
 	char node[300];
-	int missing = vm_disk(OVERLAY, node, sizeof(node));
+	int missing = vm_disk(s, &overlay, node, sizeof(node));
 
 	if (missing < 0 || mkdir("/changes", 0755))
 		return fail("a place for changes");
@@ -59,7 +59,7 @@ static int mount_root(const struct settings *s)
 {
 	static const char layers[] = "lowerdir=/image,upperdir=/changes/upper,workdir=/changes/work";
 
-	if (mount_image() || mount_changes(s) || mkdir("/new", 0755))
+	if (mount_image(s) || mount_changes(s) || mkdir("/new", 0755))
 		return -1;
 	return mount("overlay", "/new", "overlay", MS_NOATIME, layers) ? fail("put changes over the image") : 0;
 }

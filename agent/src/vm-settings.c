@@ -1,5 +1,5 @@
-/* Settings come through QEMU's fw_cfg, read by its two ports: no module is needed, and nothing stands in the command
- * line, which every process of the guest can read. (QEMU docs/specs/fw_cfg) */
+/* Settings come through QEMU's fw_cfg (else by vm-drive.c), read by its two ports: no module is needed, and nothing stands
+ * in the command line, which every process of the guest can read. (QEMU docs/specs/fw_cfg) */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -54,6 +54,7 @@ static size_t find(void)
 	return 0;
 }
 
+/* 1 also for a QEMU without that file. */
 static int read_settings(struct settings *s)
 {
 	uint8_t signature[4];
@@ -62,25 +63,24 @@ static int read_settings(struct settings *s)
 		return -1;
 	outw(0, SELECTOR);
 	take(signature, sizeof(signature));
-	errno = ENOENT;
-	if (memcmp(signature, "QEMU", sizeof(signature)) != 0)
-		return -1;
-	s->size = find();
-	if (s->size == 0 || s->size > SETTINGS_MAX)
+	s->size = memcmp(signature, "QEMU", sizeof(signature)) == 0 ? find() : 0;
+	errno = EINVAL;
+	if (s->size > SETTINGS_MAX)
 		return -1;
 	take(s->bytes, s->size);
-	return ioperm(SELECTOR, 2, 0);
+	return ioperm(SELECTOR, 2, 0) ? -1 : s->size == 0;
 }
 #else
 static int read_settings(struct settings *s)
 {
-	(void)s;
-	errno = ENOSYS;
-	return -1;
+	s->size = 0;
+	return 1;
 }
 #endif
 
 int vm_settings(struct settings *s)
 {
-	return read_settings(s) || settings_check(s) ? fail("settings of the monitor") : 0;
+	int status = read_settings(s);
+
+	return status < 0 || (status == 0 && settings_check(s)) ? fail("settings of the monitor") : status;
 }

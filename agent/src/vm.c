@@ -72,15 +72,35 @@ static int take_options(struct settings *s, struct serve_options *options)
 	return settings_secret(s, options->secret) ? fail("secret") : 0;
 }
 
+/* A disk is found with modules only, and what the monitor itself holds says which of them are needless. */
+static int learn(struct settings *s)
+{
+	int status = vm_settings(s);
+
+	if (status < 0 || vm_modules(s))
+		return -1;
+	return status == 0 ? 0 : vm_drive(s);
+}
+
+/* The last: the host takes an open port for a guest that is ready. */
+static int open_port(const struct settings *s, struct serve_options *options)
+{
+	unsigned vsock = (unsigned)settings_number(s, "vsock_port", 0);
+
+	if (vsock)
+		options->listen_fd = vm_vsock(vsock);
+	else
+		options->in_fd = options->out_fd = vm_port();
+	return options->listen_fd < 0 && options->in_fd < 0 ? -1 : 0;
+}
+
 static int boot(struct settings *s, struct serve_options *options)
 {
-	if (mount_first() || vm_settings(s) || vm_modules(s) || vm_root(s))
+	if (mount_first() || learn(s) || vm_root(s))
 		return -1;
 	if (vm_identity(s) || vm_network(s) || limits() || take_options(s, options))
 		return -1;
-	/* The last: the host takes an open port for a guest that is ready. */
-	options->in_fd = options->out_fd = vm_port();
-	return options->in_fd < 0 ? -1 : 0;
+	return open_port(s, options);
 }
 
 _Noreturn void vm_main(void)
