@@ -4,7 +4,11 @@ import { choice, flag, hostText, section, text, whole } from './config-kinds.ts'
 
 export const MicrovmConfig = section('Sandboxes in virtual machines of their own.', {
   enabled: flag(false, 'Offer this provider.'),
-  monitor: choice(['qemu'], 'qemu', 'What runs the virtual machines.'),
+  monitor: choice(
+    ['qemu', 'firecracker'],
+    'qemu',
+    'What runs the virtual machines. firecracker: with KVM only, never as root, no network, each one booted.',
+  ),
   monitor_path: text('', 'Path of the monitor program; empty finds it in PATH.'),
   kernel_path: text('', "The guests' kernel; empty is the newest of this machine's, cloud kernels first."),
   agent_path: text('', "The guests' agent; empty is the one of this package."),

@@ -21,12 +21,19 @@ const bundles = new Map<string, Promise<string>>();
 
 /** Runs `test/support/<name>` with `args`; killed with the test at the latest. */
 export async function startChild(name: string, args: string[]): Promise<Child> {
-  const bundle = bundles.get(name) ?? bundled(name);
-  bundles.set(name, bundle);
-  const child = spawn(process.execPath, [await bundle, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [await bundleOf(name), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
   return { pid: child.pid!, ...reading(child) };
+}
+
+/** Path of `test/support/<name>` as a file that node runs. */
+export function bundleOf(name: string): Promise<string> {
+  const bundle = bundles.get(name) ?? bundled(name);
+  bundles.set(name, bundle);
+  return bundle;
 }
 
 async function bundled(name: string): Promise<string> {

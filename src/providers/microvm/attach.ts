@@ -2,7 +2,6 @@
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
-import { openAgentSocket } from '../agent-socket.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { runtimeName } from '../userspace/places.ts';
 import { runtimePaths } from './places.ts';
@@ -15,8 +14,8 @@ export async function attachRuntime(
   signal: AbortSignal,
 ): Promise<SandboxIo> {
   const { sockets } = runtimePaths(state.places, runtimeName(ref));
-  const stream = await openAgentSocket(sockets.agent, signal);
-  const { clock, random, logger } = state;
+  const { clock, random, logger, monitor } = state;
+  const stream = await monitor.openAgent(clock, sockets.agent, signal);
   const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
   return openSession({ stream, secret, clock, random, logger }, signal);
 }

@@ -2,7 +2,6 @@
 import { rm } from 'node:fs/promises';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { launch, type Making, networkOf } from './launch.ts';
-import { ready } from './monitor.ts';
 import { guestSettings } from './settings.ts';
 import type { MicrovmState } from './state.ts';
 
@@ -19,7 +18,7 @@ export async function boot(state: MicrovmState, making: Making, signal: AbortSig
     signal,
   );
   try {
-    await ready(state, { process, plan }, signal);
+    await state.monitor.ready(state.clock, { process, plan }, signal);
     await rm(paths.settings, { force: true });
   } finally {
     process.letGo();

@@ -26,7 +26,10 @@ export async function createRuntime(
   const machinery = await state.machinery.ready();
   signal.throwIfAborted();
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
-  const template = state.config.snapshots ? await state.templates.ready(making, signal) : undefined;
+  const template =
+    state.config.snapshots && state.monitor.restores
+      ? await state.templates.ready(making, signal)
+      : undefined;
   await claimFolder(paths.folder);
   try {
     if (!template || !(await restored(state, { making, template }, signal)))

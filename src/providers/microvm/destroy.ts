@@ -65,12 +65,13 @@ async function living(marks: readonly ProcessMark[]): Promise<number> {
 }
 
 /** The server was killed between the start of a monitor and its record: the monitor's own arguments name the folder. */
-async function unrecorded({ pidfile }: RuntimePaths): Promise<ProcessMark[]> {
+async function unrecorded({ pidfile, sockets }: RuntimePaths): Promise<ProcessMark[]> {
   const numbers = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: ProcessMark[] = [];
   for (const pid of numbers) {
     const words = (await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')).split('\0');
-    const start = words.includes(pidfile) ? await startOf(pid) : undefined;
+    const isOurs = words.includes(pidfile) || words.includes(sockets.monitor);
+    const start = isOurs ? await startOf(pid) : undefined;
     if (start !== undefined) found.push({ pid, start });
   }
   return found;

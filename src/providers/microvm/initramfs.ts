@@ -13,11 +13,10 @@ import type { GuestKernel } from './kernel.ts';
 import { type GuestModule, planModules } from './modules.ts';
 import { packingOf, unpack } from './packing.ts';
 
-/** What a guest works with; file systems are modules for the kernel, too. */
-export const QEMU_MODULES = [
-  ...['virtio_mmio', 'virtio_blk', 'ext4', 'overlay', 'virtio_rng'],
-  ...['virtio_console', 'virtio_net'],
-];
+/** What a guest under any monitor works with; file systems are modules for the kernel, too. */
+const BASIC_MODULES = ['virtio_mmio', 'virtio_blk', 'ext4', 'overlay', 'virtio_rng'];
+export const QEMU_MODULES = [...BASIC_MODULES, 'virtio_console', 'virtio_net'];
+export const FIRECRACKER_MODULES = [...BASIC_MODULES, 'vmw_vsock_virtio_transport'];
 
 const ELF = '\x7fELF';
 const MAX_MODULE = 64 * 1024 * 1024;

@@ -25,7 +25,7 @@ export function isolationOf({ config, host, accelerator }: MicrovmState): Isolat
   };
 }
 
-export function capabilitiesOf({ config }: MicrovmState): readonly Capability[] {
-  const snapshots: readonly Capability[] = config.snapshots ? ['snapshots'] : [];
+export function capabilitiesOf({ config, monitor }: MicrovmState): readonly Capability[] {
+  const snapshots: readonly Capability[] = config.snapshots && monitor.restores ? ['snapshots'] : [];
   return ['exec', 'stream', 'pty', 'detach', 'files', 'connect', 'console', ...snapshots, 'network_none'];
 }

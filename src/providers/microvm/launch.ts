@@ -7,7 +7,6 @@ import { UID_BASE } from '../userspace/identity.ts';
 import { claimSlot } from '../userspace/uid-slots.ts';
 import { startOf } from './destroy.ts';
 import type { Machinery } from './machinery.ts';
-import { startMonitor } from './monitor.ts';
 import type { MonitorMemory, MonitorPlan } from './monitor-plan.ts';
 import type { RuntimePaths } from './places.ts';
 import { type RuntimeRecord, unwritable, writeRecord } from './record.ts';
@@ -25,12 +24,12 @@ export interface Making {
 
 /** How this guest comes to be. */
 export interface Way {
-  /** What its monitor hands to the agent. */
+  /** What its agent is told. */
   settings: Buffer;
   memory: MonitorMemory;
   /** Writes the disk for changes to a path; not called where there is none. */
   overlay(path: string): Promise<void>;
-  /** Descriptor of a state to go on from, instead of booting. */
+  /** Descriptor of a state to go on from, instead of booting; what the monitor finds as its descriptor 0. */
   state?: number;
 }
 
@@ -62,15 +61,17 @@ export async function launch(
   await writeInputs(state, making, way);
   signal.throwIfAborted();
   const plan = planOf(state, making, { slot, way });
-  const process = await startMonitor(state, { monitor: machinery.monitor, plan }, way.state);
+  const words = state.monitor.arguments(plan);
+  const process = await state.host.detach(machinery.monitor.path, words, way.state);
   const pid_start = await startOf(process.pid);
   if (pid_start !== undefined) await writeRecord(paths.folder, { ...record, pid: process.pid, pid_start });
   return { process, plan };
 }
 
 /** What the monitor reads, and the disk for changes. */
-async function writeInputs({ config }: MicrovmState, { paths }: Making, way: Way): Promise<void> {
-  await writeFile(paths.settings, way.settings, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
+async function writeInputs({ config, monitor }: MicrovmState, { paths }: Making, way: Way): Promise<void> {
+  const settings = monitor.settingsFile(way.settings);
+  await writeFile(paths.settings, settings, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
     throw unwritable(cause);
   });
   if (config.overlay_mb > 0) await way.overlay(paths.overlay);

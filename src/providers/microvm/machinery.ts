@@ -5,13 +5,14 @@ import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../userspace/state.ts';
 import { type AcceleratorKind, chooseAccelerator } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
-import { initramfsSource, QEMU_MODULES } from './initramfs.ts';
+import { initramfsSource } from './initramfs.ts';
 import { type GuestKernel, kernelSource } from './kernel.ts';
+import type { MonitorKind } from './monitor-kind.ts';
+import { monitorKind } from './monitor-kinds.ts';
 import type { Accelerator } from './monitor-plan.ts';
 
 const VERSION_MS = 10_000;
 const RATE_MS = 10_000;
-const PROGRAM = 'qemu-system-x86_64';
 
 export interface Machinery {
   monitor: { path: string; version: string };
@@ -23,7 +24,7 @@ export interface Machinery {
 export interface MachinerySource {
   /** All of it. What cannot change is found once; kernel and agent are looked at each time. Throws ServiceErrors. */
   ready(): Promise<Machinery>;
-  /** Path and version. Throws `unavailable` when there is none. */
+  /** Path and version. Throws `unavailable` when there is none, or none that can serve here. */
   monitor(): Promise<Machinery['monitor']>;
   kernel(): Promise<GuestKernel>;
   initramfs(): Promise<Machinery['initramfs']>;
@@ -34,6 +35,7 @@ export interface MachinerySource {
 /** Touches the host only when used. */
 export function machinerySource(deps: MicrovmDeps): MachinerySource {
   const { host, packageRoot, config } = deps;
+  const kind = monitorKind(config);
   const kernels = kernelSource({ host, dataFolder: config.data_dir, kernelPath: config.kernel_path });
   const roots = initramfsSource({
     host,
@@ -41,11 +43,11 @@ export function machinerySource(deps: MicrovmDeps): MachinerySource {
     packageRoot,
     agentPath: config.agent_path,
   });
-  const monitor = once(() => findMonitor(deps));
+  const monitor = once(() => findMonitor(deps, kind));
   const kernel = () => kernels.ready();
-  const initramfs = async () => roots.ready(await kernel(), QEMU_MODULES);
+  const initramfs = async () => roots.ready(await kernel(), kind.modules);
   const accelerator = once(async () =>
-    chooseAccelerator(deps, {
+    chooseAccelerator(deps, kind, {
       monitor: await monitor(),
       kernel: (await kernel()).path,
       initramfs: (await initramfs()).path,
@@ -54,30 +56,29 @@ export function machinerySource(deps: MicrovmDeps): MachinerySource {
   );
   const rate = once(() => clockRate(deps));
   const ready = async () => {
-    const kind = await accelerator();
+    const found = await accelerator();
     return {
       monitor: await monitor(),
       kernel: await kernel(),
       initramfs: await initramfs(),
-      accelerator: kind === 'kvm' ? { kind } : { kind, tscKhz: await rate() },
+      accelerator: found === 'kvm' ? { kind: found } : { kind: found, tscKhz: await rate() },
     };
   };
   return { ready, monitor, kernel, initramfs, accelerator };
 }
 
-async function findMonitor({ host, config }: MicrovmDeps): Promise<Machinery['monitor']> {
-  const path = await host.which(config.monitor_path || PROGRAM);
-  if (!path) throw noMonitor();
+async function findMonitor({ host, config }: MicrovmDeps, kind: MonitorKind): Promise<Machinery['monitor']> {
+  const path = await host.which(config.monitor_path || kind.program);
+  if (!path) throw noMonitor(kind);
   const { code, stdout } = await host.run(path, ['--version'], { timeoutMs: VERSION_MS });
-  const version = /version (\d+\.\d+[^ ]*)/.exec(stdout)?.[1];
-  if (code !== 0 || !version) throw noMonitor();
+  const version = kind.version.exec(stdout)?.[1];
+  if (code !== 0 || !version) throw noMonitor(kind);
+  kind.refuse({ uid: host.uid, network: config.network, version });
   return { path, version };
 }
 
-function noMonitor(): ServiceError {
-  return new ServiceError('unavailable', 'There is no QEMU to run virtual machines.', {
-    remedy: 'Install qemu-system-x86, or set providers.microvm.monitor_path.',
-  });
+function noMonitor({ title, remedy }: MonitorKind): ServiceError {
+  return new ServiceError('unavailable', `There is no ${title} to run virtual machines.`, { remedy });
 }
 
 async function clockRate({ host, packageRoot }: MicrovmDeps): Promise<number> {

@@ -1,4 +1,4 @@
-// The microvm provider: sandboxes in virtual machines of QEMU, with svc-agent as /init of each guest.
+// The microvm provider: sandboxes in virtual machines, with svc-agent as /init of each guest.
 import type { Provider } from '../provider.ts';
 import { runtimeName } from '../userspace/places.ts';
 import { attachRuntime } from './attach.ts';
@@ -26,7 +26,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: () => listRuntimes(state),
     watch: (heard, signal) => watchRuntimes(state, heard, signal),
-    snapshots: () => listSnapshots(state),
+    ...(state.monitor.restores && { snapshots: () => listSnapshots(state) }),
     close: () => state.leave(),
   };
 }

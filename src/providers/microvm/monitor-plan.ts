@@ -1,4 +1,4 @@
-// One virtual machine to be started, in full: what create decided, before QEMU's words for it. Types only.
+// One virtual machine to be started, in full: what create decided, before a monitor's words for it. Types only.
 
 export interface MonitorPlan {
   /** What the process list shows. */
@@ -13,10 +13,10 @@ export interface MonitorPlan {
   image: string;
   /** What the guest may change, a raw file; undefined: memory of the guest. */
   overlay: string | undefined;
-  /** File that svc-agent reads what it is told from; QEMU reads it before it starts the guest. */
+  /** File that svc-agent is told from, in the form of the monitor. */
   settings: string;
   network: 'none' | 'user';
-  sockets: { agent: string; qmp: string };
+  sockets: { agent: string; monitor: string };
   pidfile: string;
   /** Whom it becomes once its files are open; undefined: it stays who starts it. */
   user: { uid: number; gid: number } | undefined;

@@ -1,36 +1,22 @@
-// One monitor from its start to the moment its guest is ready. What it or its guest says on the way is a cause: logged,
+// One QEMU from its start to the moment its guest is ready. What it or its guest says on the way is a cause: logged,
 // never sent to a caller.
 import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
 import type { Detached } from '../../host/host.ts';
-import type { Machinery } from './machinery.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
-import { AGENT_DEVICE, CONSOLE_BYTES, CONSOLE_ID, qemuArguments } from './qemu-arguments.ts';
+import { AGENT_DEVICE, CONSOLE_BYTES, CONSOLE_ID } from './qemu-arguments.ts';
 import { Qmp } from './qmp.ts';
-import type { MicrovmState } from './state.ts';
 
 const CONNECT_PAUSE_MS = 5;
 const LAST_WORDS = 4000;
-
-export interface MonitorOrder {
-  monitor: Machinery['monitor'];
-  plan: MonitorPlan;
-}
-
-/** Resolves once the process runs; everything else is `ready`'s to wait for. `stdin` is what it finds as descriptor 0. */
-export function startMonitor(
-  { host }: MicrovmState,
-  { monitor, plan }: MonitorOrder,
-  stdin?: number,
-): Promise<Detached> {
-  return host.detach(monitor.path, qemuArguments(plan), stdin);
-}
+const LAST_WORDS_MS = 100;
 
 /**
  * Resolves when the guest's agent has opened its port. Throws `provider_error` when the guest or its monitor ended
  * instead, the signal's reason on abort. The process is left as it is.
  */
 export async function ready(
-  { clock }: MicrovmState,
+  clock: Clock,
   { process, plan }: { process: Detached; plan: MonitorPlan },
   signal: AbortSignal,
 ): Promise<void> {
@@ -53,14 +39,10 @@ export function untilEnded(process: Detached, signal: AbortSignal): AbortSignal 
 }
 
 /** Its socket appears a little after the process. Throws as Qmp.open does, but waits for who will listen. */
-export async function openMonitor(
-  clock: MicrovmState['clock'],
-  { sockets }: MonitorPlan,
-  signal: AbortSignal,
-): Promise<Qmp> {
+export async function openMonitor(clock: Clock, { sockets }: MonitorPlan, signal: AbortSignal): Promise<Qmp> {
   for (;;) {
     try {
-      return await Qmp.open(clock, sockets.qmp, { signal });
+      return await Qmp.open(clock, sockets.monitor, { signal });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error;
@@ -102,12 +84,22 @@ async function lastWords(qmp: Qmp): Promise<string> {
   return Buffer.from(String(text), 'base64').toString('utf8').slice(-LAST_WORDS);
 }
 
+/** What a failure to talk to a monitor is to a caller: a connection breaks a moment before its last words are there. */
+export async function reasonOf(
+  clock: Clock,
+  { process, error }: { process: Detached; error: unknown },
+): Promise<unknown> {
+  const died = process.ended.then(() => ended(process));
+  return Promise.race([died, clock.sleep(LAST_WORDS_MS).then(() => error)]);
+}
+
 /** What a guest whose monitor is gone is to a caller. */
-export function ended(process: Detached): ServiceError {
+function ended(process: Detached): ServiceError {
   return notStarted(process.errors() || 'the monitor ended');
 }
 
-function notStarted(words: string): ServiceError {
+/** `words` are for the log. */
+export function notStarted(words: string): ServiceError {
   return new ServiceError('provider_error', 'The virtual machine could not be started.', {
     cause: new Error(words),
     remedy: 'svc provider get microvm says what this host lacks; the log has the last words of the guest.',

@@ -43,7 +43,7 @@ export function runtimePaths(places: MicrovmPlaces, name: string) {
     folder,
     settings: join(folder, 'settings'),
     pidfile: join(folder, 'pid'),
-    sockets: { agent: join(folder, 'agent.sock'), qmp: join(folder, 'qmp.sock') },
+    sockets: { agent: join(folder, 'agent.sock'), monitor: join(folder, 'vmm.sock') },
     overlay: join(places.overlays, name),
   };
   if (Buffer.byteLength(paths.sockets.agent) <= LONGEST_SOCKET_PATH) return paths;

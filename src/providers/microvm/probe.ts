@@ -11,7 +11,7 @@ type Finding = ProbeReport['findings'][number];
 export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Promise<ProbeReport> {
   const { machinery } = state;
   const looks = [
-    look('monitor', async () => `QEMU ${(await machinery.monitor()).version} is there.`),
+    look('monitor', async () => `${state.monitor.title} ${(await machinery.monitor()).version} is there.`),
     look('kernel', async () => `Guests run Linux ${(await machinery.kernel()).version}.`),
     look('agent', () => machinery.initramfs().then(() => 'It is in the first root of guests.')),
     look('images', async () => `Images: ${(await state.imageNames()).join(', ')}.`),

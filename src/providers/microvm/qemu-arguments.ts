@@ -81,7 +81,7 @@ function consoles({ sockets }: MonitorPlan): string[] {
   const listening = (path: string) => `path=${escaped(path)},server=on,wait=off`;
   return [
     ...['-chardev', `ringbuf,id=${CONSOLE_ID},size=${CONSOLE_BYTES}`, '-serial', `chardev:${CONSOLE_ID}`],
-    ...['-chardev', `socket,id=qmp,${listening(sockets.qmp)}`, '-mon', 'chardev=qmp,mode=control'],
+    ...['-chardev', `socket,id=qmp,${listening(sockets.monitor)}`, '-mon', 'chardev=qmp,mode=control'],
     ...['-chardev', `socket,id=${AGENT_DEVICE},${listening(sockets.agent)}`],
     ...['-device', 'virtio-serial-device'],
     ...['-device', `virtserialport,id=${AGENT_DEVICE},chardev=${AGENT_DEVICE},name=${AGENT_PORT}`],

@@ -31,6 +31,6 @@ export function monitorSlow(what: string, ms: number): ServiceError {
 export function monitorGarbled(what: string, cause?: unknown): ServiceError {
   return new ServiceError('provider_error', 'The monitor of the virtual machine makes no sense.', {
     cause: new Error(what, { cause }),
-    remedy: 'Check that providers.microvm.monitor_path is QEMU 7.2 or newer.',
+    remedy: 'Check that providers.microvm.monitor_path is the monitor that providers.microvm.monitor names.',
   });
 }

@@ -5,11 +5,10 @@ import type { Socket } from 'node:net';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Detached } from '../../host/host.ts';
 import { openAgentSocket } from '../agent-socket.ts';
 import { withinDeadline } from '../deadline.ts';
 import { type Launched, launch, type Making } from './launch.ts';
-import { ended, openMonitor, untilEnded } from './monitor.ts';
+import { openMonitor, reasonOf, untilEnded } from './monitor.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
 import { copySparse } from './overlay.ts';
 import type { MicrovmState } from './state.ts';
@@ -19,7 +18,6 @@ import { withoutMemory } from './template-state.ts';
 /** Many times what it takes, even on a crowded machine, and short enough to boot a guest instead. */
 const RESTORE_MS = 30_000;
 const CONNECT_PAUSE_MS = 2;
-const LAST_WORDS_MS = 100;
 const ENTROPY_BYTES = 64;
 /** The agent has read its settings before it was saved. */
 const NOTHING = Buffer.from('restored=1\0');
@@ -39,7 +37,7 @@ export async function restore(
       await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, template }, alive)]);
       await rm(making.paths.settings, { force: true });
     } catch (error) {
-      throw await reasonOf(state, { process, error });
+      throw await reasonOf(state.clock, { process, error });
     } finally {
       process.letGo();
     }
@@ -107,15 +105,6 @@ async function agentSocket(clock: MicrovmState['clock'], path: string, signal: A
       await clock.sleep(CONNECT_PAUSE_MS, signal);
     }
   }
-}
-
-/** A connection breaks a moment before the monitor's last words are there. */
-async function reasonOf(
-  { clock }: MicrovmState,
-  { process, error }: { process: Detached; error: unknown },
-): Promise<unknown> {
-  const died = process.ended.then(() => ended(process));
-  return Promise.race([died, clock.sleep(LAST_WORDS_MS).then(() => error)]);
 }
 
 function notItsOwn(missing: readonly string[]): ServiceError {

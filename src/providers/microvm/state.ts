@@ -7,6 +7,8 @@ import type { MicrovmDeps } from './deps.ts';
 import { imageNames } from './image.ts';
 import type { ImagePlaces } from './images.ts';
 import { type MachinerySource, machinerySource } from './machinery.ts';
+import type { MonitorKind } from './monitor-kind.ts';
+import { monitorKind } from './monitor-kinds.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
 import {
   leaveMicrovmPlaces,
@@ -24,6 +26,7 @@ const BOOTS = { waiting: 2000, waitMs: 60_000 };
 export interface MicrovmState extends MicrovmDeps {
   places: MicrovmPlaces;
   machinery: MachinerySource;
+  monitor: MonitorKind;
   overlays: Overlays;
   /** Guests that boot. */
   boots: Limiter;
@@ -59,6 +62,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   const state: MicrovmState = {
     ...deps,
     places,
+    monitor: monitorKind(deps.config),
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
     templates: templateSource(() => state),

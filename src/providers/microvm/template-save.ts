@@ -76,7 +76,7 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
     signal,
   );
   try {
-    await ready(state, launched, signal);
+    await ready(state.clock, launched, signal);
     await served(state, { making, secret }, signal);
     await takeState(state, { launched, making, to: files.state }, signal);
   } finally {
@@ -133,7 +133,7 @@ async function takeState(
   const { plan } = launched;
   const { folder } = making.paths;
   if (plan.user) await chmod(folder, FOLDER_MODE);
-  const qmp = await Qmp.open(clock, plan.sockets.qmp, { signal });
+  const qmp = await Qmp.open(clock, plan.sockets.monitor, { signal });
   try {
     await saveState({ qmp, clock, socket: join(folder, 'state.sock'), user: plan.user, to }, signal);
     await qmp.execute('quit', undefined, { signal }).catch((error: unknown) => {

@@ -16,7 +16,11 @@ export const MICROVM: CheckGroup = {
   title: 'Provider microvm',
   unless: isDisabled(KIND),
   checks: [
-    finding('monitor', 'Monitor', 'Install qemu-system-x86, or set providers.microvm.monitor_path.'),
+    finding(
+      'monitor',
+      'Monitor',
+      'Install what providers.microvm.monitor names (qemu-system-x86), or set providers.microvm.monitor_path.',
+    ),
     finding(
       'kernel',
       'Kernel of guests',

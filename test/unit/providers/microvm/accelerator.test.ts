@@ -6,6 +6,7 @@ import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realHost } from '../../../../src/host/real-host.ts';
 import { chooseAccelerator } from '../../../../src/providers/microvm/accelerator.ts';
 import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
+import { QEMU } from '../../../../src/providers/microvm/qemu.ts';
 import { fakeHost } from '../../../support/fake-host.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
@@ -17,7 +18,7 @@ function machine(run: () => Promise<number>) {
   const deps = { host, config: { accelerator: 'auto' } } as unknown as MicrovmDeps;
   const memoFile = join(temporaryFolder(), 'accelerator.json');
   const trial = { monitor: { path: 'qemu', version: '7.2' }, kernel: 'k', initramfs: 'i', memoFile };
-  return { choose: () => chooseAccelerator(deps, trial), memoFile };
+  return { choose: () => chooseAccelerator(deps, QEMU, trial), memoFile };
 }
 
 it.each([

@@ -14,7 +14,7 @@ const plan: MonitorPlan = {
   overlay: '/data/overlay.img',
   settings: '/run/x/a,b/settings',
   network: 'none',
-  sockets: { agent: '/run/x/agent.sock', qmp: '/run/x/qmp.sock' },
+  sockets: { agent: '/run/x/agent.sock', monitor: '/run/x/monitor.sock' },
   pidfile: '/run/x/pid',
   user: { uid: 1_879_048_192, gid: 1_879_048_192 },
   memory: { kind: 'own' },
@@ -68,7 +68,7 @@ it('keeps old devices and names the clock under emulation alone', () => {
 
 it('cannot be misled by a comma in a path', () => {
   expect(of('-fw_cfg')).toEqual(['name=opt/svc/settings,file=/run/x/a,,b/settings']);
-  expect(of('-chardev', { sockets: { agent: '/r/a,b', qmp: '/r/q' } })).toContain(
+  expect(of('-chardev', { sockets: { agent: '/r/a,b', monitor: '/r/q' } })).toContain(
     'socket,id=agent,path=/r/a,,b,server=on,wait=off',
   );
 });

@@ -1,0 +1,116 @@
+// Firecracker's API: HTTP on a Unix socket, a connection for each request. Answers are short; a fault is
+// {"fault_message"} with status 400.
+import { type IncomingMessage, request } from 'node:http';
+import type { Clock } from '../../../domain/ports.ts';
+import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from '../qmp-faults.ts';
+import type { ApiRequest } from './requests.ts';
+
+/** It opens files and makes a machine in them. */
+const ANSWER_MS = 10_000;
+/** Far above the longest answer to a request of ours. */
+const MAX_BYTES = 64 * 1024;
+
+export interface FirecrackerApi {
+  /** What it says of itself. */
+  about(signal: AbortSignal): Promise<unknown>;
+  /**
+   * Has it take a resource. Throws MonitorRefusal for its no, `unavailable` when it cannot be reached or says nothing in
+   * time, `provider_error` for what is no answer of it, the signal's reason on abort.
+   */
+  put(order: ApiRequest, signal: AbortSignal): Promise<void>;
+}
+
+export function firecrackerApi(clock: Clock, socketPath: string): FirecrackerApi {
+  const ask = (order: Order, signal: AbortSignal) => answerTo({ clock, socketPath, ...order }, signal);
+  return {
+    about: (signal) => ask({ method: 'GET', path: '/' }, signal),
+    put: async ({ path, body }, signal) => void (await ask({ method: 'PUT', path, body }, signal)),
+  };
+}
+
+interface Order {
+  method: 'GET' | 'PUT';
+  path: string;
+  body?: object;
+}
+
+interface Asked extends Order {
+  clock: Clock;
+  socketPath: string;
+}
+
+/** The deadline is for all of the answer, however slowly it drips. */
+async function answerTo({ clock, socketPath, method, path, body }: Asked, signal: AbortSignal) {
+  signal.throwIfAborted();
+  const late = new AbortController();
+  const timer = clock.after(ANSWER_MS, () => late.abort());
+  const either = AbortSignal.any([signal, late.signal]);
+  try {
+    const text = body && JSON.stringify(body);
+    const { status, answer } = await exchange({ socketPath, method, path, text }, either);
+    if (status >= 200 && status < 300) return answer;
+    throw new MonitorRefusal(`${method} ${path}`, `${status} ${faultIn(answer)}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw late.signal.aborted ? monitorSlow(`${method} ${path}`, ANSWER_MS) : error;
+  } finally {
+    timer.cancel();
+  }
+}
+
+interface Exchange {
+  socketPath: string;
+  method: string;
+  path: string;
+  text: string | undefined;
+}
+
+function exchange({ socketPath, method, path, text }: Exchange, signal: AbortSignal) {
+  return new Promise<{ status: number; answer: unknown }>((resolve, reject) => {
+    const length = text === undefined ? {} : { 'content-length': Buffer.byteLength(text) };
+    const headers = { accept: 'application/json', 'content-type': 'application/json', ...length };
+    const call = request({ socketPath, method, path, headers, agent: false, signal });
+    call.once('response', (response) => {
+      read(response).then((answer) => resolve({ status: response.statusCode ?? 0, answer }), reject);
+    });
+    call.on('error', (error) =>
+      reject(isGarbled(error) ? monitorGarbled('no HTTP', error) : monitorLost(error)),
+    );
+    call.end(text);
+  });
+}
+
+/** What node:http cannot parse. */
+function isGarbled(error: NodeJS.ErrnoException): boolean {
+  return error.code?.startsWith('HPE_') ?? false;
+}
+
+async function read(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw monitorLost(error);
+  }
+  if (size > MAX_BYTES) throw monitorGarbled('an answer without an end');
+  return parsed(Buffer.concat(chunks).toString('utf8'));
+}
+
+function parsed(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw monitorGarbled('an answer is no JSON', error);
+  }
+}
+
+function faultIn(answer: unknown): string {
+  const words = (answer as { fault_message?: unknown } | undefined | null)?.fault_message;
+  return typeof words === 'string' ? words : '';
+}
