@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { ServiceError } from '../../src/domain/errors.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import { isAlive } from '../../src/providers/userspace/processes.ts';
 import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/microvm.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
@@ -146,7 +147,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
       const next = place.provider();
       expect(await next.list(soon())).toMatchObject([{ id, state: 'stopped' }]);
       await next.destroy({ id, epoch: 1 }, soon());
-      expect(existsSync(`/proc/${pid}`)).toBe(false);
+      expect(await isAlive({ pid, start: pid_start })).toBe(false);
       expect(machineRemains(place, id)).toEqual([]);
     },
     3 * MINUTE,
