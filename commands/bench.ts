@@ -14,7 +14,7 @@ type BenchResult = Results | Listed[] | { interrupted: true };
 export default class Bench extends SvcCommand<BenchResult> {
   static override summary = 'Measure how fast the service is on this machine.';
   static override description =
-    `Starts servers of its own on free ports, with all that they need in a temporary folder, and measures each row of the speed table in turn with a bare baseline: what counts is the ratio of the medians, since machines differ. What this machine lacks is not run, and says why. A run of all rows takes more than half an hour, and wants a machine that does nothing else. Exits with ${MISSED} when a row misses its bar.`;
+    `Starts servers of its own on free ports, with all that they need in a temporary folder, and measures each row of the speed table in turn with a bare baseline: what counts is the ratio of the medians, since machines differ. What this machine lacks is not run, and says why. A run of all rows takes about half an hour, and wants a machine that does nothing else. Exits with ${MISSED} when a row misses its bar.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --list',
     '<%= config.bin %> <%= command.id %> --only P12,P28',

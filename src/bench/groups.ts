@@ -9,6 +9,8 @@ import { prewarmPair } from './container-prewarm.ts';
 import { spawnPairs } from './container-spawns.ts';
 import { streamPair } from './container-streams.ts';
 import { withContainers } from './container-world.ts';
+import { deliveryBench } from './delivery.ts';
+import { withDrain } from './drain.ts';
 import { IMAGE } from './engine.ts';
 import { eventBench } from './events.ts';
 import { withHome } from './folders.ts';
@@ -21,6 +23,7 @@ import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './mi
 import { withMicrovms } from './microvm-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
 import type { Runner } from './raw-runner.ts';
+import { withReaper } from './reaper.ts';
 import { redactionPairs } from './redaction.ts';
 import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
@@ -94,12 +97,14 @@ const gets: Group = {
 const events: Group = {
   about: 'events to many readers',
   need: programs('unshare'),
-  ids: ['P23'],
+  ids: ['P23', 'P24'],
   run: (root, measure) =>
     withHome((home) =>
       withServer(root, { home, env: withRunner('unshare') }, async ({ address }) => {
-        const { pair, close } = await eventBench(address);
-        await measure(pair).finally(close);
+        const burst = await eventBench(address);
+        await measure(burst.pair).finally(burst.close);
+        const delivery = await deliveryBench(address);
+        await measure(delivery.pair).finally(delivery.close);
       }),
     ),
 };
@@ -115,6 +120,21 @@ const freed: Group = {
   ids: ['P15', 'P15-flat'],
   run: (_root, measure) =>
     withFreed(async (pairs) => {
+      for (const pair of pairs) await measure(pair);
+    }),
+};
+
+const drain: Group = {
+  about: 'spawns out of a long queue',
+  ids: ['P16'],
+  run: (_root, measure) => withDrain(measure),
+};
+
+const reaper: Group = {
+  about: 'deadlines of many sandboxes',
+  ids: ['P25-idle', 'P25-due'],
+  run: (_root, measure) =>
+    withReaper(async (pairs) => {
       for (const pair of pairs) await measure(pair);
     }),
 };
@@ -218,8 +238,10 @@ export const GROUPS: readonly Group[] = [
   list,
   admissions,
   freed,
+  drain,
   waiting,
   ticket,
+  reaper,
   events,
   stalled,
   held,

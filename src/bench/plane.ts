@@ -14,7 +14,13 @@ import type { Provider, ProviderSet } from '../providers/provider.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
 
 const ignore = () => {};
-const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => SILENT };
+export const SILENT: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  child: () => SILENT,
+};
 
 /** The store as a server opens it: every commit is durable. Closed after `work`. */
 export async function withStore<T>(home: string, work: (store: SqliteStore) => Promise<T>): Promise<T> {
@@ -66,7 +72,8 @@ export function withPlane<T>(
   });
 }
 
-function telling(store: SqliteStore, { freed }: Watched): SqliteStore {
+/** The same store, which tells of sandboxes that ended. */
+export function telling(store: SqliteStore, { freed }: Pick<Watched, 'freed'>): SqliteStore {
   const { transition } = store.sandboxes;
   const sandboxes: SqliteStore['sandboxes'] = {
     ...store.sandboxes,

@@ -62,7 +62,8 @@ export function rowText(row: Row): string {
   const against = row.baseline ? ` against ${shown(row, row.baseline)}` : '';
   const was = row.was === undefined ? '' : `, was ${row.was.toFixed(2)}`;
   const verdict = `${row.pass ? 'pass' : 'FAIL'}  ${row.id.padEnd(ID_WIDTH)}`;
-  return `${verdict}${judgedText(row)}, bar ${barText(row)}${was}: ${shown(row, row.ours)}${against}`;
+  const limit = row.limit === undefined ? '' : `\n      ${row.limit}`;
+  return `${verdict}${judgedText(row)}, bar ${barText(row)}${was}: ${shown(row, row.ours)}${against}${limit}`;
 }
 
 /** What stands below the rows. */
@@ -87,6 +88,7 @@ export function listText(groups: readonly Listed[]): string {
 /** docs/performance.md: the same table with the host it was measured on. */
 export function markdown({ host, started_at, rows, not_run }: Results): string {
   const facts = Object.entries(host).map(([name, value]) => `${name} ${value}`);
+  const limits = rows.filter(({ limit }) => limit !== undefined);
   const table = [HEAD, HEAD.map(() => '---'), ...rows.map(cells)].map((line) => `| ${line.join(' | ')} |`);
   return [
     '# Performance',
@@ -98,8 +100,9 @@ export function markdown({ host, started_at, rows, not_run }: Results): string {
     '',
     ...table,
     '',
+    ...limits.map(({ id, limit }) => `- ${id} meets a limit: ${limit}`),
     ...not_run.map(({ id, reason }) => `- ${id}: not run: ${reason}.`),
-    ...(not_run.length > 0 ? [''] : []),
+    ...(limits.length + not_run.length > 0 ? [''] : []),
     `Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.`,
     '',
   ].join('\n');

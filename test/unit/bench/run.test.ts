@@ -12,7 +12,7 @@ import { bench, listed } from '../../../src/bench/run.ts';
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function group(ids: readonly string[], { need, ours = 1 }: { need?: string; ours?: number } = {}): Group {
+function group(ids: readonly string[], { need, ours = 1, limit }: { need?: string; ours?: number; limit?: string } = {}): Group {
   return {
     about: `about ${ids[0]}`,
     ids,
@@ -20,7 +20,7 @@ function group(ids: readonly string[], { need, ours = 1 }: { need?: string; ours
     run: async (_root, measure) => {
       for (const id of ids)
         await measure({
-          ...{ id, name: `name of ${id}`, target: 2, pairs: 3, warmUps: 0 },
+          ...{ id, name: `name of ${id}`, target: 2, pairs: 3, warmUps: 0, ...(limit !== undefined && { limit }) },
           ours: async () => ours,
           baseline: async () => 1,
         });
@@ -70,6 +70,15 @@ it('says why a row is not run, and fails nothing for it', async () => {
   expect(listText(listed('/', groups))).toBe(
     'about P1\n  P1\nabout P7\n  P7\n  not run here: no engine here',
   );
+});
+
+it('names the limit that a row meets where it misses, and only there', async () => {
+  const limit = 'the disk is as fast as that.';
+  const groups = [group(['P1'], { limit }), group(['P2'], { ours: 3, limit })];
+  const results = await bench({ root: '/', groups });
+  expect(results.rows.map((row) => row.limit)).toEqual([undefined, limit]);
+  expect(results.rows.map(rowText).join('\n').split(limit)).toHaveLength(2);
+  expect(markdown(results)).toContain(`- P2 meets a limit: ${limit}`);
 });
 
 it('ends between two measurements when it is interrupted', async () => {
