@@ -12,7 +12,10 @@ import { bench, listed } from '../../../src/bench/run.ts';
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function group(ids: readonly string[], { need, ours = 1, limit }: { need?: string; ours?: number; limit?: string } = {}): Group {
+function group(
+  ids: readonly string[],
+  { need, ours = 1, limit }: { need?: string; ours?: number; limit?: string } = {},
+): Group {
   return {
     about: `about ${ids[0]}`,
     ids,
@@ -20,7 +23,14 @@ function group(ids: readonly string[], { need, ours = 1, limit }: { need?: strin
     run: async (_root, measure) => {
       for (const id of ids)
         await measure({
-          ...{ id, name: `name of ${id}`, target: 2, pairs: 3, warmUps: 0, ...(limit !== undefined && { limit }) },
+          ...{
+            id,
+            name: `name of ${id}`,
+            target: 2,
+            pairs: 3,
+            warmUps: 0,
+            ...(limit !== undefined && { limit }),
+          },
           ours: async () => ours,
           baseline: async () => 1,
         });
