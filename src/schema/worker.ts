@@ -27,8 +27,9 @@ export const Capacity = Type.Object(
 export type Capacity = Static<typeof Capacity>;
 
 const RpcUrl = Type.String({
-  pattern: '^https?://[^\\s/?#@]{1,255}(/[^\\s?#]{0,255})?$',
-  description: 'Where the worker takes calls; /rpc is appended.',
+  pattern: '^(https?://[^\\s/?#@]{1,255}(/[^\\s?#]{0,255})?)?$',
+  description:
+    'Where the worker takes calls; /rpc is appended. Empty: nowhere. Left out: where it did before.',
 });
 const stamp = (description: string) => Type.String({ format: 'date-time', description });
 

@@ -48,9 +48,13 @@ const fresh = (id: string, at: string): Kept => ({
 function heard(known: Kept, { capacity, ...said }: HeartbeatBody, at: string): Kept {
   const { hostname, status, providers, capabilities, rpc_url, version } = said;
   const given = Object.entries({ hostname, status, providers, capabilities, rpc_url, version });
-  return copy({
+  const { rpc_url: address, ...next } = {
     ...known,
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  };
+  return copy({
+    ...next,
+    ...(address && { rpc_url: address }),
     capacity: { ...known.capacity, ...capacity },
     last_heartbeat: at,
     updated_at: at,

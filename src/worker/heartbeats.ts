@@ -15,7 +15,7 @@ export interface WorkerFacts {
   hostname: string;
   version: string;
   capacity: Capacity;
-  /** Where it can be called; undefined: nowhere. */
+  /** Where it can be called, empty: nowhere; undefined: not known here, and not told. */
   rpcUrl: string | undefined;
 }
 

@@ -73,7 +73,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     throw error;
   });
   const rpcUrl = port === undefined ? undefined : serve?.rpcUrl(port);
-  const facts = { ...deps.facts, rpcUrl };
+  const facts = { ...deps.facts, rpcUrl: rpcUrl ?? '' };
   const beats = heartbeats({ parts, facts, intervalMs: heartbeatMs, random });
   parts.draining.onChange = () => beats.soon();
   beats.start();

@@ -94,6 +94,7 @@ describe('what a worker may do', () => {
     await open();
     const own = as('w', tokenOf('w'));
     expect(await beat(own, 'w', { status: 'online', moon: 'full' })).toEqual([200, undefined]);
+    expect(await beat(own, 'w', { rpc_url: '' })).toEqual([200, undefined]);
     for (const body of [
       { status: 'lost' },
       { rpc_url: 'ftp://h' },

@@ -36,6 +36,15 @@ export function workers({ store }: Given): void {
     expect(await store().workers.get('W1')).toBeUndefined();
   });
 
+  it('forgets where a worker is called when it says nowhere, and only then', async () => {
+    await heard('w1');
+    expect(await heard('w1', { status: 'online' })).toMatchObject({ rpc_url: REMOTE.rpc_url });
+    expect(await heard('w1', { ...REMOTE, rpc_url: '' })).not.toHaveProperty('rpc_url');
+    expect(await heard('w1', { status: 'online' })).not.toHaveProperty('rpc_url');
+    expect(await heard('w2', { rpc_url: '' })).not.toHaveProperty('rpc_url');
+    expect(await heard('w1')).toMatchObject({ rpc_url: REMOTE.rpc_url });
+  });
+
   it('drains until told otherwise, whatever heartbeats say', async () => {
     await heard('w1');
     expect(await store().workers.drain('w1', true, stamp(1))).toMatchObject({

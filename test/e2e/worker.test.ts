@@ -76,27 +76,28 @@ describe('svc worker --once', () => {
 });
 
 it('a worker takes calls, is drained from the server, and stops in order', async () => {
-  const args = [
-    'worker',
-    '--id',
-    'w4',
-    '--control-plane',
-    server.url,
-    '--listen',
-    '127.0.0.1:0',
-    '--heartbeat-interval',
-    '1s',
-  ];
-  const running = workerProcess(args);
+  const args = ['worker', '--id', 'w4', '--control-plane', server.url, '--heartbeat-interval', '1s'];
+  const listening = [...args, '--listen', '127.0.0.1:0'];
+  const running = workerProcess(listening);
   await until('it is heard', async () => (await worker('w4')).rpc_url);
-  const second = await svc(args);
+  const second = await svc(listening);
   expect([second.code, second.stderr]).toEqual([5, expect.stringContaining('A worker of this id runs')]);
   expect((await svc(['worker', 'drain', 'w4', '--server', server.url])).code).toBe(0);
   await until('it says so', async () => (await worker('w4')).status === 'draining');
-  const ended = new Promise((resolve) => running.once('exit', resolve));
-  running.kill('SIGTERM');
-  expect(await ended).toBe(0);
+  await ended(running);
+  const { rpc_url } = await worker('w4');
+  expect((await once('--id', 'w4')).code).toBe(0);
+  expect(await worker('w4')).toMatchObject({ rpc_url, status: 'draining' });
+  const mute = workerProcess(args);
+  await until('it takes no calls', async () => (await worker('w4')).rpc_url === undefined);
+  await ended(mute);
 });
+
+async function ended(running: ChildProcess): Promise<void> {
+  const exit = new Promise((resolve) => running.once('exit', resolve));
+  running.kill('SIGTERM');
+  expect(await exit).toBe(0);
+}
 
 function workerProcess(args: string[]): ChildProcess {
   const env = { PATH: process.env.PATH, HOME: server.home, ...server.env };

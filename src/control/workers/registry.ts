@@ -91,7 +91,7 @@ function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worke
 
 /** Said at once, and not with the first sandbox that would go there. */
 function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): void {
-  if (rpc_url === undefined) return;
+  if (!rpc_url) return;
   const fault = !URL.canParse(rpc_url)
     ? 'is no URL'
     : !allowLoopback && namesLoopback(new URL(rpc_url)) && 'is a loopback address';

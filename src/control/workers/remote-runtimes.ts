@@ -60,6 +60,6 @@ async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Run
   const callee = worker && fleet.callee(worker);
   if (remote && callee) return { worker, provider: remote.of(callee, row.provider) };
   throw new ServiceError('unavailable', 'The worker of this sandbox cannot be called.', {
-    remedy: 'See the list of workers.',
+    remedy: 'See the list of workers: one that names no address was started without --listen.',
   });
 }

@@ -64,22 +64,24 @@ export function workerStore(db: Database, work: Work): WorkerStore {
   };
 }
 
-/** What is not said stays: each value is the new one, else the old one, else what is assumed of a new worker. */
+/**
+ * What is not said stays: each value is the new one, else the old one, else what is assumed of a new worker. An empty
+ * `rpc_url` is said, and means that there is none.
+ */
 function hearing(db: Database) {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
   const count = db.prepare<[], number>('SELECT count(*) FROM workers').pluck();
   const said = ['hostname', 'status', 'providers', 'capabilities', 'max_sandboxes', 'memory_mb', 'vcpus'];
-  const optional = ['rpc_url', 'version'];
   const update = db.prepare(
-    `UPDATE workers SET ${[...said, ...optional].map((name) => `${name} = coalesce(@${name}, ${name})`)},
-       last_heartbeat = @at, updated_at = @at WHERE id = @id`,
+    `UPDATE workers SET ${[...said, 'version'].map((name) => `${name} = coalesce(@${name}, ${name})`)},
+       rpc_url = nullif(coalesce(@rpc_url, rpc_url), ''), last_heartbeat = @at, updated_at = @at WHERE id = @id`,
   );
   const insert = db.prepare(
     `INSERT INTO workers (id, hostname, status, providers, capabilities, max_sandboxes, memory_mb, vcpus, rpc_url,
        version, last_heartbeat, drain, created_at, updated_at)
      VALUES (@id, coalesce(@hostname, ''), coalesce(@status, 'online'), coalesce(@providers, '[]'),
        coalesce(@capabilities, '[]'), coalesce(@max_sandboxes, 0), coalesce(@memory_mb, 0), coalesce(@vcpus, 0),
-       @rpc_url, @version, @at, 0, @at, @at)`,
+       nullif(@rpc_url, ''), @version, @at, 0, @at, @at)`,
   );
   return db.transaction((id: string, body: HeartbeatBody, at: string, most: number): WorkerRecord => {
     const values = { id, at, ...valuesOf(body) };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
-import { heartbeats } from '../../../src/worker/heartbeats.ts';
+import { heartbeats, sendHeartbeat } from '../../../src/worker/heartbeats.ts';
 import { seededRandom } from '../../support/fakes.ts';
 import { workerBench } from '../../support/worker-bench.ts';
 
@@ -32,6 +32,18 @@ describe('heartbeats', () => {
     bench.provider.probe = async () => ({ healthy: false, findings: [] });
     await bench.clock.advance(40_000);
     expect(sent.at(-1)?.body).toMatchObject({ providers: [], capabilities: [] });
+  });
+
+  it('say where it takes calls: nowhere is said, not known is left out', async () => {
+    const bench = await workerBench();
+    const told: HeartbeatBody[] = [];
+    bench.link.heartbeat = (body) => {
+      told.push(body);
+      return bench.link.answering();
+    };
+    for (const rpcUrl of ['', undefined]) await sendHeartbeat({ ...bench, facts: { ...facts, rpcUrl } });
+    expect(told[0]?.rpc_url).toBe('');
+    expect(told[1]).not.toHaveProperty('rpc_url');
   });
 
   it('come at the interval, give or take a fifth, and never after the end', async () => {

@@ -56,6 +56,25 @@ it('drains what is told to, whatever it says of itself', async () => {
   await expect(w.control.workers.drain('w2', true)).rejects.toMatchObject({ code: 'not_found' });
 });
 
+it('one that says it takes no calls is called no more: what it holds is refused in words', async () => {
+  const w = world({ auth: { worker_tokens: { w1: '1'.repeat(40) } } });
+  await w.control.start();
+  await w.control.workers.drain('local', true);
+  await w.control.workers.heartbeat('w1', BODY);
+  const request = [{}, api, {}, new AbortController().signal] as const;
+  const { id } = await w.control.sandboxes.spawn(...request);
+  await w.control.workers.heartbeat('w1', { status: 'online' });
+  expect(await w.control.workers.get('w1')).toMatchObject({ rpc_url: BODY.rpc_url });
+  expect(await w.control.workers.heartbeat('w1', { ...BODY, rpc_url: '' })).not.toHaveProperty('rpc_url');
+  await expect(w.control.sandboxes.spawn(...request)).rejects.toMatchObject({
+    details: { reason: 'worker_unavailable' },
+  });
+  await expect(w.control.sandboxes.destroy(id, api)).rejects.toMatchObject({
+    ...{ code: 'unavailable', message: 'The worker of this sandbox cannot be called.' },
+    remedy: expect.stringContaining('listen'),
+  });
+});
+
 it('forgets one that holds nothing, and never this server', async () => {
   const w = world();
   await w.control.start();
