@@ -186,7 +186,8 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   const publisher = new Publisher(deps);
   const fleet = fleetOf(deps);
   const vms = new Vms({ ...given, pool: deps.store.pool });
-  const elsewhere = remoteRuntimes({ workers: deps.store.workers, fleet, remote: deps.remote });
+  const { workers } = deps.store;
+  const elsewhere = remoteRuntimes({ workers, fleet, remote: deps.remote, clock: deps.clock });
   const under = runtimes(deps.providers, tenants({ ...deps, pool: deps.store.pool, vms }), elsewhere);
   const sessions = new Sessions({ ...deps, attach: under.attach });
   const spawns = new Spawns();

@@ -1,12 +1,13 @@
 // Other workers as a control plane calls them: a fake provider each, and a line to it that a test may cut. `lost` lets the
-// next call through and loses its answer.
+// next call through and loses its answer; behind `hang` nobody answers, nor says so.
 import { ServiceError } from '../../src/domain/errors.ts';
+import { guard } from '../../src/providers/guard.ts';
 import type { Provider, RemoteProviders, RemoteWorker } from '../../src/providers/provider.ts';
 import type { Lease } from '../../src/schema/lease.ts';
 import { type FakeProvider, fakeProvider } from './fake-provider.ts';
 import type { FakeDeps } from './fakes.ts';
 
-export type Line = 'open' | 'cut' | 'lost';
+export type Line = 'open' | 'cut' | 'lost' | 'hang';
 
 export interface FakeRemote extends RemoteProviders {
   lines: Map<string, Line>;
@@ -31,6 +32,7 @@ export function fakeRemote(deps: FakeDeps): FakeRemote {
     const line = lines.get(id) ?? 'open';
     if (line === 'lost') lines.set(id, 'open');
     if (line === 'cut') throw unreached();
+    if (line === 'hang') await new Promise(() => {});
     const result = await deed();
     if (line === 'lost') throw unreached();
     return result;
@@ -40,19 +42,22 @@ export function fakeRemote(deps: FakeDeps): FakeRemote {
     of: (to, kind): Provider => {
       const inner = worker(to.id);
       const note = (lease: Lease | undefined) => void (lease && leases.push(lease));
-      return {
-        ...inner,
-        kind: kind as Provider['kind'],
-        create: (spec, signal) => {
-          note(spec.lease);
-          return pass(to, `spawn ${spec.id}`, () => inner.create(spec, signal));
+      return guard(
+        {
+          ...inner,
+          kind: kind as Provider['kind'],
+          create: (spec, signal) => {
+            note(spec.lease);
+            return pass(to, `spawn ${spec.id}`, () => inner.create(spec, signal));
+          },
+          inspect: (ref, signal) => pass(to, `status ${ref.id}`, () => inner.inspect(ref, signal)),
+          destroy: (ref, signal) => {
+            note(ref.lease);
+            return pass(to, `destroy ${ref.id}`, () => inner.destroy(ref, signal));
+          },
         },
-        inspect: (ref, signal) => pass(to, `status ${ref.id}`, () => inner.inspect(ref, signal)),
-        destroy: (ref, signal) => {
-          note(ref.lease);
-          return pass(to, `destroy ${ref.id}`, () => inner.destroy(ref, signal));
-        },
-      };
+        deps,
+      );
     },
     renew: (to, lease, sandbox_ttl) =>
       pass(to, `renew ${lease.resource_id} ${sandbox_ttl}`, async () => void leases.push(lease)),

@@ -4,15 +4,17 @@ import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { EndReason } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { Pool } from '../pool.ts';
+import { Lanes } from '../lanes.ts';
 import type { Publisher } from '../publish.ts';
 import type { Runtimes } from '../runtimes.ts';
 import type { Sessions } from '../sessions.ts';
 import type { Spawns } from '../spawn/spawns.ts';
 
-const BACKGROUND_AT_ONCE = 16;
+/** Of this server, and of each other worker: one that hangs keeps none of the others from ending. */
+const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8 };
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 const MARK_ATTEMPTS = 5;
@@ -31,7 +33,9 @@ export interface DestroyDeps {
 
 export class Destroyer {
   readonly #deps: DestroyDeps;
-  readonly #pool = new Pool(BACKGROUND_AT_ONCE);
+  readonly #lanes = new Lanes((worker_id) =>
+    worker_id === LOCAL_WORKER ? BACKGROUND_AT_ONCE.here : BACKGROUND_AT_ONCE.elsewhere,
+  );
   readonly #works = new Map<string, Promise<void>>();
   readonly #retries = new Map<string, { attempts: number; timer?: Timer }>();
   #stopped = false;
@@ -65,9 +69,9 @@ export class Destroyer {
     return work;
   }
 
-  /** The same without anybody waiting for it. */
+  /** The same without anybody waiting for it; once, however often it is asked for. */
   finishLater(row: SandboxRecord): void {
-    void this.#pool.run(() => this.finish(row)).catch(() => undefined);
+    if (!this.#stopped) this.#lanes.run(row.worker_id, row.id, () => this.finish(row));
   }
 
   /** Tries a `destroying` row again after a while: 1 s, 2 s, 4 s … 60 s. */
@@ -83,7 +87,7 @@ export class Destroyer {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { timer } of this.#retries.values()) timer?.cancel();
-    await Promise.allSettled(this.#works.values());
+    await Promise.all([this.#lanes.stop(), Promise.allSettled(this.#works.values())]);
   }
 
   async #mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {

@@ -4,6 +4,7 @@ import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SandboxState } from '../../schema/sandbox.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { Lanes } from '../lanes.ts';
 import type { Abandon } from '../spawn/abandon.ts';
 import type { Spawns } from '../spawn/spawns.ts';
 import type { Destroyer } from '../upkeep/destroy.ts';
@@ -13,6 +14,8 @@ import { isStale, type WorkerTerms } from './worker-terms.ts';
 const EVERY_MS = 5000;
 /** After its lease has ended nothing of a sandbox is left on its worker. */
 export const LOST_AFTER_MS = 30_000;
+/** Spawns of one worker that are abandoned at once: the look goes on beside them. */
+const ABANDONED_AT_ONCE = 8;
 
 export interface KeeperDeps {
   fleet: { leases: Leases; terms: WorkerTerms };
@@ -27,6 +30,7 @@ export interface KeeperDeps {
 
 export class LeaseKeeper {
   readonly #deps: KeeperDeps;
+  readonly #abandoned = new Lanes(() => ABANDONED_AT_ONCE);
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -44,6 +48,7 @@ export class LeaseKeeper {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#looking;
+    await this.#abandoned.stop();
   }
 
   #run(atStart: boolean): Promise<void> {
@@ -69,7 +74,7 @@ export class LeaseKeeper {
     const { sandboxes, destroyer, fleet } = this.#deps;
     const row = await sandboxes.get(lease.resource_id);
     const overMs = fleet.leases.overMs(lease);
-    if (row?.state === 'creating') await this.#unfinished(row.id);
+    if (row?.state === 'creating') this.#abandoned.run(row.worker_id, row.id, () => this.#unfinished(row.id));
     else if (row?.state === 'destroying') {
       if (atStart || overMs >= LOST_AFTER_MS) destroyer.finishLater(row);
     } else if (row && overMs >= LOST_AFTER_MS) await this.#lost(row);

@@ -1,6 +1,7 @@
 // What rows of other workers run on, as the methods of Provider: through the worker, under the lease of the row. Nothing
 // inside such a sandbox is reached: a worker is called to start, to look, to end and to renew, and for nothing else.
 import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
@@ -13,7 +14,11 @@ export interface RemoteRuntimesDeps {
   workers: Pick<WorkerStore, 'get'>;
   fleet: Fleet;
   remote: RemoteProviders | undefined;
+  clock: Clock;
 }
+
+/** A timer may fire a little before the time that it was set for has passed. */
+const TIMER_SLACK_MS = 10;
 
 export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
   const { leases } = deps.fleet;
@@ -29,21 +34,37 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
     },
     inspect: async (row, signal) => (await providerOf(deps, row)).inspect(refOf(row), signal),
     destroy: async (row, signal) => {
-      try {
-        const lease = await leases.toEnd(row.id);
-        if (!lease) return;
-        await (await providerOf(deps, row)).destroy({ ...refOf(row), lease }, signal);
-      } catch (error) {
-        // Its worker has ended it by itself, wherever that is now.
-        const overMs = await leases.overFor(row.id);
-        if (overMs !== undefined && overMs < LOST_AFTER_MS) throw error;
-      }
+      // Else its worker has ended it by itself, wherever that is now.
+      const leftMs = LOST_AFTER_MS - ((await leases.overFor(row.id)) ?? LOST_AFTER_MS);
+      if (leftMs > 0) await whileLent(deps, row, { signal, leftMs });
     },
     attach: async ({ worker_id = LOCAL_WORKER }) => {
       requireLocal({ worker_id });
       throw new Error('a sandbox of this server came to the runtimes of others');
     },
   };
+}
+
+/** Ends it, or resolves when nothing can be left of it any more: a worker that hangs is not waited for beyond that. */
+async function whileLent(
+  deps: RemoteRuntimesDeps,
+  row: Runtime,
+  { signal, leftMs }: { signal: AbortSignal; leftMs: number },
+): Promise<void> {
+  const { leases } = deps.fleet;
+  const over = new AbortController();
+  const timer = deps.clock.after(leftMs + TIMER_SLACK_MS, () => over.abort(tooLate()));
+  try {
+    const lease = await leases.toEnd(row.id);
+    const ref = { runtime_id: row.runtime_id, id: row.id, epoch: row.epoch };
+    const either = AbortSignal.any([signal, over.signal]);
+    if (lease) await (await providerOf(deps, row)).destroy({ ...ref, lease }, either);
+  } catch (error) {
+    const overMs = await leases.overFor(row.id);
+    if (overMs !== undefined && overMs < LOST_AFTER_MS) throw error;
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** A worker that does not say how many processors it has cuts for itself. */
@@ -63,3 +84,5 @@ async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Run
     remedy: 'See the list of workers: one that names no address was started without --listen.',
   });
 }
+
+const tooLate = () => new ServiceError('timeout', 'The worker did not end the sandbox in time.');

@@ -1,5 +1,5 @@
 // Sandboxes on other workers, over lines that a test may cut: where they go, what reaches them, and how they end.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
 import { api, forever, type World, world } from '../../../support/control.ts';
 
@@ -154,6 +154,55 @@ it('that are destroyed behind a cut line end when it heals, or when their lease 
   expect(await w.store.sandboxes.get(b.id)).toMatchObject({ state: 'destroying' });
   await w.clock.advance(150_000);
   expect(await w.store.sandboxes.get(b.id)).toMatchObject({ state: 'destroyed', end_reason: 'destroyed' });
+});
+
+describe('a worker that hangs', () => {
+  const MANY = 40;
+  const hanging = async () => {
+    const w = await fleet(['w1', 'w2']);
+    for (const id of ['w1', 'w2'])
+      await w.control.workers.heartbeat(id, { ...BODY, capacity: { max_sandboxes: MANY } });
+    const made = await Promise.all(Array.from({ length: 2 * MANY }, () => spawn(w, { ttl: '10s' })));
+    const on = (worker: string) => made.filter((each) => each.worker_id === worker).map(({ id }) => id);
+    expect([on('w1'), on('w2')].map(({ length }) => length)).toEqual([MANY, MANY]);
+    w.remote.lines.set('w1', 'hang');
+    return { w, on };
+  };
+  const ended = async (w: World, ids: string[]) =>
+    (await Promise.all(ids.map((id) => w.store.sandboxes.get(id)))).filter((row) => row?.ended_at).length;
+
+  it('holds up no ends but its own, and those until their leases are over', async () => {
+    const { w, on } = await hanging();
+    await w.clock.advance(20_000);
+    expect([await ended(w, on('w1')), await ended(w, on('w2'))]).toEqual([0, MANY]);
+    const asked = () => w.remote.calls.filter((call) => call.startsWith('w1 destroy')).length;
+    expect(asked()).toBe(8);
+    for (const id of on('w1')) {
+      const row = await w.store.sandboxes.get(id);
+      expect(row?.state).toBe('destroying');
+    }
+    await w.clock.advance(120_000);
+    expect(asked()).toBeLessThan(30);
+    await w.clock.advance(12_000);
+    expect(await ended(w, on('w1'))).toBe(MANY);
+    expect(await leases(w)).toMatchObject({ total: 0 });
+  });
+
+  it('keeps nobody from looking at leases while its half-made spawns are abandoned', async () => {
+    const { w } = await hanging();
+    await w.control.workers.drain('w2', true);
+    await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 2 * MANY } });
+    for (let i = 0; i < 4; i++) void spawn(w).catch(() => undefined);
+    await w.clock.advance(10);
+    w.remote.lines.set('w2', 'cut');
+    const restarted = w.restart();
+    await w.clock.advance(6_000);
+    await restarted;
+    expect(await w.store.sandboxes.inStates(['creating'], 9)).toHaveLength(4);
+    await w.clock.advance(160_000);
+    expect(await leases(w)).toMatchObject({ total: 0 });
+    expect(await w.store.sandboxes.list({ limit: 9 })).toEqual([]);
+  });
 });
 
 it('get the processors of their worker, not of this server', async () => {

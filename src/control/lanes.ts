@@ -1,0 +1,46 @@
+// Background work that nobody waits for, in lanes: so much at once in each, so that one whose other side hangs holds up no
+// other. A key is worked on once at a time, however often it is asked for.
+
+interface Lane {
+  waiting: Map<string, () => Promise<unknown>>;
+  running: Map<string, Promise<unknown>>;
+}
+
+export class Lanes {
+  readonly #atOnce: (lane: string) => number;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(atOnce: (lane: string) => number) {
+    this.#atOnce = atOnce;
+  }
+
+  /** Nothing when `key` waits in its lane or is under way there. What `work` rejects with is dropped. */
+  run(name: string, key: string, work: () => Promise<unknown>): void {
+    const lane = this.#lanes.get(name) ?? { waiting: new Map(), running: new Map() };
+    if (lane.waiting.has(key) || lane.running.has(key)) return;
+    this.#lanes.set(name, lane);
+    lane.waiting.set(key, work);
+    this.#next(name, lane);
+  }
+
+  /** Drops what waits; resolves when what is under way has settled. */
+  async stop(): Promise<void> {
+    for (const { waiting } of this.#lanes.values()) waiting.clear();
+    await Promise.all([...this.#lanes.values()].flatMap(({ running }) => [...running.values()]));
+  }
+
+  #next(name: string, lane: Lane): void {
+    for (const [key, work] of lane.waiting) {
+      if (lane.running.size >= this.#atOnce(name)) return;
+      lane.waiting.delete(key);
+      const done = work()
+        .catch(() => undefined)
+        .finally(() => {
+          lane.running.delete(key);
+          this.#next(name, lane);
+        });
+      lane.running.set(key, done);
+    }
+    if (lane.running.size === 0) this.#lanes.delete(name);
+  }
+}
