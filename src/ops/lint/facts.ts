@@ -2,8 +2,9 @@
 import type { FoundFile } from '../../config/config-file.ts';
 import { valueAt } from '../../config/flag-layer.ts';
 import type { ConfigReading } from '../../config/load.ts';
-import { inSecretMap, SECRET_PATHS } from '../../schema/config-keys.ts';
-import type { LintFacts } from './rule.ts';
+import type { Config } from '../../schema/config.ts';
+import { inSecretMap, SECRET_MAPS, SECRET_PATHS } from '../../schema/config-keys.ts';
+import type { KnownSecret, LintFacts } from './rule.ts';
 
 export interface Reading {
   production: boolean;
@@ -21,7 +22,14 @@ export function factsOf(
     production,
     mode,
     inlineSecrets: [...written].filter((path) => SECRET_PATHS.includes(path) || inSecretMap(path)),
-    knownSecret: (path) =>
-      assumed.includes(path) ? undefined : (valueAt(config, path) as string | undefined),
+    secrets: knownSecrets(config).filter(({ key }) => !assumed.includes(key)),
   };
+}
+
+function knownSecrets(config: Config): KnownSecret[] {
+  const texts = SECRET_PATHS.map((key) => ({ key, secret: valueAt(config, key) }));
+  const ofMaps = SECRET_MAPS.flatMap((map) =>
+    Object.entries(valueAt(config, map) ?? {}).map(([name, secret]) => ({ key: `${map}.${name}`, secret })),
+  );
+  return [...texts, ...ofMaps].filter((each): each is KnownSecret => typeof each.secret === 'string');
 }

@@ -25,8 +25,13 @@ export interface LintFacts {
   mode: number;
   /** Secret keys whose values stand in the file itself; of a map of secrets, such entries. */
   inlineSecrets: readonly string[];
-  /** The value of a secret key where it is known here; undefined when unset or given only where it runs. */
-  knownSecret(path: string): string | undefined;
+  /** The secrets that are known here, entries of maps among them; not those that are given only where it runs. */
+  secrets: readonly KnownSecret[];
+}
+
+export interface KnownSecret {
+  key: string;
+  secret: string;
 }
 
 /** One place where a rule is broken. */

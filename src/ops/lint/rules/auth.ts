@@ -1,6 +1,5 @@
 // Rules about who may call: keys, administrators, owners.
 import { parseDuration } from '../../../domain/duration.ts';
-import { SECRET_PATHS } from '../../../schema/config-keys.ts';
 import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
 import { type Fault, faultIf, type LintFacts, type LintRule } from '../rule.ts';
 
@@ -9,24 +8,18 @@ const FRESH_KEY = 'openssl rand -base64 32';
 
 /** A fault for each known secret that is `bad`. */
 function badSecrets(
-  { knownSecret }: LintFacts,
+  { secrets }: LintFacts,
   bad: (secret: string) => boolean,
   message: (key: string) => string,
 ): Fault[] {
-  return SECRET_PATHS.flatMap((key) => {
-    const secret = knownSecret(key);
-    return secret !== undefined && bad(secret) ? [{ key, message: message(key) }] : [];
-  });
+  return secrets.flatMap(({ key, secret }) => (bad(secret) ? [{ key, message: message(key) }] : []));
 }
 
 /** Secrets that an earlier one equals. */
-function repeatedSecrets({ knownSecret }: LintFacts): Fault[] {
-  return SECRET_PATHS.flatMap((key, at) => {
-    const secret = knownSecret(key);
-    const twin = SECRET_PATHS.slice(0, at).find(
-      (other) => secret !== undefined && knownSecret(other) === secret,
-    );
-    return twin === undefined ? [] : [{ key, message: `${key} is the same as ${twin}.` }];
+function repeatedSecrets({ secrets }: LintFacts): Fault[] {
+  return secrets.flatMap(({ key, secret }) => {
+    const twin = secrets.find((each) => each.secret === secret);
+    return twin && twin.key !== key ? [{ key, message: `${key} is the same as ${twin.key}.` }] : [];
   });
 }
 
@@ -78,7 +71,7 @@ export const AUTH_RULES: readonly LintRule[] = [
     topic: 'auth',
     key: 'auth.admin_api_key',
     title: 'Two keys are the same.',
-    why: 'A key for two purposes gives both to whoever has it: each client is then an administrator, or can sign links. Neither can be changed without the other.',
+    why: 'A key for two purposes gives both to whoever has it: each client is then an administrator, can sign links, or is another worker. Neither can be changed without the other.',
     mend: `Make a key for each purpose: ${FRESH_KEY}`,
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n',

@@ -130,6 +130,25 @@ it('tokens of workers that stand in the file are told by their names, and never 
   expect(lint(text, { mode: 0o644 }).findings.map(({ rule }) => rule)).toContain('SVC004');
 });
 
+it('tokens of workers are weighed as other keys are, and against them', () => {
+  const strong = [
+    'eqV3ZqZJVgj-dMOZgLdgM5Zvw5EBsrZyIgK_gL_bLd4',
+    'Qb8mVn2xkTz0rYpJc7wLhF5sDg3aUeX1oNi6yKtRq9s',
+  ];
+  const found = (tokens: Record<string, unknown>, more = {}) => {
+    const { findings } = lint(JSON.stringify({ auth: { worker_tokens: tokens, ...more } }));
+    return findings.map(({ rule, key }) => `${rule} ${key}`);
+  };
+  expect(found({ a: '0123456789abcdef0123456789abcdef' })).toEqual(['SVC102 auth.worker_tokens.a']);
+  expect(found({ 'edge.1': 'changeme' })).toEqual(['SVC103 auth.worker_tokens.edge.1']);
+  expect(found({ a: strong[0], b: strong[1], c: strong[0] })).toEqual(['SVC104 auth.worker_tokens.c']);
+  expect(found({ a: strong[0] }, { api_key: strong[0] })).toEqual(['SVC104 auth.worker_tokens.a']);
+  expect(found({ a: strong[0], b: strong[1] })).toEqual([]);
+  const file = join(temporaryFolder(), 'token');
+  writeFileSync(file, 'changeme\n', { mode: 0o600 });
+  expect(found({ a: { file } })).toEqual(['SVC103 auth.worker_tokens.a']);
+});
+
 it.each([
   ['worker: {listen_addr: "127.0.0.1:7424"}', false],
   ['worker: {listen_addr: "[::1]:7424"}', false],
