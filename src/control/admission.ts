@@ -5,12 +5,14 @@ import {
   type AdmissionLimits,
   type AdmissionRequest,
   isCapacityDenial,
+  isPlaceless,
   requestOfRow,
 } from '../domain/admission.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { AdmissionDecision as Shown } from '../schema/admission.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { TemplateStore } from '../store/seam/templates.ts';
@@ -18,7 +20,7 @@ import type { SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
 import type { LimitsOf } from './owner-limits.ts';
 import type { QueueSettings, Settings } from './settings.ts';
-import { type ChooseDeps, chooseProvider } from './spawn/choose.ts';
+import { alternatives, type ChooseDeps, chooseProvider } from './spawn/choose.ts';
 import { placementOf } from './spawn/place.ts';
 import { lifeMs, planSpawn, spawnOwner } from './spawn/plan.ts';
 import { type FullRequest, withTemplate } from './templates/template-request.ts';
@@ -40,14 +42,26 @@ export async function admissionOf(
   caller: Caller,
 ): Promise<Shown> {
   const { settings, sandboxes } = deps;
-  const { asked, limits } = await ask(deps, await withTemplate(deps.templates, request), caller);
+  const full = await withTemplate(deps.templates, request);
+  const queue = { ...settings.queue, ...deps.queue.stats() };
+  const { asked, limits, others } = await ask(deps, full, caller);
   const decision = await sandboxes.admission(asked, limits);
-  return shown(asked.provider, decision, { ...settings.queue, ...deps.queue.stats() });
+  if (!isPlaceless(decision)) return shown(asked.provider, decision, queue);
+  // As for the deed: where the chosen one has no place, another may have one.
+  for (const provider of await others()) {
+    const placement = placementOf(deps, full, provider);
+    const next = { ...asked, provider: provider.kind };
+    const answer = await sandboxes.admission(next, { ...settings.limits(provider.kind), placement });
+    if (answer.allowed) return shown(provider.kind, answer, queue);
+  }
+  return shown(asked.provider, decision, queue);
 }
 
 interface Question {
   asked: AdmissionRequest;
   limits: AdmissionLimits;
+  /** Providers to ask about next. */
+  others(): Promise<Provider[]>;
 }
 
 async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller: Caller): Promise<Question> {
@@ -60,7 +74,11 @@ async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller:
     const facts = { settings, cpus, provider, limits, setup, ...names, now: clock.now() };
     const plan = planSpawn(request, caller, facts);
     const placement = placementOf(deps, plan, provider);
-    return { asked: requestOfRow(plan.row), limits: { ...settings.limits(provider.kind), placement } };
+    return {
+      asked: requestOfRow(plan.row),
+      limits: { ...settings.limits(provider.kind), placement },
+      others: () => alternatives(deps, request.provider, provider),
+    };
   } catch (error) {
     const { code } = asServiceError(error);
     if (code !== 'not_found' && code !== 'unavailable') throw error;
@@ -68,7 +86,7 @@ async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller:
     const provider = request.provider ?? deps.defaultProvider;
     const ttlMs = lifeMs(request.ttl, settings.ttlMs, limits);
     const asked = { provider, ...(owner_id !== undefined && { owner_id }), ttlMs };
-    return { asked, limits: { ...settings.limits(), unplaceable } };
+    return { asked, limits: { ...settings.limits(), unplaceable }, others: async () => [] };
   }
 }
 

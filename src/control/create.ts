@@ -1,6 +1,7 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { EventBus } from '../events/bus.ts';
 import { EventFeed } from '../events/feed.ts';
 import type { EventWriter } from '../events/writer.ts';
@@ -157,12 +158,14 @@ function spawnQueue({
   settings: Settings;
 }): SpawnQueue {
   const queue = new SpawnQueue({ publisher, clock }, settings.queue);
-  publisher.onEnd(({ owner_id, data }) =>
+  publisher.onEnd(({ owner_id, data }) => {
+    // With `auto`, who waits for one provider may go to another worker's of another kind.
+    if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
     queue.freed({
       ...(owner_id !== undefined && { owner_id }),
       ...(typeof data?.provider === 'string' && { provider: data.provider }),
-    }),
-  );
+    });
+  });
   vms.onEnd((provider) => queue.freed({ provider }));
   return queue;
 }

@@ -31,6 +31,8 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
     server = await startServer({ env, ...(home !== undefined && { home }) });
     client = api(server.url, { 'x-api-key': KEY, 'x-admin-api-key': ADMIN_KEY });
   };
+  const drainHere = async (drain: boolean) =>
+    expect((await client.call('POST', '/admin/workers/local/drain', { drain })).status).toBe(200);
   const known = () => client.call<{ id: string; last_heartbeat: string }[]>('GET', '/workers');
   const allHeard = (since: number) =>
     until(
@@ -50,13 +52,14 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
       ...{ SVC_SERVER_HOST: network.gateway, SVC_SERVER_PORT: String(await freePort()) },
       ...{ SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: KEY, SVC_AUTH_ADMIN_API_KEY: ADMIN_KEY },
       ...{ SVC_WORKER_HEARTBEAT_INTERVAL: '1s', SVC_DEFAULTS_MAX_SANDBOXES: '200' },
+      SVC_PROVIDERS_USERSPACE_MAX_SANDBOXES: '1',
       ...Object.fromEntries(tokens),
     };
     await serve();
     hosts = WORKERS.map((id) => network.host(id, { controlPlane: server.url, secret: secretOf(id) }));
     await Promise.all(hosts.map((host) => host.start()));
     await allHeard(0);
-    expect((await client.call('POST', '/admin/workers/local/drain', { drain: true })).status).toBe(200);
+    await drainHere(true);
   });
   afterAll(async () => {
     await server?.kill();
@@ -110,6 +113,26 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
     await Promise.all(rows(LIVE).map((id) => client.destroy(id)));
     for (const each of hosts) expect(each.runtimes()).toEqual([]);
     expect(lent()).toEqual([]);
+  });
+
+  it('gets what the server has no place for, of its provider or of another', async () => {
+    await drainHere(false);
+    const [here, there] = [await client.spawn({}), await client.spawn({})];
+    expect(here.worker_id).toBe('local');
+    expect(WORKERS).toContain(there.worker_id);
+    await client.destroy(here.id);
+    await drainHere(true);
+    await server.stop();
+    env.SVC_PROVIDERS_USERSPACE_ENABLED = 'false';
+    await serve(server.home);
+    await allHeard(Date.now());
+    expect(await client.spawn({})).toMatchObject({
+      provider: 'userspace',
+      worker_id: expect.stringMatching(/^w/),
+    });
+    await server.stop();
+    delete env.SVC_PROVIDERS_USERSPACE_ENABLED;
+    await serve(server.home);
   });
 
   it('keeps all through cuts that are shorter than a lease, but what was destroyed meanwhile', async () => {

@@ -17,7 +17,10 @@ export function testConfig(given: Partially<Config> = {}): Config {
       pool: {},
       worker: { tls: {} },
     },
-    providers: { userspace: { workspace_base: '/nowhere' }, hosted: {}, custom: {} },
+    providers: {
+      ...{ container: { tls: {} }, userspace: { workspace_base: '/nowhere' } },
+      ...{ microvm: {}, hosted: {}, custom: {} },
+    },
   };
   const config = Value.Default(Config, host) as Config;
   for (const [section, keys] of Object.entries(given)) Object.assign(config[section as keyof Config], keys);

@@ -39,39 +39,47 @@ function choosePoolHost(deps: ChooseDeps, name: string | undefined): Provider {
   });
 }
 
-/** Whether this server itself has the provider. */
-export function isHere({ all }: ProviderSet, { kind }: Pick<Provider, 'kind'>): boolean {
-  return all.some((provider) => provider.kind === kind);
-}
-
-/** One that only other workers have, the first of those that `suits`. It stands for itself: what it can do its start tells. */
-async function ofOthers(
-  { providers, fleet }: ChooseDeps,
-  suits: (kind: ProviderKind) => boolean,
-): Promise<Provider | undefined> {
-  const kinds = PROVIDER_KINDS.filter((kind) => suits(kind) && !isHere(providers, { kind }));
-  if (kinds.length === 0) return undefined;
+/** Those that other workers have, in order of preference. They stand for themselves: what they can do their start tells. */
+async function ofOthers({ fleet }: ChooseDeps, suits: (kind: ProviderKind) => boolean): Promise<Provider[]> {
+  const kinds = PROVIDER_KINDS.filter(suits);
+  if (kinds.length === 0) return [];
   const offered = await fleet.offered();
-  const kind = kinds.find((each) => offered.has(each));
-  return kind && elsewhere(kind);
+  return kinds.filter((kind) => offered.has(kind)).map(elsewhere);
 }
 
 /**
  * The named one (`not_found` when it is not there), else the configured default; `auto` is the first healthy one, and where
- * none is, what only other workers have.
+ * none is, the first that other workers have.
  */
 export async function chooseProvider(deps: ChooseDeps, name: string | undefined): Promise<Provider> {
   if (deps.settings.pool) return choosePoolHost(deps, name);
+  const { all } = deps.providers;
   const wanted = name ?? deps.defaultProvider;
-  if (wanted !== 'auto' || name !== undefined)
-    return (await ofOthers(deps, (kind) => kind === wanted)) ?? deps.providers.get(wanted);
-  const [only, ...others] = deps.providers.all;
+  if (wanted !== 'auto' || name !== undefined) {
+    const [other] = all.some(({ kind }) => kind === wanted)
+      ? []
+      : await ofOthers(deps, (kind) => kind === wanted);
+    return other ?? deps.providers.get(wanted);
+  }
   // Of one there is nothing to choose: what ails it is better told by its own start than by a probe.
-  const here = others.length === 0 ? only : await deps.probes.firstHealthy();
-  const chosen = here ?? (await ofOthers(deps, () => true));
+  const here = all.length === 1 ? all[0] : await deps.probes.firstHealthy();
+  const chosen = here ?? (await ofOthers(deps, () => true))[0];
   if (chosen) return chosen;
   throw new ServiceError('unavailable', 'No provider can start sandboxes now.', {
     remedy: 'See the provider list for what is wrong.',
     details: { reason: 'worker_unavailable' },
   });
+}
+
+/**
+ * What `auto` falls back to where no worker that has the `chosen` one has a place: other providers, at other workers alone.
+ * Nothing for a spawn that names its provider.
+ */
+export async function alternatives(
+  deps: ChooseDeps,
+  name: string | undefined,
+  chosen: Provider,
+): Promise<Provider[]> {
+  const isFree = name === undefined && deps.defaultProvider === 'auto' && deps.settings.pool === undefined;
+  return isFree ? ofOthers(deps, (kind) => kind !== chosen.kind) : [];
 }

@@ -1,14 +1,22 @@
-// A provider that only other workers have, as far as a spawn is planned by it. It makes nothing: the worker does.
+// A provider of other workers, as far as a spawn is planned by it. It makes nothing: the worker does.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 
-export function elsewhere(kind: ProviderKind): Provider {
+interface Elsewhere extends Provider {
+  readonly isElsewhere: true;
+}
+
+/** Whether this server itself may run what is planned by it. */
+export const isHere = (provider: Provider): boolean => !('isElsewhere' in provider);
+
+export function elsewhere(kind: ProviderKind): Elsewhere {
   const refuse = async () => {
     throw new ServiceError('unavailable', `This server has no provider ${kind} of its own.`);
   };
   return {
     kind,
+    isElsewhere: true,
     capabilities: ['network_none'],
     describe: () => ({ isolation: {}, images: ['*'] }),
     probe: async () => ({ healthy: true, findings: [] }),

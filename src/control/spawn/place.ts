@@ -7,8 +7,8 @@ import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Attempt } from '../queue/ticket.ts';
-import { isHere } from './choose.ts';
 import { type ClaimDeps, claimWarm } from './claim.ts';
+import { isHere } from './elsewhere.ts';
 import { replayed } from './idempotency.ts';
 import type { SpawnPlan } from './plan.ts';
 import type { Begun, Spawns } from './spawns.ts';
@@ -77,10 +77,10 @@ function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
  * those.
  */
 export function placementOf(
-  { fleet, providers, settings }: Pick<PlaceDeps, 'fleet' | 'providers' | 'settings'>,
+  { fleet, settings }: Pick<PlaceDeps, 'fleet' | 'settings'>,
   { setup }: Pick<SpawnPlan, 'setup'>,
   provider: Provider,
 ): PlacementLimits {
   const remote = settings.pool === undefined && setup.length === 0;
-  return fleet.placement({ local: isHere(providers, provider), remote });
+  return fleet.placement({ local: isHere(provider), remote });
 }

@@ -1,8 +1,9 @@
 // The story of a spawn (api.md part 2): template → plan → a place, at once or in its turn (queue.ts, place.ts) → start
 // (start.ts) → answer. From the reservation on it is finished whether or not the client still waits.
-import { requestOfRow } from '../../domain/admission.ts';
+import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../../store/store.ts';
@@ -10,10 +11,11 @@ import type { Caller } from '../control-plane.ts';
 import type { LimitsOf } from '../owner-limits.ts';
 import type { Subject } from '../publish.ts';
 import type { SpawnQueue } from '../queue/queue.ts';
+import type { Attempt } from '../queue/ticket.ts';
 import { withTemplate } from '../templates/template-request.ts';
 import { shownTo } from '../views.ts';
 import { shapeOf } from '../warm/warm-plan.ts';
-import { type ChooseDeps, chooseProvider } from './choose.ts';
+import { alternatives, type ChooseDeps, chooseProvider } from './choose.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
 import { findPlace, type PlaceDeps, type Placed } from './place.ts';
 import { planSpawn, type SpawnPlan, spawnOwner, ttlRefused } from './plan.ts';
@@ -82,18 +84,19 @@ export class Spawner {
     told.subject = { ...told.subject, provider: provider.kind };
     const owner_id = spawnOwner(request, caller, settings);
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
-    const planned = async () => {
+    const planned = async (provider: Provider) => {
       const facts = { settings, cpus, provider, setup, ...names };
       return planSpawn(request, caller, { ...facts, limits: await limitsOf(owner_id), now: clock.now() });
     };
-    refuseLongLife(await planned(), await limitsOf(owner_id));
-    const attempt = async () => {
-      const plan = await planned();
+    refuseLongLife(await planned(provider), await limitsOf(owner_id));
+    const placed = async (provider: Provider) => {
+      const plan = await planned(provider);
       const hasWarm = template && template.prewarm > 0 && !settings.pool;
       const shape = hasWarm ? shapeOf(template, plan) : undefined;
       return findPlace(this.#deps, { plan, provider, shape, claim });
     };
-    return { owner_id, provider: provider.kind, attempt };
+    const others = () => alternatives(this.#deps, request.provider, provider);
+    return { owner_id, provider: provider.kind, attempt: () => firstPlace(placed, provider, others) };
   }
 
   async #start({ plan, provider, flight }: Exclude<Placed, { sandbox: Sandbox }>): Promise<Sandbox> {
@@ -106,6 +109,23 @@ export class Spawner {
       flight.end();
     }
   }
+}
+
+/** A place with the provider that was chosen, else with the first of others that has one. */
+async function firstPlace(
+  placed: (provider: Provider) => Promise<Attempt<Placed>>,
+  chosen: Provider,
+  others: () => Promise<Provider[]>,
+): Promise<Attempt<Placed>> {
+  let came = await placed(chosen);
+  if ('admitted' in came || !isPlaceless(came.denied)) return came;
+  for (const other of await others()) {
+    const next = await placed(other);
+    if ('admitted' in next) return next;
+    // One that only lacks room may be waited for.
+    if (!isCapacityDenial(came.denied)) came = next;
+  }
+  return came;
 }
 
 /** Before it waits for anything: no place would help it. */

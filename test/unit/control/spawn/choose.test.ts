@@ -1,6 +1,7 @@
 // Which provider a spawn is planned for, where some are only at other workers.
 import { expect, it } from 'vitest';
-import { type ChooseDeps, chooseProvider } from '../../../../src/control/spawn/choose.ts';
+import { alternatives, type ChooseDeps, chooseProvider } from '../../../../src/control/spawn/choose.ts';
+import { isHere } from '../../../../src/control/spawn/elsewhere.ts';
 import type { Provider, ProviderSet } from '../../../../src/providers/provider.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';
@@ -31,18 +32,33 @@ it.each<[string, Scene, string]>([
   ['the healthy one here', { here: both, healthy: 'userspace', elsewhere: ['microvm'] }, 'userspace'],
   ['the only one here, well or not', { here: ['userspace'], elsewhere: ['microvm'] }, 'userspace'],
   [
-    'what workers have where none here is healthy',
-    { here: both, elsewhere: ['userspace', 'microvm'] },
-    'microvm',
+    'the first that workers have where none here is healthy',
+    { here: both, elsewhere: ['microvm', 'userspace'] },
+    'userspace',
   ],
   ['what workers have where none is here', { here: [], elsewhere: ['userspace'] }, 'userspace'],
 ])('auto is %s', async (_what, facts, kind) => {
   expect((await chooseProvider(scene(facts), undefined)).kind).toBe(kind);
 });
 
-it('auto is nothing where neither this server nor a worker has more', async () => {
-  const choosing = chooseProvider(scene({ here: both, elsewhere: both }), undefined);
+it('auto is nothing where neither this server nor a worker has any that is healthy', async () => {
+  const choosing = chooseProvider(scene({ here: both, elsewhere: [] }), undefined);
   await expect(choosing).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+it('what is taken of others is theirs alone, also where this server has one of its kind', async () => {
+  const theirs = await chooseProvider(scene({ here: both, elsewhere: both }), undefined);
+  expect([theirs.kind, isHere(theirs)]).toEqual(['container', false]);
+  const deps = scene({ here: both, healthy: 'userspace', elsewhere: ['container', 'microvm', 'userspace'] });
+  const ours = await chooseProvider(deps, undefined);
+  expect([ours.kind, isHere(ours)]).toEqual(['userspace', true]);
+  const others = await alternatives(deps, undefined, ours);
+  expect(others.map((each) => [each.kind, isHere(each)])).toEqual([
+    ['container', false],
+    ['microvm', false],
+  ]);
+  expect(await alternatives(deps, 'userspace', ours)).toEqual([]);
+  expect(await alternatives({ ...deps, defaultProvider: 'userspace' }, undefined, ours)).toEqual([]);
 });
 
 it('a name is what has it, here before elsewhere, and no kind is made up', async () => {

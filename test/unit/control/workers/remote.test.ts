@@ -51,6 +51,56 @@ it('spread by load, and never over what a worker holds', async () => {
   ).toEqual(['local', 'w1', 'w1', 'w2', 'w2']);
 });
 
+describe('of any provider', () => {
+  const OTHER = { ...BODY, providers: ['container'], capacity: { max_sandboxes: 1 } };
+  const mixed = async (config: Parameters<typeof world>[0] = {}) => {
+    const w = world({ auth: { worker_tokens: TOKENS }, ...config });
+    w.config.providers.userspace.max_sandboxes = 1;
+    await w.control.start();
+    await w.control.workers.heartbeat('w1', OTHER);
+    return w;
+  };
+  const goesTo = { allowed: true, provider: 'container', selected_worker_id: 'w1' };
+
+  it('go to the provider of a worker when this server drains', async () => {
+    const w = await mixed();
+    expect(await spawn(w)).toMatchObject({ worker_id: 'local', provider: 'userspace' });
+    await w.control.workers.drain('local', true);
+    expect(await w.control.sandboxes.admission({}, api)).toMatchObject(goesTo);
+    await expect(spawn(w, { provider: 'userspace' })).rejects.toMatchObject({
+      details: { reason: 'worker_unavailable' },
+    });
+    expect(await spawn(w)).toMatchObject({ worker_id: 'w1', provider: 'container' });
+    expect(await w.control.sandboxes.admission({}, api)).toMatchObject({ allowed: false });
+    await expect(spawn(w)).rejects.toMatchObject({ details: { reason: 'worker_capacity' } });
+  });
+
+  it('go there when this server is full, and back when it is not', async () => {
+    const w = await mixed();
+    const here = await spawn(w);
+    expect(await w.control.sandboxes.admission({}, api)).toMatchObject(goesTo);
+    expect(await spawn(w)).toMatchObject({ worker_id: 'w1', provider: 'container' });
+    await expect(spawn(w)).rejects.toMatchObject({ details: { reason: 'worker_capacity' } });
+    await w.control.sandboxes.destroy(here.id, api);
+    expect(await spawn(w)).toMatchObject({ worker_id: 'local', provider: 'userspace' });
+  });
+
+  it('that wait get whichever place is free first', async () => {
+    const w = await mixed({
+      worker: { heartbeat_interval: '10m' },
+      defaults: { spawn_overflow: 'queue', spawn_queue_timeout: '1m' },
+    });
+    const [here, there] = [await spawn(w), await spawn(w)];
+    for (const { id, worker_id, provider } of [there, here]) {
+      const waiting = spawn(w);
+      await w.clock.advance(10);
+      await w.control.sandboxes.destroy(id, api);
+      await w.clock.advance(10);
+      expect(await waiting).toMatchObject({ worker_id, provider });
+    }
+  });
+});
+
 it('go nowhere where nobody is left', async () => {
   const w = await fleet([]);
   expect(await w.control.sandboxes.admission({}, api)).toMatchObject({ reason: 'worker_unavailable' });
