@@ -52,7 +52,7 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
       ...{ SVC_SERVER_HOST: network.gateway, SVC_SERVER_PORT: String(await freePort()) },
       ...{ SVC_AUTH_ENABLED: 'true', SVC_AUTH_API_KEY: KEY, SVC_AUTH_ADMIN_API_KEY: ADMIN_KEY },
       ...{ SVC_WORKER_HEARTBEAT_INTERVAL: '1s', SVC_DEFAULTS_MAX_SANDBOXES: '200' },
-      SVC_PROVIDERS_USERSPACE_MAX_SANDBOXES: '1',
+      ...{ SVC_PROVIDERS_DEFAULT: 'auto', SVC_PROVIDERS_USERSPACE_MAX_SANDBOXES: '1' },
       ...Object.fromEntries(tokens),
     };
     await serve();
@@ -122,16 +122,19 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
     expect(WORKERS).toContain(there.worker_id);
     await client.destroy(here.id);
     await drainHere(true);
+    const own = env;
     await server.stop();
-    env.SVC_PROVIDERS_USERSPACE_ENABLED = 'false';
+    env = {
+      ...own,
+      ...{ SVC_PROVIDERS_USERSPACE_ENABLED: 'false', SVC_PROVIDERS_CONTAINER_ENABLED: 'true' },
+      SVC_PROVIDERS_CONTAINER_SOCKET: join(server.home, 'no-engine.sock'),
+    };
     await serve(server.home);
     await allHeard(Date.now());
-    expect(await client.spawn({})).toMatchObject({
-      provider: 'userspace',
-      worker_id: expect.stringMatching(/^w/),
-    });
+    const other = await client.spawn({});
+    expect([other.provider, WORKERS.includes(other.worker_id)]).toEqual(['userspace', true]);
     await server.stop();
-    delete env.SVC_PROVIDERS_USERSPACE_ENABLED;
+    env = own;
     await serve(server.home);
   });
 
