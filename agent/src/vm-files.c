@@ -30,13 +30,14 @@ static int open_over(const char *path)
 int vm_write(const char *path, const char *text)
 {
 	size_t size = strlen(text);
+	struct stat facts;
 	ssize_t put;
 	int fd = open_over(path), cut;
 
 	if (fd < 0)
 		return -1;
 	put = write(fd, text, size);
-	cut = ftruncate(fd, (off_t)size);
+	cut = fstat(fd, &facts) || facts.st_size != (off_t)size ? ftruncate(fd, (off_t)size) : 0;
 	close(fd);
 	return put == (ssize_t)size && cut == 0 ? 0 : -1;
 }

@@ -94,6 +94,17 @@ static int open_port(const struct settings *s, struct serve_options *options)
 	return options->listen_fd < 0 && options->in_fd < 0 ? -1 : 0;
 }
 
+/* The monitor's console is read for guests that do not start alone, and takes an interrupt for each letter. */
+static void leave_console(void)
+{
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (nowhere < 0)
+		return;
+	dup2(nowhere, STDERR_FILENO);
+	close(nowhere);
+}
+
 static int boot(struct settings *s, struct serve_options *options)
 {
 	if (mount_first() || learn(s) || vm_root(s))
@@ -112,6 +123,7 @@ _Noreturn void vm_main(void)
 	if (boot(&settings, &options))
 		end(failure);
 	is_guest = true;
+	leave_console();
 	vm_kernel_log();
 	serve(&options);
 	end("the agent ended");

@@ -2,6 +2,7 @@
 // start, so that saving writes nothing but the state of its devices.
 import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { openAgentSocket } from '../agent-socket.ts';
@@ -18,6 +19,9 @@ import { saveState } from './template-state.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const SECRET_BYTES = 16;
+const WARM_MS = 10_000;
+/** As long as an id of ours (host/ids.ts), so that files with a name in them keep their length. */
+const NAME = 'sb-'.padEnd(15, '0');
 const FOLDER_MODE = 0o711;
 
 export interface SaveOrder {
@@ -97,7 +101,12 @@ function wayOf(
   { secret, memory }: { secret: Buffer; memory: string },
 ) {
   return {
-    settings: guestSettings({ spec, made: shape, network: networkOf(state, spec), secret }),
+    settings: guestSettings({
+      spec: { ...spec, id: NAME },
+      made: shape,
+      network: networkOf(state, spec),
+      secret,
+    }),
     memory: { kind: 'file', path: memory, isShared: true } as const,
     overlay: (path: string) => state.overlays.make(path),
   };
@@ -121,7 +130,23 @@ async function served(
 ): Promise<void> {
   const stream = await openAgentSocket(making.paths.sockets.agent, signal);
   const io = await openSession({ stream, secret, clock, random, logger }, signal);
-  await io.ping(signal).finally(() => io.close());
+  try {
+    await io.ping(signal);
+    await warmed(io);
+  } finally {
+    io.close();
+  }
+}
+
+/**
+ * What every command needs is in the guest's memory then: the shell, and how it is found. Written out, too: each clone would
+ * else write the same. An image without a shell, or one that does not end, is as good as before.
+ */
+async function warmed(io: SandboxIo): Promise<void> {
+  const argv = ['sh', '-c', 'echo; sync'];
+  const exec = io.exec({ exec_id: 'warm', argv, label: 'warm', env: {}, timeoutMs: WARM_MS });
+  for await (const _ of exec.output);
+  await exec.exit;
 }
 
 /** The monitor has to reach the socket that it sends to as the user it has become. */

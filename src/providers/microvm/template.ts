@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileIdentity } from './identity.ts';
 
 /** Part of the key: a later program does not start guests from what an older one saved. */
-const FORMAT = 2;
+const FORMAT = 3;
 const FILES = ['memory', 'state', 'overlay'] as const;
 
 /** All that a saved guest depends on: another value of any of them is another template. */

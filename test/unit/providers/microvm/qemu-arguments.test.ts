@@ -62,7 +62,9 @@ it('keeps old devices and names the clock under emulation alone', () => {
   expect(of('-accel')).toEqual(['tcg,thread=multi,split-wx=on,tb-size=128']);
   const kvm = { accelerator: { kind: 'kvm' } } as const;
   expect(of('-machine', kvm)[0]).toContain('pit=off,pic=off');
-  expect(of('-append', kvm)[0]).not.toMatch(/tsc|mitigations/);
+  expect(of('-append', kvm)[0]).not.toMatch(/tsc|mitigations|lsm/);
+  expect(of('-cpu')).toEqual(['max,erms=off,la57=off,smap=off']);
+  expect(of('-cpu', kvm)).toEqual(['host']);
   expect(of('-accel', kvm)).toEqual(['kvm']);
 });
 
@@ -84,6 +86,8 @@ it('takes memory from a file, shared or not, and waits for a state', () => {
     share: false,
   });
   expect(of('-incoming', { incoming: 'defer' })).toEqual(['defer']);
+  expect(of('-kernel')).toHaveLength(1);
+  expect(of('-kernel', { incoming: 'defer' })).toEqual([]);
   expect(of('-incoming')).toEqual([]);
 });
 
