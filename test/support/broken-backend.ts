@@ -1,4 +1,4 @@
-// The example backend with one thing changed: what it is asked, what it answers, or not at all.
+// The example backend with some things changed: what it is asked, what it answers, or not at all.
 import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -13,13 +13,13 @@ export interface Change {
   status?: number;
   json?: unknown;
   /** Another request: its JSON body as text, its URL. */
-  body?: (text: string) => string;
-  url?: (url: string) => string;
-  headers?: Record<string, string | undefined>;
+  body?: ((text: string) => string) | undefined;
+  url?: ((url: string) => string) | undefined;
+  headers?: Record<string, string | undefined> | undefined;
   /** Another answer: each piece of it as latin-1, its status. */
-  says?: (piece: string) => string;
-  turns?: (status: number) => number;
-  /** Takes the whole call; `pass` hands it on. */
+  says?: ((piece: string) => string) | undefined;
+  turns?: ((status: number) => number) | undefined;
+  /** Takes the whole call, whatever else would be changed about it; `pass` hands it on. */
   takes?: (call: TakenCall) => void;
 }
 
@@ -35,8 +35,12 @@ export interface BrokenBackend {
   close(): Promise<void>;
 }
 
-export async function brokenBackend(backend: CustomBackend, change: Change): Promise<BrokenBackend> {
-  const front = createServer((req, res) => void forward(backend, change, { req, res }));
+/** Changes that meet in one request are made one after another. */
+export async function brokenBackend(
+  backend: CustomBackend,
+  changes: readonly Change[],
+): Promise<BrokenBackend> {
+  const front = createServer((req, res) => void forward(backend, changes, { req, res }));
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
@@ -47,13 +51,18 @@ export async function brokenBackend(backend: CustomBackend, change: Change): Pro
   };
 }
 
-async function forward(backend: CustomBackend, change: Change, { req, res }: Pick<TakenCall, 'req' | 'res'>) {
+async function forward(
+  backend: CustomBackend,
+  changes: readonly Change[],
+  { req, res }: Pick<TakenCall, 'req' | 'res'>,
+) {
   const pass = (asked: IncomingMessage = req) => backend.server.emit('request', asked, res);
-  if (!`${req.method} ${req.url}`.startsWith(change.at)) return pass();
+  const near = changes.filter(({ at }) => `${req.method} ${req.url}`.startsWith(at));
+  if (near.length === 0) return pass();
   const isJson = req.headers['content-type'] === 'application/json';
   const body = isJson ? await text(req) : '';
+  const change = together(near.filter(({ asked }) => asked === undefined || body.includes(asked)));
   const again = isJson || change.url || change.headers ? copy(req, body, change) : req;
-  if (change.asked !== undefined && !body.includes(change.asked)) return pass(copy(req, body, { at: '' }));
   if (change.takes) return change.takes({ req: again, res, backend, pass: () => pass(again) });
   if (change.status !== undefined)
     return res
@@ -62,6 +71,22 @@ async function forward(backend: CustomBackend, change: Change, { req, res }: Pic
   if (change.says) rewrite(res, change.says);
   if (change.turns) turn(res, change.turns);
   pass(again);
+}
+
+function together(changes: readonly Change[]): Change {
+  const both = (all: Change, change: Change): Change => ({
+    ...{ ...all, ...change },
+    body: after(all.body, change.body),
+    url: after(all.url, change.url),
+    says: after(all.says, change.says),
+    turns: after(all.turns, change.turns),
+    headers: all.headers || change.headers ? { ...all.headers, ...change.headers } : undefined,
+  });
+  return changes.reduce(both, { at: '' });
+}
+
+function after<T>(first?: (value: T) => T, then?: (value: T) => T): ((value: T) => T) | undefined {
+  return first && then ? (value) => then(first(value)) : (first ?? then);
 }
 
 /** The same request with another body, URL or headers. */

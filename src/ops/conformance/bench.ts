@@ -10,6 +10,7 @@ import { broken, DONE, mustBe } from './rule.ts';
 
 const TIMEOUT_MS = 15_000;
 const LIFE_MS = 10 * 60_000;
+const PATIENCE_MS = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const WHAT = 'The backend';
 
@@ -24,12 +25,15 @@ export interface BenchDeps {
   clock: Clock;
   random: Random;
   config: CustomConfig;
+  /** How long an end that has to come may take; 10 s unless given. */
+  patienceMs?: number;
 }
 
 export class Bench {
   readonly clock: Clock;
   readonly instance: { id: string };
   readonly config: CustomConfig;
+  readonly patienceMs: number;
   /** The one that rules share; '' before it is made. */
   sandbox = '';
   readonly #made = new Set<string>();
@@ -37,9 +41,10 @@ export class Bench {
   readonly #stranger: Outgoing;
   #count = 0;
 
-  constructor({ clock, random, config }: BenchDeps) {
+  constructor({ clock, random, config, patienceMs = PATIENCE_MS }: BenchDeps) {
     this.clock = clock;
     this.config = config;
+    this.patienceMs = patienceMs;
     const hex = random.bytes(16).toString('hex');
     this.instance = { id: `conformance-${hex}` };
     const key = (text: string | undefined) => (text === undefined ? {} : { authorization: `Bearer ${text}` });

@@ -103,7 +103,7 @@ const DESTROY: Rule = {
   look: async (bench, signal) => {
     const { over } = await busy(bench, signal);
     mustBe(await bench.status({ method: 'DELETE', path: at(bench.sandbox), signal }), DONE);
-    const late = bench.clock.sleep(10_000, signal).then(() => 'late');
+    const late = bench.clock.sleep(bench.patienceMs, signal).then(() => 'late');
     if ((await Promise.race([over.then(() => 'over'), late])) === 'late')
       throw broken('A command in it was not ended.');
     const status = await bench.status({ method: 'GET', path: stateAt(bench.sandbox), signal });
