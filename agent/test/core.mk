@@ -10,13 +10,16 @@ $(B)/test/core_test $(B)/fuzz:
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(SANITIZE) -o $@ $(filter test/%.c,$^) $(filter %.o,$^)
 
-.PHONY: test-core test-serve test-valgrind
+.PHONY: test-core test-serve test-sanitized test-released
 test-core: $(B)/test/core_test $(B)/fuzz
 	$(B)/test/core_test
 	$(B)/fuzz $(ITERATIONS) $(SEED) 2>/dev/null
 
-test-serve: asan all
+# As many as make runs at once; tenants are known by their uids, which two builds would share.
+test-serve: test-sanitized test-released
+test-sanitized: asan
 	AGENT=$(B)/svc-agent-asan python3 test/serve_test.py
+test-released: asan all
 	AGENT=$(B)/svc-agent python3 test/serve_test.py
 	AGENT=$(B)/svc-agent-asan python3 test/tenants_test.py
 	AGENT=$(B)/svc-agent python3 test/tenants_test.py

@@ -22,6 +22,13 @@
 #define TO_THE_END UINT64_MAX
 #define KEEP UINT32_MAX
 
+/* Each operation is a fork, which copies the page tables of all that is kept after it was freed. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=8";
+}
+
 static int failures;
 static char home[64];
 

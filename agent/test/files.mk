@@ -9,6 +9,7 @@ $(FILE_BUILD)/%_test: test/%_test.c test/file_harness.h src/filework.h src/glob.
 	@mkdir -p $(FILE_BUILD)
 	$(CC) $(FILE_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover -o $@ $< $(FILE_SOURCES)
 
-.PHONY: test-files
-test-files: $(addprefix $(FILE_BUILD)/,$(FILE_TESTS))
-	@for test in $^; do $$test || exit 1; done
+.PHONY: test-files $(FILE_TESTS)
+test-files: $(FILE_TESTS)
+$(FILE_TESTS): %: $(FILE_BUILD)/%
+	$<

@@ -20,7 +20,7 @@ describeWith(['cc', 'root', 'unshare', 'python3'], 'svc-agent', () => {
 });
 
 function make(target: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn('make', ['-s', '-C', join(packageRoot, 'agent'), target], {
+  const child = spawn('make', ['-s', '-j2', '-C', join(packageRoot, 'agent'), target], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
