@@ -2,6 +2,7 @@
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
 import type { HostedConfig } from '../../schema/config-backends.ts';
 import type { OpenSessions } from '../backends/open-sessions.ts';
+import type { DetachedExecs } from './detached.ts';
 import type { Library } from './library.ts';
 
 export interface HostedDeps {
@@ -16,4 +17,6 @@ export interface HostedDeps {
 export interface HostedState extends HostedDeps {
   library: Library;
   sessions: OpenSessions;
+  /** By runtime: they outlive sessions. */
+  detached: Map<string, DetachedExecs>;
 }

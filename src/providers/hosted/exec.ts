@@ -1,25 +1,28 @@
-// A command in a hosted sandbox. The library runs a line of a shell, so every word is quoted, and takes output as text: bytes
+// A command in a hosted sandbox, on a terminal or not. The library runs a line of a shell, so every word is quoted, and takes output as text: bytes
 // that are no UTF-8 are replaced. Deadlines are ours: the backend keeps none of a single command.
 import type { CommandHandle, Sandbox } from 'e2b';
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { quoteWord } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { absent } from '../backends/absent.ts';
 import type { BackendSession } from '../backends/backend-session.ts';
 import { ExecCourse } from '../backends/exec-course.ts';
+import { commandLine, terminalEnv, WORKSPACE } from './command-line.ts';
+import { exitOf } from './exit.ts';
 import type { Library } from './library.ts';
 import { HostedOutput } from './output.ts';
 
 const MOST_OUTPUT = 64 * 1024 * 1024;
 const STDIN_PIECE = 512 * 1024;
+const END_OF_TRANSMISSION = Buffer.from([4]);
 
 export interface ExecPlace {
   library: Library;
   clock: Clock;
   session: BackendSession;
   sandbox: Sandbox;
+  /** Of the commands that run. */
+  pids: Map<string, number>;
 }
 
 interface Running {
@@ -28,57 +31,81 @@ interface Running {
   output: HostedOutput;
 }
 
-/** Never throws: what cannot be started rejects `started` and `exit`. */
+/** Not detached. Never throws: what cannot be started rejects `started` and `exit`. */
 export function startExec(place: ExecPlace, spec: ExecSpec, signal?: AbortSignal): Exec {
   const { clock, session, library } = place;
   const course = new ExecCourse(spec, { clock, ends: [signal, session.end], backstopMs: 0 });
-  const missing = spec.detach ? 'detached commands' : spec.pty && 'terminals';
-  if (missing) course.fail(absent('hosted', missing));
-  const output = new HostedOutput(MOST_OUTPUT);
-  const handle = start(place, { spec, course, output });
-  follow(library, handle, { spec, course, output });
+  const running = { spec, course, output: new HostedOutput(MOST_OUTPUT) };
+  const handle = spec.pty ? openTerminal(place, running, spec.pty) : start(place, running);
+  follow(place, handle, running);
   return session.keep(spec, {
     exec_id: spec.exec_id,
     started: course.started,
-    stdin: spec.stdin ? stdinOf(library, handle) : noStdin,
-    output: left(output, course),
+    stdin: spec.pty || spec.stdin ? stdinOf(library, inputOf(place, spec, handle)) : noStdin,
+    output: left(running.output, course),
     exit: course.exit,
     kill: () => course.kill(),
-    resize: async () => {
-      throw absent('hosted', 'terminals');
-    },
+    resize: (rows, cols) => resize(place, spec, handle, { rows, cols }),
   });
 }
 
-async function start({ sandbox }: ExecPlace, { spec, course, output }: Running): Promise<CommandHandle> {
-  course.signal.throwIfAborted();
-  const take = (channel: OutputChunk['channel']) => async (text: string) => {
-    if (!(await output.add(channel, text))) course.fail(tooMuch());
-  };
-  return sandbox.commands.run(`exec ${spec.argv.map(quoteWord).join(' ')}`, {
+async function start({ sandbox }: ExecPlace, running: Running): Promise<CommandHandle> {
+  const { spec } = running;
+  running.course.signal.throwIfAborted();
+  return sandbox.commands.run(commandLine(spec.argv), {
     ...{ background: true, timeoutMs: 0, envs: spec.env, stdin: spec.stdin === true },
-    cwd: spec.workdir ?? '/workspace',
-    onStdout: take('stdout'),
-    onStderr: take('stderr'),
+    cwd: spec.workdir ?? WORKSPACE,
+    onStdout: taking(running, 'stdout'),
+    onStderr: taking(running, 'stderr'),
   });
+}
+
+async function openTerminal(
+  { sandbox }: ExecPlace,
+  running: Running,
+  size: { rows: number; cols: number },
+): Promise<CommandHandle> {
+  const { spec } = running;
+  running.course.signal.throwIfAborted();
+  return sandbox.pty.create({
+    ...{ ...size, timeoutMs: 0, envs: terminalEnv(spec), cwd: spec.workdir ?? WORKSPACE },
+    onData: taking(running, 'stdout'),
+  });
+}
+
+function taking({ course, output }: Running, channel: OutputChunk['channel']) {
+  return async (said: string | Uint8Array) => {
+    if (!(await output.add(channel, said))) course.fail(tooMuch());
+  };
+}
+
+async function resize(
+  { library, sandbox }: ExecPlace,
+  { pty }: ExecSpec,
+  handle: Promise<CommandHandle>,
+  size: { rows: number; cols: number },
+): Promise<void> {
+  if (!pty) throw new ServiceError('bad_request', 'This command has no terminal.');
+  await library.run(async () => sandbox.pty.resize((await handle).pid, size));
 }
 
 /** From the start to the end; whatever ends the course ends the command. */
-function follow(library: Library, handle: Promise<CommandHandle>, { course, output }: Running): void {
+function follow(
+  { library, pids }: ExecPlace,
+  handle: Promise<CommandHandle>,
+  { spec, course, output }: Running,
+): void {
   handle.then(
     async (command) => {
+      pids.set(spec.exec_id, command.pid);
       course.begin();
       course.signal.addEventListener('abort', () => void stop(command));
       if (course.signal.aborted) await stop(command);
-      try {
-        const { exitCode } = await command.wait();
-        course.finish({ exit_code: exitCode, timed_out: false });
-      } catch (error) {
-        const code = (error as { exitCode?: unknown }).exitCode;
-        if (typeof code === 'number' && code >= 0 && code <= 255)
-          course.finish({ exit_code: code, timed_out: false });
-        else course.fail(library.translated(error));
-      }
+      const said = await command.wait().catch((error: unknown) => error);
+      pids.delete(spec.exec_id);
+      const exit = exitOf(said);
+      if (exit) course.finish(exit);
+      else course.fail(library.translated(said));
     },
     (error: unknown) => course.fail(library.translated(error)),
   );
@@ -100,23 +127,38 @@ async function* left(output: HostedOutput, course: ExecCourse): AsyncGenerator<O
   }
 }
 
-function stdinOf(library: Library, handle: Promise<CommandHandle>): Exec['stdin'] {
-  let last: Promise<unknown> = handle.catch(() => undefined);
-  const next = <T>(work: (command: CommandHandle) => Promise<T>) => {
-    const done = last.then(async () => work(await handle));
+interface Input {
+  write(data: Buffer): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** A terminal has no end of its input: the character that stands for one is what people type. */
+function inputOf({ sandbox }: ExecPlace, { pty }: ExecSpec, handle: Promise<CommandHandle>): Input {
+  if (!pty)
+    return {
+      write: async (data) => (await handle).sendStdin(data),
+      end: async () => (await handle).closeStdin(),
+    };
+  const send = async (data: Buffer) => sandbox.pty.sendInput((await handle).pid, data);
+  return { write: send, end: () => send(END_OF_TRANSMISSION) };
+}
+
+/** One after another, in pieces. */
+function stdinOf(library: Library, input: Input): Exec['stdin'] {
+  let last: Promise<unknown> = Promise.resolve();
+  const next = (work: () => Promise<void>) => {
+    const done = last.then(work);
     last = done.catch(() => undefined);
     return done;
   };
   return {
     write: async (data) => {
       for (let at = 0; at < data.length; at += STDIN_PIECE)
-        await next((command) => command.sendStdin(data.subarray(at, at + STDIN_PIECE))).catch(
-          (error: unknown) => {
-            throw library.translated(error);
-          },
-        );
+        await next(() => input.write(data.subarray(at, at + STDIN_PIECE))).catch((error: unknown) => {
+          throw library.translated(error);
+        });
     },
-    end: () => void next((command) => command.closeStdin()).catch(() => undefined),
+    end: () => void next(input.end).catch(() => undefined),
   };
 }
 

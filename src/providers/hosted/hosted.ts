@@ -16,7 +16,7 @@ export function hostedProvider(deps: HostedDeps): Provider {
   const state = openState(deps);
   return {
     kind: 'hosted',
-    capabilities: ['exec', 'stream', 'files'],
+    capabilities: ['exec', 'stream', 'pty', 'detach', 'files'],
     describe: () => ({
       isolation: {
         filesystem: THEIRS,
@@ -49,7 +49,7 @@ function openState(deps: HostedDeps): HostedState {
     timeoutMs: Math.max(LEAST_MS, parseDuration(config.timeout, 'providers.hosted.timeout')),
     apiKey: config.api_key ?? '',
   });
-  return { ...deps, library, sessions: new OpenSessions() };
+  return { ...deps, library, sessions: new OpenSessions(), detached: new Map() };
 }
 
 /** https://api.example.com → https://sandbox.example.com */

@@ -1,10 +1,12 @@
 // Sandboxes at the hosted backend: made with our labels in their metadata, found by them, ended. The backend ends each by
 // itself at a time of its own; one of ours that comes near it is prolonged whenever they are listed.
+import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
 import { identityIn, isOf, labelsFor, ourLabels } from '../backends/labels.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
 import type { HostedState } from './deps.ts';
+import { DetachedExecs } from './detached.ts';
 import { WHAT } from './gate.ts';
 
 /** The backend's own deadline of a sandbox: accounts bound it, and ours ends sandboxes earlier. */
@@ -69,11 +71,11 @@ export async function inspectRuntime(
 }
 
 export async function stateOf(
-  { library, sessions }: HostedState,
+  state: HostedState,
   runtime_id: string,
   signal?: AbortSignal,
 ): Promise<RuntimeState> {
-  const found = await library.run(async ({ Sandbox, NotFoundError }, way) => {
+  const found = await state.library.run(async ({ Sandbox, NotFoundError }, way) => {
     try {
       return (await Sandbox.getInfo(runtime_id, { ...way, ...(signal && { signal }) })).state;
     } catch (error) {
@@ -81,7 +83,7 @@ export async function stateOf(
       throw error;
     }
   }, signal);
-  if (found === 'gone') sessions.end(runtime_id);
+  if (found === 'gone') runtimeEnded(state, runtime_id);
   return found === 'running' || found === 'gone' ? found : 'stopped';
 }
 
@@ -94,7 +96,21 @@ export async function destroyRuntime(
   const runtime_id = await findRuntime(state, ref, signal);
   if (runtime_id === undefined) return;
   await state.library.run(({ Sandbox }, way) => Sandbox.kill(runtime_id, { ...way, signal }), signal);
-  state.sessions.end(runtime_id);
+  runtimeEnded(state, runtime_id);
+}
+
+/** Nothing of it is followed any longer. */
+export function runtimeEnded({ sessions, detached }: HostedState, runtime_id: string): void {
+  sessions.end(runtime_id);
+  detached.get(runtime_id)?.leave(new ServiceError('unavailable', 'The sandbox has ended.'));
+  detached.delete(runtime_id);
+}
+
+/** Its detached commands: the same for all sessions. */
+export function detachedOf(state: HostedState, runtime_id: string, sandbox: Sandbox): DetachedExecs {
+  const known = state.detached.get(runtime_id) ?? new DetachedExecs({ ...state, sandbox });
+  state.detached.set(runtime_id, known);
+  return known;
 }
 
 export async function listRuntimes(state: HostedState, signal: AbortSignal): Promise<RuntimeListing[]> {

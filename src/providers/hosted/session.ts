@@ -7,8 +7,9 @@ import { BackendSession } from '../backends/backend-session.ts';
 import type { RuntimeRef } from '../provider.ts';
 import type { HostedState } from './deps.ts';
 import { startExec } from './exec.ts';
+import { hostedExecs, startDetached } from './execs.ts';
 import { hostedFiles } from './files.ts';
-import { findRuntime, stateOf } from './runtimes.ts';
+import { detachedOf, findRuntime, runtimeEnded, stateOf } from './runtimes.ts';
 
 const COMMAND_MS = 30_000;
 
@@ -37,13 +38,16 @@ interface Opened {
 }
 
 function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened): SandboxIo {
-  const { library, clock, random, sessions } = state;
+  const { library, clock, random } = state;
+  const detached = detachedOf(state, runtime_id, sandbox);
+  const place = { library, clock, session, sandbox, pids: new Map<string, number>() };
   const exec: SandboxIo['exec'] = (spec, signal) =>
-    startExec({ library, clock, session, sandbox }, spec, signal);
+    spec.detach ? startDetached(detached, spec) : startExec(place, spec, signal);
+  const run = runner(exec);
   return {
     exec,
-    execs: session.execs,
-    files: hostedFiles({ library, random, sandbox, end: session.end, run: runner(exec) }),
+    execs: hostedExecs({ ...place, detached, run }),
+    files: hostedFiles({ library, random, sandbox, end: session.end, run }),
     connect: async () => {
       throw absent('hosted', 'way to ports of a sandbox');
     },
@@ -52,7 +56,7 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened)
     },
     ping: async (signal) => {
       if ((await stateOf(state, runtime_id, signal ?? session.end)) === 'running') return;
-      sessions.end(runtime_id);
+      runtimeEnded(state, runtime_id);
       throw notRunning();
     },
     close: () => session.close(),

@@ -1,0 +1,183 @@
+// Commands that run on their own in one hosted sandbox. The backend keeps none of their output, so this server does while it
+// runs; one that comes after it knows them by what is listed (marker.ts), and their output from then on.
+import type { Sandbox } from 'e2b';
+import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Timer } from '../../domain/ports.ts';
+import { commandLine, WORKSPACE } from './command-line.ts';
+import { exitOf } from './exit.ts';
+import type { Library } from './library.ts';
+import { earsOf, FULL, type Line, listen } from './line.ts';
+import { type Marker, marked, markerIn } from './marker.ts';
+import { Tail } from './tail.ts';
+
+/** Running and ended; eight mebibytes of tails in all. */
+const MOST = 32;
+const TAIL_BYTES = 256 * 1024;
+
+export interface Detached {
+  record: ExecRecord;
+  pid: number;
+  tail: Tail;
+  /** Rejects when it is no longer followed; never left unhandled. */
+  exit: Promise<ExecExit>;
+}
+
+interface Following extends Detached {
+  deadline?: Timer;
+  isLate: boolean;
+  settle: { resolve(exit: ExecExit): void; reject(error: unknown): void };
+}
+
+export interface DetachedPlace {
+  library: Library;
+  clock: Clock;
+  sandbox: Sandbox;
+}
+
+export class DetachedExecs {
+  readonly #place: DetachedPlace;
+  readonly #all = new Map<string, Following>();
+  #isAdopted = false;
+
+  constructor(place: DetachedPlace) {
+    this.#place = place;
+  }
+
+  /** Resolves when it runs. Throws `resource_limit` for too many. */
+  async start(spec: ExecSpec): Promise<void> {
+    this.#makeRoom();
+    const { clock, library, sandbox } = this.#place;
+    const { exec_id, label, timeoutMs } = spec;
+    const began = clock.now();
+    const marker: Marker = { exec_id, label, began, ...(timeoutMs && { ends: began + timeoutMs }) };
+    const tail = new Tail(TAIL_BYTES);
+    await library.run(async () => {
+      const line = marked(commandLine(spec.argv), marker);
+      const ears = earsOf(tail);
+      const handle = await sandbox.commands.run(line, {
+        ...{ background: true, timeoutMs: 0, envs: spec.env, cwd: spec.workdir ?? WORKSPACE },
+        ...ears.callbacks,
+      });
+      this.#keep(marker, tail, { handle, ears });
+    });
+  }
+
+  async list(signal?: AbortSignal): Promise<ExecRecord[]> {
+    await this.#adopt(signal);
+    return [...this.#all.values()].map(({ record }) => record);
+  }
+
+  async find(exec_id: string, signal?: AbortSignal): Promise<Detached | undefined> {
+    if (!this.#all.has(exec_id)) await this.#adopt(signal);
+    return this.#all.get(exec_id);
+  }
+
+  /** They run on. */
+  leave(error: unknown): void {
+    for (const [exec_id, one] of this.#all) this.#lose(exec_id, one, error);
+  }
+
+  #makeRoom(): void {
+    for (const [exec_id, { record }] of this.#all)
+      if (this.#all.size >= MOST && record.state === 'exited') this.#all.delete(exec_id);
+    if (this.#all.size >= MOST)
+      throw new ServiceError('resource_limit', `${MOST} detached commands run in the sandbox.`, {
+        remedy: 'End one of them first.',
+      });
+  }
+
+  /** Those of an earlier server, and those that were lost out of sight. */
+  async #adopt(signal?: AbortSignal): Promise<void> {
+    if (this.#isAdopted) return;
+    const { library, sandbox } = this.#place;
+    await library.run(async () => {
+      const running = await sandbox.commands.list(signal ? { signal } : {});
+      for (const { pid, args } of running.slice(0, 4096)) {
+        const marker = markerIn(args.at(-1));
+        if (!marker || this.#all.has(marker.exec_id) || this.#all.size >= MOST) continue;
+        const tail = new Tail(TAIL_BYTES, true);
+        const line = await listen(sandbox, { pid, tail, signal }).catch(() => undefined);
+        // It may have ended since.
+        if (line && !this.#all.has(marker.exec_id)) this.#keep(marker, tail, line);
+        else await line?.handle.disconnect();
+      }
+      this.#isAdopted = true;
+    }, signal);
+  }
+
+  #keep({ exec_id, label, began, ends }: Marker, tail: Tail, line: Line): void {
+    const record: ExecRecord = {
+      ...{ exec_id, label, state: 'running', detached: true, exit_code: -1 },
+      started_at: new Date(began).toISOString(),
+    };
+    let settle: Following['settle'] | undefined;
+    const exit = new Promise<ExecExit>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    exit.catch(() => undefined);
+    if (!settle) return;
+    const { pid } = line.handle;
+    const one: Following = { record, pid, tail, exit, settle, isLate: false };
+    if (ends !== undefined)
+      one.deadline = this.#place.clock.after(Math.max(0, ends - this.#place.clock.now()), () =>
+        this.#expire(one),
+      );
+    this.#all.set(exec_id, one);
+    void this.#follow(exec_id, one, line);
+  }
+
+  #expire(one: Following): void {
+    one.isLate = true;
+    this.#place.library.run(() => this.#place.sandbox.commands.kill(one.pid)).catch(() => undefined);
+  }
+
+  /** From handle to handle, to its end. */
+  async #follow(exec_id: string, one: Following, line: Line): Promise<void> {
+    let said: unknown;
+    for (let at = line; ; ) {
+      said = await Promise.race([at.handle.wait().catch((error: unknown) => error), at.ears.full]);
+      if (said !== FULL) break;
+      const next = await listen(this.#place.sandbox, { ...one, isMuted: true }).catch((error: unknown) => ({
+        error,
+      }));
+      await at.handle.disconnect();
+      one.tail.cut();
+      if ('error' in next) {
+        said = next.error;
+        break;
+      }
+      next.ears.open();
+      at = next;
+    }
+    const exit = exitOf(said);
+    if (exit) this.#finish(one, exit);
+    else this.#lose(exec_id, one, this.#place.library.translated(said));
+  }
+
+  #finish(one: Following, exit: Omit<ExecExit, 'duration_ms'>): void {
+    const now = this.#place.clock.now();
+    const { record, tail, settle, isLate } = one;
+    one.deadline?.cancel();
+    Object.assign(record, {
+      ...{ state: 'exited', exit_code: exit.exit_code, ended_at: new Date(now).toISOString() },
+      ...(exit.signal !== undefined && { signal: exit.signal }),
+    });
+    tail.end();
+    settle.resolve({
+      ...exit,
+      timed_out: isLate,
+      duration_ms: Math.max(0, now - Date.parse(record.started_at)),
+    });
+  }
+
+  /** It may run on: the next who asks looks for it again. */
+  #lose(exec_id: string, one: Following, error: unknown): void {
+    if (one.record.state === 'exited') return;
+    if (this.#all.get(exec_id) === one) this.#all.delete(exec_id);
+    one.deadline?.cancel();
+    this.#isAdopted = false;
+    one.tail.end();
+    one.settle.reject(error);
+  }
+}

@@ -1,0 +1,125 @@
+// The execs of a hosted sandbox, as SandboxIo knows them: those of this session, and the detached ones, which outlive it.
+import type { Sandbox } from 'e2b';
+import { noStdin } from '../../agent/exec-stdin.ts';
+import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { absent } from '../backends/absent.ts';
+import type { BackendSession } from '../backends/backend-session.ts';
+import type { Detached, DetachedExecs } from './detached.ts';
+import type { Library } from './library.ts';
+
+const KILL_AFTER_MS = 2000;
+const RUNS_ON: ExecExit = { exit_code: -1, timed_out: false, duration_ms: 0 };
+
+export interface ExecsPlace {
+  library: Library;
+  clock: Clock;
+  session: BackendSession;
+  sandbox: Sandbox;
+  detached: DetachedExecs;
+  pids: ReadonlyMap<string, number>;
+  /** Runs a command to its end. */
+  run(argv: string[], signal?: AbortSignal): Promise<{ exit_code: number }>;
+}
+
+export function hostedExecs(place: ExecsPlace): SandboxIo['execs'] {
+  const { detached, session } = place;
+  return {
+    list: async (signal) => [...(await session.execs.list()), ...(await detached.list(signal))],
+    attach: async (exec_id, isFollowed, signal) => {
+      if (place.pids.has(exec_id))
+        throw new ServiceError(
+          'bad_request',
+          'This exec is not detached: its output goes to who started it.',
+        );
+      const found = await detached.find(exec_id, signal);
+      if (!found) throw unknown();
+      return view(place, found, { isFollowed, signal });
+    },
+    signal: (exec_id, name) => sendSignal(place, exec_id, name),
+  };
+}
+
+/** Never throws, as other execs. Its exit says that it runs; its output is read by attaching to it. */
+export function startDetached(detached: DetachedExecs, spec: ExecSpec): Exec {
+  const started = spec.pty ? Promise.reject(absent('hosted', 'detached terminals')) : detached.start(spec);
+  const exit = started.then(() => RUNS_ON);
+  exit.catch(() => undefined);
+  return {
+    ...{ exec_id: spec.exec_id, started, exit, stdin: noStdin, output: nothing(started) },
+    kill: () => undefined,
+    resize: noTerminal,
+  };
+}
+
+async function* nothing(started: Promise<void>): AsyncGenerator<never> {
+  await started.catch(() => undefined);
+}
+
+interface Way {
+  isFollowed: boolean;
+  signal: AbortSignal | undefined;
+}
+
+/** Its end leaves the command running; only kill() reaches it. */
+function view(place: ExecsPlace, { record, tail, exit }: Detached, { isFollowed, signal }: Way) {
+  const { session, clock } = place;
+  const until = signal ? AbortSignal.any([session.end, signal]) : session.end;
+  const { exec_id } = record;
+  const isOver = isFollowed || record.state === 'exited';
+  const result = isOver ? endOf(exit, until) : Promise.resolve(RUNS_ON);
+  result.catch(() => undefined);
+  return {
+    ...{ exec_id, truncated: tail.truncated, started: Promise.resolve(), stdin: noStdin },
+    ...{ output: tail.read(isFollowed, until), exit: result, resize: noTerminal },
+    kill: () => {
+      const send = (name: string) => void sendSignal(place, exec_id, name).catch(() => undefined);
+      send('SIGTERM');
+      clock.after(KILL_AFTER_MS, () => send('SIGKILL'));
+    },
+  };
+}
+
+function endOf(exit: Promise<ExecExit>, until: AbortSignal): Promise<ExecExit> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(until.reason);
+    if (until.aborted) return leave();
+    until.addEventListener('abort', leave, { once: true });
+    exit.then(resolve, reject).finally(() => until.removeEventListener('abort', leave));
+  });
+}
+
+async function sendSignal(place: ExecsPlace, exec_id: string, name: string): Promise<void> {
+  const { library, sandbox, session, detached, pids } = place;
+  const found = pids.get(exec_id) ?? (await running(detached, exec_id, session.end));
+  const told =
+    name === 'SIGKILL'
+      ? await library.run(() => sandbox.commands.kill(found), session.end)
+      : await killed(place, found, name);
+  if (!told) throw new ServiceError('not_found', 'The command has ended already.');
+}
+
+async function running(detached: DetachedExecs, exec_id: string, signal: AbortSignal): Promise<number> {
+  const found = await detached.find(exec_id, signal);
+  if (found?.record.state === 'running') return found.pid;
+  if (found) throw new ServiceError('not_found', 'The command has ended already.');
+  throw unknown();
+}
+
+/** The library has no other signal than KILL: a shell inside has them all. */
+async function killed({ run, session }: ExecsPlace, pid: number, name: string): Promise<boolean> {
+  const line = 'kill -l "$1" >/dev/null 2>&1 || exit 2; kill -s "$1" -- "$2" 2>/dev/null';
+  const words = ['bash', '-c', line, 'bash', name.replace(/^SIG/, ''), String(pid)];
+  const { exit_code } = await run(words, session.end);
+  if (exit_code === 2) throw new ServiceError('bad_request', 'There is no such signal in the sandbox.');
+  return exit_code === 0;
+}
+
+async function noTerminal(): Promise<never> {
+  throw new ServiceError('bad_request', 'This command has no terminal.');
+}
+
+function unknown(): ServiceError {
+  return new ServiceError('not_found', 'There is no such exec in the sandbox.');
+}
