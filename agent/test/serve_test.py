@@ -645,7 +645,8 @@ while time.monotonic() < end:
         self.wait(lambda: len(self.session.answers[stream].out) == 8, "its start")
         self.session.send(CANCEL, stream)
         self.assertEqual(self.session.finish(stream, 10).errno, errno.ECANCELED)
-        self.assertEqual(alive(marker), 0)
+        # Who was killed on a busy machine may still be on its way out; a bomb that was not ended goes on for longer.
+        self.wait(lambda: alive(marker) == 0, "the last of them", 5)
 
     def test_it_cannot_be_killed_from_inside(self):
         self.session.sh("kill -9 1; kill -STOP 1")

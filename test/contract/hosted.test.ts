@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { frame, type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
+import { type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
+import { frame } from '../support/hosted-inside.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
@@ -102,11 +103,11 @@ describeWith(['bwrap'], 'a hosted backend', () => {
 
   it('kills on demand, on the deadline and on an abort', () =>
     inside(async (io, runtime_id) => {
-      const none = () => until('none runs', () => sandbox(runtime_id).running.size === 0);
+      const none = () => until('none runs', () => sandbox(runtime_id).inside.running.size === 0);
       const killed = exec(io, 'sleep 60');
       await killed.started;
       await io.execs.signal(killed.exec_id, 'SIGTERM');
-      expect(await killed.exit).toMatchObject({ exit_code: 137, timed_out: false });
+      expect(await killed.exit).toMatchObject({ exit_code: 143, signal: 'SIGTERM', timed_out: false });
       await none();
       const late = exec(io, 'echo a; sleep 60', { timeoutMs: 1500 });
       for await (const _ of late.output);
@@ -119,6 +120,118 @@ describeWith(['bwrap'], 'a hosted backend', () => {
       stop.abort(reason);
       await expect(aborted.exit).rejects.toBe(reason);
       await none();
+    }));
+
+  it('puts a program on a terminal, of the size that it is given', () =>
+    inside(async (io) => {
+      const script =
+        'stty size; read word; echo "<$word>"; trap "stty size; exit 4" WINCH; echo ready; while :; do sleep 0.1; done';
+      const pty = { rows: 31, cols: 101 };
+      const run = exec(io, script, { pty, env: { PROMPT_COMMAND: 'mine' }, timeoutMs: 60_000 });
+      let said = '';
+      for await (const { data } of run.output) {
+        said += data.toString();
+        if (said.endsWith('31 101\r\n')) await run.stdin.write(Buffer.from('a word\r'));
+        if (said.endsWith('ready\r\n')) await run.resize(40, 90);
+      }
+      // Nothing of how it was started is shown.
+      expect(said.replaceAll('\r', '')).toBe('31 101\na word\n<a word>\nready\n40 90\n');
+      expect(await run.exit).toMatchObject({ exit_code: 4, timed_out: false });
+    }));
+
+  it('ends the input of a terminal, and a terminal without a program', () =>
+    inside(async (io) => {
+      const pty = { rows: 24, cols: 80 };
+      const cat = exec(io, 'cat; env | grep PROMPT_COMMAND || echo "[none]"; exit 5', {
+        pty,
+        timeoutMs: 60_000,
+      });
+      await cat.started;
+      cat.stdin.end();
+      let said = '';
+      for await (const { data } of cat.output) said += data.toString();
+      expect(said).toContain('[none]');
+      expect(await cat.exit).toMatchObject({ exit_code: 5 });
+      const spec = { exec_id: freshId(), argv: ['/no/such'], label: '', env: {}, pty, timeoutMs: 60_000 };
+      const missing = io.exec(spec);
+      for await (const _ of missing.output);
+      expect(await missing.exit).toMatchObject({ exit_code: 127 });
+      const plain = exec(io, 'sleep 60');
+      await expect(plain.resize(1, 1)).rejects.toMatchObject({ code: 'bad_request' });
+      plain.kill();
+    }));
+
+  const whole = async (output: AsyncIterable<{ data: Buffer }>) => {
+    const parts: Buffer[] = [];
+    for await (const { data } of output) parts.push(data);
+    return Buffer.concat(parts).toString();
+  };
+
+  it('lets commands run on their own, past their session and this server', () =>
+    inside(async (io, runtime_id) => {
+      const run = exec(io, 'echo one; while [ ! -e go ]; do sleep 0.1; done; echo two; exit 3', {
+        detach: true,
+      });
+      const { exec_id } = run;
+      expect(await run.exit).toMatchObject({ exit_code: -1 });
+      await until(
+        'it speaks',
+        async () => (await whole((await io.execs.attach(exec_id, false)).output)) !== '',
+      );
+      io.close();
+      const next = await provider.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon());
+      const tail = await next.execs.attach(exec_id, true);
+      expect(tail.truncated).toBe(false);
+      // A server that knows nothing of it.
+      const server = other();
+      const there = await server.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon());
+      expect(await there.execs.list()).toMatchObject([{ exec_id, state: 'running', detached: true }]);
+      const late = await there.execs.attach(exec_id, true);
+      expect(late.truncated).toBe(true);
+      await next.files.write('/workspace/go', Buffer.alloc(0), {});
+      expect(await whole(tail.output)).toBe('one\ntwo\n');
+      expect(await tail.exit).toMatchObject({ exit_code: 3 });
+      expect(await whole(late.output)).toBe('two\n');
+      expect(await late.exit).toMatchObject({ exit_code: 3 });
+      expect(await next.execs.list()).toMatchObject([{ exec_id, state: 'exited', exit_code: 3 }]);
+      await expect(next.execs.attach('ex-none', true)).rejects.toMatchObject({ code: 'not_found' });
+    }));
+
+  it('ends detached commands by signals, by their deadline and with the sandbox', () =>
+    inside(async (io) => {
+      const caught = exec(io, 'trap "echo caught; exit 9" USR1; echo up; while :; do sleep 0.1; done', {
+        detach: true,
+      });
+      const late = exec(io, 'sleep 60', { detach: true, timeoutMs: 500 });
+      const left = exec(io, 'sleep 60', { detach: true });
+      await Promise.all([caught.exit, late.exit, left.exit]);
+      const seen = await io.execs.attach(caught.exec_id, true);
+      for await (const _ of seen.output)
+        await io.execs.signal(caught.exec_id, 'SIGUSR1').catch(() => undefined);
+      expect(await seen.exit).toMatchObject({ exit_code: 9 });
+      const expired = await io.execs.attach(late.exec_id, true);
+      expect(await expired.exit).toMatchObject({ exit_code: 137, timed_out: true });
+      await expect(io.execs.signal(late.exec_id, 'SIGTERM')).rejects.toMatchObject({ code: 'not_found' });
+      await expect(io.execs.signal(left.exec_id, 'SIGNONE')).rejects.toMatchObject({ code: 'bad_request' });
+      const killed = await io.execs.attach(left.exec_id, true);
+      killed.kill();
+      expect(await killed.exit).toMatchObject({ exit_code: 143, signal: 'SIGTERM' });
+    }));
+
+  it('keeps the end of what a detached command writes, and no more', () =>
+    inside(async (io) => {
+      // More than one handle of the library may hold.
+      const run = exec(io, 'head -c 20000000 /dev/zero | tr "\\0" x; echo end', { detach: true });
+      await run.exit;
+      const { exit, truncated } = await io.execs.attach(run.exec_id, true);
+      expect(await exit).toMatchObject({ exit_code: 0 });
+      const tail = await io.execs.attach(run.exec_id, true);
+      const text = await whole(tail.output);
+      expect([tail.truncated || truncated, text.length <= 256 * 1024, text.slice(-5)]).toEqual([
+        true,
+        true,
+        'xend\n',
+      ]);
     }));
 
   it('bounds the output of a command, which the library keeps', () =>

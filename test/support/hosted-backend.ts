@@ -1,8 +1,6 @@
 // A backend that speaks the protocol of the hosted provider's library: REST for sandboxes, Connect in JSON and plain HTTP for
-// what is inside. Commands really run, under bwrap with the sandbox's folder as /workspace.
-import { type ChildProcess, spawn } from 'node:child_process';
+// what is inside. Commands really run, in hosted-inside.ts.
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import * as fs from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,8 +11,8 @@ import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { hostedProvider } from '../../src/providers/hosted/hosted.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { jail } from './custom-backend.ts';
 import { silentLogger } from './fakes.ts';
+import { type Inside, openInside, PROCESSES } from './hosted-inside.ts';
 
 export const HOSTED_KEY = 'e2b_the-key-of-the-scripted-backend';
 
@@ -25,7 +23,7 @@ export interface HostedSandbox {
   metadata: Record<string, string>;
   startedAt: string;
   endAt: string;
-  running: Map<number, ChildProcess>;
+  inside: Inside;
 }
 
 export interface HostedBackend {
@@ -78,8 +76,10 @@ async function answer(backend: HostedBackend, req: IncomingMessage, res: ServerR
   if (req.headers['e2b-sandbox-id'] !== undefined) {
     if (!inside) return json(res, 502, { code: 502, message: 'no such sandbox' });
     if (pathname === '/files') return content(inside, searchParams.get('path') ?? '', { req, res });
-    const work = RPC[pathname];
-    return work ? rpc(() => work(inside, req, res), res) : json(res, 404, {});
+    const file = FILES[pathname];
+    if (file) return rpc(() => file(inside, req, res), res);
+    const process = PROCESSES[pathname];
+    return process ? rpc(() => process(inside.inside, req, res), res) : json(res, 404, {});
   }
   if (req.headers['x-api-key'] !== HOSTED_KEY) return json(res, 401, { code: 401, message: 'no' });
   return rest(backend, pathname, { req, res, metadata: searchParams.get('metadata') ?? '' });
@@ -141,38 +141,27 @@ async function create({ sandboxes }: HostedBackend, asked: Record<string, unknow
   const id = `i${randomUUID().replaceAll('-', '')}`;
   const folder = join(tmpdir(), `hosted-sandbox-${id}`);
   const now = Date.now();
+  await fs.mkdir(folder, { mode: 0o700 });
   const one: HostedSandbox = {
     ...{
       id,
       folder,
       state: 'running',
       metadata: (asked.metadata ?? {}) as Record<string, string>,
-      running: new Map(),
+      inside: await openInside(folder),
     },
     startedAt: new Date(now).toISOString(),
     endAt: new Date(now + Number(asked.timeout ?? 15) * 1000).toISOString(),
   };
   sandboxes.set(id, one);
-  await fs.mkdir(folder, { mode: 0o700 });
   return one;
 }
 
 async function destroy({ sandboxes }: HostedBackend, one: HostedSandbox): Promise<void> {
-  const { id, folder, running } = one;
-  for (const pid of running.keys()) kill(one, pid);
+  const { id, folder, inside } = one;
+  await inside.close();
   await fs.rm(folder, { recursive: true, force: true });
   sandboxes.delete(id);
-}
-
-/** Only what was started here: a number that a client says may be anybody's, and -1 is everybody. */
-function kill({ running }: HostedSandbox, pid: number): void {
-  const child = running.get(pid);
-  if (child?.pid === undefined || child.pid < 2) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
 }
 
 type Work = (one: HostedSandbox, req: IncomingMessage, res: ServerResponse) => Promise<unknown>;
@@ -184,8 +173,9 @@ async function rpc(work: () => Promise<unknown>, res: ServerResponse): Promise<v
     if (!res.headersSent) json(res, 200, body ?? {});
   } catch (error) {
     const { code } = error as { code?: string };
-    const name = code === 'ENOENT' ? 'not_found' : code === 'EEXIST' ? 'already_exists' : 'internal';
-    json(res, code === 'ENOENT' ? 404 : code === 'EEXIST' ? 409 : 500, {
+    const name =
+      code === 'ENOENT' || code === 'ESRCH' ? 'not_found' : code === 'EEXIST' ? 'already_exists' : 'internal';
+    json(res, name === 'not_found' ? 404 : code === 'EEXIST' ? 409 : 500, {
       code: name,
       message: 'text-of-the-backend',
     });
@@ -213,21 +203,7 @@ async function below(one: HostedSandbox, path: string, depth: number): Promise<o
   return all;
 }
 
-const RPC: Record<string, Work> = {
-  '/process.Process/Start': start,
-  '/process.Process/SendInput': async ({ running }, req) => {
-    const { process: at, input } = (await bodyOf(req)) as {
-      process: { pid: number };
-      input: { stdin: string };
-    };
-    running.get(at.pid)?.stdin?.write(Buffer.from(input.stdin, 'base64'));
-  },
-  '/process.Process/CloseStdin': async ({ running }, req) => {
-    const { process: at } = (await bodyOf(req)) as { process: { pid: number } };
-    running.get(at.pid)?.stdin?.end();
-  },
-  '/process.Process/SendSignal': async (one, req) =>
-    kill(one, ((await bodyOf(req)) as { process: { pid: number } }).process.pid),
+const FILES: Record<string, Work> = {
   '/filesystem.Filesystem/Stat': async (one, req) => ({
     entry: await entry(one, String((await bodyOf(req)).path)),
   }),
@@ -261,38 +237,4 @@ async function content(one: HostedSandbox, path: string, { req, res }: Call): Pr
   await fs.mkdir(posix.dirname(hostPath(one, path)), { recursive: true });
   await fs.writeFile(hostPath(one, path), bytes);
   return json(res, 200, [{ name: posix.basename(path), type: 'file', path }]);
-}
-
-/** A frame of Connect: flags, length, JSON. */
-export function frame(message: object, flags = 0): Buffer {
-  const body = Buffer.from(JSON.stringify(message));
-  const head = Buffer.alloc(5);
-  head.writeUInt8(flags);
-  head.writeUInt32BE(body.length, 1);
-  return Buffer.concat([head, body]);
-}
-
-async function start(one: HostedSandbox, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { process: asked, stdin } = JSON.parse((await buffer(req)).subarray(5).toString());
-  const [file = '', ...args] = [...jail(one, asked.cwd ?? '/workspace'), asked.cmd, ...asked.args];
-  const child = spawn(file, args, { detached: true, env: { PATH: process.env.PATH, ...asked.envs } });
-  child.on('error', () => undefined);
-  const pid = child.pid ?? 0;
-  one.running.set(pid, child);
-  if (!stdin) child.stdin.end();
-  child.stdin.on('error', () => undefined);
-  res.on('close', () => kill(one, pid));
-  res.writeHead(200, { 'content-type': 'application/connect+json' });
-  const say = async (message: object) =>
-    void (res.write(frame(message)) || (await once(res, 'drain').catch(() => undefined)));
-  const pass = async (name: 'stdout' | 'stderr') => {
-    for await (const data of child[name]) await say({ event: { data: { [name]: data.toString('base64') } } });
-  };
-  const ended = once(child, 'close');
-  await say({ event: { start: { pid } } });
-  await Promise.all([pass('stdout'), pass('stderr')]).catch(() => undefined);
-  const [code] = await ended;
-  one.running.delete(pid);
-  await say({ event: { end: { exitCode: code ?? 137, exited: code !== null, status: '' } } });
-  res.end(frame({}, 2));
 }

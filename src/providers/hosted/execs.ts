@@ -1,5 +1,4 @@
 // The execs of a hosted sandbox, as SandboxIo knows them: those of this session, and the detached ones, which outlive it.
-import type { Sandbox } from 'e2b';
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -7,16 +6,16 @@ import type { Clock } from '../../domain/ports.ts';
 import { absent } from '../backends/absent.ts';
 import type { BackendSession } from '../backends/backend-session.ts';
 import type { Detached, DetachedExecs } from './detached.ts';
-import type { Library } from './library.ts';
 
 const KILL_AFTER_MS = 2000;
+/** The library has no signal but KILL; a shell inside has them all. With its group, where the program leads one. */
+const KILLING =
+  'kill -l "$1" >/dev/null 2>&1 || exit 2; kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" -- "$2" 2>/dev/null || exit 1';
 const RUNS_ON: ExecExit = { exit_code: -1, timed_out: false, duration_ms: 0 };
 
 export interface ExecsPlace {
-  library: Library;
   clock: Clock;
   session: BackendSession;
-  sandbox: Sandbox;
   detached: DetachedExecs;
   pids: ReadonlyMap<string, number>;
   /** Runs a command to its end. */
@@ -91,13 +90,12 @@ function endOf(exit: Promise<ExecExit>, until: AbortSignal): Promise<ExecExit> {
 }
 
 async function sendSignal(place: ExecsPlace, exec_id: string, name: string): Promise<void> {
-  const { library, sandbox, session, detached, pids } = place;
-  const found = pids.get(exec_id) ?? (await running(detached, exec_id, session.end));
-  const told =
-    name === 'SIGKILL'
-      ? await library.run(() => sandbox.commands.kill(found), session.end)
-      : await killed(place, found, name);
-  if (!told) throw new ServiceError('not_found', 'The command has ended already.');
+  const { session, detached, pids, run } = place;
+  const pid = pids.get(exec_id) ?? (await running(detached, exec_id, session.end));
+  const words = ['bash', '-c', KILLING, 'bash', name.replace(/^SIG/, ''), String(pid)];
+  const { exit_code } = await run(words, session.end);
+  if (exit_code === 2) throw new ServiceError('bad_request', 'There is no such signal in the sandbox.');
+  if (exit_code !== 0) throw new ServiceError('not_found', 'The command has ended already.');
 }
 
 async function running(detached: DetachedExecs, exec_id: string, signal: AbortSignal): Promise<number> {
@@ -105,15 +103,6 @@ async function running(detached: DetachedExecs, exec_id: string, signal: AbortSi
   if (found?.record.state === 'running') return found.pid;
   if (found) throw new ServiceError('not_found', 'The command has ended already.');
   throw unknown();
-}
-
-/** The library has no other signal than KILL: a shell inside has them all. */
-async function killed({ run, session }: ExecsPlace, pid: number, name: string): Promise<boolean> {
-  const line = 'kill -l "$1" >/dev/null 2>&1 || exit 2; kill -s "$1" -- "$2" 2>/dev/null';
-  const words = ['bash', '-c', line, 'bash', name.replace(/^SIG/, ''), String(pid)];
-  const { exit_code } = await run(words, session.end);
-  if (exit_code === 2) throw new ServiceError('bad_request', 'There is no such signal in the sandbox.');
-  return exit_code === 0;
 }
 
 async function noTerminal(): Promise<never> {
