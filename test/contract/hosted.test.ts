@@ -16,7 +16,7 @@ import { type Promises, providerContract } from './provider.suite.ts';
 
 const MARK = 'text-of-the-backend';
 
-describeWith(['bwrap'], 'a hosted backend', () => {
+describeWith(['bwrap', 'root'], 'a hosted backend', () => {
   let backend: HostedBackend;
   let provider: Provider;
   const others: Provider[] = [];

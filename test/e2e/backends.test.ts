@@ -1,0 +1,144 @@
+// Sandboxes of a custom and of a hosted backend through the real server: the same calls as for any other, found again by the
+// server that starts next, and said to be gone when their backend is.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from '../../src/client/client.ts';
+import type { ExecEvent } from '../../src/client/socket.ts';
+import { BACKEND_KEY, type CustomBackend, customBackend } from '../support/custom-backend.ts';
+import { HOSTED_KEY, type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
+import { describeWith } from '../support/requires.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+/** What a process loaded, from the coverage that it writes at its end. */
+const coverage = (home: string) => join(home, 'loaded');
+
+function loaded(home: string): string[] {
+  const folder = coverage(home);
+  const all = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')));
+  return all.flatMap(({ result }: { result: { url: string }[] }) => result.map(({ url }) => url));
+}
+
+const watched = (home: string) => ({ NODE_V8_COVERAGE: coverage(home) });
+const isLibrary = (url: string) => url.includes('/node_modules/e2b/');
+
+describeWith(['bwrap', 'root'], 'a server over backends', () => {
+  let custom: CustomBackend;
+  let hosted: HostedBackend;
+  let server: TestServer;
+  let client: Client;
+  const open = async (home = makeHome()) => {
+    server = await startServer({ home, env: { ...backends(), ...watched(home) } });
+    client = new Client({ server: server.url });
+  };
+  const backends = () => ({
+    SVC_PROVIDERS_CUSTOM_ENABLED: 'true',
+    SVC_PROVIDERS_CUSTOM_BASE_URL: custom.url,
+    SVC_PROVIDERS_CUSTOM_API_KEY: BACKEND_KEY,
+    SVC_PROVIDERS_HOSTED_ENABLED: 'true',
+    SVC_PROVIDERS_HOSTED_BASE_URL: hosted.url,
+    SVC_PROVIDERS_HOSTED_SANDBOX_URL: hosted.url,
+    SVC_PROVIDERS_HOSTED_API_KEY: HOSTED_KEY,
+  });
+  beforeAll(async () => {
+    [custom, hosted] = await Promise.all([customBackend({ isJailed: true }), hostedBackend()]);
+    await open();
+  });
+  afterAll(async () => {
+    await server?.stop();
+    if (server) removeHome(server.home);
+    for (const { folder } of custom.sandboxes.values()) rmSync(folder, { recursive: true, force: true });
+    await Promise.all([custom.close(), hosted.close()]);
+  });
+
+  const KINDS = ['custom', 'hosted'] as const;
+  const made = { custom: '', hosted: '' };
+  let detached = '';
+
+  it.each(KINDS)('%s: spawns, runs commands and keeps files', async (provider) => {
+    const { id } = await client.spawn({ provider });
+    made[provider] = id;
+    const run = await client.exec(id, { command: 'pwd; echo err >&2; exit 3' });
+    expect(run).toMatchObject({ stdout: '/workspace\n', stderr: 'err\n', exit_code: 3 });
+    await client.files.write(id, '/workspace/a', Buffer.from('kept'));
+  });
+
+  it('hosted: has terminals, and commands that run on their own', async () => {
+    const terminal = await client.openExec(made.hosted, { command: 'read word; exit 4', tty: true });
+    const events: ExecEvent[] = [];
+    for await (const event of terminal.events()) {
+      events.push(event);
+      if (event.type === 'started') await terminal.write('\r');
+    }
+    expect(events.at(-1)).toMatchObject({ type: 'exit', exit_code: 4 });
+    const command = 'while [ ! -e go ]; do sleep 0.1; done; exit 5';
+    detached = await client.execs.detach(made.hosted, { command });
+  });
+
+  it('custom: says what it has not', async () => {
+    const call = client.execs.detach(made.custom, { command: 'true' });
+    await expect(call).rejects.toMatchObject({ code: 'not_implemented' });
+  });
+
+  it('finds them again when it starts again', async () => {
+    await client.close();
+    await server.stop();
+    await open(server.home);
+    for (const provider of KINDS) {
+      expect(await client.get(made[provider])).toMatchObject({ state: 'running', provider });
+      expect((await client.files.read(made[provider], '/workspace/a')).toString()).toBe('kept');
+    }
+    const { hosted: id } = made;
+    expect(await client.execs.list(id)).toMatchObject([{ exec_id: detached, state: 'running' }]);
+    await client.files.write(id, '/workspace/go', Buffer.from(''));
+    const lines = [];
+    for await (const line of client.execs.output(id, detached, { follow: true })) lines.push(line);
+    expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 5 });
+  });
+
+  it('ends them at their backends', async () => {
+    for (const provider of KINDS) await client.destroy(made[provider]);
+    expect([...custom.sandboxes.keys(), ...hosted.sandboxes.keys()]).toEqual([]);
+  });
+
+  it('lists them, and says in words that their backends are gone', async () => {
+    expect(await client.system.providers()).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: 'custom', healthy: true }),
+        expect.objectContaining({ kind: 'hosted', healthy: true }),
+      ]),
+    );
+    await Promise.all([custom.close(), hosted.close()]);
+    const { custom: one, hosted: other } = await client.admin.testProviders();
+    expect(one).toMatchObject({ healthy: false, error: expect.stringMatching(/cannot be reached/) });
+    expect(other).toMatchObject({ healthy: false, error: expect.stringMatching(/cannot be reached/) });
+  });
+
+  it('has loaded the library of hosted', async () => {
+    await server.stop();
+    expect(loaded(server.home).some(isLibrary)).toBe(true);
+  });
+});
+
+describe('a server without backends', () => {
+  it('never loads the library of hosted', async () => {
+    const home = makeHome();
+    mkdirSync(coverage(home));
+    try {
+      const server = await startServer({ home, env: watched(home) });
+      const look = () =>
+        fetch(`${server.url}/api/v1/providers`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await until('it answers', look);
+      await server.stop();
+      const urls = loaded(home);
+      expect(urls.some((url) => url.includes('/dist/'))).toBe(true);
+      expect(urls.filter(isLibrary)).toEqual([]);
+    } finally {
+      removeHome(home);
+    }
+  });
+});
