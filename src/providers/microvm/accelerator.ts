@@ -5,13 +5,57 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { MicrovmDeps } from './deps.ts';
+import { fileIdentity } from './identity.ts';
 import type { MonitorKind, Trial } from './monitor-kind.ts';
 import type { Accelerator } from './monitor-plan.ts';
 
 const TRIAL_MS = 10_000;
+const KEPT_MS = 3_600_000;
 const DEVICE = '/dev/kvm';
 
 export type AcceleratorKind = Accelerator['kind'];
+
+/**
+ * As `chooseAccelerator`, remembered. Another monitor or kernel is tried before anything runs on it; what was found an hour
+ * ago still answers while it is looked at again, once for all callers. A failure is not kept.
+ */
+export function acceleratorSource(
+  deps: MicrovmDeps,
+  kind: MonitorKind,
+): (trial: Trial) => Promise<AcceleratorKind> {
+  const { clock } = deps;
+  let known: { about: string; until: number; choice: Promise<AcceleratorKind> } | undefined;
+  const lookAgain = async (trial: Trial, before: NonNullable<typeof known>) => {
+    before.until = clock.monotonic() + KEPT_MS;
+    const choice = chooseAccelerator(deps, kind, trial);
+    const isFound = await choice.then(
+      () => true,
+      () => false,
+    );
+    if (known === before) known = isFound ? { ...before, choice } : undefined;
+  };
+  return async (trial) => {
+    const about = await aboutOf(deps, kind, trial);
+    if (known?.about !== about) {
+      const choice = chooseAccelerator(deps, kind, trial);
+      const fresh = { about, until: clock.monotonic() + KEPT_MS, choice };
+      known = fresh;
+      choice.catch(() => {
+        if (known === fresh) known = undefined;
+      });
+    } else if (clock.monotonic() >= known.until) void lookAgain(trial, known);
+    return known.choice;
+  };
+}
+
+/** All that a verdict may depend on. */
+async function aboutOf(
+  { host }: MicrovmDeps,
+  { title }: MonitorKind,
+  { monitor, kernel }: Trial,
+): Promise<string> {
+  return [host.bootId, title, monitor.version, await fileIdentity(monitor.path), kernel].join(' ');
+}
 
 /**
  * What the configuration names, or what works. Throws `unavailable` when it names kvm, or the monitor has nothing else,
@@ -45,25 +89,28 @@ function noKvm({ emulates }: MonitorKind): ServiceError {
 
 async function kvmWorks(deps: MicrovmDeps, kind: MonitorKind, trial: Trial): Promise<boolean> {
   if (!(await deps.host.mayWrite(DEVICE))) return false;
-  const key = `${deps.host.bootId} ${kind.title} ${trial.monitor.version}`;
+  const about = await aboutOf(deps, kind, trial);
+  const now = deps.clock.now();
   const known = await readFile(trial.memoFile, 'utf8').then(parse, () => undefined);
-  if (known?.key === key) return known.kvm;
+  if (known?.about === about && known.at <= now && now < known.at + KEPT_MS) return known.kvm;
   const kvm = await bootsGuest(deps, kind, trial);
   if (kvm === undefined) return false;
-  await writeFile(trial.memoFile, JSON.stringify({ key, kvm }), { mode: 0o600 }).catch(() => undefined);
+  const memo = JSON.stringify({ about, at: now, kvm });
+  await writeFile(trial.memoFile, memo, { mode: 0o600 }).catch(() => undefined);
   return kvm;
 }
 
-function parse(text: string): { key: string; kvm: boolean } | undefined {
+function parse(text: string): { about: string; at: number; kvm: boolean } | undefined {
   try {
-    const { key, kvm } = JSON.parse(text) as Record<string, unknown>;
-    return typeof key === 'string' && typeof kvm === 'boolean' ? { key, kvm } : undefined;
+    const { about, at, kvm } = JSON.parse(text) as Record<string, unknown>;
+    const isOurs = typeof about === 'string' && typeof at === 'number' && typeof kvm === 'boolean';
+    return isOurs ? { about, at, kvm } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Undefined when it did not end by itself: on a busy machine that says nothing of KVM, and is tried again by the next server. */
+/** Undefined when it did not end by itself: on a busy machine that says nothing of KVM, and is tried again in an hour. */
 async function bootsGuest(
   { host }: MicrovmDeps,
   kind: MonitorKind,

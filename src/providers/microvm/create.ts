@@ -10,7 +10,7 @@ import { runtimePaths } from './places.ts';
 import { restore } from './restore.ts';
 import { shapeFor } from './shape.ts';
 import type { MicrovmState } from './state.ts';
-import type { Template } from './template.ts';
+import type { Held } from './templates.ts';
 
 /** Throws `conflict` when this attempt at the sandbox exists already. What failed or was aborted is gone when it settles. */
 export async function createRuntime(
@@ -26,34 +26,46 @@ export async function createRuntime(
   const machinery = await state.machinery.ready();
   signal.throwIfAborted();
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
-  const template =
-    state.config.snapshots && state.monitor.restores
-      ? await state.templates.ready(making, signal)
-      : undefined;
-  await claimFolder(paths.folder);
+  const held =
+    state.config.snapshots && state.monitor.restores ? await state.templates.hold(making, signal) : undefined;
   try {
-    if (!template || !(await restored(state, { making, template }, signal)))
-      await state.boots.run(() => boot(state, making, signal), signal);
-  } catch (error) {
-    await undo(state, name);
-    throw error;
+    await start(state, { making, held }, signal);
+  } finally {
+    held?.release();
   }
   const { memory_mb, vcpus, warnings } = making.shape;
   return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: [...told, ...warnings] };
 }
 
+interface Start {
+  making: Making;
+  held: Held | undefined;
+}
+
+async function start(state: MicrovmState, { making, held }: Start, signal: AbortSignal): Promise<void> {
+  await claimFolder(making.paths.folder);
+  try {
+    if (!held || !(await restored(state, { making, held }, signal)))
+      await state.boots.run(() => boot(state, making, signal), signal);
+  } catch (error) {
+    await undo(state, making.name);
+    throw error;
+  }
+}
+
 /** False when the template would not do: nothing of the attempt is left then. */
 async function restored(
   state: MicrovmState,
-  { making, template }: { making: Making; template: Template },
+  { making, held }: { making: Making; held: Held },
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    await restore(state, { making, template }, signal);
+    await restore(state, { making, template: held.template }, signal);
+    held.worked();
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    await state.templates.giveUp(template, error);
+    await held.failed(error);
     await clear(state, making.name, signal);
     await claimFolder(making.paths.folder);
     return false;

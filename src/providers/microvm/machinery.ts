@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../userspace/state.ts';
-import { type AcceleratorKind, chooseAccelerator } from './accelerator.ts';
+import { type AcceleratorKind, acceleratorSource } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
+import { fileIdentity } from './identity.ts';
 import { initramfsSource } from './initramfs.ts';
 import { type GuestKernel, kernelSource } from './kernel.ts';
 import type { MonitorKind } from './monitor-kind.ts';
@@ -22,13 +23,13 @@ export interface Machinery {
 }
 
 export interface MachinerySource {
-  /** All of it. What cannot change is found once; kernel and agent are looked at each time. Throws ServiceErrors. */
+  /** All of it. What cannot change is found once; monitor, kernel and agent are looked at each time. Throws ServiceErrors. */
   ready(): Promise<Machinery>;
   /** Path and version. Throws `unavailable` when there is none, or none that can serve here. */
   monitor(): Promise<Machinery['monitor']>;
   kernel(): Promise<GuestKernel>;
   initramfs(): Promise<Machinery['initramfs']>;
-  /** May boot a guest to find out, for up to ten seconds, once a boot of this machine. */
+  /** May boot a guest to find out, for up to ten seconds, when monitor or kernel are others; hourly beside what goes on. */
   accelerator(): Promise<AcceleratorKind>;
 }
 
@@ -43,17 +44,17 @@ export function machinerySource(deps: MicrovmDeps): MachinerySource {
     packageRoot,
     agentPath: config.agent_path,
   });
-  const monitor = once(() => findMonitor(deps, kind));
+  const monitor = monitorSource(deps, kind);
   const kernel = () => kernels.ready();
   const initramfs = async () => roots.ready(await kernel(), kind.modules);
-  const accelerator = once(async () =>
-    chooseAccelerator(deps, kind, {
+  const choose = acceleratorSource(deps, kind);
+  const accelerator = async () =>
+    choose({
       monitor: await monitor(),
       kernel: (await kernel()).path,
       initramfs: (await initramfs()).path,
       memoFile: join(config.data_dir, 'accelerator.json'),
-    }),
-  );
+    });
   const rate = once(() => clockRate(deps));
   const ready = async () => {
     const found = await accelerator();
@@ -67,9 +68,29 @@ export function machinerySource(deps: MicrovmDeps): MachinerySource {
   return { ready, monitor, kernel, initramfs, accelerator };
 }
 
-async function findMonitor({ host, config }: MicrovmDeps, kind: MonitorKind): Promise<Machinery['monitor']> {
-  const path = await host.which(config.monitor_path || kind.program);
-  if (!path) throw noMonitor(kind);
+/** Asked for its version again when it is another file. */
+function monitorSource(deps: MicrovmDeps, kind: MonitorKind): MachinerySource['monitor'] {
+  let known: { identity: string; monitor: Promise<Machinery['monitor']> } | undefined;
+  return async () => {
+    const path = await deps.host.which(deps.config.monitor_path || kind.program);
+    if (!path) throw noMonitor(kind);
+    const identity = (await fileIdentity(path)) ?? path;
+    if (known?.identity !== identity) {
+      const fresh = { identity, monitor: examine(deps, kind, path) };
+      known = fresh;
+      fresh.monitor.catch(() => {
+        if (known === fresh) known = undefined;
+      });
+    }
+    return known.monitor;
+  };
+}
+
+async function examine(
+  { host, config }: MicrovmDeps,
+  kind: MonitorKind,
+  path: string,
+): Promise<Machinery['monitor']> {
   const { code, stdout } = await host.run(path, ['--version'], { timeoutMs: VERSION_MS });
   const version = kind.version.exec(stdout)?.[1];
   if (code !== 0 || !version) throw noMonitor(kind);

@@ -24,7 +24,12 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     inspect: (ref) => inspectRuntime(state, ref),
     destroy: (ref, signal) => clear(state, runtimeName(ref), signal),
     attach: (ref, signal) => attachRuntime(state, ref, signal),
-    list: () => listRuntimes(state),
+    list: async () => {
+      await state.templates.tidy().catch((error: unknown) => {
+        state.logger.warn({ err: error }, 'a guest that was being saved is left');
+      });
+      return listRuntimes(state);
+    },
     watch: (heard, signal) => watchRuntimes(state, heard, signal),
     ...(state.monitor.restores && { snapshots: () => listSnapshots(state) }),
     close: () => state.leave(),

@@ -9,7 +9,7 @@ export interface Trial {
   monitor: { path: string; version: string };
   kernel: string;
   initramfs: string;
-  /** Keeps the verdict for this boot of the machine and this monitor. */
+  /** Keeps the verdict for an hour of this boot of the machine, this monitor and this kernel. */
   memoFile: string;
 }
 

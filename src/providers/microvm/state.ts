@@ -36,7 +36,7 @@ export interface MicrovmState extends MicrovmDeps {
   templates: Templates;
   /** Folders; claims of uids and disks without a runtime go. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<void>;
-  /** Folders that `prepare` made here go when nothing is in them; another's, such as a service's beside us, stay. */
+  /** Ends what is being saved. Folders that `prepare` made here go when nothing is in them; another's, such as a service's beside us, stay. */
   leave(): Promise<void>;
   /** What was found, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
@@ -72,6 +72,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
       await prepareOnce(deps, places);
     }),
     leave: async () => {
+      await state.templates.close();
       if (isPrepared) await leaveMicrovmPlaces(places);
     },
     accelerator: () => kind,

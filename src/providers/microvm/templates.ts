@@ -1,5 +1,5 @@
 // The templates of one instance: made once for many callers, given up when they no longer fit, never waited for twice
-// when they cannot be made.
+// when they cannot be made, and never taken away from under a guest that starts.
 import { rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -13,54 +13,106 @@ import type { MicrovmState } from './state.ts';
 import { readTemplate, recordPath, type Template, type TemplateFacts, templateKey } from './template.ts';
 import { pruneTemplates, wholeTemplates } from './template-prune.ts';
 import { saveTemplate } from './template-save.ts';
+import { templateTrust } from './template-trust.ts';
 
 const SAVE_MS = 120_000;
+/** A sandbox is booted when saving takes longer: its own deadline has to leave time for that. */
+const WAIT_MS = 20_000;
 /** After a failure guests are booted for this long before another try. */
 const PAUSE_MS = 60_000;
 
-export interface Templates {
-  /** The one that fits, made when there is none; undefined, and the reason logged, when it cannot be. Rejects on abort. */
-  ready(making: Making, signal: AbortSignal): Promise<Template | undefined>;
-  /** A guest could not be started from it. It is removed and not made again for a while; guests that use it go on. */
-  giveUp(template: Template, error: unknown): Promise<void>;
-  list(): Promise<Template[]>;
+/** A template that a guest is started from: it stays until `release`. */
+export interface Held {
+  template: Template;
+  /** The guest went on. */
+  worked(): void;
+  /** It did not, and the guest is booted. Whether the template is to blame is told by its files, and by the next guest. */
+  failed(error: unknown): Promise<void>;
+  release(): void;
 }
 
-export function templateSource(deps: () => MicrovmState): Templates {
-  return new InstanceTemplates(deps);
+export interface Templates {
+  /**
+   * The one that fits, made when there is none. Undefined when it cannot be made, which is logged, or not in time: then it
+   * is for later guests. Rejects on abort.
+   */
+  hold(making: Making, signal: AbortSignal): Promise<Held | undefined>;
+  list(): Promise<Template[]>;
+  /** Ends guests that ran to be saved when their server ended. Done once; a failure is tried again by the next caller. */
+  tidy(): Promise<void>;
+  /** Ends what is being saved; resolves when nothing of it is left. None is made from then on. */
+  close(): Promise<void>;
+}
+
+export function templateSource(deps: () => MicrovmState, save = saveTemplate): Templates {
+  return new InstanceTemplates(deps, save);
 }
 
 class InstanceTemplates implements Templates {
   readonly #deps: () => MicrovmState;
+  readonly #save: typeof saveTemplate;
   readonly #making = new Map<string, Promise<Template | undefined>>();
   readonly #pausedUntil = new Map<string, number>();
-  readonly #tidy: () => Promise<void>;
+  /** How many guests start from each. */
+  readonly #inUse = new Map<string, number>();
+  readonly #over = new AbortController();
+  readonly #trust = templateTrust(async (path) => (await this.#deps().host.stat(path)) !== undefined);
+  readonly tidy: () => Promise<void>;
 
-  constructor(deps: () => MicrovmState) {
+  constructor(deps: () => MicrovmState, save: typeof saveTemplate) {
     this.#deps = deps;
-    this.#tidy = once(() => endUnfinished(deps()));
+    this.#save = save;
+    this.tidy = once(() => endUnfinished(deps()));
   }
 
-  async ready(making: Making, signal: AbortSignal): Promise<Template | undefined> {
+  async hold(making: Making, signal: AbortSignal): Promise<Held | undefined> {
     const state = this.#deps();
     const facts = await factsOf(state, making);
     const key = templateKey(facts);
-    if ((this.#pausedUntil.get(key) ?? 0) > state.clock.monotonic()) return undefined;
+    if ((this.#pausedUntil.get(key) ?? 0) > state.clock.monotonic() || this.#over.signal.aborted)
+      return undefined;
     const finding =
       this.#making.get(key) ?? this.#find(making, facts).finally(() => this.#making.delete(key));
     this.#making.set(key, finding);
-    const template = await orAborted(finding, signal);
-    if (template) await touch(state, template);
-    return template;
-  }
-
-  async giveUp(template: Template, error: unknown): Promise<void> {
-    this.#pause(template.key, error);
-    await rm(template.folder, { recursive: true, force: true });
+    // Before anything else is awaited: from here on it is not removed.
+    const count = (by: number) => void this.#inUse.set(key, (this.#inUse.get(key) ?? 0) + by);
+    count(1);
+    try {
+      const template = await inTime(state, finding, signal);
+      if (!template) return void count(-1);
+      await touch(state, template);
+      return {
+        template,
+        worked: () => this.#trust.gain(template),
+        failed: (error) => this.#doubt(template, { id: making.spec.id, error }),
+        release: () => count(-1),
+      };
+    } catch (error) {
+      count(-1);
+      throw error;
+    }
   }
 
   list(): Promise<Template[]> {
     return wholeTemplates(this.#deps().places);
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort(new ServiceError('unavailable', 'The server is stopping.'));
+    await Promise.all(this.#making.values());
+  }
+
+  async #doubt(template: Template, { id, error }: { id: string; error: unknown }): Promise<void> {
+    const verdict = await this.#trust.judge(template, id, error);
+    const { logger } = this.#deps();
+    if (verdict === 'sound' || verdict === 'replaced')
+      return logger.warn(
+        { err: error, template: template.key },
+        'a guest did not go on: it is booted instead',
+      );
+    this.#pause(template.key, error);
+    if (verdict === 'spoilt' && !this.#making.has(template.key))
+      await rm(template.folder, { recursive: true, force: true });
   }
 
   /** Never rejects. */
@@ -69,18 +121,40 @@ class InstanceTemplates implements Templates {
     const key = templateKey(facts);
     const folder = join(state.places.templates, key);
     try {
-      await this.#tidy();
+      await this.tidy();
       const there = await readTemplate(folder);
       if (there) return there;
       if (await state.host.stat(folder))
         state.logger.warn({ template: key }, 'a template is not what was saved: it is made again');
-      const made = await saved(state, { making, facts, folder });
-      await pruneTemplates(state.places, made, (name) => this.#making.has(name));
+      const made = await this.#saved({ making, facts, folder });
+      await pruneTemplates(state.places, made, (name) => this.#making.has(name) || this.#isInUse(name));
       return made;
     } catch (error) {
-      this.#pause(key, error);
+      if (!this.#over.signal.aborted) this.#pause(key, error);
       return undefined;
     }
+  }
+
+  #isInUse(key: string): boolean {
+    return (this.#inUse.get(key) ?? 0) > 0;
+  }
+
+  /** For all who wait: the end of one of them does not end it. It boots a guest, so it waits for its turn as one. */
+  #saved(order: { making: Making; facts: TemplateFacts; folder: string }): Promise<Template> {
+    const state = this.#deps();
+    const { signal } = this.#over;
+    const expired = new ServiceError('timeout', 'A virtual machine could not be saved in time.');
+    const bounds = { ms: SAVE_MS, expired, signal };
+    return state.boots.run(async () => {
+      let work: Promise<unknown> = Promise.resolve();
+      const call = (either: AbortSignal) => {
+        const saving = this.#save(state, order, either);
+        work = saving.catch(() => undefined);
+        return saving;
+      };
+      // Its turn ends when nothing of its guest is left, also where its end takes longer than a caller waits.
+      return await withinDeadline(state.clock, bounds, call).finally(() => work);
+    }, signal);
   }
 
   #pause(key: string, error: unknown): void {
@@ -112,16 +186,6 @@ async function factsOf(
   };
 }
 
-/** For all who wait: the end of one of them does not end it. */
-function saved(
-  state: MicrovmState,
-  order: { making: Making; facts: TemplateFacts; folder: string },
-): Promise<Template> {
-  const expired = new ServiceError('timeout', 'A virtual machine could not be saved in time.');
-  const bounds = { ms: SAVE_MS, expired, signal: new AbortController().signal };
-  return withinDeadline(state.clock, bounds, (signal) => saveTemplate(state, order, signal));
-}
-
 /** Guests that ran to be saved when their server ended. */
 async function endUnfinished(state: MicrovmState): Promise<void> {
   const names = await runtimeNames(state.places);
@@ -134,11 +198,18 @@ async function touch({ clock }: MicrovmState, { folder }: Template): Promise<voi
   await utimes(recordPath(folder), now, now).catch(() => undefined);
 }
 
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+/** What is found; undefined when that takes too long. Rejects on abort. */
+async function inTime(
+  { clock }: MicrovmState,
+  finding: Promise<Template | undefined>,
+  signal: AbortSignal,
+): Promise<Template | undefined> {
+  const over = new AbortController();
+  const late = clock.sleep(WAIT_MS, AbortSignal.any([signal, over.signal])).then(() => undefined);
+  try {
+    return await Promise.race([finding, late]);
+  } finally {
+    over.abort();
+    late.catch(() => undefined);
+  }
 }

@@ -1,24 +1,30 @@
-// The verdict on KVM: kept for a boot of the machine, unless the trial told nothing.
-import { existsSync, readFileSync } from 'node:fs';
+// The verdict on KVM: kept for an hour of a monitor, a kernel and a boot of the machine, unless the trial told nothing.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realHost } from '../../../../src/host/real-host.ts';
-import { chooseAccelerator } from '../../../../src/providers/microvm/accelerator.ts';
+import { acceleratorSource, chooseAccelerator } from '../../../../src/providers/microvm/accelerator.ts';
 import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
 import { QEMU } from '../../../../src/providers/microvm/qemu.ts';
 import { fakeHost } from '../../../support/fake-host.ts';
+import { fakeClock } from '../../../support/fakes.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
+
+const HOUR_MS = 3_600_000;
 
 function machine(run: () => Promise<number>) {
   const host = {
     ...fakeHost({}),
     run: async () => ({ code: await run(), stdout: '', stderr: '' }),
   };
-  const deps = { host, config: { accelerator: 'auto' } } as unknown as MicrovmDeps;
-  const memoFile = join(temporaryFolder(), 'accelerator.json');
-  const trial = { monitor: { path: 'qemu', version: '7.2' }, kernel: 'k', initramfs: 'i', memoFile };
-  return { choose: () => chooseAccelerator(deps, QEMU, trial), memoFile };
+  const clock = fakeClock();
+  const folder = temporaryFolder();
+  const [memoFile, path] = [join(folder, 'accelerator.json'), join(folder, 'qemu')];
+  writeFileSync(path, 'a program');
+  const deps = { host, clock, config: { accelerator: 'auto' } } as unknown as MicrovmDeps;
+  const trial = { monitor: { path, version: '7.2' }, kernel: 'k', initramfs: 'i', memoFile };
+  return { choose: () => chooseAccelerator(deps, QEMU, trial), deps, trial, clock, memoFile };
 }
 
 it.each([
@@ -36,6 +42,51 @@ it('is not kept for a trial that was too slow', async () => {
   expect(await choose()).toBe('emulation');
   expect(existsSync(memoFile)).toBe(false);
   expect(await choose()).toBe('kvm');
+});
+
+describe('what a server remembers', () => {
+  function server() {
+    let tried = 0;
+    let code = 0;
+    const { deps, trial, clock } = machine(async () => {
+      tried++;
+      return code;
+    });
+    const accelerator = acceleratorSource(deps, QEMU);
+    const fail = () => {
+      code = 1;
+    };
+    return { accelerator, trial, clock, fail, tried: () => tried };
+  }
+
+  it('is tried once for all who ask, and not again by the next server', async () => {
+    const { accelerator, trial, tried } = server();
+    expect(await Promise.all([accelerator(trial), accelerator(trial)])).toEqual(['kvm', 'kvm']);
+    expect(tried()).toBe(1);
+  });
+
+  it('is tried again for another kernel and another file of the monitor', async () => {
+    const { accelerator, trial, fail, tried } = server();
+    await accelerator(trial);
+    fail();
+    expect(await accelerator({ ...trial, kernel: 'another' })).toBe('emulation');
+    writeFileSync(trial.monitor.path, 'another program');
+    expect(await accelerator(trial)).toBe('emulation');
+    expect(tried()).toBe(3);
+  });
+
+  it('answers while it is tried again after an hour, and not before', async () => {
+    const { accelerator, trial, clock, fail, tried } = server();
+    await accelerator(trial);
+    fail();
+    await clock.advance(HOUR_MS - 1);
+    await accelerator(trial);
+    expect(tried()).toBe(1);
+    await clock.advance(1);
+    expect(await accelerator(trial)).toBe('kvm');
+    await expect.poll(() => accelerator(trial)).toBe('emulation');
+    expect(tried()).toBe(2);
+  });
 });
 
 it('comes from a program that is stopped when it takes too long: that throws', async () => {
