@@ -18,10 +18,17 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     return others.at(-1) as Provider;
   };
 
-  beforeAll(() => {
+  // Saving a guest may take a busy machine longer than the suite's calls may last.
+  beforeAll(async () => {
     place = microvmHome();
     provider = place.provider();
-  });
+    for (const memory_mb of [128, 64]) {
+      const id = freshId();
+      await provider.create(runtimeSpec(id, { memory_mb }), AbortSignal.timeout(100_000));
+      await provider.destroy({ id, epoch: 1 }, soon());
+    }
+    await until('templates', async () => (await provider.snapshots?.(soon()))?.length === 2, 100_000);
+  }, 300_000);
   afterAll(async () => {
     for (const one of [...others, provider, provider]) await one.close();
     expect(existsSync(place.runs)).toBe(false);
@@ -54,6 +61,29 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {
     const next = other();
     await expect(next.create(runtimeSpec(freshId()), AbortSignal.timeout(1))).rejects.toBeDefined();
     await until('it is gone', () => !existsSync(disk));
+  });
+
+  it('bound their monitors, which are in cgroups from their first instruction', async () => {
+    const id = freshId();
+    await provider.create(runtimeSpec(id, { memory_mb: 128 }), soon());
+    const own = readFileSync(`/proc/${pid(`${id}.1`)}/cgroup`, 'utf8').split('\n');
+    const inside = own.filter((line) => line.endsWith(`/svc-${basename(place.runs)}-${id}.1`));
+    const { cgroups } = JSON.parse(readFileSync(join(place.runs, `${id}.1`, 'runtime.json'), 'utf8'));
+    expect(inside).toHaveLength(cgroups.length);
+    const limits = (cgroups as string[]).flatMap((folder) =>
+      ['memory.limit_in_bytes', 'memory.max', 'pids.max', 'cpu.cfs_quota_us', 'cpu.max'].flatMap((name) =>
+        existsSync(join(folder, name)) ? [readFileSync(join(folder, name), 'utf8').trim()] : [],
+      ),
+    );
+    // Version 2 says a quota with its period.
+    expect(limits.map((value) => value.split(' ')[0]).sort()).toEqual(['200000', '256', '503316480']);
+    const { isolation } = provider.describe();
+    expect([isolation.memory, isolation.cpu]).toEqual([
+      expect.stringContaining('by cgroup'),
+      expect.stringContaining('quota'),
+    ]);
+    await provider.destroy({ id, epoch: 1 }, soon());
+    expect(machineRemains(place, id)).toEqual([]);
   });
 
   it('host no pools', async () => {

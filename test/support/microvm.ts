@@ -22,6 +22,7 @@ import type { MicrovmDeps } from '../../src/providers/microvm/deps.ts';
 import { microvmProvider } from '../../src/providers/microvm/microvm.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { MicrovmConfig } from '../../src/schema/config-microvm.ts';
+import { remains } from './auditor.ts';
 import { silentLogger } from './fakes.ts';
 
 export interface MicrovmHome {
@@ -84,7 +85,7 @@ export function machineProcesses(what: string): string[] {
   });
 }
 
-/** Processes, folders, disks and claims of uids that carry the sandbox's id. */
+/** Processes, folders, disks, cgroups and claims of uids that carry the sandbox's id. */
 export function machineRemains({ home, runs }: Pick<MicrovmHome, 'home' | 'runs'>, id: string): string[] {
   const named = (folder: string) =>
     existsSync(folder)
@@ -97,7 +98,9 @@ export function machineRemains({ home, runs }: Pick<MicrovmHome, 'home' | 'runs'
       return false;
     }
   });
-  return [...machineProcesses(id), ...[...named(runs), ...named(join(home, 'data'))].map(String), ...claims];
+  const { cgroups } = remains({ home }, [id]);
+  const files = [...named(runs), ...named(join(home, 'data'))].map(String);
+  return [...machineProcesses(id), ...files, ...claims, ...cgroups];
 }
 
 /** /bin/busybox, static, under the names of its programs. */

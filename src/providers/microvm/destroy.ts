@@ -3,24 +3,30 @@
 import { readdir, readFile, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { removeCgroups } from '../userspace/cgroup-end.ts';
+import { until } from '../userspace/patience.ts';
 import { isAlive, killProcess, type ProcessMark, parseStat } from '../userspace/processes.ts';
 import { releaseSlot, releaseSlots } from '../userspace/uid-slots.ts';
 import { type RuntimePaths, runtimePaths } from './places.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';
 import type { MicrovmState } from './state.ts';
 
-const PATIENCE_MS = 10_000;
-const LONGEST_PAUSE_MS = 50;
-
 /** Resolves when nothing of the runtime is left; also when there was nothing. Throws `unavailable` when it would not die. */
 export async function clear(state: MicrovmState, name: string, signal?: AbortSignal): Promise<void> {
   const paths = runtimePaths(state.places, name);
   const record = await readRecord(paths.folder);
   await endMonitor(state, { paths, record }, signal);
+  const cgroups = { own: cgroupName(state, name), host: await state.cgroups(), recorded: record?.cgroups };
+  await removeCgroups(state.clock, cgroups, signal);
   await rm(paths.overlay, { force: true });
   if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
   else if (state.host.uid === 0) await releaseSlots(state.places, name);
   await removeFolder(paths.folder);
+}
+
+/** Flat and named for the instance, so that a sweep knows its own; in the process list, too. */
+export function cgroupName({ places }: Pick<MicrovmState, 'places'>, name: string): string {
+  return `svc-${places.short}-${name}`;
 }
 
 /** Whether its monitor lives: same boot, same number, same start. */
@@ -49,15 +55,8 @@ async function endMonitor(
   if (record && record.boot_id !== state.host.bootId) return;
   const known = record && markOf(record);
   const marks = known ? [known] : await unrecorded(paths);
-  const deadline = state.clock.monotonic() + PATIENCE_MS;
   for (const mark of marks) await killProcess(mark);
-  for (let pause = 1; (await living(marks)) > 0; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    if (state.clock.monotonic() > deadline)
-      throw new ServiceError('unavailable', 'The sandbox did not end in time.', {
-        remedy: 'Destroy it again.',
-      });
-    await state.clock.sleep(pause, signal);
-  }
+  await until(state.clock, async () => (await living(marks)) === 0, signal);
 }
 
 async function living(marks: readonly ProcessMark[]): Promise<number> {

@@ -2,7 +2,8 @@
 import type { Capability, Isolation } from '../../schema/provider.ts';
 import type { MicrovmState } from './state.ts';
 
-export function isolationOf({ config, host, accelerator }: MicrovmState): Isolation {
+export function isolationOf({ config, host, accelerator, bounds }: MicrovmState): Isolation {
+  const bounded = bounds();
   const kind = accelerator();
   const machine =
     kind === undefined
@@ -15,8 +16,10 @@ export function isolationOf({ config, host, accelerator }: MicrovmState): Isolat
       config.network === 'none'
         ? 'virtual_machine: own loopback only'
         : "outgoing: reaches all that this machine reaches, its loopback included, as the monitor's user",
-    memory: 'virtual_machine: fixed size',
-    cpu: 'virtual_machine: as many processors as asked for, no quota',
+    memory: `virtual_machine: fixed size${bounded?.has('memory') ? ', the monitor by cgroup' : ''}`,
+    cpu: bounded?.has('cpu')
+      ? 'cgroup: quota of the processors asked for, and of one for devices'
+      : 'virtual_machine: as many processors as asked for, no quota',
     disk: config.overlay_mb > 0 ? 'bounded: a disk of fixed size' : 'bounded: memory of the guest',
     user:
       host.uid === 0

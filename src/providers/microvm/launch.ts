@@ -5,7 +5,8 @@ import type { Detached } from '../../host/host.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { UID_BASE } from '../userspace/identity.ts';
 import { claimSlot } from '../userspace/uid-slots.ts';
-import { startOf } from './destroy.ts';
+import { joining, makeCgroups, monitorCgroups } from './cgroup.ts';
+import { cgroupName, startOf } from './destroy.ts';
 import type { Machinery } from './machinery.ts';
 import type { MonitorMemory, MonitorPlan } from './monitor-plan.ts';
 import type { RuntimePaths } from './places.ts';
@@ -56,13 +57,16 @@ export async function launch(
 ): Promise<Launched> {
   const { paths, machinery } = making;
   const slot = state.host.uid === 0 ? await claimSlot(state.places, making.name, state.random) : undefined;
-  const record = recordOf(state, making, slot);
+  const plan = planOf(state, making, { slot, way });
+  const host = await state.cgroups();
+  const cgroups = monitorCgroups(host, plan);
+  const record = { ...recordOf(state, making, slot), cgroups: cgroups.folders };
   await writeRecord(paths.folder, record);
   await writeInputs(state, making, way);
+  await makeCgroups(cgroups);
   signal.throwIfAborted();
-  const plan = planOf(state, making, { slot, way });
-  const words = state.monitor.arguments(plan);
-  const process = await state.host.detach(machinery.monitor.path, words, way.state);
+  const command = joining(host, cgroups, [machinery.monitor.path, state.monitor.arguments(plan)]);
+  const process = await state.host.detach(...command, way.state);
   const pid_start = await startOf(process.pid);
   if (pid_start !== undefined) await writeRecord(paths.folder, { ...record, pid: process.pid, pid_start });
   return { process, plan };
@@ -89,7 +93,7 @@ function planOf(
   const { name, paths, image, shape, machinery, spec } = making;
   const uid = slot === undefined ? undefined : UID_BASE + slot;
   return {
-    name: `svc-${state.places.short}-${name}`,
+    name: cgroupName(state, name),
     accelerator: machinery.accelerator,
     memory_mb: shape.memory_mb,
     vcpus: shape.vcpus,

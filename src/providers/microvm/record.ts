@@ -14,6 +14,8 @@ export interface RuntimeRecord {
   expires_at: string;
   /** Absent when the monitor has the server's uid. */
   uid_slot?: number;
+  /** Folders to remove with the runtime; absent in older records. */
+  cgroups?: string[];
   /** The monitor and its start in ticks since boot; absent until it was started. */
   pid?: number;
   pid_start?: number;
@@ -66,10 +68,15 @@ function isRecord(value: unknown): value is RuntimeRecord {
   return (
     TEXTS.every((key) => typeof fields[key] === 'string') &&
     isCount(fields.epoch) &&
-    MAYBE_COUNTS.every((key) => fields[key] === undefined || isCount(fields[key]))
+    MAYBE_COUNTS.every((key) => fields[key] === undefined || isCount(fields[key])) &&
+    (fields.cgroups === undefined || isTexts(fields.cgroups))
   );
 }
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }

@@ -1,5 +1,6 @@
 // What the parts of the provider share: places and machinery are found once and kept.
 import { type Limiter, limiter } from '../limiter.ts';
+import { type CgroupHost, findCgroupHost } from '../userspace/cgroup-host.ts';
 import { once } from '../userspace/state.ts';
 import { sweepSlots } from '../userspace/uid-slots.ts';
 import type { AcceleratorKind } from './accelerator.ts';
@@ -28,6 +29,8 @@ export interface MicrovmState extends MicrovmDeps {
   machinery: MachinerySource;
   monitor: MonitorKind;
   overlays: Overlays;
+  /** Where monitors get cgroups; looked for once. */
+  cgroups(): Promise<CgroupHost>;
   /** Guests that boot. */
   boots: Limiter;
   images: ImagePlaces;
@@ -40,6 +43,7 @@ export interface MicrovmState extends MicrovmDeps {
   leave(): Promise<void>;
   /** What was found, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
+  bounds(): CgroupHost['places'] | undefined;
   knownImages(): string[];
 }
 
@@ -50,6 +54,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   let kind: AcceleratorKind | undefined;
   let names = Object.keys(images.configured);
   let isPrepared = false;
+  let bounds: CgroupHost | undefined;
   const accelerator = async () => {
     kind = await found.accelerator();
     return kind;
@@ -66,6 +71,11 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
     templates: templateSource(() => state),
+    cgroups: once(async () => {
+      bounds = await findCgroupHost(`svc-${places.short}-trial`);
+      return bounds;
+    }),
+    bounds: () => bounds?.places,
     boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
     prepare: once(async () => {
       isPrepared = true;

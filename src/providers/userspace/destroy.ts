@@ -1,24 +1,24 @@
 // Ending a runtime, from any half-made state: processes first, then what only they could still use, the run folder last,
 // so that whatever stops this half-way, the next call finds the runtime again.
 
-import { readdir, readFile, rmdir, unlink } from 'node:fs/promises';
+import { readdir, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { removeCgroups } from './cgroup-end.ts';
 import { UID_BASE } from './identity.ts';
 import { markOf, strays } from './marks.ts';
+import { until } from './patience.ts';
 import { runFolder } from './places.ts';
-import { isAlive, killProcess, type ProcessMark } from './processes.ts';
+import { isAlive, kill, killProcess, type ProcessMark } from './processes.ts';
 import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
 import { removeLoader } from './traced-loader.ts';
 import { releaseSlot, releaseSlots } from './uid-slots.ts';
 import { removeWorkspace } from './workspace.ts';
 
-const PATIENCE_MS = 10_000;
 /** How long a runner may take over its own end. */
 const RUNNER_PATIENCE_MS = 1000;
-const LONGEST_PAUSE_MS = 50;
 
 interface Remains {
   name: string;
@@ -31,7 +31,12 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   const record = await readRecord(folder);
   await endProcesses(state, { name, record }, signal);
   await endStrays(state, { name, record }, signal);
-  await removeCgroups(state, { name, record }, signal);
+  const cgroups = {
+    own: cgroupName(state, name),
+    host: state.prepared()?.cgroups,
+    recorded: record?.cgroups,
+  };
+  await removeCgroups(state.clock, cgroups, signal);
   if (markIn(state, { name, record }) !== undefined) await removeLoader(state, name, record);
   await removeWorkspace(state, name, signal);
   if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
@@ -70,7 +75,7 @@ async function endProcesses(
     if (state.clock.monotonic() > stopped) await killProcess(runner);
     return !(await isAlive(first)) && !(await isAlive(runner));
   };
-  await until(state, gone, signal);
+  await until(state.clock, gone, signal);
 }
 
 /** Under a tracer the agent ends all that came from it, and then itself, when it gets the chance. */
@@ -81,7 +86,7 @@ async function askToEnd(
 ): Promise<void> {
   await killProcess(first, 'SIGTERM');
   const late = state.clock.monotonic() + RUNNER_PATIENCE_MS;
-  await until(state, async () => state.clock.monotonic() > late || !(await isAlive(first)), signal);
+  await until(state.clock, async () => state.clock.monotonic() > late || !(await isAlive(first)), signal);
 }
 
 /** Where no namespace ends them: what carries the sandbox's mark or has its uid, until nothing does. */
@@ -98,7 +103,7 @@ async function endStrays(
     pids.forEach(kill);
     return pids.length === 0;
   };
-  await until(state, none, signal);
+  await until(state.clock, none, signal);
 }
 
 /** Undefined: a namespace ends all that runs in it. */
@@ -115,7 +120,7 @@ async function endUnrecorded(
   const folder = runFolder(state.places, name);
   // A tracer that was killed early leaves a stopped process that ends by nothing else.
   await endStrays(state, { name, record: undefined }, signal);
-  if (await hasFolder(folder)) await until(state, () => isRefused(join(folder, 'agent.sock')), signal);
+  if (await hasFolder(folder)) await until(state.clock, () => isRefused(join(folder, 'agent.sock')), signal);
 }
 
 function isRefused(path: string): Promise<boolean> {
@@ -127,40 +132,6 @@ function isRefused(path: string): Promise<boolean> {
     });
     socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EAGAIN'));
   });
-}
-
-/** Folders of the record, and where they would be made today: a create may have ended before its record. */
-async function removeCgroups(
-  state: UserspaceState,
-  { name, record }: Remains,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const own = cgroupName(state, name);
-  const today = [...(state.prepared()?.cgroups.places.values() ?? [])].map((base) => join(base, own));
-  const recorded = (record?.cgroups ?? []).filter((path) => path.endsWith(`/${own}`));
-  for (const folder of new Set([...recorded, ...today]))
-    await until(state, () => removeCgroup(folder), signal);
-}
-
-/** False while a process is in it; that process is killed. */
-async function removeCgroup(folder: string): Promise<boolean> {
-  try {
-    await rmdir(folder);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return true;
-  }
-  const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').map(Number);
-  for (const pid of pids.filter((one) => one > 1)) kill(pid);
-  return false;
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // Ended in between.
-  }
 }
 
 /** Not recursive: whatever should not be there stops it instead of being removed. */
@@ -176,20 +147,4 @@ async function removeFolder(folder: string): Promise<void> {
 function ignoreAbsent(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT')
     throw new ServiceError('provider_error', 'A run folder could not be removed.', { cause: error });
-}
-
-/** Asks soon and then less often: a killed process is usually gone within two milliseconds. */
-async function until(
-  state: UserspaceState,
-  isDone: () => Promise<boolean>,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const deadline = state.clock.monotonic() + PATIENCE_MS;
-  for (let pause = 1; !(await isDone()); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    if (state.clock.monotonic() > deadline)
-      throw new ServiceError('unavailable', 'The sandbox did not end in time.', {
-        remedy: 'Destroy it again.',
-      });
-    await state.clock.sleep(pause, signal);
-  }
 }

@@ -29,3 +29,12 @@ export async function killProcess(mark: ProcessMark, signal: NodeJS.Signals = 'S
     // Ended in between.
   }
 }
+
+/** By its number alone: for what is known to be ours by the cgroup, mark or uid that it has now. */
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Ended in between.
+  }
+}

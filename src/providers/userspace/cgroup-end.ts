@@ -1,0 +1,40 @@
+// The end of a runtime's cgroups: a folder goes when no process is in it.
+import { readFile, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../domain/ports.ts';
+import type { CgroupHost } from './cgroup-host.ts';
+import { until } from './patience.ts';
+import { kill } from './processes.ts';
+
+export interface EndedCgroups {
+  /** Name of its folders. */
+  own: string;
+  /** Where they would be made today: a create may have ended before its record. */
+  host: CgroupHost | undefined;
+  /** Paths, wherever the server's own cgroup was then. */
+  recorded: readonly string[] | undefined;
+}
+
+/** Kills what is in them. Resolves when they are gone. Throws as `until`. */
+export async function removeCgroups(
+  clock: Clock,
+  { own, host, recorded = [] }: EndedCgroups,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const today = [...(host?.places.values() ?? [])].map((base) => join(base, own));
+  const before = recorded.filter((path) => path.endsWith(`/${own}`));
+  for (const folder of new Set([...before, ...today])) await until(clock, () => removeCgroup(folder), signal);
+}
+
+/** False while a process is in it; that process is killed. */
+async function removeCgroup(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return true;
+  }
+  const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').map(Number);
+  for (const pid of pids.filter((one) => one > 1)) kill(pid);
+  return false;
+}
