@@ -7,7 +7,7 @@ import type { AcceleratorKind } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
 import { imageNames } from './image.ts';
 import type { ImagePlaces } from './images.ts';
-import { type MachinerySource, machinerySource } from './machinery.ts';
+import { type Machinery, type MachinerySource, machinerySource } from './machinery.ts';
 import type { MonitorKind } from './monitor-kind.ts';
 import { monitorKind } from './monitor-kinds.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
@@ -19,6 +19,7 @@ import {
   runtimeNames,
   sweepOverlays,
 } from './places.ts';
+import { pruneParts } from './stale-parts.ts';
 import { type Templates, templateSource } from './templates.ts';
 
 /** A boot keeps a processor busy: more at once would only all be late. */
@@ -54,7 +55,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   let kind: AcceleratorKind | undefined;
   let names = Object.keys(images.configured);
   let isPrepared = false;
-  let bounds: CgroupHost | undefined;
+  const prune = pruneOnce(deps);
   const accelerator = async () => {
     kind = await found.accelerator();
     return kind;
@@ -62,6 +63,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   const ready = async () => {
     const machinery = await found.ready();
     kind = machinery.accelerator.kind;
+    await prune(machinery);
     return machinery;
   };
   const state: MicrovmState = {
@@ -71,11 +73,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
     templates: templateSource(() => state),
-    cgroups: once(async () => {
-      bounds = await findCgroupHost(`svc-${places.short}-trial`);
-      return bounds;
-    }),
-    bounds: () => bounds?.places,
+    ...cgroupSource(places),
     boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
     prepare: once(async () => {
       isPrepared = true;
@@ -94,6 +92,27 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     knownImages: () => names,
   };
   return state;
+}
+
+function cgroupSource({ short }: MicrovmPlaces): Pick<MicrovmState, 'cgroups' | 'bounds'> {
+  let found: CgroupHost | undefined;
+  const cgroups = once(async () => {
+    found = await findCgroupHost(`svc-${short}-trial`);
+    return found;
+  });
+  return { cgroups, bounds: () => found?.places };
+}
+
+/** Never rejects. */
+function pruneOnce({ clock, config, logger }: MicrovmDeps): (machinery: Machinery) => Promise<void> {
+  let isPruned = false;
+  return async (machinery) => {
+    if (isPruned) return;
+    isPruned = true;
+    await pruneParts({ clock, dataFolder: config.data_dir, machinery }).catch((error: unknown) => {
+      logger.warn({ err: error }, 'old kernels of virtual machines are left');
+    });
+  };
 }
 
 async function prepareOnce(deps: MicrovmDeps, places: MicrovmPlaces): Promise<void> {

@@ -83,6 +83,12 @@ export async function readTemplate(folder: string): Promise<Template | undefined
   return isSame ? templateAt(folder, record) : undefined;
 }
 
+/** What it was made of, whether or not it still is what was saved; undefined when nothing says so. Never throws. */
+export async function readTemplateFacts(folder: string): Promise<TemplateFacts | undefined> {
+  const record = await readFile(recordPath(folder), 'utf8').then(parse, () => undefined);
+  return record?.facts;
+}
+
 /** Its time stamp is when the template was last used. */
 export function recordPath(folder: string): string {
   return join(folder, 'template.json');
