@@ -19,6 +19,7 @@ export function withFreed(work: (pairs: Pair[]) => Promise<void>): Promise<void>
             id: 'P15',
             name: `a freed place to the next spawn's start, ${MANY} waiting (a bare commit)`,
             target: 1,
+            limit: () => 'a durable commit lies between the two; what a bare one takes stands beside it.',
             judged: 'figure',
             pairs: 500,
             ours: () => long.next(),
@@ -39,7 +40,7 @@ export function withFreed(work: (pairs: Pair[]) => Promise<void>): Promise<void>
 }
 
 /** One row made durable, by hand. */
-function withCommits<T>(work: (commit: () => Promise<number>) => Promise<T>): Promise<T> {
+export function withCommits<T>(work: (commit: () => Promise<number>) => Promise<T>): Promise<T> {
   return withHome((home) => {
     const db = new Sqlite(join(home, 'commits.db'));
     for (const setting of ['journal_mode = WAL', 'synchronous = FULL']) db.pragma(setting);

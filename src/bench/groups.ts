@@ -70,9 +70,10 @@ const list: Group = {
         const { id } = await client.spawn({ metadata: { purpose: 'bench' } });
         await client.destroy(id);
       });
-      fillDatabase(join(home, 'svc.db'));
-      await withServer(root, { home, env }, async ({ address, client }) => {
-        const { pair, close } = await listBench(address, client);
+      const path = join(home, 'svc.db');
+      fillDatabase(path);
+      await withServer(root, { home, env }, async (server) => {
+        const { pair, close } = await listBench(path, server);
         await measure(pair).finally(close);
       });
     }),
@@ -87,7 +88,7 @@ const gets: Group = {
       const env = { ...withRunner('unshare'), ...GETS_ENV };
       return withServer(root, { home, env, apiKey: GETS_KEY }, async ({ address, client }) => {
         const { id } = await client.spawn({ ttl: '1h' });
-        const { pair, close } = await getsBench(address, id);
+        const { pair, close } = await getsBench(root, address, id);
         await measure(pair).finally(close);
         await client.destroy(id);
       });

@@ -40,8 +40,8 @@ export interface Pair {
   judged?: 'ratio' | 'difference' | 'figure';
   /** ms unless given. */
   unit?: 'ms' | 'MB' | 'KB' | '%';
-  /** What keeps it from its bar, in a sentence or two: shown in the report where it misses. */
-  limit?: string;
+  /** What keeps it from its bar, in a sentence: asked for where it misses, so that it can be measured then. */
+  limit?: () => string | Promise<string>;
   /** At most: a row ends after half a minute, unless it has a handful only by then. */
   pairs: number;
   /** 5 unless given. */
@@ -71,7 +71,7 @@ export async function measurePair(pair: Pair, next: () => number, signal?: Abort
     target: pair.target,
     pass,
     pairs: samples.ours.length,
-    ...(!pass && pair.limit !== undefined && { limit: pair.limit }),
+    ...(!pass && pair.limit !== undefined && { limit: await pair.limit() }),
   };
 }
 

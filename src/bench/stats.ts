@@ -21,6 +21,13 @@ export function ratioOfMedians(ours: readonly number[], baseline: readonly numbe
   return quantile(ours, 0.5) / quantile(baseline, 0.5);
 }
 
+/** The median of what `work` gives in so many goes. */
+export async function medianOf(goes: number, work: () => Promise<number>): Promise<number> {
+  const sample: number[] = [];
+  while (sample.length < goes) sample.push(await work());
+  return quantile(sample, 0.5);
+}
+
 interface Samples {
   ours: readonly number[];
   baseline: readonly number[];

@@ -1,7 +1,9 @@
 // P20 and P21 of the speed table: a userspace sandbox over HTTP against the raw runner.
 import type { Client } from '../client/client.ts';
+import { withCommits } from './freed.ts';
 import { type Runner, rawRun } from './raw-runner.ts';
 import type { Pair } from './row.ts';
+import { medianOf } from './stats.ts';
 
 const COMMAND = 'echo ok';
 
@@ -15,6 +17,7 @@ export function userspacePairs(runner: Runner, client: Client, live: string): Pa
       pairs: 60,
       ours: () => spawnAndExec(client),
       baseline: () => rawRun(runner, COMMAND),
+      limit: () => partsOfSpawn(runner, client, live),
     },
     {
       id: `P21-${runner}`,
@@ -23,9 +26,33 @@ export function userspacePairs(runner: Runner, client: Client, live: string): Pa
       pairs: 300,
       ours: () => execOnce(client, live),
       baseline: () => rawRun(runner, COMMAND),
+      limit: () => partsOfExec(client, live),
     },
   ];
 }
+
+const GOES = 50;
+
+async function partsOfSpawn(runner: Runner, client: Client, live: string): Promise<string> {
+  const bare = await medianOf(GOES, () => rawRun(runner, COMMAND));
+  const commit = await withCommits((one) => medianOf(GOES, one));
+  const exec = await medianOf(GOES, () => execOnce(client, live));
+  const asked = await medianOf(GOES, () => getOnce(client, live));
+  return `beside the runner's start (${ms(bare)}) it is two durable commits (${ms(commit)} each), a request (${ms(asked)}) and an exec (${ms(exec)}).`;
+}
+
+async function partsOfExec(client: Client, live: string): Promise<string> {
+  const asked = await medianOf(GOES, () => getOnce(client, live));
+  return `${ms(asked)} of it is a request that starts nothing; the rest is the command's own start and end.`;
+}
+
+async function getOnce(client: Client, id: string): Promise<number> {
+  const started = performance.now();
+  await client.get(id);
+  return performance.now() - started;
+}
+
+const ms = (value: number) => `${value.toFixed(1)} ms`;
 
 async function execOnce(client: Client, id: string): Promise<number> {
   const started = performance.now();

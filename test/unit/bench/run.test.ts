@@ -29,7 +29,7 @@ function group(
             target: 2,
             pairs: 3,
             warmUps: 0,
-            ...(limit !== undefined && { limit }),
+            ...(limit !== undefined && { limit: () => limit }),
           },
           ours: async () => ours,
           baseline: async () => 1,
