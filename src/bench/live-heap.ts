@@ -1,37 +1,62 @@
-// What a Node process really holds: read through its inspector, after a collection. How far a heap has grown since its
-// last one says nothing of a leak.
+// What a Node process really holds, and how late its event loop was: read through its inspector. How far a heap has grown
+// since its last collection says nothing of a leak.
 import { readFileSync } from 'node:fs';
 import { MessageEvent, WebSocket } from 'undici';
 
 /** For NODE_OPTIONS of the process; its inspector's address is then in its standard error. */
 export const INSPECTED = '--inspect=127.0.0.1:0';
 
+export interface Inspected {
+  /** Live right after a collection, in MiB. */
+  heap_mb: number;
+  /** 99 of 100 turns of its event loop were no later than this, since it was last asked; 0 when it is asked first. */
+  loop_delay_p99_ms: number;
+}
+
 const ADDRESS = /^Debugger listening on (ws:\S+)$/m;
 const DEADLINE_MS = 30_000;
+/** Kept in the process between two calls. The collection's own pause is none of the service's. */
+const LOOP_DELAY = `(() => {
+  const delays = globalThis.soakDelays ??= process.getBuiltinModule('node:perf_hooks')
+    .monitorEventLoopDelay({ resolution: 10 });
+  return Number.isFinite(delays.percentile(99)) ? delays.percentile(99) / 1e6 : 0;
+})()`;
+const LOOP_DELAY_ANEW = 'soakDelays.disable(); soakDelays.reset(); soakDelays.enable(); 0';
 
-/** In MiB. `log`: the file that the process's standard error goes to. */
-export async function liveHeapMb(log: string): Promise<number> {
+interface Answer {
+  usedSize?: number;
+  result?: { value?: number };
+}
+
+type Ask = (method: string, params?: object) => Promise<Answer>;
+
+/** `log`: the file that the process's standard error goes to. */
+export async function inspected(log: string): Promise<Inspected> {
   const [, address] = ADDRESS.exec(readFileSync(log, 'utf8')) ?? [];
   if (!address) throw new Error('the process has no inspector');
   const inspector = new WebSocket(address);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   try {
     await heard(inspector, 'open', signal);
-    // Twice: what only finalizers held goes with the second.
-    for (let turn = 0; turn < 2; turn += 1) await asked(inspector, 'HeapProfiler.collectGarbage', signal);
-    return Number((await asked(inspector, 'Runtime.getHeapUsage', signal)).usedSize) / 1_048_576;
+    return await read((method, params) => asked(inspector, { method, params }, signal));
   } finally {
     inspector.close();
   }
 }
 
-async function asked(
-  inspector: WebSocket,
-  method: string,
-  signal: AbortSignal,
-): Promise<{ usedSize?: unknown }> {
+async function read(ask: Ask): Promise<Inspected> {
+  const evaluated = (expression: string) => ask('Runtime.evaluate', { expression, returnByValue: true });
+  const { result } = await evaluated(LOOP_DELAY);
+  // Twice: what only finalizers held goes with the second.
+  for (let turn = 0; turn < 2; turn += 1) await ask('HeapProfiler.collectGarbage');
+  const { usedSize = 0 } = await ask('Runtime.getHeapUsage');
+  await evaluated(LOOP_DELAY_ANEW);
+  return { heap_mb: usedSize / 1_048_576, loop_delay_p99_ms: Number(result?.value ?? 0) };
+}
+
+async function asked(inspector: WebSocket, question: object, signal: AbortSignal): Promise<Answer> {
   const answer = heard(inspector, 'message', signal);
-  inspector.send(JSON.stringify({ id: 1, method }));
+  inspector.send(JSON.stringify({ id: 1, ...question }));
   const event = await answer;
   return JSON.parse(event instanceof MessageEvent ? `${event.data}` : '').result;
 }

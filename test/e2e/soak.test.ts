@@ -5,8 +5,8 @@ import { describeWith } from '../support/requires.ts';
 import { packageRoot } from '../support/server.ts';
 
 describeWith(['root', 'unshare'], '60 cycles of spawn, exec and destroy', () => {
-  it('leave the server as large as it was', async () => {
-    const report = await soak(packageRoot, { provider: 'userspace', cycles: 60 });
+  it('leave the server as large as it was, with faults between them', async () => {
+    const report = await soak(packageRoot, { provider: 'userspace', cycles: 60, faults: true });
     expect(report.samples.at(-1)?.cycles).toBe(60);
     expect(report, JSON.stringify(report)).toMatchObject({ pass: true });
   });

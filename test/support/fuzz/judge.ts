@@ -67,6 +67,6 @@ function notDescribed(asked: Asked, heard: Heard): string | undefined {
     body: heard.body,
   });
   if (asked.hasStrayBody && [413, 415].includes(heard.status)) return undefined;
-  const isNoRoute = said?.endsWith('is not described') && [400, 401, 403, 404, 405].includes(heard.status);
+  const isNoRoute = said?.endsWith('is not described') && heard.status >= 400;
   return isNoRoute ? undefined : said;
 }
