@@ -1,6 +1,7 @@
 // A program that stays beside this process and speaks with it over its standard input and output.
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { atLimit } from './at-limit.ts';
 import type { Companion } from './host.ts';
 
 /** The seam's `accompany`. */
@@ -10,6 +11,7 @@ export function accompany(file: string, args: readonly string[]): Companion {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
   });
+  if (!hasStreams(child)) throw atLimit();
   child.unref();
   for (const stream of [child.stdin, child.stdout]) {
     (stream as unknown as Socket).unref();
@@ -18,3 +20,6 @@ export function accompany(file: string, args: readonly string[]): Companion {
   }
   return { stdin: child.stdin, stdout: child.stdout, ended };
 }
+
+const hasStreams = ({ stdin, stdout }: { stdin?: unknown; stdout?: unknown }) =>
+  stdin !== undefined && stdout !== undefined;

@@ -3,6 +3,7 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
+import { atLimit } from './at-limit.ts';
 import type { Detached } from './host.ts';
 
 const MAX_ERRORS = 16 * 1024;
@@ -11,7 +12,11 @@ const MAX_ERRORS = 16 * 1024;
 export function detach(file: string, args: readonly string[], stdin?: number): Promise<Detached> {
   const stdio: StdioOptions = [stdin ?? 'ignore', 'ignore', 'pipe'];
   const child = spawn(file, args, { env: {}, stdio, detached: true, cwd: '/' });
-  const stderr = child.stderr as Readable;
+  const stderr = child.stderr as Readable | undefined;
+  if (stderr === undefined) {
+    child.once('error', () => undefined);
+    return Promise.reject(atLimit());
+  }
   let errors = Buffer.alloc(0);
   stderr.on('data', (chunk: Buffer) => {
     errors = Buffer.concat([errors, chunk.subarray(0, MAX_ERRORS - errors.length)]);
@@ -19,7 +24,7 @@ export function detach(file: string, args: readonly string[], stdin?: number): P
   stderr.on('error', () => undefined);
   const ended = new Promise<void>((resolve) => void child.once('close', () => resolve()));
   child.unref();
-  (stderr as unknown as Socket).unref();
+  (stderr as Readable & Socket).unref();
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
       reject(new ServiceError('unavailable', 'A program of this machine could not be started.', { cause })),

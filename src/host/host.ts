@@ -63,7 +63,8 @@ export interface Host {
   run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult>;
   /**
    * Starts a program in a session of its own, with an empty environment and standard error thrown away. It is to end
-   * when its standard input does, and does not keep this process alive.
+   * when its standard input does, and does not keep this process alive. Throws
+   * `unavailable` when this process has no descriptors left.
    */
   accompany(file: string, args: readonly string[]): Companion;
   /**

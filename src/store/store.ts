@@ -174,7 +174,7 @@ export interface Store {
   leases: LeaseStore;
   idempotency: IdempotencyStore;
   audit: AuditStore;
-  /** A cheap read that fails when the database does. */
+  /** A cheap read that fails when the database does; after a write that failed, a write. */
   ping(): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 // Which program makes the namespaces. A version says little about what a host allows, so each candidate starts one
 // small sandbox for real; the first that works is kept until the server ends.
 import { ServiceError } from '../../domain/errors.ts';
+import { isAtLimit } from '../../host/at-limit.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
@@ -69,7 +70,7 @@ async function find(state: UserspaceState, name: Runner['name']): Promise<string
   return state.host.which(named || name);
 }
 
-/** Undefined when it works, else what happened, as the end of a sentence. */
+/** Undefined when it works, else what happened, as the end of a sentence. Throws what says nothing of the runner. */
 async function tryRunner(
   state: UserspaceState,
   runner: Runner,
@@ -83,6 +84,7 @@ async function tryRunner(
     return undefined;
   } catch (error) {
     end.throwIfAborted();
+    if (isAtLimit(error)) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     state.logger.warn({ err: error, runner: runner.name }, 'a runner does not work');
     return `failed (${cause instanceof Error ? cause.message : 'unknown'})`;

@@ -21,6 +21,8 @@ const FULL: Meaning = {
   status: 507,
 };
 
+const OF_DISK = ['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_PERM', 'SQLITE_PROTOCOL'];
+
 /** By the beginning of the result code; the first that fits. */
 const MEANINGS: readonly [prefix: string, Meaning][] = [
   ['SQLITE_FULL', FULL],
@@ -45,16 +47,14 @@ const MEANINGS: readonly [prefix: string, Meaning][] = [
     'SQLITE_CONSTRAINT',
     { code: 'conflict', message: 'The record exists already.', remedy: 'Use another id.' },
   ],
-  ...['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_PERM', 'SQLITE_PROTOCOL'].map(
-    (prefix): [string, Meaning] => [
-      prefix,
-      {
-        code: 'unavailable',
-        message: 'The database file cannot be read or written.',
-        remedy: 'Check the disk, and the owner and rights of the database file and its folder.',
-      },
-    ],
-  ),
+  ...OF_DISK.map((prefix): [string, Meaning] => [
+    prefix,
+    {
+      code: 'unavailable',
+      message: 'The database file cannot be read or written.',
+      remedy: 'Check the disk, and the owner and rights of the database file and its folder.',
+    },
+  ]),
 ];
 
 const say = ({ code, message, ...facts }: Meaning, more: ErrorFacts = {}) =>
@@ -77,6 +77,8 @@ export const diskFull = () => say(FULL);
 export const storeClosed = () =>
   new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' });
 export const isBusy = (error: unknown) => resultCode(error).startsWith('SQLITE_BUSY');
+/** The disk refused, for a reason other than its being full. */
+export const isOfDisk = (error: unknown) => OF_DISK.some((prefix) => resultCode(error).startsWith(prefix));
 export const isFull = (error: unknown) => resultCode(error).startsWith('SQLITE_FULL');
 export const isReadOnly = (error: unknown) => resultCode(error).startsWith('SQLITE_READONLY');
 

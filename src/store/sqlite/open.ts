@@ -84,6 +84,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   const work = storeWork({ clock, ballast, isOpen: () => durable.open });
   const ids = eventIds(durable);
   const alive = durable.prepare('SELECT id FROM instance');
+  const lasting = durable.prepare('UPDATE instance SET id = id');
   logger.info({ instance: instance.id }, 'The database is open.');
   return {
     instance,
@@ -97,7 +98,11 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
     leases: leaseStore(durable, work),
     idempotency: idempotencyStore(durable, work),
     audit: auditStore(durable, work),
-    ping: () => work.run(() => void alive.get()),
+    ping: () =>
+      work.probe(
+        () => void alive.get(),
+        () => void lasting.run(),
+      ),
     announce: (address) => opened.lock?.announce(address),
     close: async () => opened.close(),
   };

@@ -2,7 +2,7 @@
 // a full disk, and the translation of errors. A deed is synchronous and is a transaction of its own.
 import type { Clock } from '../../domain/ports.ts';
 import type { Ballast } from './ballast.ts';
-import { diskFull, isBusy, isFull, storeClosed, storeFailure } from './failures.ts';
+import { diskFull, isBusy, isFull, isOfDisk, storeClosed, storeFailure } from './failures.ts';
 
 /** SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile (quality.md, rule 9). */
 const PATIENCE_MS = 5000;
@@ -15,6 +15,8 @@ export interface Work {
   grow<T>(deed: () => T): Promise<T>;
   /** Writes that lead to an end: on a full disk the ballast is given up for them. */
   settle<T>(deed: () => T): Promise<T>;
+  /** Fails while the disk does: reads go on from memory, so after a failure only a write that succeeds says that it is over. */
+  probe(read: () => void, write: () => void): Promise<void>;
 }
 
 export interface WorkDeps {
@@ -24,11 +26,19 @@ export interface WorkDeps {
 }
 
 export function storeWork(deps: WorkDeps): Work {
-  const run = <T>(deed: () => T) =>
-    patiently(deps.clock, () => {
-      if (!deps.isOpen()) throw storeClosed();
-      return deed();
-    });
+  let hasFailed = false;
+  const run = async <T>(deed: () => T) => {
+    try {
+      return await patiently(deps.clock, () => {
+        if (!deps.isOpen()) throw storeClosed();
+        return deed();
+      });
+    } catch (error) {
+      const { cause } = error as Error;
+      hasFailed ||= isFull(cause) || isOfDisk(cause);
+      throw error;
+    }
+  };
   return {
     run,
     grow: async (deed) => {
@@ -43,6 +53,12 @@ export function storeWork(deps: WorkDeps): Work {
         return run(deed);
       }
     },
+    probe: (read, write) =>
+      run(() => {
+        if (!hasFailed) return read();
+        write();
+        hasFailed = false;
+      }),
   };
 }
 

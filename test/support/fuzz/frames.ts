@@ -127,7 +127,8 @@ function judged(heard: Buffer): Outcome {
     const wrong = opcode === TEXT ? badMessage(payload.toString()) : undefined;
     if (wrong) return { kind, fault: wrong };
   }
-  const isKnown = kind === 'cut' || MAY_CLOSE.includes(Number(kind));
+  // A code of the client's own, which may be any from 3000, is said back to it.
+  const isKnown = kind === 'cut' || MAY_CLOSE.includes(Number(kind)) || Number(kind) >= 3000;
   return { kind, fault: isKnown ? undefined : `closed with ${kind}` };
 }
 

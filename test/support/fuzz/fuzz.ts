@@ -1,4 +1,6 @@
 // The fuzzers one after another: what `npm run fuzz` and the short cases of the tests call.
+
+import type { Counts } from '../proof/kinds.ts';
 import { campaign, type Fault, type FuzzReport, type Target } from './campaign.ts';
 import { TARGETS } from './targets.ts';
 
@@ -22,4 +24,13 @@ export async function fuzz({ only, told, ...limits }: FuzzOptions): Promise<Fuzz
     reports.push(await campaign(name, targets[name]!, { ...limits, told: hear }));
   }
   return reports;
+}
+
+/** What the proof keeps of a report. */
+export function counted({ inputs, slowest_ms, faults }: FuzzReport): Counts<'fuzz'> {
+  const isCrash = ({ said }: Fault) => /the server has ended|^build\/fuzz/.test(said);
+  const isServerFault = ({ said }: Fault) => /^5\d\d /.test(said);
+  const [crashes, unexpected_5xx] = [faults.filter(isCrash).length, faults.filter(isServerFault).length];
+  const wrong = faults.length - crashes - unexpected_5xx;
+  return { trials: inputs, ...{ crashes, unexpected_5xx, wrong, slowest_ms } };
 }

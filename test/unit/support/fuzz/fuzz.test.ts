@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { campaign, type Outcome } from '../../../support/fuzz/campaign.ts';
 import { type Chance, chanceOf } from '../../../support/fuzz/chance.ts';
-import { fuzz } from '../../../support/fuzz/fuzz.ts';
+import { counted, fuzz } from '../../../support/fuzz/fuzz.ts';
 import { ADMIN_KEY } from '../../../support/fuzz/fuzzed-server.ts';
 import { misbehaved } from '../../../support/fuzz/judge.ts';
 import { OPERATIONS, requestOf } from '../../../support/fuzz/requests.ts';
@@ -34,6 +34,15 @@ describe('a campaign', () => {
     }, 'it has ended');
     const { faults } = await campaign('throwing', throwing, { seed: 1, runs: 2 });
     expect(faults.map(({ said }) => said)).toEqual(['Error: no answer', 'Error: no answer', 'it has ended']);
+  });
+
+  it('tells crashes, faults of the server and wrong answers apart', async () => {
+    const said = ['the server has ended', '500 internal: x', 'a key is in the answer', 'build/fuzz 100 7: x'];
+    const each = target((chance) => ({ kind: 'seen', inputs: 3, fault: said[chance.below(4)] }));
+    const report = await campaign('each', each, { seed: 1, runs: 20 });
+    const { trials, crashes, unexpected_5xx, wrong } = counted(report);
+    expect([trials, crashes + unexpected_5xx + wrong]).toEqual([60, 20]);
+    expect(Math.min(crashes, unexpected_5xx, wrong)).toBeGreaterThan(0);
   });
 
   it('knows its targets by name', async () => {
