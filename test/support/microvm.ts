@@ -24,6 +24,7 @@ import type { Provider } from '../../src/providers/provider.ts';
 import type { MicrovmConfig } from '../../src/schema/config-microvm.ts';
 import { remains } from './auditor.ts';
 import { silentLogger } from './fakes.ts';
+import { endRuntimes } from './leftovers.ts';
 
 export interface MicrovmHome {
   home: string;
@@ -67,8 +68,8 @@ export function microvmHome(): MicrovmHome {
         ...deps,
       }),
     remove: () => {
+      endRuntimes(id.replaceAll('-', '').slice(0, 12));
       rmSync(home, { recursive: true, force: true });
-      rmSync(runs, { recursive: true, force: true });
     },
   };
 }

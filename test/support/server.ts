@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { quietEnv } from '../../src/bench/quiet-env.ts';
+import { endRuntimes } from './leftovers.ts';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 export const cli = join(packageRoot, 'bin/svc.js');
 
 /** uid and gid of Debian's `nobody`: the ordinary user of these tests. */
 export const NOBODY = 65534;
+
+/** Of every server that was started on a folder. */
+const instances = new Map<string, Set<string>>();
 
 export interface ServerOptions {
   /** SVC_ variables beside the folder's own. */
@@ -50,7 +54,9 @@ export function makeHome(ordinaryUser = false): string {
   return home;
 }
 
+/** The folder, and what still runs of the servers that were started on it. */
 export function removeHome(home: string): void {
+  for (const instance of instances.get(home) ?? []) endRuntimes(instance);
   rmSync(home, { recursive: true, force: true });
 }
 
@@ -78,12 +84,14 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     child.kill(signal);
     return ended;
   };
+  const instance = instanceOf(log);
+  instances.set(home, (instances.get(home) ?? new Set()).add(instance));
   return {
     url,
     home,
     env,
     child,
-    instance: instanceOf(log),
+    instance,
     log: () => log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),

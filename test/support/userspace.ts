@@ -11,6 +11,7 @@ import type { Provider, RuntimeSpec } from '../../src/providers/provider.ts';
 import { userspaceProvider } from '../../src/providers/userspace/userspace.ts';
 import type { UserspaceConfig } from '../../src/schema/config.ts';
 import { silentLogger } from './fakes.ts';
+import { endRuntimes } from './leftovers.ts';
 
 export interface UserspaceHome {
   home: string;
@@ -48,7 +49,7 @@ export function userspaceHome(): UserspaceHome {
       }),
     remove: () => {
       rmSync(home, { recursive: true, force: true });
-      rmSync(join('/run/svc', id.replaceAll('-', '').slice(0, 12)), { recursive: true, force: true });
+      endRuntimes(id.replaceAll('-', '').slice(0, 12));
     },
   };
 }
