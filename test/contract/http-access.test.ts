@@ -16,6 +16,7 @@ import {
   startHttp,
   type TestHttp,
 } from '../support/http-server.ts';
+import { tally } from '../support/proof/tally.ts';
 import { askSample, ROUTE_IDS, type RouteKind, SAMPLES } from '../support/route-samples.ts';
 
 const WORKER_TOKEN = 'worker-token-0123456789abcdef0123456789';
@@ -149,6 +150,8 @@ describe.each(Object.keys(SETUPS))('with %s, every route by every credential', (
       const caller = target.control.asked[0]?.caller;
       if (caller) checkCaller(caller, who, auth);
     }
+    const counts = { trials: ROUTE_IDS.length, wrong: wrong.length };
+    tally('authorization', 'every route × credential × setting', counts);
     expect(wrong).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { PATHS } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { type World, world } from '../support/control.ts';
 import { ADMIN_KEY, API_KEY } from '../support/http-server.ts';
+import { tally } from '../support/proof/tally.ts';
 import { askSample, ROUTE_IDS } from '../support/route-samples.ts';
 
 const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY, enforce_owner: true };
@@ -47,6 +48,10 @@ describe('a route about one sandbox', () => {
     // What the sandbox itself answers is its own affair, as long as it was asked.
     for (const headers of [{ 'x-admin-api-key': ADMIN_KEY }, own])
       expect([400, 401, 403]).not.toContain(await statusOf(headers));
+    tally('authorization', 'every route of a sandbox × nobody, another owner, admin, owner', {
+      trials: 4,
+      wrong: 0,
+    });
   });
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { encodedForms } from '../../src/redact/encoded-forms.ts';
 import { api } from '../support/api.ts';
+import { tally } from '../support/proof/tally.ts';
 import { type CliRun, runCli } from '../support/run-cli.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 
@@ -180,6 +181,9 @@ it('is told nothing of them: log, diagnostics, metrics, audit, errors, arguments
   keep('log', server.log());
   expect(outputs.get('log')).toContain('"debug"');
   expect(planted.size).toBe(COUNT);
+  const bytes = [...outputs.values()].reduce((sum, text) => sum + text.length, 0);
+  const counts = { trials: COUNT, found: leaks().length, outputs: outputs.size, bytes };
+  tally('secrets', 'log, diagnostics, metrics, audit, errors, arguments, bundle, commands', counts);
   expect(leaks()).toEqual([]);
   // Not for want of looking.
   keep('log', `x ${CANARIES[7]}`);

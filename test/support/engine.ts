@@ -80,7 +80,7 @@ export function imageTar(image: TestImage): string {
 
 /** In a session of its own, so that an interrupt of the tests leaves it time to clear away. */
 async function keep(folder: string, owner: number, cgroup: string): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('engine-keeper.sh', import.meta.url));
+  const script = join(root, 'test/support/engine-keeper.sh');
   const keeper = spawn('bash', [script, folder, String(owner), cgroup], {
     detached: true,
     stdio: 'ignore',

@@ -2,7 +2,7 @@
 // those of failpoints/, everything else is what ships. The package itself holds no failpoint.
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import type { Action, Point } from './failpoints/point.ts';
+import { type Action, type Armed, FIRED, POINTS, type Point } from './failpoints/point.ts';
 import { packageRoot, type ServerOptions, startServer, type TestServer } from './server.ts';
 
 const STAND_INS: Readonly<Record<string, string>> = {
@@ -29,9 +29,24 @@ export async function startFailing(
   action: Action,
   options: ServerOptions,
 ): Promise<TestServer> {
+  const env = { ...options.env, SVC_TEST_FAILPOINT: `${POINTS[point]}:${action}` };
+  return startArmable({ ...options, env });
+}
+
+/** A server that fails where and when `arm` says. */
+export async function startArmable(options: ServerOptions): Promise<TestServer> {
   built ??= bundle();
-  const env = { ...options.env, SVC_TEST_FAILPOINT: `${point}:${action}` };
-  return startServer({ ...options, env, program: [await built] });
+  return startServer({ ...options, program: [await built] });
+}
+
+/** Undefined disarms it. What a place does when it is passed is in `fired`. */
+export function arm({ child }: TestServer, armed: Armed | undefined): void {
+  child.send({ arm: armed ?? null });
+}
+
+/** How many places of this server have done what they were told. */
+export function fired(server: TestServer): number {
+  return server.log().split(`${FIRED} `).length - 1;
 }
 
 /** Inside the package, so that it finds packages and the agent as the shipped one does. */

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { quietEnv } from '../../src/bench/quiet-env.ts';
+<<<<<<< HEAD
 import { endRuntimes } from './leftovers.ts';
+=======
+import { until } from './until.ts';
+>>>>>>> 5c298ac (Break the server before and after every change of state, and look at what is left)
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 export const cli = join(packageRoot, 'bin/svc.js');
@@ -91,7 +95,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     home,
     env,
     child,
+<<<<<<< HEAD
     instance,
+=======
+    // The log comes on another way than the address, and later when the machine is busy.
+    instance: await until('the log to name the instance', () => instanceOf(log)),
+>>>>>>> 5c298ac (Break the server before and after every change of state, and look at what is left)
     log: () => log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
@@ -99,10 +108,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 }
 
 /** The instance as run folders carry it; the log names it when the database opens. */
-function instanceOf(log: string): string {
-  const id = /"instance":"([0-9a-f-]{36})"/.exec(log)?.[1];
-  if (id === undefined) throw new Error(`the log names no instance:\n${log}`);
-  return id.replaceAll('-', '').slice(0, 12);
+function instanceOf(log: string): string | undefined {
+  return /"instance":"([0-9a-f-]{36})"/.exec(log)?.[1]?.replaceAll('-', '').slice(0, 12);
 }
 
 function serverEnv(home: string, extra: Record<string, string> = {}): Record<string, string> {

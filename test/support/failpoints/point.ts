@@ -1,26 +1,91 @@
-// Named places at which a server of the tests fails once, as `SVC_TEST_FAILPOINT=<point>:<action>` says. They lie on the
-// seams, around the store and the providers: the code between them is what ships, to the byte.
+// Places at which a server of the tests fails once: right before or right after a step that changes state. They lie on the
+// seams, around the store and the providers: the code between them is what ships, to the byte. A place is armed from the
+// start by `SVC_TEST_FAILPOINT=<place>:<action>`, or later by a message of the process that started the server.
+import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/**
- * S0 before the row of a spawn is committed · S1 after it, before the provider · S2 the provider has answered · S3 the
- * result is committed · S4 the reply is out · S5 a ready one has changed hands, in place of S1 to S3 · D0 before the
- * intent to destroy is committed · D1 after it · D2 the provider has confirmed · D3 the end is committed · D4 before the
- * reply · R1 runtimes are listed, nothing done yet.
- */
-export const POINTS = ['S0', 'S1', 'S2', 'S3', 'S4', 'S5', 'D0', 'D1', 'D2', 'D3', 'D4', 'R1'] as const;
-export type Point = (typeof POINTS)[number];
+/** Members of the store that change it; `transition` is a step for each state that a row gets. */
+export const STORE_STEPS = {
+  sandboxes: ['reserve', 'extend'],
+  templates: ['create', 'replace', 'delete'],
+  quotas: ['put', 'delete'],
+  warm: ['reserve', 'ready', 'remove'],
+  pool: ['running', 'retire', 'remove'],
+  workers: ['drain'],
+  events: ['append'],
+  audit: ['append'],
+} as const;
+
+/** `sandboxes.take` is the reservation that takes a ready one; `reply` the answer to a client. */
+export const STEPS = [
+  ...['sandboxes.reserve', 'sandboxes.take', 'sandboxes.running', 'sandboxes.destroying'],
+  ...['sandboxes.destroyed', 'sandboxes.error', 'sandboxes.unhealthy', 'sandboxes.extend'],
+  ...['provider.create', 'provider.destroy', 'provider.list', 'reply.spawn', 'reply.destroy'],
+  ...['templates.create', 'templates.replace', 'templates.delete', 'quotas.put', 'quotas.delete'],
+  ...['warm.reserve', 'warm.ready', 'warm.remove', 'pool.running', 'pool.retire', 'pool.remove'],
+  ...['workers.drain', 'events.append', 'audit.append'],
+] as const;
+export type Step = (typeof STEPS)[number];
+export type Place = `${'before' | 'after'} ${Step}`;
+
+/** Those of a spawn, a destroy and a comparison by their short names. S5 stands in place of S1 to S3. */
+export const POINTS = {
+  S0: 'before sandboxes.reserve',
+  S1: 'after sandboxes.reserve',
+  S2: 'after provider.create',
+  S3: 'after sandboxes.running',
+  S4: 'after reply.spawn',
+  S5: 'after sandboxes.take',
+  D0: 'before sandboxes.destroying',
+  D1: 'after sandboxes.destroying',
+  D2: 'after provider.destroy',
+  D3: 'after sandboxes.destroyed',
+  D4: 'before reply.destroy',
+  R1: 'after provider.list',
+} as const satisfies Record<string, Place>;
+export type Point = keyof typeof POINTS;
+
 /** `freeze`: until the test says SIGCONT. */
-export type Action = 'kill' | 'freeze' | 'throw' | 'delay';
+export const ACTIONS = ['kill', 'freeze', 'throw', 'delay'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export interface Armed {
+  place: Place;
+  action: Action;
+  /** How often it is passed unharmed before. */
+  skip: number;
+}
+
+/** What stands in the log, a line of its own, before the place does what it is told. */
+export const FIRED = 'a failpoint fires:';
 
 const DELAY_MS = 2000;
-let [armed, action] = (process.env.SVC_TEST_FAILPOINT ?? '').split(':') as [Point | undefined, Action];
+const [place, action] = (process.env.SVC_TEST_FAILPOINT ?? '').split(':');
+let armed: Armed | undefined = place ? ({ place, action, skip: 0 } as Armed) : undefined;
 
-/** Fails here when this point is armed, the first time only. After `kill` nothing follows. */
-export async function at(point: Point): Promise<void> {
-  if (point !== armed) return;
+export function armByMessage(): void {
+  process.on('message', (message: { arm?: Armed | null }) => {
+    if (message.arm !== undefined) armed = message.arm ?? undefined;
+  });
+  // Who listens would else keep a server that has stopped from ending.
+  process.channel?.unref();
+}
+
+/** Fails here when this place is armed, once. After `kill` nothing follows. */
+export async function at(here: Place): Promise<void> {
+  if (armed?.place !== here || armed.skip-- > 0) return;
+  const { action } = armed;
   armed = undefined;
-  if (action === 'throw') throw new Error(`failpoint ${point}`);
+  writeSync(2, `\n${FIRED} ${here}\n`);
+  if (action === 'throw') throw new Error(`failpoint ${here}`);
   if (action === 'delay') await pause(DELAY_MS);
   else process.kill(process.pid, action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+}
+
+/** `work` between its two places. */
+export async function around<T>(step: Step, work: () => Promise<T>): Promise<T> {
+  await at(`before ${step}`);
+  const done = await work();
+  await at(`after ${step}`);
+  return done;
 }

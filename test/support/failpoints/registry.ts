@@ -1,27 +1,22 @@
-// Stands in for the registry: the real providers with points behind their answers.
+// Stands in for the registry: the real providers with a place before and after what they change, and around their lists.
 import type { Provider } from '../../../src/providers/provider.ts';
 import {
   providerRegistry as build,
   providerSet,
   type RegistryDeps,
 } from '../../../src/providers/registry.ts';
-import { at, type Point } from './point.ts';
+import { around } from './point.ts';
 
 export async function providerRegistry(deps: RegistryDeps) {
   const { all } = await build(deps);
-  return providerSet(all.map(around));
+  return providerSet(all.map(stepped));
 }
 
-function around(provider: Provider): Provider {
-  const then = async <T>(point: Point, answer: Promise<T>): Promise<T> => {
-    const value = await answer;
-    await at(point);
-    return value;
-  };
+function stepped(provider: Provider): Provider {
   return {
     ...provider,
-    create: (spec, signal) => then('S2', provider.create(spec, signal)),
-    destroy: (ref, signal) => then('D2', provider.destroy(ref, signal)),
-    list: (signal) => then('R1', provider.list(signal)),
+    create: (spec, signal) => around('provider.create', () => provider.create(spec, signal)),
+    destroy: (ref, signal) => around('provider.destroy', () => provider.destroy(ref, signal)),
+    list: (signal) => around('provider.list', () => provider.list(signal)),
   };
 }

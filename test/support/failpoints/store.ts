@@ -1,37 +1,37 @@
-// Stands in for the opening of the database: the real store with points around its commits.
+// Stands in for the opening of the database: the real store with a place before and after each of its changes.
 import { openSqliteStore as open, type SqliteOptions } from '../../../src/store/sqlite/open.ts';
-import type { SandboxStore } from '../../../src/store/store.ts';
-import { at, type Point } from './point.ts';
+import type { SandboxStore, Store } from '../../../src/store/store.ts';
+import { around, STEPS, STORE_STEPS, type Step } from './point.ts';
 
-type Moment = readonly [before: Point | undefined, after: Point | undefined];
-
-/** By the state that a row gets. */
-const MOMENTS: Readonly<Record<string, Moment>> = {
-  running: [undefined, 'S3'],
-  destroying: ['D0', 'D1'],
-  destroyed: [undefined, 'D3'],
-};
+type Method = (...given: unknown[]) => Promise<unknown>;
 
 export async function openSqliteStore(options: SqliteOptions) {
   const store = await open(options);
-  const { sandboxes } = store;
-  const around: Pick<SandboxStore, 'reserve' | 'transition'> = {
-    reserve: async (...given) => {
-      await at('S0');
-      const reservation = await sandboxes.reserve(...given);
-      // The fifth says that the row is a ready sandbox's.
-      await at(given[4] ? 'S5' : 'S1');
-      return reservation;
-    },
-    transition: async (change) => {
-      const [before, after] = MOMENTS[change.patch.state ?? ''] ?? [];
-      if (before) await at(before);
-      const moved = await sandboxes.transition(change);
-      if (after) await at(after);
-      return moved;
+  const parts = Object.entries(STORE_STEPS).map(([name, methods]) => {
+    const part = Reflect.get(store, name) as Record<string, Method>;
+    const stepped = methods.map((method) => [method, between(`${name}.${method}` as Step, part, method)]);
+    const sandboxes = name === 'sandboxes' ? rows(store.sandboxes) : {};
+    return [name, replaced(part, { ...Object.fromEntries(stepped), ...sandboxes })];
+  });
+  return replaced<Store>(store, Object.fromEntries(parts));
+}
+
+function between(step: Step, part: Record<string, Method>, method: string): Method {
+  return (...given) => around(step, async () => part[method]?.(...given));
+}
+
+/** Their step depends on what is done. */
+function rows(sandboxes: SandboxStore): Pick<SandboxStore, 'reserve' | 'transition'> {
+  return {
+    // The fifth says that the row is a ready sandbox's.
+    reserve: (...given) =>
+      around(given[4] ? 'sandboxes.take' : 'sandboxes.reserve', () => sandboxes.reserve(...given)),
+    transition: (change) => {
+      const step = STEPS.find((one) => one === `sandboxes.${change.patch.state}`);
+      const move = () => sandboxes.transition(change);
+      return step ? around(step, move) : move();
     },
   };
-  return replaced(store, { sandboxes: replaced(sandboxes, around) });
 }
 
 /** The same object with some members of another: methods keep their `this`. */

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { api, forever, type World, world } from '../../../support/control.ts';
 import { seededRandom } from '../../../support/fakes.ts';
+import { simulated } from '../../../support/proof/simulated.ts';
 import {
   type Fate,
   type SimulatedWorker,
@@ -109,13 +110,15 @@ const seeds = Array.from(
   { length: Number(process.env.SVC_TEST_FLEET_SEEDS ?? 12) },
   (_, i) => i + Number(process.env.SVC_TEST_SEED ?? 1),
 );
-it.each(seeds)('seed %d keeps every invariant of workers', async (seed) => {
-  const run = new FleetRun(seed);
-  await run.start();
-  for (let step = 0; step < STEPS; step++) {
-    await run.step();
-    await run.audit();
-  }
-  await run.converge();
-  expect(run.spawned.length).toBeGreaterThan(10);
-});
+it.each(seeds)('seed %d keeps every invariant of workers', (seed) =>
+  simulated('the control plane and three workers', STEPS, async () => {
+    const run = new FleetRun(seed);
+    await run.start();
+    for (let step = 0; step < STEPS; step++) {
+      await run.step();
+      await run.audit();
+    }
+    await run.converge();
+    expect(run.spawned.length).toBeGreaterThan(10);
+  }),
+);

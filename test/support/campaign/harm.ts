@@ -1,0 +1,27 @@
+// What happens to a sandbox behind the server's back: its first process is killed, stopped, or goes on.
+import { spawnSync } from 'node:child_process';
+import { agents } from '../auditor.ts';
+import type { TestServer } from '../server.ts';
+
+const SIGNALS = { kill: 'SIGKILL', pause: 'SIGSTOP', unpause: 'SIGCONT' } as const;
+
+/** Does nothing where there is no such runtime any more. The words are those of the engine's client. */
+export function harm({ env, instance }: TestServer, id: string, how: keyof typeof SIGNALS): void {
+  const socket = env.SVC_PROVIDERS_CONTAINER_SOCKET;
+  if (socket !== undefined) {
+    const engine = ['-H', `unix://${socket}`];
+    const wanted = ['ps', '-aq', '--filter', `name=svc-${instance}-${id}`];
+    const [container] = spawnSync('docker', [...engine, ...wanted], { encoding: 'utf8' }).stdout.split('\n');
+    if (container) spawnSync('docker', [...engine, how, container], { stdio: 'ignore' });
+    return;
+  }
+  for (const agent of agents([`init ${id}.`])) signal(Number.parseInt(agent, 10), SIGNALS[how]);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended by itself.
+  }
+}

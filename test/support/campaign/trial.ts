@@ -1,0 +1,103 @@
+// One trial: clients work, the server fails at a place, goes on or is started anew, and everything is looked at.
+import { setTimeout as pause } from 'node:timers/promises';
+import { api } from '../api.ts';
+import { arm, fired, startArmable } from '../failpoint-server.ts';
+import type { Action, Place, Step } from '../failpoints/point.ts';
+import { seededRandom } from '../fakes.ts';
+import { stateOf } from '../process-state.ts';
+import type { TestServer } from '../server.ts';
+import { until } from '../until.ts';
+import { audit, type Findings, isSettled, type Limits } from './audit.ts';
+import { type Client, DEEDS, type Deed, WAY_TO } from './deeds.ts';
+import type { Journal } from './journal.ts';
+
+export interface Trial {
+  place: Place;
+  action: Action;
+  seed: number;
+}
+
+export interface Ground {
+  home: string;
+  env: Record<string, string>;
+  image: string;
+  server: TestServer;
+  journal: Journal;
+  limits: Limits;
+  /** Ready ones once everything has settled; undefined where there are none to be had. */
+  warm: number | undefined;
+}
+
+/** `missed`: the place was never passed, so that nothing was tried. */
+export type Outcome = Findings | 'missed';
+
+const REACHED_MS = 45_000;
+/** Two looks of the comparison, and the grace that young runtimes get. */
+const SETTLED_MS = 120_000;
+/** Longer than the agent's and the engine's patience for a moment's silence, far from any deadline. */
+const FREEZE_MS = 1500;
+const OTHERS = ['cid', 'dan'];
+const BYSTANDING: readonly Deed[] = ['spawn', 'repeat', 'take', 'destroy', 'destroy', 'use', 'extend'];
+
+export async function tryOnce(ground: Ground, { place, action, seed }: Trial): Promise<Outcome> {
+  const random = seededRandom(seed);
+  const roll = (sides: number) => random.bytes(4).readUInt32LE() % sides;
+  const before = fired(ground.server);
+  const hasFired = () => fired(ground.server) > before;
+  await room(ground);
+  arm(ground.server, { place, action, skip: roll(3) });
+  const deadline = performance.now() + REACHED_MS;
+  const isOver = () => hasFired() || performance.now() > deadline;
+  const clients = ['ann', ...OTHERS].map((owner) => ({ ...ground, owner, roll }));
+  const way = WAY_TO[place.split(' ')[1] as Step];
+  const work = Promise.all(clients.map((client, n) => works(client, n === 0 ? way : BYSTANDING, isOver)));
+  await Promise.all([work, followed(ground.server, action, isOver, hasFired)]);
+  if (!hasFired()) {
+    arm(ground.server, undefined);
+    return 'missed';
+  }
+  if (action === 'kill') ground.server = await startArmable(ground);
+  await api(ground.server.url).call('POST', '/admin/workers/local/drain', { drain: false });
+  await until('everything to settle', () => isSettled(ground.server, ground.warm), SETTLED_MS).catch(
+    () => undefined,
+  );
+  return audit(ground.server, ground.journal, ground.limits);
+}
+
+/** Does what leads to the place, or anything, until it has been reached; in the order given for the first client. */
+async function works(client: Client, deeds: readonly Deed[], isOver: () => boolean): Promise<void> {
+  const isOrdered = deeds !== BYSTANDING;
+  for (let n = 0; !isOver(); n++) {
+    const deed = deeds[isOrdered ? n % deeds.length : client.roll(deeds.length)] as Deed;
+    // It fails where the server does.
+    await DEEDS[deed](client).catch(() => pause(20));
+  }
+}
+
+/** What the action asks of the one who tries: to wait for the end, or to let it go on. */
+async function followed(
+  { child }: TestServer,
+  action: Action,
+  isOver: () => boolean,
+  hasFired: () => boolean,
+): Promise<void> {
+  await until('the trial to be over', isOver, REACHED_MS + 5000);
+  if (!hasFired()) return;
+  if (action === 'kill') await until('its end', () => child.signalCode === 'SIGKILL');
+  if (action !== 'freeze') return;
+  await until('the server to freeze', () => stateOf(child.pid ?? 0) === 'T');
+  await pause(FREEZE_MS);
+  child.kill('SIGCONT');
+}
+
+/** Few are left from trial to trial, so that there is room to work; these live through many. */
+async function room({ server, journal }: Ground): Promise<void> {
+  for (const owner of ['ann', ...OTHERS]) {
+    const own = [...journal.given].filter(([, one]) => one.owner === owner && !one.hasEnded);
+    for (const [id, given] of own.slice(1)) {
+      given.mayEnd = true;
+      const { status } = await api(server.url, { 'x-user-id': owner }).call('DELETE', `/sandboxes/${id}`);
+      given.hasEnded = status === 200;
+    }
+  }
+}
