@@ -26,7 +26,10 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
   const stop = stopSignal();
   const awake = stayAwake(clock);
   const deaf = onReloadSignal(() =>
-    logger.warn({}, 'A worker takes over nothing while it runs: restart it.'),
+    logger.warn(
+      {},
+      'A worker takes over its credential and certificates by itself; for all else restart it.',
+    ),
   );
   try {
     const worker = await openWorker(deps);
@@ -73,15 +76,21 @@ function stayAwake(clock: Clock): AbortController {
 }
 
 function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDeps; log: Log } {
-  const { config, secrets } = loadConfigHere(workerLayers(flags));
+  const read = () => loadConfigHere(workerLayers(flags));
+  const { config, secrets } = read();
   const token = flags['worker-token'];
   const [clock, random, host] = [realClock(), realRandom(), realHost()];
   const redactor = growingRedactor(token === undefined ? secrets : [...secrets, token]);
   const { level, format } = config.logging;
   const coloured = process.stderr.isTTY === true && !process.env.NO_COLOR;
   const log = openLog({ level, format, redactor, clock, sink: fdSink(STDERR, clock), coloured });
+  const reread = () => {
+    const { config: now, secrets: more } = read();
+    redactor.add(more);
+    return now;
+  };
   const deps = {
-    ...{ config, token, host, clock, random, version, ids: realIds(random), logger: log.logger },
+    ...{ config, reread, token, host, clock, random, version, ids: realIds(random), logger: log.logger },
     ...{ packageRoot: packageRoot(), runtimeDir: process.env.XDG_RUNTIME_DIR },
   };
   return { deps, log };

@@ -15,13 +15,16 @@ import { PROVIDER_KINDS } from '../schema/provider.ts';
 import { openWorkerJournal } from '../store/sqlite/worker-journal.ts';
 import { advertisedUrl, parseListen } from '../worker/addresses.ts';
 import { type ControlLink, controlLink, type HeartbeatAnswer } from '../worker/control-link.ts';
-import { type WorkerCredential, workerCredential } from '../worker/credential.ts';
+import type { WorkerCredential } from '../worker/credential.ts';
 import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
+import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
 
 export interface WorkerProcessDeps {
   config: Config;
+  /** The configuration as it is now. Throws where it cannot be used. */
+  reread(): Config;
   /** `--worker-token`: in place of what the configuration holds for this worker. */
   token?: string | undefined;
   host: Host;
@@ -98,29 +101,44 @@ interface Surroundings {
   heartbeatMs: number;
   facts: Omit<WorkerFacts, 'rpcUrl'>;
   serve: Serve | undefined;
+  refresh: ChangingFiles['refresh'];
   close(): Promise<void>;
 }
 
 /** All that can be judged before anything is opened. */
 async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
-  const { config, host, clock, token, version } = deps;
+  const { config, host, clock, version } = deps;
   const id = workerId(config);
-  const credential = workerCredential(authOf(config, id, token), id, deps);
   const baseUrl = controlPlaneUrl(config.worker.control_plane_url);
-  const tls = await tlsTexts(host, config.worker.tls);
-  const serve = serveAt(config, tls, credential);
-  const ways = outgoing({
-    ...{ baseUrl, clock, timeoutMs: ANSWER_MS, what: 'The control plane' },
-    tls: { ...tls, ...(tls.ca !== undefined && { ca: [...rootCertificates, tls.ca].join('\n') }) },
+  const files = await filesOf(deps, config);
+  const line = (tls: OutgoingTls) =>
+    outgoing({
+      ...{ baseUrl, clock, timeoutMs: ANSWER_MS, what: 'The control plane' },
+      tls: { ...tls, ...(tls.ca !== undefined && { ca: [...rootCertificates, tls.ca].join('\n') }) },
+    });
+  const changing = changingFiles({
+    ...{ ...deps, id, files, line },
+    read: async () => filesOf(deps, deps.reread()),
   });
+  const { credential, refresh } = changing;
   const capacity = { max_sandboxes: placesOf(config), memory_mb: host.memoryMb, vcpus: host.cpus };
   return {
-    ...{ id, credential, serve },
-    link: controlLink({ outgoing: ways, id, token: credential.token }),
+    ...{ id, credential, refresh },
+    serve: serveAt(config, files.tls, credential),
+    link: controlLink({ outgoing: changing.outgoing, id, token: credential.token }),
     heartbeatMs: heartbeatMs(config),
     facts: { hostname: hostname(), version, capacity },
-    close: () => ways.close(),
+    close: () => changing.close(),
   };
+}
+
+/** Of `config`, for the worker that runs. */
+async function filesOf(
+  { config: own, token, host }: WorkerProcessDeps,
+  config: Config,
+): Promise<WorkerFiles> {
+  const auth = authOf(config, workerId(own), token);
+  return { auth, tls: await tlsTexts(host, config.worker.tls) };
 }
 
 function authOf({ auth }: Config, id: string, token: string | undefined): WorkerAuth {

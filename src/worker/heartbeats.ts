@@ -27,6 +27,8 @@ export interface HeartbeatDeps {
   facts: WorkerFacts;
   intervalMs: number;
   random: Random;
+  /** Awaited before each; does not reject. */
+  before?(): Promise<void>;
 }
 
 export interface Heartbeats {
@@ -62,6 +64,7 @@ export function heartbeats(deps: HeartbeatDeps): Heartbeats {
   let failures = 0;
   const once = async () => {
     try {
+      await deps.before?.();
       await sendHeartbeat(deps);
       if (failures > 0) logger.info({ failures }, 'The control plane answers again.');
       failures = 0;

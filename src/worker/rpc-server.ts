@@ -1,6 +1,7 @@
 // `POST /rpc`: who calls is asked before a byte of the body is read. Everything else is as at the server: one shape of
 // error, bounded headers and bodies, a pace, one answer for each request.
 import type { AddressInfo } from 'node:net';
+import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/errors.ts';
 import type { Ids } from '../domain/ports.ts';
@@ -28,6 +29,8 @@ export interface RpcServerDeps {
 export interface RpcServer {
   /** Begins to listen; the port. Throws `unavailable` when it cannot. */
   listen(): Promise<number>;
+  /** Connections from now on are taken by these; harmless where none are taken by TLS. */
+  secure(tls: ServerTls): void;
   /** Takes no more, waits for calls in flight at most `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -53,6 +56,9 @@ export function rpcServer({ parts, ids, address, tls }: RpcServerDeps): RpcServe
   });
   return {
     listen: () => listen(app, address),
+    secure: (next) => {
+      if (app.server instanceof TlsServer) app.server.setSecureContext(next as SecureContextOptions);
+    },
     close: async (graceMs) => {
       const deadline = clock.after(graceMs, running.endAll);
       const closed = app.close();

@@ -10,7 +10,7 @@ import type { WorkerCredential } from './credential.ts';
 import { Draining } from './draining.ts';
 import { type HeartbeatParts, heartbeats, sendHeartbeat, type WorkerFacts } from './heartbeats.ts';
 import { HeldSandboxes } from './held.ts';
-import { rpcServer } from './rpc-server.ts';
+import { type RpcServer, rpcServer } from './rpc-server.ts';
 import { sweep } from './sweep.ts';
 import { watchHeld } from './watch.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -30,6 +30,8 @@ export interface WorkerDeps {
   facts: Omit<WorkerFacts, 'rpcUrl'>;
   /** Where to take calls; absent: nowhere. */
   serve?: Serve | undefined;
+  /** Before each heartbeat: takes over a credential or certificate that has changed. Never rejects. */
+  refresh?(calls: Pick<RpcServer, 'secure'> | undefined): Promise<void>;
 }
 
 export interface Serve {
@@ -74,7 +76,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   });
   const rpcUrl = port === undefined ? undefined : serve?.rpcUrl(port);
   const facts = { ...deps.facts, rpcUrl: rpcUrl ?? '' };
-  const beats = heartbeats({ parts, facts, intervalMs: heartbeatMs, random });
+  const before = async () => deps.refresh?.(server);
+  const beats = heartbeats({ parts, facts, intervalMs: heartbeatMs, random, before });
   parts.draining.onChange = () => beats.soon();
   beats.start();
   let closed: Promise<void> | undefined;

@@ -13,6 +13,8 @@ export interface Certificates {
   /** For the names that were asked for. */
   server: Pair;
   client: Pair;
+  /** Another one of the same authority, for any use; by its common name. */
+  sign(name: string): Pair;
   /** Trusted by nobody; its `cert` is an authority's. */
   stranger: Pair;
 }
@@ -31,6 +33,7 @@ export function certificates(folder: string, names = ['IP:127.0.0.1']): Certific
     ca: ca.cert,
     server: signed('server', `subjectAltName=${names.join(',')}`, 'extendedKeyUsage=serverAuth'),
     client: signed('client', 'extendedKeyUsage=clientAuth'),
+    sign: (name) => signed(name),
     stranger: authority('stranger'),
   };
 }

@@ -33,6 +33,8 @@ export class SimulatedWorker {
   readonly provider: FakeProvider;
   /** Calls that do not arrive: those to it, those from it. */
   readonly cut = { to: false, from: false };
+  /** By how much its wall clock differs from the control plane's. */
+  skewMs = 0;
   /** Of the next call. */
   fate: () => Fate = () => 'pass';
   readonly #world: World;
@@ -58,7 +60,12 @@ export class SimulatedWorker {
     let isDead = false;
     const { clock, ids, random, logger } = this.#world;
     const mortal = <T extends object>(part: T): T => cutOff(part, () => isDead);
-    const own = { ...clock, after: (ms: number, run: () => void) => clock.after(ms, () => isDead || run()) };
+    const now = () => clock.now() + this.skewMs;
+    const own = {
+      ...clock,
+      now,
+      after: (ms: number, run: () => void) => clock.after(ms, () => isDead || run()),
+    };
     const held = new HeldSandboxes({ journal: mortal(this.#book()), clock: own, termMs: TERM_MS });
     await held.load();
     const parts: WorkerParts = {

@@ -19,6 +19,8 @@ export interface RemoteRuntimesDeps {
 
 /** A timer may fire a little before the time that it was set for has passed. */
 const TIMER_SLACK_MS = 10;
+/** For a last word to a worker whose lease is over. */
+const BRIEFLY_MS = 2000;
 
 export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
   const { leases } = deps.fleet;
@@ -34,9 +36,9 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
     },
     inspect: async (row, signal) => (await providerOf(deps, row)).inspect(refOf(row), signal),
     destroy: async (row, signal) => {
-      // Else its worker has ended it by itself, wherever that is now.
-      const leftMs = LOST_AFTER_MS - ((await leases.overFor(row.id)) ?? LOST_AFTER_MS);
-      if (leftMs > 0) await whileLent(deps, row, { signal, leftMs });
+      const overMs = await leases.overFor(row.id);
+      if (overMs === undefined) return;
+      await whileLent(deps, row, { signal, withinMs: Math.max(LOST_AFTER_MS - overMs, BRIEFLY_MS) });
     },
     attach: async ({ worker_id = LOCAL_WORKER }) => {
       requireLocal({ worker_id });
@@ -45,15 +47,18 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
   };
 }
 
-/** Ends it, or resolves when nothing can be left of it any more: a worker that hangs is not waited for beyond that. */
+/**
+ * Ends it, or resolves when its worker must have ended it by itself, wherever that is now: one that hangs is not waited for
+ * beyond that. It is asked all the same: a clock that was set while this server was away makes leases look over.
+ */
 async function whileLent(
   deps: RemoteRuntimesDeps,
   row: Runtime,
-  { signal, leftMs }: { signal: AbortSignal; leftMs: number },
+  { signal, withinMs }: { signal: AbortSignal; withinMs: number },
 ): Promise<void> {
   const { leases } = deps.fleet;
   const over = new AbortController();
-  const timer = deps.clock.after(leftMs + TIMER_SLACK_MS, () => over.abort(tooLate()));
+  const timer = deps.clock.after(withinMs + TIMER_SLACK_MS, () => over.abort(tooLate()));
   try {
     const lease = await leases.toEnd(row.id);
     const ref = { runtime_id: row.runtime_id, id: row.id, epoch: row.epoch };

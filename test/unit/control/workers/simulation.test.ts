@@ -1,5 +1,5 @@
 // Seeded runs of a control plane and three workers over lines that are cut, lose answers and deliver late, with kills on both
-// sides. After each step: no sandbox runs twice (I3), none that has ended runs (I1), and leases are those of live rows (I5).
+// sides, and wall clocks that are set an hour forward or back. After each step: no sandbox runs twice (I3), none that has ended runs (I1), and leases are those of live rows (I5).
 import { expect, it } from 'vitest';
 import { api, forever, type World, world } from '../../../support/control.ts';
 import { seededRandom } from '../../../support/fakes.ts';
@@ -23,10 +23,14 @@ class FleetRun {
   readonly workers: SimulatedWorker[] = simulatedFleet(this.w);
   readonly spawned: string[] = [];
   readonly #surprises: unknown[] = [];
+  /** Every third run sets clocks and restarts nobody: what is left of a lease at a start is what the wall clock says. */
+  readonly #isSteady: boolean;
+  #skewMs = 0;
   readonly #random: ReturnType<typeof seededRandom>;
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
+    this.#isSteady = seed % 3 !== 0;
   }
 
   roll = (sides: number) => this.#random.bytes(4).readUInt32LE() % sides;
@@ -44,6 +48,14 @@ class FleetRun {
     const { w, roll } = this;
     const one = this.spawned[roll(Math.max(1, this.spawned.length))] ?? 'sb-nobody';
     const worker = this.workers[roll(this.workers.length)] as SimulatedWorker;
+    const restarts = [
+      () => (roll(3) === 0 ? worker.restart() : undefined),
+      () => (roll(4) === 0 ? this.#restart() : undefined),
+    ];
+    const steps = [
+      () => Object.assign(worker, { skewMs: this.#anHour() }),
+      () => this.#setClock(this.#anHour()),
+    ];
     const deeds: (() => unknown)[] = [
       ...Array(5).fill(() =>
         this.#call(
@@ -58,8 +70,7 @@ class FleetRun {
       () => Object.assign(worker.cut, { to: roll(2) === 0, from: roll(2) === 0 }),
       ...Array(2).fill(() => Object.assign(worker.cut, { to: false, from: false })),
       ...Array(4).fill(() => w.clock.advance(roll(30_000))),
-      () => (roll(3) === 0 ? worker.restart() : undefined),
-      () => (roll(4) === 0 ? this.#restart() : undefined),
+      ...(this.#isSteady ? restarts : steps),
     ];
     await deeds[roll(deeds.length)]?.();
     await w.clock.advance(roll(500));
@@ -82,15 +93,27 @@ class FleetRun {
 
   /** Everything had its time, and all lives are over. */
   async converge(): Promise<void> {
+    this.#setClock(0);
     for (const worker of this.workers) {
+      worker.skewMs = 0;
       worker.fate = () => 'pass';
       Object.assign(worker.cut, { to: false, from: false });
     }
-    for (let minute = 0; minute < 30; minute++) await this.w.clock.advance(60_000);
+    for (let minute = 0; minute < 90; minute++) await this.w.clock.advance(60_000);
     await this.audit();
     expect(await this.w.store.leases.list()).toEqual([]);
     for (const { provider, held } of this.workers.map((each) => ({ ...each, held: each.held() })))
       expect([[...provider.runtimes.values()], held]).toEqual([[], []]);
+  }
+
+  #anHour = () => (this.roll(3) - 1) * 3_600_000;
+
+  /** That of the control plane; the workers' stay as they are. */
+  #setClock(skewMs: number): void {
+    const by = skewMs - this.#skewMs;
+    this.#skewMs = skewMs;
+    this.w.clock.jump(by);
+    for (const worker of this.workers) worker.skewMs -= by;
   }
 
   #call(promise: Promise<unknown>): void {
