@@ -5,11 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { quietEnv } from '../../src/bench/quiet-env.ts';
-<<<<<<< HEAD
 import { endRuntimes } from './leftovers.ts';
-=======
 import { until } from './until.ts';
->>>>>>> 5c298ac (Break the server before and after every change of state, and look at what is left)
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 export const cli = join(packageRoot, 'bin/svc.js');
@@ -88,19 +85,15 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     child.kill(signal);
     return ended;
   };
-  const instance = instanceOf(log);
+  // The log comes on another way than the address, and later when the machine is busy.
+  const instance = await until('the log to name the instance', () => instanceOf(log));
   instances.set(home, (instances.get(home) ?? new Set()).add(instance));
   return {
     url,
     home,
     env,
     child,
-<<<<<<< HEAD
     instance,
-=======
-    // The log comes on another way than the address, and later when the machine is busy.
-    instance: await until('the log to name the instance', () => instanceOf(log)),
->>>>>>> 5c298ac (Break the server before and after every change of state, and look at what is left)
     log: () => log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
