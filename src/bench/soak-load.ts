@@ -13,8 +13,8 @@ export interface Soaked {
   home: string;
 }
 
-/** What a call may hear while something below it was killed or held. */
-const EXPECTED: readonly ErrorCode[] = ['unavailable', 'not_found', 'conflict', 'timeout'];
+/** What a call may hear while something below it was killed or held; `provider_error`: killed before it had begun. */
+const EXPECTED: readonly ErrorCode[] = ['unavailable', 'not_found', 'conflict', 'timeout', 'provider_error'];
 const HELD_MS = 300;
 const LEAVES_MS = 60;
 /** Every so many cycles one more reader of events comes, and one in so many of them meets a fault. */
