@@ -4,10 +4,10 @@ import { soak } from '../../src/bench/soak.ts';
 import { describeWith } from '../support/requires.ts';
 import { packageRoot } from '../support/server.ts';
 
-describeWith(['root', 'unshare'], '60 cycles of spawn, exec and destroy', () => {
+describeWith(['root', 'unshare'], '40 cycles of spawn, exec and destroy', () => {
   it('leave the server as large as it was, with faults between them', async () => {
-    const report = await soak(packageRoot, { provider: 'userspace', cycles: 60, faults: true });
-    expect(report.samples.at(-1)?.cycles).toBe(60);
+    const report = await soak(packageRoot, { provider: 'userspace', cycles: 40, faults: true });
+    expect(report.samples.at(-1)?.cycles).toBe(40);
     expect(report, JSON.stringify(report)).toMatchObject({ pass: true });
   });
 });
