@@ -77,7 +77,7 @@ export async function campaign(name: string, target: Target, limits: Limits): Pr
   };
   try {
     await Promise.all(Array.from({ length: target.width }, worker));
-    const said = await opened.verdict?.();
+    const said = await opened.verdict?.().catch(String);
     if (said !== undefined) found({ seed, said });
   } finally {
     await opened.close();

@@ -21,7 +21,9 @@ async function openFrames() {
   const fuzzed = await fuzzedServer();
   const client = api(fuzzed.server.url, { 'x-api-key': ADMIN_KEY });
   const running = async () => {
-    const { body } = await client.call<{ state: string }[]>('GET', `/sandboxes/${fuzzed.sandbox()}/execs`);
+    const path = `/sandboxes/${fuzzed.sandbox()}/execs`;
+    const { status, body } = await client.call<{ state: string }[]>('GET', path);
+    if (status !== 200) throw new Error(`the commands cannot be listed: ${JSON.stringify(body)}`);
     return body.filter(({ state }) => state === 'running').length;
   };
   return {
