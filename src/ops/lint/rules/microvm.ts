@@ -46,4 +46,16 @@ export const MICROVM_RULES: readonly LintRule[] = [
     check: ({ config: { providers } }) =>
       faultIf(providers.microvm.enabled && providers.microvm.max_memory_mb === 0),
   },
+  {
+    id: 'SVC904',
+    topic: 'microvm',
+    key: 'pool.enabled',
+    title: 'Sandboxes are to share virtual machines of a provider that hosts no pools.',
+    why: 'The server does not start: a virtual machine of microvm is one sandbox with root in it, and cannot hold several users apart.',
+    mend: 'Set providers.default to container, or to userspace where the server runs as root; or pool.enabled to false.',
+    example: 'pool:\n  enabled: true\nproviders:\n  default: container\n',
+    level: 'error',
+    production: 'error',
+    check: ({ config: { pool, providers } }) => faultIf(pool.enabled && providers.default === 'microvm'),
+  },
 ];
