@@ -9,14 +9,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { Client } from '../../src/client/client.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere } from '../support/matrix.ts';
+import { everywhere, inMachine, type Runtime } from '../support/matrix.ts';
 import { visit } from '../support/preview-visit.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const GUEST = readFileSync(join(packageRoot, 'test/support/preview-guest.py'));
 
-everywhere(['python3'], 'previews', ({ env, ordinaryUser }) => {
+const previews = ({ env, ordinaryUser }: Runtime) => {
   let server: TestServer;
   let client: Client;
   let port: number;
@@ -32,7 +32,7 @@ everywhere(['python3'], 'previews', ({ env, ordinaryUser }) => {
     host = `8000-${id}.localhost`;
     await client.files.write(id, '/workspace/guest.py', GUEST);
     await client.execs.detach(id, { command: 'exec python3 /workspace/guest.py 8000' });
-    await until('the guest listens', async () => (await visit(port, host)).status === 200);
+    await until('the guest listens', async () => (await visit(port, host)).status === 200, 90_000);
   });
   afterAll(async () => {
     await client.destroy(id);
@@ -83,4 +83,6 @@ everywhere(['python3'], 'previews', ({ env, ordinaryUser }) => {
     expect((await visit(port, host)).status).toBe(200);
     await until('descriptors are as before', () => descriptors() <= before + 2);
   });
-});
+};
+
+for (const declare of [everywhere, inMachine]) declare(['python3'], 'previews', previews);

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere } from '../support/matrix.ts';
+import { everywhere, inMachine, type Runtime } from '../support/matrix.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser }) => {
+const shell = ({ env, ordinaryUser }: Runtime) => {
   let server: TestServer;
   let client: Api;
   let id: string;
@@ -138,4 +138,6 @@ everywhere(['tmux'], 'svc sandbox shell', ({ env, ordinaryUser }) => {
       expect([run.status, run.stderr.toString()]).toEqual([125, expect.stringContaining('exec -i')]);
     });
   });
-});
+};
+
+for (const declare of [everywhere, inMachine]) declare(['tmux'], 'svc sandbox shell', shell);

@@ -1,17 +1,25 @@
 // The ways in which a sandbox is made here: two userspace runners, each under a server of root and of an ordinary user,
-// and containers of Debian under two runtimes of a real engine.
+// containers of Debian under two runtimes of a real engine, and a virtual machine of Debian.
+import { join } from 'node:path';
 import { beforeAll } from 'vitest';
 import { IMAGES } from './engine.ts';
+import { guestImage } from './guest-images.ts';
 import { describeWith, type Need } from './requires.ts';
+import { packageRoot } from './server.ts';
 import { sharedEngine } from './shared-engine.ts';
 
 export interface Runtime {
-  runner: 'bwrap' | 'unshare' | 'runc' | 'runsc';
+  runner: 'bwrap' | 'unshare' | 'runc' | 'runsc' | 'qemu';
   ordinaryUser: boolean;
   env: Record<string, string>;
 }
 
-/** Whether the sandbox is a container: its root may be written to, and its disk is the engine's. */
+/** Whether the whole root of the sandbox may be written to. */
+export function ownsRoot(runner: Runtime['runner']): boolean {
+  return inContainer(runner) || runner === 'qemu';
+}
+
+/** Whether the sandbox is a container: its disk is the engine's. */
 export function inContainer(runner: Runtime['runner']): boolean {
   return runner === 'runc' || runner === 'runsc';
 }
@@ -59,4 +67,23 @@ export function inContainers(
       body({ runner, ordinaryUser: false, env });
     });
   }
+}
+
+/** In an emulated virtual machine of Debian. A guest is slow there, so only what each kind of sandbox has to do is run. */
+export function inMachine(needs: readonly Need[], name: string, body: (runtime: Runtime) => void): void {
+  describeWith(['root', 'qemu', 'mke2fs', ...needs], `${name} [qemu]`, () => {
+    const env: Record<string, string> = {
+      SVC_PROVIDERS_DEFAULT: 'microvm',
+      SVC_PROVIDERS_MICROVM_ENABLED: 'true',
+      SVC_PROVIDERS_MICROVM_ACCELERATOR: 'emulation',
+      SVC_PROVIDERS_MICROVM_OVERLAY_MB: '256',
+      // Shared by tests, as unpacking a kernel takes a while.
+      SVC_PROVIDERS_MICROVM_DATA_DIR: join(packageRoot, '.cache/microvm'),
+      SVC_DEFAULTS_IMAGE: 'debian',
+    };
+    beforeAll(() => {
+      env.SVC_PROVIDERS_MICROVM_IMAGES = JSON.stringify({ debian: guestImage('debian') });
+    }, 120_000);
+    body({ runner: 'qemu', ordinaryUser: false, env });
+  });
 }
