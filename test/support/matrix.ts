@@ -76,7 +76,7 @@ export function inMachine(needs: readonly Need[], name: string, body: (runtime: 
       SVC_PROVIDERS_DEFAULT: 'microvm',
       SVC_PROVIDERS_MICROVM_ENABLED: 'true',
       SVC_PROVIDERS_MICROVM_ACCELERATOR: 'emulation',
-      SVC_PROVIDERS_MICROVM_OVERLAY_MB: '256',
+      SVC_PROVIDERS_MICROVM_OVERLAY_MB: '192',
       // Shared by tests, as unpacking a kernel takes a while.
       SVC_PROVIDERS_MICROVM_DATA_DIR: join(packageRoot, '.cache/microvm'),
       SVC_DEFAULTS_IMAGE: 'debian',
