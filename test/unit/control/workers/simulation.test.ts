@@ -1,5 +1,6 @@
 // Seeded runs of a control plane and three workers over lines that are cut, lose answers and deliver late, with kills on both
-// sides, and wall clocks that are set an hour forward or back. After each step: no sandbox runs twice (I3), none that has ended runs (I1), and leases are those of live rows (I5).
+// sides, or wall clocks that are set an hour forward or back. After each step: no sandbox runs twice (I3), none that has
+// ended runs (I1), and leases are those of live rows (I5).
 import { expect, it } from 'vitest';
 import { api, forever, type World, world } from '../../../support/control.ts';
 import { seededRandom } from '../../../support/fakes.ts';
