@@ -6,6 +6,7 @@ import { bootstrap, root } from './bootstrap.js';
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: 'points,simulation,authorization,secrets,environment' },
+    side: { type: 'string', default: 'before,after' },
     setting: { type: 'string', default: 'userspace,userspace pool,container' },
     runs: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '600' },
@@ -19,8 +20,10 @@ bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { prove } = await importBundled('test/support/proof/prove.ts');
 const found = await prove(root, {
-  ...values,
+  keep: values.keep,
+  ...(values.filter && { filters: values.filter.split(',') }),
   kinds: values.only.split(','),
+  sides: values.side.split(','),
   settings: values.setting.split(','),
   runs: Number(values.runs),
   minutes: Number(values.minutes),

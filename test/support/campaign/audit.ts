@@ -23,11 +23,14 @@ export interface Findings {
 }
 export type Finding = keyof Findings;
 
-/** There is a runtime for each row, each ready one and each VM, and no more; nothing is on its way anywhere. */
-export function isSettled(server: TestServer, warm: number | undefined): boolean {
+/**
+ * There is a runtime for each row, each ready one and each VM, and no more; nothing is on its way anywhere. There are `warm`
+ * ready ones, where there is room for them.
+ */
+export function isSettled(server: TestServer, warm: number, { cap }: Limits): boolean {
   const ledger = readLedger(server.home);
   const isStill = ledger.live.every(({ state }) => state === 'running');
-  const isStocked = warm === undefined || ledger.warm === warm;
+  const isStocked = ledger.warm === warm || ledger.live.length + warm > cap;
   return isStill && isStocked && runtimes(server).length === expectedRuntimes(ledger);
 }
 

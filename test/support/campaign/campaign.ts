@@ -1,4 +1,4 @@
-// The campaign: every place × every action, again and again, on one database that lives through all of it. A line for each
+// The campaign: every step × every action, again and again, on one database that lives through all of it. A line for each
 // trial, and its count in proof/results.json.
 import { api } from '../api.ts';
 import { NOTHING, remains, runtimes } from '../auditor.ts';
@@ -19,13 +19,16 @@ export type Setting = (typeof SETTINGS)[number];
 
 export interface CampaignOptions {
   setting: Setting;
-  /** Rounds of every place × action. */
+  /** On which side of the steps. */
+  when: 'before' | 'after';
+  /** Rounds of every step × action. */
   runs: number;
-  /** It ends after the trial in which they are over. */
+  /** It ends after the trial in which they are over, or in which the signal says so. */
   minutes: number;
+  signal?: AbortSignal;
   seed: number;
-  /** Only places that hold this text; all without it. */
-  filter?: string;
+  /** Only trials whose name (`kill after sandboxes.running`) holds one of these; all without them. */
+  filters?: readonly string[];
   told: (line: string) => void;
   /** Counts go into proof/results.json. */
   isKept: boolean;
@@ -74,7 +77,7 @@ async function onGround(
   options: CampaignOptions,
 ): Promise<Tally> {
   const home = makeHome();
-  const warm = options.setting === 'userspace pool' ? undefined : 1;
+  const warm = options.setting === 'userspace pool' ? 0 : 1;
   const server = await startArmable({ env, home });
   const ground: Ground = { home, env, image, server, journal: emptyJournal(), limits: LIMITS, warm };
   try {
@@ -94,7 +97,7 @@ async function onGround(
 /** The template of ready ones, and one whose setup fails. */
 async function furnish({ server, image, journal, warm }: Ground): Promise<void> {
   const call = api(server.url, { 'x-user-id': 'ann' }).call;
-  await call('POST', '/templates', { name: 'warm', image, memory_mb: 64, prewarm: warm ?? 0 });
+  await call('POST', '/templates', { name: 'warm', image, memory_mb: 64, prewarm: warm });
   await call('POST', '/templates', { name: 'bad', image, setup: ['false'] });
   journal.templates.set('warm', new Set([64]));
 }
@@ -106,7 +109,7 @@ async function tried(ground: Ground, options: CampaignOptions): Promise<Tally> {
   };
   const deadline = performance.now() + options.minutes * 60_000;
   for (const trial of trials(options)) {
-    if (performance.now() > deadline) break;
+    if (performance.now() > deadline || options.signal?.aborted) break;
     const outcome = await tryOnce(ground, trial);
     options.told(`${trial.seed} ${options.setting}: ${trial.action} ${trial.place}: ${sentence(outcome)}`);
     count(tally, outcome);
@@ -115,18 +118,19 @@ async function tried(ground: Ground, options: CampaignOptions): Promise<Tally> {
   return tally;
 }
 
-function keep({ setting, isKept }: CampaignOptions, { missed: _, ...counts }: Tally): void {
-  if (isKept) record('points', setting, { ...counts, steps: stepsOf(setting).length });
+function keep({ setting, when, isKept }: CampaignOptions, { missed: _, ...counts }: Tally): void {
+  const steps = stepsOf(setting).length;
+  if (isKept) record('points', `${setting}, right ${when} a step`, { ...counts, steps });
 }
 
 /** Each trial has a seed of its own; each round another order. */
-function* trials({ setting, runs, seed, filter = '' }: CampaignOptions): Generator<Trial> {
+function* trials({ setting, when, runs, seed, filters = [''] }: CampaignOptions): Generator<Trial> {
   const cells = stepsOf(setting).flatMap((step) =>
-    (['before', 'after'] as const).flatMap((when) =>
-      ACTIONS.map((action): [Place, Action] => [`${when} ${step}`, action]),
-    ),
+    ACTIONS.map((action): [Place, Action] => [`${when} ${step}`, action]),
   );
-  const wanted = cells.filter(([place, action]) => `${action} ${place}`.includes(filter));
+  const wanted = cells.filter(([place, action]) =>
+    filters.some((text) => `${action} ${place}`.includes(text)),
+  );
   for (let round = 0; round < runs; round++) {
     const random = seededRandom(seed + round);
     const order = wanted.map((cell) => ({ cell, at: random.bytes(4).readUInt32LE() }));

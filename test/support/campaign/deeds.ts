@@ -2,9 +2,13 @@
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import { type Answer, type Api, api } from '../api.ts';
 import type { Step } from '../failpoints/point.ts';
+import { readLedger } from '../ledger.ts';
 import type { TestServer } from '../server.ts';
+import { until } from '../until.ts';
 import { harm } from './harm.ts';
 import { changing, type Journal } from './journal.ts';
+
+const NOTICED_MS = 15_000;
 
 export interface Client {
   server: TestServer;
@@ -86,12 +90,14 @@ async function crash(client: Client): Promise<void> {
   await named(client, id);
 }
 
-/** Its first process says nothing for longer than it may. */
+/** Its first process says nothing until that is noticed. */
 async function hush(client: Client): Promise<void> {
   const id = own(client);
   harm(client.server, id, 'pause');
+  const isKnown = () =>
+    readLedger(client.server.home).live.some((row) => row.id === id && row.state === 'unhealthy');
   try {
-    await named(client, id);
+    await Promise.all([named(client, id), until('its silence to be noticed', isKnown, NOTICED_MS)]);
   } finally {
     harm(client.server, id, 'unpause');
   }

@@ -12,12 +12,14 @@ import { readTally } from './tally.ts';
 export interface ProofOptions {
   kinds: string[];
   settings: string[];
-  /** Rounds of every place × action; for kinds that are tests, runs of these. */
+  sides: ('before' | 'after')[];
+  /** Rounds of every step × action; for kinds that are tests, runs of these. */
   runs: number;
-  /** Of the campaign, for each setting. */
+  /** Of the campaign, for each setting and side. */
   minutes: number;
   seed: number;
-  filter?: string;
+  /** Of the campaign: parts of what trials are called. */
+  filters?: string[];
   keep: boolean;
   told: (line: string) => void;
 }
@@ -45,12 +47,17 @@ export async function prove(root: string, options: ProofOptions): Promise<number
   return found;
 }
 
-async function points({ settings, keep, ...options }: ProofOptions): Promise<number> {
+/** An interrupt ends the trial that is under way, and everything after it. */
+async function points({ settings, sides, keep, ...options }: ProofOptions): Promise<number> {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
   let found = 0;
   for (const setting of settings as Setting[]) {
-    const tally = await campaign({ ...options, setting, isKept: keep });
-    options.told(`${setting}: ${JSON.stringify(tally)}`);
-    found += tally.trials - tally.survived + tally.runtimes_leaked;
+    for (const when of sides) {
+      const tally = await campaign({ ...options, setting, when, isKept: keep, signal: stop.signal });
+      options.told(`${setting}, ${when}: ${JSON.stringify(tally)}`);
+      found += tally.trials - tally.survived + tally.runtimes_leaked;
+    }
   }
   return found;
 }
