@@ -110,10 +110,10 @@ async function template(client: Client, isOnly: boolean): Promise<void> {
   const name = isOnly ? 'warm' : `t-${owner}`;
   const memory_mb = 64 + roll(64);
   const facts = { name, image, memory_mb, prewarm: isOnly ? 1 : 0 };
-  const known = journal.templates.get(name) ?? new Set();
+  const known = journal.templates.get(name) ?? new Set([undefined]);
   if (!isOnly && roll(3) === 0) {
     await changing(journal.templates, { name, next: undefined }, () =>
-      must(asked(client, ['DELETE', `/templates/${name}`])),
+      must(asked(client, ['DELETE', `/templates/${name}`]), ABSENT),
     );
     return;
   }
@@ -130,16 +130,19 @@ async function quota(client: Client): Promise<void> {
   const next = isRemoved ? undefined : max_sandboxes;
   const path = `/quotas/${owner}`;
   await changing(journal.quotas, { name: owner, next }, () =>
-    must(isRemoved ? asked(client, ['DELETE', path]) : asked(client, ['PUT', path, { max_sandboxes }])),
+    isRemoved
+      ? must(asked(client, ['DELETE', path]), ABSENT)
+      : must(asked(client, ['PUT', path, { max_sandboxes }])),
   );
 }
 
-/** A refusal is no change; what is not there has been removed. */
-async function must(answer: Promise<Answer<unknown>>): Promise<void> {
+/** Throws where nothing was confirmed. */
+async function must(answer: Promise<Answer<unknown>>, also?: number): Promise<void> {
   const { status } = await answer;
-  if (status >= 300 && status !== 404) throw new Refused(`it answered ${status}`);
+  if (status >= 300 && status !== also) throw new Error(`it answered ${status}`);
 }
-export class Refused extends Error {}
+/** What is not there has been removed. */
+const ABSENT = 404;
 
 async function drain(client: Client): Promise<void> {
   for (const wanted of [true, false])
