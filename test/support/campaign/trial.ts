@@ -61,12 +61,21 @@ export async function tryOnce(ground: Ground, { place, action, seed }: Trial): P
   }
   if (action === 'kill') ground.server = await startArmable(ground);
   await api(ground.server.url).call('POST', '/admin/workers/local/drain', { drain: false });
-  await until(
-    'everything to settle',
-    () => isSettled(ground.server, ground.warm, ground.limits),
-    SETTLED_MS,
-  ).catch(() => undefined);
-  return audit(ground.server, ground.journal, ground.limits);
+  return settled(ground);
+}
+
+/** What is wrong when everything has had its time. */
+async function settled({ server, journal, limits, warm }: Ground): Promise<Findings> {
+  let found: Findings | undefined;
+  const isWell = () => {
+    if (!isSettled(server, warm, limits)) return false;
+    found = audit(server, journal, limits);
+    return Object.values(found).every((each) => each.length === 0);
+  };
+  await until('everything to settle', isWell, SETTLED_MS).catch(() => undefined);
+  found ??= audit(server, journal, limits);
+  journal.surprises = [];
+  return found;
 }
 
 /** Does what leads to the place, or anything, until it has been reached; in the order given for the first client. */
