@@ -33,6 +33,7 @@ const KNOWN: Record<string, Words> = {
   UND_ERR_HEADERS_TIMEOUT: LATE,
   UND_ERR_BODY_TIMEOUT: LATE,
   UND_ERR_HEADERS_OVERFLOW: ['provider_error', 'gave an answer whose headers are too large', CHECK_URL],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: NOT_HTTP,
   HTTPParserError: NOT_HTTP,
 };
 const BAD_TLS = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)|^EPROTO$/;

@@ -1,0 +1,196 @@
+// What a backend may do to whoever asks it, byte for byte, against both providers that ask one: each gives a typed error in time
+// and without its text, and the provider goes on.
+import type { Socket } from 'node:net';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { ServiceError } from '../../src/domain/errors.ts';
+import { realClock } from '../../src/host/clock.ts';
+import { realRandom } from '../../src/host/random.ts';
+import { customProvider } from '../../src/providers/custom/custom.ts';
+import { hostedProvider } from '../../src/providers/hosted/hosted.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { customConfig } from '../support/custom-backend.ts';
+import { silentLogger } from '../support/fakes.ts';
+import { httpAnswer, rawBackend } from '../support/raw-backend.ts';
+import { soon } from '../support/userspace.ts';
+
+const MARK = 'text-of-the-backend';
+const instance = { id: '00000000-0000-4000-8000-00000000bad0' };
+const shared = { clock: realClock(), logger: silentLogger, instance };
+
+const MAKERS: Record<'custom' | 'hosted', (base_url: string) => Provider> = {
+  custom: (base_url) => customProvider({ ...shared, config: { ...customConfig(base_url), timeout: '1s' } }),
+  hosted: (base_url) =>
+    hostedProvider({
+      ...{ ...shared, random: realRandom() },
+      config: {
+        ...{ enabled: true, base_url, sandbox_url: base_url, api_key: 'k', template: 'base' },
+        ...{ timeout: '1s', max_sandboxes: 0 },
+      },
+    }),
+};
+
+const JSON_TYPE = 'content-type: application/json';
+const OK = 'HTTP/1.1 200 OK';
+const CHUNKED = `${OK}\r\n${JSON_TYPE}\r\ntransfer-encoding: chunked\r\n\r\n`;
+const good = httpAnswer('200 OK', '[]', [JSON_TYPE]);
+const json = (body: string | Buffer) => httpAnswer('200 OK', body, [JSON_TYPE]);
+const says = (bytes: string | Buffer) => (socket: Socket) => void socket.write(bytes);
+const saysAndGoes = (bytes: string | Buffer) => (socket: Socket) => void socket.end(bytes);
+
+/** A piece every 20 ms, without an end. */
+const drips = (head: string, piece: string) => (socket: Socket) => {
+  socket.write(head);
+  const timer = setInterval(() => socket.write(piece), 20);
+  socket.on('close', () => clearInterval(timer));
+};
+
+/** As much as is taken, without an end. */
+const floods = (head: string, piece: string) => (socket: Socket) => {
+  const more = () => {
+    while (!socket.destroyed && socket.write(piece.repeat(64)));
+  };
+  socket.write(head);
+  socket.on('drain', more);
+  more();
+};
+
+const NOT_GIVEN = /^(?:unavailable|provider_error)$/;
+const STRANGE = /^provider_error$/;
+const LOST = /^unavailable$/;
+
+/** What it does when it is asked for its sandboxes, and what comes of it. */
+const HOSTILE: readonly [string, (socket: Socket) => void, RegExp][] = [
+  ['says nothing', () => undefined, LOST],
+  ['gives its head letter by letter', drips(`${OK}\r\nx: `, 'y'), LOST],
+  ['gives its body letter by letter', drips(CHUNKED, '1\r\n \r\n'), LOST],
+  ['stops in its head', says(`${OK}\r\nx: `), LOST],
+  ['stops in its body', says(`${CHUNKED}3\r\n[{"`), LOST],
+  ['goes at once', (socket) => void socket.destroy(), LOST],
+  ['resets the connection', (socket) => void socket.resetAndDestroy(), LOST],
+  ['goes in its body', saysAndGoes(`${CHUNKED}3\r\n[{"`), NOT_GIVEN],
+  ['has one header without an end', floods(`${OK}\r\nx: `, MARK), NOT_GIVEN],
+  ['has headers without an end', floods(`${OK}\r\n`, `x: ${MARK}\r\n`), NOT_GIVEN],
+  ['has a body without an end', floods(CHUNKED, `13\r\n${MARK}\r\n`), NOT_GIVEN],
+  ['has an extension of a chunk without an end', floods(`${CHUNKED}1;`, MARK), NOT_GIVEN],
+  ['has trailers without an end', floods(`${CHUNKED}2\r\n[]\r\n0\r\n`, `x: ${MARK}\r\n`), NOT_GIVEN],
+  ['announces itself without an end', floods('', 'HTTP/1.1 103 Early Hints\r\n\r\n'), NOT_GIVEN],
+  ['says 100 unasked', says(`HTTP/1.1 100 Continue\r\n\r\n${MARK}`), NOT_GIVEN],
+  [
+    'switches protocols unasked',
+    says(`HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n${MARK}`),
+    NOT_GIVEN,
+  ],
+  [
+    'gives less than its length',
+    saysAndGoes(`${OK}\r\n${JSON_TYPE}\r\ncontent-length: 99\r\n\r\n[]`),
+    NOT_GIVEN,
+  ],
+  [
+    'has two lengths',
+    says(`${OK}\r\n${JSON_TYPE}\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n[]x`),
+    STRANGE,
+  ],
+  ['has a length below nothing', says(`${OK}\r\ncontent-length: -1\r\n\r\n${MARK}`), STRANGE],
+  ['has a length beyond numbers', says(`${OK}\r\ncontent-length: ${'9'.repeat(40)}\r\n\r\n${MARK}`), STRANGE],
+  [
+    'has a length and chunks',
+    says(`${OK}\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n`),
+    STRANGE,
+  ],
+  ['has a chunk beyond numbers', says(`${CHUNKED}ffffffffffffffffff\r\n${MARK}`), STRANGE],
+  [
+    'leads to metadata',
+    says(httpAnswer('302 Found', MARK, ['location: http://169.254.169.254/latest'])),
+    STRANGE,
+  ],
+  ['leads to itself', says(httpAnswer('308 x', MARK, ['location: /v2/sandboxes'])), STRANGE],
+  [
+    'sends a bomb',
+    says(httpAnswer('200 OK', gzipSync(Buffer.alloc(1 << 22)), [JSON_TYPE, 'content-encoding: gzip'])),
+    STRANGE,
+  ],
+  [
+    'compresses twice',
+    says(httpAnswer('200 OK', deflateSync(gzipSync('[]')), [JSON_TYPE, 'content-encoding: gzip, deflate'])),
+    STRANGE,
+  ],
+  [
+    'speaks HTTP/1.0 without a length',
+    saysAndGoes(`HTTP/1.0 200 OK\r\n${JSON_TYPE}\r\n\r\n${MARK}`),
+    STRANGE,
+  ],
+  ['speaks HTTP/2', says(Buffer.from('00001204000000000000030000006400040000ffff', 'hex')), NOT_GIVEN],
+  ['speaks TLS', says(Buffer.from('15030100020228', 'hex')), NOT_GIVEN],
+  ['speaks something else', says(`220 ${MARK}\r\n`), STRANGE],
+  ['has a status that is none', says(httpAnswer('999 x', MARK)), NOT_GIVEN],
+  // The library takes it for an empty list.
+  ['answers nothing with 204', says('HTTP/1.1 204 x\r\n\r\n'), /^(?:none|provider_error)$/],
+  ['gives no list', says(json(`{"${MARK}":1}`)), STRANGE],
+  ['gives a list of nothing', says(json('[null]')), STRANGE],
+  ['gives JSON that is deep', says(json('['.repeat(200_000))), STRANGE],
+  ['gives UTF-16', says(json(Buffer.from(`["${MARK}"]`, 'utf16le'))), STRANGE],
+  ['gives NaN', says(json('[{"id":NaN,"sandboxID":NaN}]')), STRANGE],
+  [
+    'hides a second answer behind the first',
+    says(Buffer.concat([httpAnswer('500 x', MARK), json(`["${MARK}"]`)])),
+    STRANGE,
+  ],
+];
+
+describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
+  describe.concurrent('that', () => {
+    it.each(HOSTILE)('%s', async (_, does, code) => {
+      let isHostile = true;
+      const backend = await rawBackend((socket) => (isHostile ? does(socket) : void socket.write(good)));
+      const provider = MAKERS[kind](backend.url);
+      try {
+        const begun = performance.now();
+        const failed = await provider.list(soon()).then(
+          (list) => ({ code: 'none', message: JSON.stringify(list) }) as unknown as ServiceError,
+          (error: ServiceError) => error,
+        );
+        // Its second, and what a busy machine adds to it.
+        expect(performance.now() - begun).toBeLessThan(20_000);
+        expect(failed.code, failed.message).toMatch(code);
+        expect(`${failed.message} ${failed.remedy} ${String(failed.cause)}`).not.toContain(MARK);
+        isHostile = false;
+        expect(await provider.list(soon())).toEqual([]);
+        expect(backend.received).not.toMatch(/cookie/i);
+      } finally {
+        await provider.close();
+        await backend.close();
+      }
+    });
+  });
+
+  it('is told nothing of its cookies, and may say headers twice', async () => {
+    const twice = ['set-cookie: a=b', 'set-cookie: c=d', 'x: y', 'x: z', JSON_TYPE, JSON_TYPE];
+    const backend = await rawBackend((socket) => void socket.write(httpAnswer('200 OK', '[]', twice)));
+    const provider = MAKERS[kind](backend.url);
+    try {
+      for (let round = 0; round < 2; round++) expect(await provider.list(soon())).toEqual([]);
+      expect(backend.received).not.toMatch(/cookie/i);
+    } finally {
+      await provider.close();
+      await backend.close();
+    }
+  });
+
+  it.each([
+    'http://169.254.169.254',
+    'http://[::ffff:169.254.169.254]',
+    'http://[::ffff:a9fe:a9fe]',
+    'http://0.0.0.0:1',
+  ])('at %s is not asked', async (url) => {
+    const provider = MAKERS[kind](url);
+    try {
+      await expect(provider.list(soon())).rejects.toMatchObject({
+        code: 'provider_error',
+        message: expect.stringContaining('is not asked'),
+      });
+    } finally {
+      await provider.close();
+    }
+  });
+});
