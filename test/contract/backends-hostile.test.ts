@@ -12,7 +12,7 @@ import type { Provider } from '../../src/providers/provider.ts';
 import { customConfig } from '../support/custom-backend.ts';
 import { silentLogger } from '../support/fakes.ts';
 import { httpAnswer, rawBackend } from '../support/raw-backend.ts';
-import { soon } from '../support/userspace.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 const MARK = 'text-of-the-backend';
 const instance = { id: '00000000-0000-4000-8000-00000000bad0' };
@@ -191,6 +191,78 @@ describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
       });
     } finally {
       await provider.close();
+    }
+  });
+});
+
+const NDJSON = `${OK}\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n`;
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const lines = (...all: string[]) =>
+  says([NDJSON, ...all.map((line) => chunk(`${line}\n`)), chunk(''), '\r\n'].join(''));
+const EXIT = '{"stream":"exit","exit_code":0}';
+
+/** Where in its contract, what it says there, and what comes of it. */
+const UNTRUE: readonly [string, 'create' | 'exec' | 'stat', (socket: Socket) => void, RegExp][] = [
+  ['makes a sandbox without an id', 'create', says(json('{}')), STRANGE],
+  ['makes one whose id is NaN', 'create', says(json('{"id":NaN}')), STRANGE],
+  ['makes one whose id is a number', 'create', says(json('{"id":1}')), STRANGE],
+  ['makes one whose id leads elsewhere', 'create', says(json('{"id":"../other"}')), STRANGE],
+  ['makes one whose id is a request', 'create', says(json('{"id":"a HTTP/1.1\\r\\nx: y"}')), STRANGE],
+  ['makes one whose id does not end', 'create', says(json(`{"id":"${'a'.repeat(70_000)}"}`)), STRANGE],
+  ['makes one with a prototype', 'create', says(json('{"__proto__":{"id":"a"}}')), STRANGE],
+  ['has a line without an end', 'exec', floods(NDJSON, chunk('x'.repeat(60_000))), STRANGE],
+  ['has a line that is no JSON', 'exec', lines(MARK, EXIT), STRANGE],
+  ['has a line that is no object', 'exec', lines('[]', EXIT), STRANGE],
+  ['has a line that is deep', 'exec', lines('['.repeat(200_000), EXIT), STRANGE],
+  ['has output that is no text', 'exec', lines('{"stream":"stdout","data":{"length":9}}', EXIT), STRANGE],
+  ['ends with NaN', 'exec', lines('{"stream":"exit","exit_code":NaN}'), STRANGE],
+  ['ends with what no program ends with', 'exec', lines('{"stream":"exit","exit_code":1e9}'), STRANGE],
+  ['ends without an end', 'exec', lines('{"stream":"stdout","data":"x"}'), NOT_GIVEN],
+  [
+    'gives up in its words',
+    'exec',
+    lines(`{"stream":"error","data":"${MARK}","message":"${MARK}"}`),
+    NOT_GIVEN,
+  ],
+  [
+    'compresses a command',
+    'exec',
+    says(httpAnswer('200 OK', gzipSync(`${EXIT}\n`), ['content-encoding: gzip'])),
+    STRANGE,
+  ],
+  [
+    'leads a command elsewhere',
+    'exec',
+    says(httpAnswer('307 x', MARK, ['location: http://169.254.169.254/'])),
+    STRANGE,
+  ],
+  ['tells of a file that is none', 'stat', says(json('{"path":7,"type":"door","size":"1e999"}')), STRANGE],
+];
+
+describe.concurrent('a custom backend that', () => {
+  it.each(UNTRUE)('%s', async (_, where, does, code) => {
+    const backend = await rawBackend((socket, asked) =>
+      asked.startsWith('GET /status/')
+        ? void socket.write(json('{"id":"a","state":"running"}'))
+        : does(socket),
+    );
+    const provider = MAKERS.custom(backend.url);
+    const inside = () => provider.attach({ id: 'sb-a', epoch: 1, runtime_id: 'a' }, soon());
+    const calls = {
+      create: () => provider.create(runtimeSpec(freshId()), soon()),
+      exec: async () => runInside(await inside(), ['true']),
+      stat: async () => (await inside()).files.stat('/workspace/a'),
+    };
+    try {
+      const failed = await calls[where]().then(
+        (given) => ({ code: 'none', message: JSON.stringify(given) }) as unknown as ServiceError,
+        (error: ServiceError) => error,
+      );
+      expect(failed.code, failed.message).toMatch(code);
+      expect(`${failed.message} ${failed.remedy} ${String(failed.cause)}`).not.toContain(MARK);
+    } finally {
+      await provider.close();
+      await backend.close();
     }
   });
 });

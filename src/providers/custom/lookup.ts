@@ -1,7 +1,8 @@
 // Which sandboxes the backend has, and how one is. With a backend that keeps no inventory, a sandbox whose answer was lost
 // cannot be found: it then counts as gone.
 import { ServiceError } from '../../domain/errors.ts';
-import { identityIn, isOf } from '../backends/labels.ts';
+import { identityIn } from '../backends/labels.ts';
+import { runtimeIdOf } from '../backends/runtime-id.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import { listIn, objectIn, WHAT } from './backend.ts';
@@ -12,14 +13,12 @@ const MAX_LIST_BYTES = 64 * 1024 * 1024;
 const MAX_LIST = 100_000;
 
 /** The backend's id of it; undefined when it has none. */
-export async function findRuntime(
+export function findRuntime(
   state: CustomState,
   ref: RuntimeRef,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (ref.runtime_id !== undefined) return ref.runtime_id;
-  const all = (await inventory(state, signal)) ?? [];
-  return all.find((one) => isOf(ref, one))?.runtime_id;
+  return runtimeIdOf(ref, () => inventory(state, signal));
 }
 
 export async function inspectRuntime(

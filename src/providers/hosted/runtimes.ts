@@ -2,7 +2,8 @@
 // itself at a time of its own; one of ours that comes near it is prolonged whenever they are listed.
 import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
-import { identityIn, isOf, labelsFor, ourLabels } from '../backends/labels.ts';
+import { identityIn, labelsFor, ourLabels } from '../backends/labels.ts';
+import { runtimeIdOf } from '../backends/runtime-id.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
 import type { HostedState } from './deps.ts';
@@ -52,13 +53,12 @@ function differences(spec: RuntimeSpec, given: { memory_mb: number; vcpus: numbe
 }
 
 /** The backend's id of it; undefined when it has none. */
-export async function findRuntime(
+export function findRuntime(
   state: HostedState,
   ref: RuntimeRef,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (ref.runtime_id !== undefined) return ref.runtime_id;
-  return (await listRuntimes(state, signal)).find((one) => isOf(ref, one))?.runtime_id;
+  return runtimeIdOf(ref, () => listRuntimes(state, signal));
 }
 
 export async function inspectRuntime(
