@@ -12,6 +12,7 @@ import type { Provider } from '../../src/providers/provider.ts';
 import { customConfig } from '../support/custom-backend.ts';
 import { silentLogger } from '../support/fakes.ts';
 import { httpAnswer, rawBackend } from '../support/raw-backend.ts';
+import { until } from '../support/until.ts';
 import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 const MARK = 'text-of-the-backend';
@@ -138,6 +139,21 @@ const HOSTILE: readonly [string, (socket: Socket) => void, RegExp][] = [
   ],
 ];
 
+/** It takes the next answer for what it is. A busy machine may not give it within its second. */
+const goesOn = (provider: Provider) =>
+  until('an empty list', () =>
+    provider.list(soon()).then(
+      (list) => {
+        expect(list).toEqual([]);
+        return true;
+      },
+      (error: ServiceError) => {
+        if (error.code !== 'unavailable') throw error;
+        return false;
+      },
+    ),
+  );
+
 describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
   describe.concurrent('that', () => {
     it.each(HOSTILE)('%s', async (_, does, code) => {
@@ -155,7 +171,7 @@ describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
         expect(failed.code, failed.message).toMatch(code);
         expect(`${failed.message} ${failed.remedy} ${String(failed.cause)}`).not.toContain(MARK);
         isHostile = false;
-        expect(await provider.list(soon())).toEqual([]);
+        await goesOn(provider);
         expect(backend.received).not.toMatch(/cookie/i);
       } finally {
         await provider.close();
@@ -169,7 +185,7 @@ describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
     const backend = await rawBackend((socket) => void socket.write(httpAnswer('200 OK', '[]', twice)));
     const provider = MAKERS[kind](backend.url);
     try {
-      for (let round = 0; round < 2; round++) expect(await provider.list(soon())).toEqual([]);
+      for (let round = 0; round < 2; round++) await goesOn(provider);
       expect(backend.received).not.toMatch(/cookie/i);
     } finally {
       await provider.close();
