@@ -12,6 +12,9 @@ export interface LineParts {
 
 /** Anything else is not written as it is, or is the line's own. */
 const NAME = /^(?!(?:level|time|message)$)\w{1,64}$/;
+/** What JSON escapes, and halves of characters, of which it escapes those that are alone. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 const MOST_FIELDS = 64;
 const MOST_NAMES = 1000;
 
@@ -51,12 +54,16 @@ function lineOf(
     if (value === undefined) continue;
     const label = labelOf(name);
     if (label === undefined || !isScalar(value)) return undefined;
-    line += label + JSON.stringify(value);
-    if (typeof value === 'string') texts += `\n${value}`;
+    if (typeof value !== 'string') {
+      line += `${label}${value}`;
+      continue;
+    }
+    // What is escaped may be a secret that no longer looks like one.
+    if (ESCAPED.test(value)) return undefined;
+    line += `${label}"${value}"`;
+    texts += `\n${value}`;
   }
-  line += `,"message":${JSON.stringify(message)}}`;
-  // What is escaped may be a secret that no longer looks like one.
-  return line.includes('\\') || !redactor.isPlain(texts) ? undefined : `${line}\n`;
+  return ESCAPED.test(message) || !redactor.isPlain(texts) ? undefined : `${line},"message":"${message}"}\n`;
 }
 
 function isScalar(value: unknown): boolean {
