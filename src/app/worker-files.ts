@@ -5,7 +5,7 @@ import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import type { WorkerAuth } from '../domain/worker-secret.ts';
 import type { OutgoingTls } from '../providers/outgoing/connect.ts';
 import type { Outgoing } from '../providers/outgoing/outgoing.ts';
-import { type WorkerCredential, workerCredential } from '../worker/credential.ts';
+import { requireCallable, type WorkerCredential, workerCredential } from '../worker/credential.ts';
 import type { RpcServer } from '../worker/rpc-server.ts';
 
 /** Calls that are under way on the old line are answered by then. */
@@ -47,6 +47,7 @@ export function changingFiles(deps: WorkerFilesDeps): ChangingFiles {
   let isFailing = false;
   const take = (next: WorkerFiles, calls: Pick<RpcServer, 'secure'> | undefined) => {
     const proof = workerCredential(next.auth, id, deps);
+    if (calls) requireCallable(proof);
     if (!isDeepStrictEqual(next.tls, files.tls)) {
       // A certificate and a key that do not fit are half of a change.
       createSecureContext(next.tls);

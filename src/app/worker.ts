@@ -15,7 +15,7 @@ import { PROVIDER_KINDS } from '../schema/provider.ts';
 import { openWorkerJournal } from '../store/sqlite/worker-journal.ts';
 import { advertisedUrl, parseListen } from '../worker/addresses.ts';
 import { type ControlLink, controlLink, type HeartbeatAnswer } from '../worker/control-link.ts';
-import type { WorkerCredential } from '../worker/credential.ts';
+import { requireCallable, type WorkerCredential } from '../worker/credential.ts';
 import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
@@ -175,10 +175,7 @@ function placesOf({ defaults, providers }: Config): number {
 
 function serveAt({ worker }: Config, tls: OutgoingTls, credential: WorkerCredential): Serve | undefined {
   if (worker.listen_addr === '') return undefined;
-  if (credential.isReadyMade)
-    throw new ServiceError('bad_request', 'A signed token is not enough to take calls.', {
-      remedy: "Give --worker-token the worker's secret, which svc worker token create prints.",
-    });
+  requireCallable(credential);
   const listen = parseListen(worker.listen_addr);
   const { cert, key } = tls;
   const secured = cert !== undefined && key !== undefined ? { ...tls, cert, key } : undefined;

@@ -19,6 +19,14 @@ export interface WorkerCredential {
   requireLease(lease: Lease, terms: { resource_id: string; seen: number }): void;
 }
 
+/** Throws `bad_request` for a credential by which a worker that takes calls could not be called. */
+export function requireCallable({ isReadyMade }: Pick<WorkerCredential, 'isReadyMade'>): void {
+  if (isReadyMade)
+    throw new ServiceError('bad_request', 'A signed token is not enough to take calls.', {
+      remedy: "Give --worker-token the worker's secret, which svc worker token create prints.",
+    });
+}
+
 /** Throws `bad_request` for an id that is none, or when `auth` holds nothing for it. */
 export function workerCredential(
   auth: WorkerAuth,

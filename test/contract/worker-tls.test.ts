@@ -93,7 +93,8 @@ function scene(made: Certificates, url: string) {
     const worker = await openWorker(deps);
     onTestFinished(() => worker.close(0));
     const said = (words: string) => lines.some(({ message }) => message.includes(words));
-    return { worker, said };
+    const refused = () => lines.filter(({ message }) => message.includes('the old one stays'));
+    return { worker, said, refused };
   };
   return { show, prove, configure, open, cert_file };
 }
@@ -128,7 +129,7 @@ it('a worker shows its certificate, and takes over the next one and the next cre
   const [first, second] = [made.sign('first'), made.sign('second')];
   show(first);
   prove(SECRETS[0]);
-  const { worker, said } = await open();
+  const { worker, said, refused } = await open();
   const newest = () => heard.at(-1) as Heard;
   await until('it is heard', () => heard.length > 0, 60_000);
   expect([newest().from, signedBy(SECRETS[0], newest())]).toEqual(['first', true]);
@@ -146,6 +147,15 @@ it('a worker shows its certificate, and takes over the next one and the next cre
   expect(await answering(worker.rpcUrl, made.client, made.ca)).toBe('second');
   prove(SECRETS[1]);
   await until('the next credential is used', () => signedBy(SECRETS[1], newest()), 60_000);
+
+  // A token that somebody signed is enough to call, not to be called.
+  const refusals = () => refused().length;
+  const before = refusals();
+  prove(newest().token);
+  await until('it says so', () => refusals() > before, 60_000);
+  const seen = newest().token;
+  await until('it goes on', () => newest().token !== seen, 60_000);
+  expect(signedBy(SECRETS[1], newest())).toBe(true);
 });
 
 it('a worker without a certificate of the authority is not heard', async () => {

@@ -1,7 +1,7 @@
 // Where this host lets us make cgroups: below the server's own, so that what bounds the service bounds its sandboxes.
 // A place counts only when a folder was really made there and the limit's file was in it.
 import { mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 export type Controller = (typeof CONTROLLERS)[number];
@@ -23,6 +23,8 @@ const LIMIT_FILES: Record<1 | 2, Record<Controller, string>> = {
   1: { memory: 'memory.limit_in_bytes', pids: 'pids.max', cpu: 'cpu.cfs_quota_us' },
   2: { memory: 'memory.max', pids: 'pids.max', cpu: 'cpu.max' },
 };
+/** Of version 2: where the server's own processes are, beside the cgroups that it makes. */
+const SERVER_LEAF = 'svc-server';
 const NOTHING: CgroupHost = { version: 1, places: new Map() };
 
 /** Never throws: a host without writable cgroups has no places. `trial`: name of a folder made and removed at once. */
@@ -56,7 +58,10 @@ function parseMount(line: string, paths: ReadonlyMap<string, string>): Hierarchy
   const [, , , root = '/', mount = ''] = left.split(' ');
   const [type, , options = ''] = right.split(' ');
   if (type === 'cgroup2') {
-    return [{ version: 2, controllers: [...CONTROLLERS], folder: below(mount, root, paths.get('') ?? '/') }];
+    const folder = below(mount, root, paths.get('') ?? '/');
+    // Moved there by an earlier look: what it made room in is the folder above.
+    const own = basename(folder) === SERVER_LEAF ? dirname(folder) : folder;
+    return [{ version: 2, controllers: [...CONTROLLERS], folder: own }];
   }
   if (type !== 'cgroup') return [];
   const names = options.split(',');
@@ -103,22 +108,31 @@ async function tryFolder(
 }
 
 /**
- * Version 2 hands controllers to children only of a folder that holds no process itself: the server moves to a leaf of
- * its own. What is not delegated to us refuses, and then there are no places.
+ * Version 2 hands controllers to children only of a folder that holds no process itself: the server and its children move
+ * to a leaf of their own. What is not delegated to us refuses, and then there are no places.
  */
 async function delegate(folder: string): Promise<void> {
   const wanted = CONTROLLERS.map((controller) => `+${controller}`).join(' ');
   const enable = () => writeFile(join(folder, 'cgroup.subtree_control'), wanted);
   try {
     await enable().catch(async () => {
-      const leaf = join(folder, 'svc-server');
+      const leaf = join(folder, SERVER_LEAF);
       await mkdir(leaf, { recursive: true });
-      await writeFile(join(leaf, 'cgroup.procs'), `${process.pid}`);
+      // One write moves one process. A child that has ended meanwhile is nowhere.
+      for (const pid of [process.pid, ...(await childrenIn(folder))])
+        await writeFile(join(leaf, 'cgroup.procs'), `${pid}`).catch(() => undefined);
       await enable();
     });
   } catch {
     // Found out by the trial folder, which then lacks the limits' files.
   }
+}
+
+/** proc_pid_task(5): `children`, of the thread that starts them all. */
+async function childrenIn(folder: string): Promise<string[]> {
+  const members = (await readFile(join(folder, 'cgroup.procs'), 'utf8')).split('\n');
+  const own = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8').catch(() => '');
+  return own.split(' ').filter((pid) => pid !== '' && members.includes(pid));
 }
 
 function isThere(path: string): Promise<boolean> {

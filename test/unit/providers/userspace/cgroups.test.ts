@@ -32,6 +32,12 @@ it('finds the own folder of version 2', () => {
   ]);
 });
 
+it('looks above the leaf that an earlier look has moved the server to', () => {
+  const mounts = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n';
+  const [found] = parseHierarchies(mounts, '0::/system.slice/svc.service/svc-server\n');
+  expect(found?.folder).toBe('/sys/fs/cgroup/system.slice/svc.service');
+});
+
 it("looks below the root of a container's part of the tree", () => {
   const mounts = '30 23 0:26 /docker/abc /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n';
   const [found] = parseHierarchies(mounts, '4:memory:/docker/abc/inner\n');
