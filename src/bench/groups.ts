@@ -18,7 +18,7 @@ import { withFreed } from './freed.ts';
 import { GETS_ENV, GETS_KEY, getsBench } from './gets.ts';
 import { heldPairs } from './held.ts';
 import { fillDatabase, listBench } from './list.ts';
-import { microvmPairs, restorePair } from './microvm.ts';
+import { bootPair, microvmPairs, restorePair } from './microvm.ts';
 import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './microvm-image.ts';
 import { withMicrovms } from './microvm-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
@@ -214,10 +214,11 @@ const redaction: Group = {
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
-  ids: ['P17', 'P19', 'P19-used'],
+  ids: ['P17', 'P19', 'P19-used', 'P18'],
   run: (root, measure) =>
     withMicrovms(root, busyboxImage, async (world) => {
       for (const pair of microvmPairs(world)) await measure(pair);
+      await world.withStock((stock) => measure(bootPair(world, stock)));
     }),
 };
 

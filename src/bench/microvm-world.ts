@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '../client/client.ts';
 import { withHome } from './folders.ts';
 import { withServer } from './server.ts';
+import { stockMonitor } from './stock-machine.ts';
 
 const MEMORY_MB = 256;
 
@@ -13,6 +14,8 @@ export interface MicrovmWorld {
   restoring: Client;
   /** Guests that boot. */
   booting: Client;
+  /** Guests that boot with the same kernel and agent as QEMU has them unless told otherwise. */
+  withStock(work: (stock: Client) => Promise<void>): Promise<void>;
 }
 
 type Image = (root: string, home: string) => string;
@@ -34,9 +37,20 @@ export function withMicrovms(
     const booted = { SVC_PROVIDERS_MICROVM_SNAPSHOTS: 'false' };
     return serve('restoring', {}, async (restoring) => {
       await firstOutput(restoring);
-      await serve('booting', booted, (booting) => work({ restoring, booting }));
+      const withStock: MicrovmWorld['withStock'] = async (next) => {
+        const monitor = await stockOf(restoring, home);
+        await serve('stock', { ...booted, SVC_PROVIDERS_MICROVM_MONITOR_PATH: monitor }, next);
+      };
+      await serve('booting', booted, (booting) => work({ restoring, booting, withStock }));
     });
   });
+}
+
+async function stockOf(restoring: Client, home: string): Promise<string> {
+  const [template] = await restoring.system.snapshots();
+  if (!template) throw new Error('the first sandbox left no template');
+  const machines = join(home, 'restoring', 'machines');
+  return stockMonitor({ folder: join(home, 'stock-machine'), version: template.kernel, machines });
 }
 
 function common(home: string, image: string): Record<string, string> {

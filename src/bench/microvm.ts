@@ -1,6 +1,7 @@
-// P17 and P19 of the speed table: virtual machines, emulated. Under emulation most of a restored guest's first
+// P17, P18 and P19 of the speed table: virtual machines, emulated. Under emulation most of a restored guest's first
 // command is the translation of code that the saved guest had translated already: translations are no part of its state.
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Client } from '../client/client.ts';
 import { firstCommand, firstOutput, type MicrovmWorld, spawned } from './microvm-world.ts';
 import type { Pair } from './row.ts';
 
@@ -30,6 +31,18 @@ export function restorePair(
     warmUps: 1,
     ours: () => firstOutput(restoring),
     baseline: () => firstOutput(booting),
+  };
+}
+
+export function bootPair({ booting }: MicrovmWorld, stock: Client): Pair {
+  return {
+    id: 'P18',
+    name: "microVM boot + first command, emulated, busybox, against QEMU's default PC with the packed kernel",
+    target: 0.7,
+    pairs: 10,
+    warmUps: 1,
+    ours: () => firstOutput(booting),
+    baseline: () => firstOutput(stock),
   };
 }
 
