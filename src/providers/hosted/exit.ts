@@ -1,33 +1,40 @@
 // How a command ended, from what the library says. The program inside the sandbox that runs commands is in Go: it tells a
-// signal in words, beside the exit code -1 (https://pkg.go.dev/os#ProcessState.ExitCode, syscall.Signal.String).
+// signal in words, beside the exit code -1 (https://pkg.go.dev/os#ProcessState.String, syscall.Signal.String of Linux).
 import type { ExecExit } from '../../agent/io.ts';
+import { signalName } from '../../agent/signals.ts';
 
-const SIGNALS: Record<string, readonly [name: string, number: number]> = {
-  hangup: ['SIGHUP', 1],
-  interrupt: ['SIGINT', 2],
-  quit: ['SIGQUIT', 3],
-  'illegal instruction': ['SIGILL', 4],
-  'trace/breakpoint trap': ['SIGTRAP', 5],
-  aborted: ['SIGABRT', 6],
-  'bus error': ['SIGBUS', 7],
-  'floating point exception': ['SIGFPE', 8],
-  killed: ['SIGKILL', 9],
-  'user defined signal 1': ['SIGUSR1', 10],
-  'segmentation fault': ['SIGSEGV', 11],
-  'user defined signal 2': ['SIGUSR2', 12],
-  'broken pipe': ['SIGPIPE', 13],
-  'alarm clock': ['SIGALRM', 14],
-  terminated: ['SIGTERM', 15],
-};
+/** Of the signals from 1 on. Those without words of their own read `signal 34`. */
+const WORDS = [
+  ...['hangup', 'interrupt', 'quit', 'illegal instruction', 'trace/breakpoint trap', 'aborted', 'bus error'],
+  ...['floating point exception', 'killed', 'user defined signal 1', 'segmentation fault'],
+  ...['user defined signal 2', 'broken pipe', 'alarm clock', 'terminated', 'stack fault', 'child exited'],
+  ...['continued', 'stopped (signal)', 'stopped', 'stopped (tty input)', 'stopped (tty output)'],
+  ...['urgent I/O condition', 'CPU time limit exceeded', 'file size limit exceeded', 'virtual timer expired'],
+  ...['profiling timer expired', 'window changed', 'I/O possible', 'power failure', 'bad system call'],
+];
+const LAST_SIGNAL = 64;
+const DUMPED = ' (core dumped)';
 
 /** `said` is a result of the library or its CommandExitError; undefined for what is neither. */
 export function exitOf(said: unknown): Omit<ExecExit, 'duration_ms'> | undefined {
   const { exitCode, error } = (said ?? {}) as { exitCode?: unknown; error?: unknown };
   if (!Number.isInteger(exitCode)) return undefined;
-  const words = /^signal: ([a-z0-9/ ]{1,32})/.exec(String(error))?.[1] ?? '';
-  const [signal, number] = (Object.hasOwn(SIGNALS, words) && SIGNALS[words]) || [];
-  if (exitCode === -1 && signal !== undefined && number !== undefined)
-    return { exit_code: 128 + number, signal, timed_out: false };
   const code = exitCode as number;
+  if (code === -1) return killedBy(typeof error === 'string' ? error.slice(0, 128) : '');
   return code >= 0 && code <= 255 ? { exit_code: code, timed_out: false } : undefined;
+}
+
+/** It has ended, whatever the words: without a signal that we know it has failed as a program does that exits with -1. */
+function killedBy(error: string): Omit<ExecExit, 'duration_ms'> {
+  const number = signalIn(error);
+  return number === undefined
+    ? { exit_code: 255, timed_out: false }
+    : { exit_code: 128 + number, signal: signalName(number), timed_out: false };
+}
+
+function signalIn(error: string): number | undefined {
+  const [, said = ''] = /^signal: (.+)$/.exec(error) ?? [];
+  const words = said.endsWith(DUMPED) ? said.slice(0, -DUMPED.length) : said;
+  const number = WORDS.indexOf(words) + 1 || Number(/^signal (\d{1,2})$/.exec(words)?.[1] ?? 0);
+  return number >= 1 && number <= LAST_SIGNAL ? number : undefined;
 }
