@@ -3,11 +3,12 @@
 import type { Sandbox } from 'e2b';
 import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock, Timer } from '../../domain/ports.ts';
+import type { Clock } from '../../domain/ports.ts';
 import { commandLine, WORKSPACE } from './command-line.ts';
+import { Deadlines } from './deadlines.ts';
 import { exitOf } from './exit.ts';
 import type { Library } from './library.ts';
-import { earsOf, FULL, type Line, listen } from './line.ts';
+import { earsOf, type Line, listen, toTheEnd } from './line.ts';
 import { type Marker, marked, markerIn } from './marker.ts';
 import { Tail } from './tail.ts';
 
@@ -24,13 +25,12 @@ export interface Detached {
 }
 
 interface Following extends Detached {
-  deadline?: Timer;
   isLate: boolean;
   settle: { resolve(exit: ExecExit): void; reject(error: unknown): void };
 }
 
 export interface DetachedPlace {
-  library: Library;
+  library: Pick<Library, 'run' | 'translated'>;
   clock: Clock;
   sandbox: Sandbox;
 }
@@ -38,15 +38,23 @@ export interface DetachedPlace {
 export class DetachedExecs {
   readonly #place: DetachedPlace;
   readonly #all = new Map<string, Following>();
+  readonly #deadlines: Deadlines;
+  #starting = 0;
   #isAdopted = false;
 
   constructor(place: DetachedPlace) {
     this.#place = place;
+    this.#deadlines = new Deadlines(place.clock, (exec_id) => this.#expire(exec_id));
   }
 
   /** Resolves when it runs. Throws `resource_limit` for too many. */
   async start(spec: ExecSpec): Promise<void> {
     this.#makeRoom();
+    this.#starting++;
+    await this.#run(spec).finally(() => this.#starting--);
+  }
+
+  async #run(spec: ExecSpec): Promise<void> {
     const { clock, library, sandbox } = this.#place;
     const { exec_id, label, timeoutMs } = spec;
     const began = clock.now();
@@ -63,6 +71,11 @@ export class DetachedExecs {
     });
   }
 
+  /** Takes up the deadlines of those of an earlier server. Never throws: who asks for one looks again. */
+  async resume(signal: AbortSignal): Promise<void> {
+    await this.#adopt(signal).catch(() => undefined);
+  }
+
   async list(signal?: AbortSignal): Promise<ExecRecord[]> {
     await this.#adopt(signal);
     return [...this.#all.values()].map(({ record }) => record);
@@ -73,18 +86,23 @@ export class DetachedExecs {
     return this.#all.get(exec_id);
   }
 
-  /** They run on. */
+  /** They run on, and no deadline of theirs is kept any longer. */
   leave(error: unknown): void {
+    this.#deadlines.close();
     for (const [exec_id, one] of this.#all) this.#lose(exec_id, one, error);
   }
 
   #makeRoom(): void {
     for (const [exec_id, { record }] of this.#all)
-      if (this.#all.size >= MOST && record.state === 'exited') this.#all.delete(exec_id);
-    if (this.#all.size >= MOST)
+      if (this.#isFull() && record.state === 'exited') this.#all.delete(exec_id);
+    if (this.#isFull())
       throw new ServiceError('resource_limit', `${MOST} detached commands run in the sandbox.`, {
         remedy: 'End one of them first.',
       });
+  }
+
+  #isFull(): boolean {
+    return this.#all.size + this.#starting >= MOST;
   }
 
   /** Those of an earlier server, and those that were lost out of sight. */
@@ -93,16 +111,19 @@ export class DetachedExecs {
     const { library, sandbox } = this.#place;
     await library.run(async () => {
       const running = await sandbox.commands.list(signal ? { signal } : {});
+      let isWhole = true;
       for (const { pid, args } of running.slice(0, 4096)) {
         const marker = markerIn(args.at(-1));
-        if (!marker || this.#all.has(marker.exec_id) || this.#all.size >= MOST) continue;
+        if (!marker || this.#all.has(marker.exec_id)) continue;
         const tail = new Tail(TAIL_BYTES, true);
-        const line = await listen(sandbox, { pid, tail, signal }).catch(() => undefined);
-        // It may have ended since.
+        const heard = this.#isFull() ? undefined : listen(sandbox, { pid, tail, signal });
+        const line = await heard?.catch(() => undefined);
+        // It may have ended since, or be there for the next who asks.
+        isWhole &&= line !== undefined;
         if (line && !this.#all.has(marker.exec_id)) this.#keep(marker, tail, line);
         else await line?.handle.disconnect();
       }
-      this.#isAdopted = true;
+      this.#isAdopted = isWhole;
     }, signal);
   }
 
@@ -119,46 +140,33 @@ export class DetachedExecs {
     if (!settle) return;
     const { pid } = line.handle;
     const one: Following = { record, pid, tail, exit, settle, isLate: false };
-    if (ends !== undefined)
-      one.deadline = this.#place.clock.after(Math.max(0, ends - this.#place.clock.now()), () =>
-        this.#expire(one),
-      );
+    if (ends !== undefined) this.#deadlines.keep(exec_id, ends);
     this.#all.set(exec_id, one);
     void this.#follow(exec_id, one, line);
   }
 
-  #expire(one: Following): void {
+  /** Also of one that was lost out of sight: its number is looked up anew. */
+  async #expire(exec_id: string): Promise<boolean> {
+    if (!(await this.find(exec_id))) return this.#isAdopted;
+    const one = this.#all.get(exec_id);
+    if (one?.record.state !== 'running') return true;
     one.isLate = true;
-    this.#place.library.run(() => this.#place.sandbox.commands.kill(one.pid)).catch(() => undefined);
+    const { library, sandbox } = this.#place;
+    return !(await library.run(() => sandbox.commands.kill(one.pid)));
   }
 
-  /** From handle to handle, to its end. */
   async #follow(exec_id: string, one: Following, line: Line): Promise<void> {
-    let said: unknown;
-    for (let at = line; ; ) {
-      said = await Promise.race([at.handle.wait().catch((error: unknown) => error), at.ears.full]);
-      if (said !== FULL) break;
-      const next = await listen(this.#place.sandbox, { ...one, isMuted: true }).catch((error: unknown) => ({
-        error,
-      }));
-      await at.handle.disconnect();
-      one.tail.cut();
-      if ('error' in next) {
-        said = next.error;
-        break;
-      }
-      next.ears.open();
-      at = next;
-    }
+    const { library, sandbox } = this.#place;
+    const said = await toTheEnd(sandbox, one, line);
     const exit = exitOf(said);
     if (exit) this.#finish(one, exit);
-    else this.#lose(exec_id, one, this.#place.library.translated(said));
+    else this.#lose(exec_id, one, library.translated(said));
   }
 
   #finish(one: Following, exit: Omit<ExecExit, 'duration_ms'>): void {
     const now = this.#place.clock.now();
     const { record, tail, settle, isLate } = one;
-    one.deadline?.cancel();
+    this.#deadlines.drop(record.exec_id);
     Object.assign(record, {
       ...{ state: 'exited', exit_code: exit.exit_code, ended_at: new Date(now).toISOString() },
       ...(exit.signal !== undefined && { signal: exit.signal }),
@@ -171,11 +179,10 @@ export class DetachedExecs {
     });
   }
 
-  /** It may run on: the next who asks looks for it again. */
+  /** It may run on: the next who asks looks for it again, or its deadline. */
   #lose(exec_id: string, one: Following, error: unknown): void {
     if (one.record.state === 'exited') return;
     if (this.#all.get(exec_id) === one) this.#all.delete(exec_id);
-    one.deadline?.cancel();
     this.#isAdopted = false;
     one.tail.end();
     one.settle.reject(error);

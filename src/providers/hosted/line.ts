@@ -3,14 +3,18 @@
 import type { CommandHandle, Sandbox } from 'e2b';
 import type { Tail } from './tail.ts';
 
-const HANDLE_BYTES = 16 * 1024 * 1024;
+/** What the library may hold of one command before another handle is asked for, and before this one is left without it. */
+const HANDLE_CHARACTERS = 1024 * 1024;
+const MOST_CHARACTERS = 8 * HANDLE_CHARACTERS;
 
-export const FULL = Symbol('full');
+const FULL = Symbol('full');
 
 export interface Ears {
   callbacks: { onStdout(text: string): void; onStderr(text: string): void };
-  /** Resolves once the library holds as much as it may. */
-  full: Promise<typeof FULL>;
+  /** Resolves once the library holds as much more as it may. */
+  full(): Promise<typeof FULL>;
+  /** Resolves once it holds more than is borne. */
+  over: Promise<void>;
   /** Of one that was muted. */
   open(): void;
 }
@@ -21,19 +25,28 @@ export interface Line {
 }
 
 export function earsOf(tail: Tail, isMuted = false): Ears {
-  let [size, isOpen] = [0, !isMuted];
-  let tell: (full: typeof FULL) => void = () => undefined;
-  const full = new Promise<typeof FULL>((resolve) => {
-    tell = resolve;
+  let [size, limit, isOpen] = [0, 0, !isMuted];
+  let tell = (_: typeof FULL) => {};
+  let tellOver = () => {};
+  const over = new Promise<void>((resolve) => {
+    tellOver = resolve;
   });
   const hear = (channel: 'stdout' | 'stderr') => (text: string) => {
     if (isOpen) tail.add(channel, text);
     size += text.length;
-    if (size > HANDLE_BYTES) tell(FULL);
+    if (size > limit) tell(FULL);
+    if (size > MOST_CHARACTERS) tellOver();
+  };
+  const full = () => {
+    limit += HANDLE_CHARACTERS;
+    return new Promise<typeof FULL>((resolve) => {
+      tell = resolve;
+      if (size > limit) resolve(FULL);
+    });
   };
   return {
     callbacks: { onStdout: hear('stdout'), onStderr: hear('stderr') },
-    full,
+    ...{ full, over },
     open: () => {
       isOpen = true;
     },
@@ -53,4 +66,24 @@ export async function listen(sandbox: Sandbox, { pid, tail, isMuted, signal }: L
   const options = { timeoutMs: 0, ...ears.callbacks };
   signal?.throwIfAborted();
   return { handle: await sandbox.commands.connect(pid, options), ears };
+}
+
+/** Follows a command from handle to handle. Resolves with what the library says last: its result, or any error. */
+export async function toTheEnd(sandbox: Sandbox, { pid, tail }: Listening, line: Line): Promise<unknown> {
+  for (let [at, ended] = [line, endOf(line)]; ; ) {
+    const said = await Promise.race([ended, at.ears.full()]);
+    if (said !== FULL) return said;
+    const next = await listen(sandbox, { pid, tail, isMuted: true }).catch(() => undefined);
+    // There is none of one that has ended since: what it said last, and its end, come here.
+    if (!next) continue;
+    await at.handle.disconnect();
+    tail.cut();
+    next.ears.open();
+    [at, ended] = [next, endOf(next)];
+  }
+}
+
+function endOf({ handle, ears }: Line): Promise<unknown> {
+  void ears.over.then(() => handle.disconnect());
+  return handle.wait().catch((error: unknown) => error);
 }
