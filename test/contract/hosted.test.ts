@@ -241,6 +241,22 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       await expect(run.exit).rejects.toMatchObject({ code: 'resource_limit' });
     }));
 
+  it('shows nothing of the commands that it runs for itself', () =>
+    inside(async (io) => {
+      let held: ServerResponse | undefined;
+      backend.instead = (req, res) => {
+        if (!req.url?.endsWith('Process/Start')) return false;
+        held = res;
+        return true;
+      };
+      const looking = io.files.glob('/workspace/*', 10).catch(() => undefined);
+      await until('it is asked', () => held !== undefined);
+      expect(await io.execs.list()).toEqual([]);
+      await expect(io.execs.signal('files', 'SIGTERM')).rejects.toMatchObject({ code: 'not_found' });
+      held?.destroy();
+      await looking;
+    }));
+
   it('reads, writes, lists and changes files', () =>
     inside(async ({ files }) => {
       const body = Readable.from([Buffer.from('0123456789')]);

@@ -19,7 +19,7 @@ const END_OF_TRANSMISSION = Buffer.from([4]);
 export interface ExecPlace {
   library: Library;
   clock: Clock;
-  session: BackendSession;
+  session: Pick<BackendSession, 'end' | 'keep'>;
   sandbox: Sandbox;
   /** Of the commands that run. */
   pids: Map<string, number>;

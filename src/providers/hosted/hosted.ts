@@ -1,6 +1,6 @@
 // The hosted provider: sandboxes of a service with the HTTP API of E2B, by its client library.
 import { parseDuration } from '../../domain/duration.ts';
-import { asServiceError } from '../../domain/errors.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { OpenSessions } from '../backends/open-sessions.ts';
 import type { ProbeReport, Provider } from '../provider.ts';
 import type { HostedDeps, HostedState } from './deps.ts';
@@ -37,6 +37,8 @@ export function hostedProvider(deps: HostedDeps): Provider {
     list: (signal) => listRuntimes(state, signal),
     close: async () => {
       state.sessions.endAll();
+      for (const one of state.detached.values())
+        one.leave(new ServiceError('unavailable', 'The server stops.'));
       await state.library.close();
     },
   };

@@ -6,7 +6,7 @@ import { absent } from '../backends/absent.ts';
 import { BackendSession } from '../backends/backend-session.ts';
 import type { RuntimeRef } from '../provider.ts';
 import type { HostedState } from './deps.ts';
-import { startExec } from './exec.ts';
+import { type ExecPlace, startExec } from './exec.ts';
 import { hostedExecs, startDetached } from './execs.ts';
 import { hostedFiles } from './files.ts';
 import { detachedOf, findRuntime, runtimeEnded, stateOf } from './runtimes.ts';
@@ -40,10 +40,11 @@ interface Opened {
 function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened): SandboxIo {
   const { library, clock, random } = state;
   const detached = detachedOf(state, runtime_id, sandbox);
+  void detached.resume(session.end);
   const place = { library, clock, session, sandbox, pids: new Map<string, number>() };
   const exec: SandboxIo['exec'] = (spec, signal) =>
     spec.detach ? startDetached(detached, spec) : startExec(place, spec, signal);
-  const run = runner(exec);
+  const run = runner(hidden(place));
   return {
     exec,
     execs: hostedExecs({ ...place, detached, run }),
@@ -64,11 +65,17 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened)
   };
 }
 
+/** Its commands are nobody's execs: neither listed nor found. They end with the session as others do. */
+function hidden(place: ExecPlace): ExecPlace {
+  const { end } = place.session;
+  return { ...place, session: { end, keep: (_, exec) => exec }, pids: new Map() };
+}
+
 /** For what the library cannot: a small command to its end. */
-function runner(exec: SandboxIo['exec']) {
+function runner(place: ExecPlace) {
   return async (argv: string[], signal?: AbortSignal) => {
     const spec = { exec_id: 'files', argv, label: 'files', env: {}, workdir: '/', timeoutMs: COMMAND_MS };
-    const running = exec(spec, signal);
+    const running = startExec(place, spec, signal);
     let stdout = '';
     for await (const { channel, data } of running.output) if (channel === 'stdout') stdout += data.toString();
     return { stdout, ...(await running.exit) };
