@@ -125,8 +125,9 @@ const HOSTILE: readonly [string, (socket: Socket) => void, RegExp][] = [
   ['speaks TLS', says(Buffer.from('15030100020228', 'hex')), NOT_GIVEN],
   ['speaks something else', says(`220 ${MARK}\r\n`), STRANGE],
   ['has a status that is none', says(httpAnswer('999 x', MARK)), NOT_GIVEN],
-  // The library takes it for an empty list.
-  ['answers nothing with 204', says('HTTP/1.1 204 x\r\n\r\n'), /^(?:none|provider_error)$/],
+  // An empty list is what takes sandboxes for gone.
+  ['answers nothing with 204', says('HTTP/1.1 204 x\r\n\r\n'), STRANGE],
+  ['answers nothing with 200', says(httpAnswer('200 OK', '')), STRANGE],
   ['gives no list', says(json(`{"${MARK}":1}`)), STRANGE],
   ['gives a list of nothing', says(json('[null]')), STRANGE],
   ['gives JSON that is deep', says(json('['.repeat(200_000))), STRANGE],

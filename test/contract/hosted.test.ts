@@ -293,6 +293,23 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       await expect(files.stat('/workspace/d')).rejects.toMatchObject({ code: 'not_found' });
     }));
 
+  it('is asked for every page of its list', async () => {
+    const refs = await Promise.all(
+      [freshId(), freshId(), freshId()].map(async (id) => {
+        const { runtime_id } = await provider.create(runtimeSpec(id), soon());
+        return { id, epoch: 1, runtime_id };
+      }),
+    );
+    try {
+      const listed = await provider.list(soon());
+      expect(listed?.map(({ runtime_id }) => runtime_id)).toEqual(
+        expect.arrayContaining(refs.map(({ runtime_id }) => runtime_id)),
+      );
+    } finally {
+      for (const ref of refs) await provider.destroy(ref, soon());
+    }
+  });
+
   it('prolongs a sandbox whose end at the backend is near', () =>
     inside(async (_, runtime_id) => {
       sandbox(runtime_id).endAt = new Date(Date.now() + 60_000).toISOString();

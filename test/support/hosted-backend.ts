@@ -82,7 +82,7 @@ async function answer(backend: HostedBackend, req: IncomingMessage, res: ServerR
     return process ? rpc(() => process(inside.inside, req, res), res) : json(res, 404, {});
   }
   if (req.headers['x-api-key'] !== HOSTED_KEY) return json(res, 401, { code: 401, message: 'no' });
-  return rest(backend, pathname, { req, res, metadata: searchParams.get('metadata') ?? '' });
+  return rest(backend, pathname, { req, res, searchParams });
 }
 
 interface Call {
@@ -93,20 +93,11 @@ interface Call {
 async function rest(
   backend: HostedBackend,
   pathname: string,
-  { req, res, metadata }: Call & { metadata: string },
+  { req, res, searchParams }: Call & { searchParams: URLSearchParams },
 ) {
   const way = `${req.method} ${pathname}`;
   if (way === 'POST /v2/sandboxes') return json(res, 201, opened(await create(backend, await bodyOf(req))));
-  if (way === 'GET /v2/sandboxes') {
-    const wanted = [...new URLSearchParams(metadata)].map(([k, v]) => [
-      decodeURIComponent(k),
-      decodeURIComponent(v),
-    ]);
-    const found = [...backend.sandboxes.values()].filter((one) =>
-      wanted.every(([k, v]) => one.metadata[k as string] === v),
-    );
-    return json(res, 200, found.map(shown));
-  }
+  if (way === 'GET /v2/sandboxes') return page(backend, searchParams, res);
   const id = /^(?:\/v2)?\/sandboxes\/([^/]+)/.exec(pathname)?.[1] ?? '';
   const one = backend.sandboxes.get(id);
   if (!one) return json(res, 404, { code: 404, message: 'not found' });
@@ -118,6 +109,21 @@ async function rest(
   const { timeout = 15 } = await bodyOf(req);
   one.endAt = new Date(Date.now() + Number(timeout) * 1000).toISOString();
   return pathname.endsWith('/connect') ? json(res, 200, opened(one)) : res.writeHead(204).end();
+}
+
+/** So few at once that whoever asks for one page misses some. */
+const PAGE = 2;
+
+function page({ sandboxes }: HostedBackend, asked: URLSearchParams, res: ServerResponse): void {
+  const wanted = [...new URLSearchParams(asked.get('metadata') ?? '')].map((pair) =>
+    pair.map(decodeURIComponent),
+  );
+  const found = [...sandboxes.values()].filter(({ metadata }) =>
+    wanted.every(([k = '', v]) => metadata[k] === v),
+  );
+  const from = Number(asked.get('nextToken') ?? 0);
+  if (found.length > from + PAGE) res.setHeader('x-next-token', from + PAGE);
+  json(res, 200, found.slice(from, from + PAGE).map(shown));
 }
 
 async function bodyOf(req: IncomingMessage): Promise<Record<string, unknown>> {

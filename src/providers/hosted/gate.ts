@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock, Random } from '../../domain/ports.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
 import { type Ask, type Outgoing, outgoing } from '../outgoing/outgoing.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import type { Faults } from './faults.ts';
@@ -19,7 +20,7 @@ const EVENT_BYTES = 128 * MEBIBYTE;
 const HOP_BY_HOP =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|accept-encoding)$/;
 const PASSED_BACK =
-  /^(?:content-type|content-length|content-disposition|last-modified|connect-.*|retry-after)$/;
+  /^(?:content-type|content-length|content-disposition|last-modified|connect-.*|retry-after|x-next-token)$/;
 
 export interface GateOptions {
   clock: Clock;
@@ -76,7 +77,7 @@ async function pass({ ways, faults }: Passing, req: IncomingMessage, res: Server
   try {
     const reply = await way.request(askOf(req, path, gone.signal));
     if (reply.status >= 400) await refuse(res, reply);
-    else await give(res, reply);
+    else await give(res, reply, isLookup(req, prefix) ? await found(reply) : reply.body());
   } catch (error) {
     if (res.headersSent) res.destroy();
     // Known to the library by its number, to us by what is kept under it.
@@ -106,10 +107,22 @@ function askOf(req: IncomingMessage, path: string, signal: AbortSignal): Ask {
   };
 }
 
-async function give(res: ServerResponse, reply: Reply): Promise<void> {
+/** Of what the backend has; what is inside of a sandbox is asked for elsewhere. */
+const isLookup = (req: IncomingMessage, prefix: string) => req.method === 'GET' && prefix.endsWith('/api');
+
+/** The library takes an answer without content for an empty list: all that runs would count as gone. */
+async function found(reply: Reply): Promise<Iterable<Buffer>> {
+  const bytes = await reply.bytes();
+  if (bytes.length === 0) throw strangeAnswer(WHAT, 'gave an answer without content');
+  return [bytes];
+}
+
+type Body = Iterable<Buffer> | AsyncIterable<Buffer>;
+
+async function give(res: ServerResponse, reply: Reply, body: Body): Promise<void> {
   const headers = Object.entries(reply.headers).filter(([name]) => PASSED_BACK.test(name));
   res.writeHead(reply.status, Object.fromEntries(headers)).flushHeaders();
-  await pipeline(Readable.from(reply.body(), { objectMode: false }), res);
+  await pipeline(Readable.from(body, { objectMode: false }), res);
 }
 
 /** The status, and which error of its protocol it is; none of its words. */
