@@ -24,6 +24,11 @@ const BROKEN: readonly [rule: string, verdict: Verdict, change: Change][] = [
   ['sandboxes.twice', 'warn', { at: 'POST /spawn', body: (body) => body.replace('svc_runtime', 'other') }],
   ['sandboxes.status', 'fail', { at: 'GET /status/', says: (piece) => piece.replace('running', 'up') }],
   [
+    'sandboxes.status',
+    'fail',
+    { at: 'GET /status/', says: (piece) => piece.replace(/"id":"[^"]+"/, '"id":"other"') },
+  ],
+  [
     'sandboxes.unknown',
     'fail',
     { at: 'GET /status/none', turns: (status) => (status === 404 ? 200 : status) },

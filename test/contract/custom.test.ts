@@ -6,11 +6,18 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import { brokenBackend, type Change } from '../support/broken-backend.ts';
 import { type CustomBackend, customBackend } from '../support/custom-backend.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 import { type Promises, providerContract } from './provider.suite.ts';
+
+const D = '/workspace/d';
+const A = `${D}/a`;
+const idle = async () => undefined;
+const upwards = (piece: string) => piece.replaceAll(`${D}/`, `${D}/../d/`);
+const read = (files: SandboxIo['files']) => files.read(A, { offset: 3, length: 2 });
 
 describeWith(['bwrap'], 'a custom backend', () => {
   let backend: CustomBackend;
@@ -193,6 +200,45 @@ describeWith(['bwrap'], 'a custom backend', () => {
         code: 'conflict',
       });
       await expect(files.read('/etc/passwd', { offset: 0 })).rejects.toMatchObject({ code: 'forbidden' });
+    }));
+
+  /** A request that the backend takes for another one, or its answer changed. */
+  const MIXED: readonly [what: string, change: Change, ask: (io: SandboxIo) => Promise<unknown>][] = [
+    ['sandbox', { at: 'GET /status/', says: (piece) => piece.replace(/"id":"[^"]+"/, '"id":"other"') }, idle],
+    [
+      'file',
+      { at: 'GET /files/stat', url: (url) => url.replace('%2Fa', '%2Fb') },
+      ({ files }) => files.stat(A),
+    ],
+    [
+      'file',
+      { at: 'GET /files/stat', url: (url) => url.replace('%2Fa', '%2Fb') },
+      ({ files }) => read(files),
+    ],
+    [
+      'file',
+      { at: 'GET /files/list', url: (url) => url.replace('%2Fd', '') },
+      ({ files }) => files.list(D, 1),
+    ],
+    ['file', { at: 'GET /files/list', says: upwards }, ({ files }) => files.list(D, 1)],
+    ['part of the file', { at: 'GET /files?', headers: { range: 'bytes=0-1' } }, ({ files }) => read(files)],
+  ];
+  it('refuses what it is told of another sandbox, another file or another part of it', () =>
+    inside(async ({ files }, runtime_id) => {
+      for (const path of [A, '/workspace/d/b']) await files.write(path, Buffer.from('0123456789'), {});
+      for (const [what, change, ask] of MIXED) {
+        const front = await brokenBackend(backend, [change]);
+        const through = backend.provider(undefined, { base_url: front.url });
+        try {
+          const asked = through.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon()).then(ask);
+          await expect(asked).rejects.toMatchObject({
+            ...{ code: 'provider_error', message: expect.stringMatching(`another ${what}\\.$`) },
+          });
+        } finally {
+          await through.close();
+          await front.close();
+        }
+      }
     }));
 
   it('changes nothing when an upload is cut', () =>

@@ -3,7 +3,9 @@ import { Readable } from 'node:stream';
 import type { FileRead } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
+import { strangeAnswer } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
+import { WHAT } from './backend.ts';
 import type { FileCall } from './file-call.ts';
 
 export interface Range {
@@ -17,6 +19,10 @@ export async function readContent(call: FileCall, info: FileInfo, range: Range):
   const reply = await askRange(call, range);
   const read = { ...info, ...(info.type === 'symlink' && { type: 'file' as const }) };
   if (!reply) return { info: { ...read, size: range.offset }, content: Readable.from([]) };
+  if (reply.status === 206 && !startsAt(range.offset, reply)) {
+    await reply.discard();
+    throw strangeAnswer(WHAT, 'gave another part of the file');
+  }
   const size = sizeOf(reply) ?? info.size;
   const skip = reply.status === 206 ? 0 : range.offset;
   return { info: { ...read, size }, content: content(reply, { skip, length: range.length }) };
@@ -36,6 +42,11 @@ async function askRange(call: FileCall, { offset, length }: Range): Promise<Repl
     if (error instanceof ServiceError && error.code === 'precondition_failed') return undefined;
     throw error;
   }
+}
+
+function startsAt(offset: number, { headers }: Reply): boolean {
+  const [, first] = /^bytes (\d{1,15})-/.exec(headers['content-range'] ?? '') ?? [];
+  return first === undefined || Number(first) === offset;
 }
 
 /** Of the whole file. */

@@ -1,4 +1,5 @@
-// What a backend says of a file, as FileInfo. Only path and type are needed; the rest is taken where it makes sense.
+// What a backend says of a file, as FileInfo. Path and type are needed, and the path must be what was asked for; the rest is
+// taken where it makes sense.
 import { posix } from 'node:path';
 import type { FileInfo } from '../../schema/file.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
@@ -8,8 +9,25 @@ const EPOCH = '1970-01-01T00:00:00.000Z';
 const TYPES = ['file', 'dir', 'symlink', 'other'] as const;
 const MAX_PATH = 4096;
 
-/** Throws `provider_error` for what is no file. */
-export function fileFacts(value: unknown): FileInfo {
+/** The file at `path`, which is normalised. Throws `provider_error` for what is no file, or another. */
+export function factsOf(path: string, value: unknown): FileInfo {
+  return asked(fileFacts(value), (said) => said === path);
+}
+
+/** A file below the folder `path`, likewise. */
+export function factsBelow(path: string, value: unknown): FileInfo {
+  const start = path === '/' ? path : `${path}/`;
+  const isBelow = (said: string) =>
+    said.startsWith(start) && said !== start && posix.normalize(said) === said;
+  return asked(fileFacts(value), isBelow);
+}
+
+function asked(facts: FileInfo, isAsked: (path: string) => boolean): FileInfo {
+  if (isAsked(facts.path)) return facts;
+  throw strangeAnswer(WHAT, 'told of another file');
+}
+
+function fileFacts(value: unknown): FileInfo {
   const { path, type: said, size, mode, mod_time, symlink_target } = objectIn(value);
   const type = TYPES.find((each) => each === said);
   if (typeof path !== 'string' || !path.startsWith('/') || path.length > MAX_PATH || !type)

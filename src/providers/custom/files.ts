@@ -6,7 +6,7 @@ import { strangeAnswer } from '../outgoing/faults.ts';
 import { listIn, objectIn, WHAT } from './backend.ts';
 import { type FilePlace, fileCall } from './file-call.ts';
 import { readContent } from './file-content.ts';
-import { fileFacts } from './file-facts.ts';
+import { factsBelow, factsOf } from './file-facts.ts';
 
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 const MAX_LIST = 100_000;
@@ -22,7 +22,7 @@ function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'>
       const call = fileCall(place, path, signal);
       const many = { query: { depth }, maxBytes: MAX_LIST_BYTES };
       const reply = await call.ask({ method: 'GET', path: '/files/list', ...many });
-      return listIn(await reply.json(), MAX_LIST).map(fileFacts);
+      return listIn(await reply.json(), MAX_LIST).map((each) => factsBelow(path, each));
     },
     glob: async (pattern, limit, signal) => {
       const call = fileCall(place, undefined, signal);
@@ -37,7 +37,7 @@ function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'>
 
 async function stat(place: FilePlace, path: string, signal: AbortSignal | undefined) {
   const reply = await fileCall(place, path, signal).ask({ method: 'GET', path: '/files/stat' });
-  return fileFacts(await reply.json());
+  return factsOf(path, await reply.json());
 }
 
 function pathIn(value: unknown): string {

@@ -38,7 +38,9 @@ export async function stateOf(
   try {
     const path = `/status/${encodeURIComponent(runtime_id)}`;
     const reply = await backend.ask({ method: 'GET', path, signal });
-    return knownState(objectIn(await reply.json()).state);
+    const { id, state } = objectIn(await reply.json());
+    if (id !== undefined && id !== runtime_id) throw strangeAnswer(WHAT, 'told of another sandbox');
+    return knownState(state);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
     sessions.end(runtime_id);

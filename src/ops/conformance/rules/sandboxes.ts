@@ -43,7 +43,8 @@ const STATUS: Rule = {
   needs: MADE,
   look: async (bench, signal) => {
     const found = (await bench.json({ method: 'GET', path: stateAt(bench.sandbox), signal })) as Found;
-    if (found?.state !== 'running') throw broken('state is not running.');
+    if (found?.id !== bench.sandbox) throw broken('id is not the one that was asked for.');
+    if (found.state !== 'running') throw broken('state is not running.');
     return 'It is running.';
   },
 };
