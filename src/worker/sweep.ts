@@ -13,9 +13,9 @@ export async function sweep(parts: WorkerParts): Promise<void> {
 }
 
 async function sweepProvider(parts: WorkerParts, provider: Provider): Promise<void> {
+  // Before the list is asked for: what is started meanwhile is no missing one.
+  const expected = parts.held.living().filter(({ record }) => record.provider === provider.kind);
   try {
-    // Before the list is asked for: what is started meanwhile is no missing one.
-    const expected = parts.held.living().filter(({ record }) => record.provider === provider.kind);
     const listed = await provider.list(unaborted());
     for (const runtime of listed)
       await alone(parts, runtime.id, () => sweepRuntime(parts, provider, runtime));
@@ -23,7 +23,8 @@ async function sweepProvider(parts: WorkerParts, provider: Provider): Promise<vo
       if (!listed.some(({ id, epoch }) => id === record.sandbox_id && epoch === record.epoch))
         await alone(parts, record.sandbox_id, () => sweepMissing(parts, provider, record.sandbox_id));
   } catch (err) {
-    parts.logger.warn(
+    // One that holds nothing here may be one that this host does not have; heartbeats say which are healthy.
+    parts.logger[expected.length > 0 ? 'warn' : 'debug'](
       { provider: provider.kind, err },
       'The runtimes of a provider could not be looked through.',
     );
