@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import type { Provider } from '../../src/providers/provider.ts';
+import { BackendGround, shell as exec, PROMISES } from '../support/backend-ground.ts';
 import { brokenBackend, type Change } from '../support/broken-backend.ts';
-import { type CustomBackend, customBackend } from '../support/custom-backend.ts';
+import { type CustomBackend, customBackend, type ExampleSandbox } from '../support/custom-backend.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
-import { type Promises, providerContract } from './provider.suite.ts';
+import { runInside, soon } from '../support/userspace.ts';
+import { providerContract } from './provider.suite.ts';
 
 const D = '/workspace/d';
 const A = `${D}/a`;
@@ -21,65 +21,28 @@ const read = (files: SandboxIo['files']) => files.read(A, { offset: 3, length: 2
 
 describeWith(['bwrap'], 'a custom backend', () => {
   let backend: CustomBackend;
-  let provider: Provider;
-  const others: Provider[] = [];
-  const other = (...of: Parameters<CustomBackend['provider']>) => {
-    others.push(backend.provider(...of));
-    return others.at(-1) as Provider;
-  };
+  let ground: BackendGround<ExampleSandbox>;
 
   beforeAll(async () => {
     backend = await customBackend({ isJailed: true });
-    provider = backend.provider();
+    ground = new BackendGround(backend);
   });
   afterAll(async () => {
-    for (const one of [provider, provider, ...others]) await one.close();
+    await ground.close();
     await backend.close();
     expect([...backend.sandboxes.keys()]).toEqual([]);
     expect(readdirSync(tmpdir()).filter((name) => folders.has(join(tmpdir(), name)))).toEqual([]);
   });
   const folders = new Set<string>();
-  const sandbox = (runtime_id: string) => {
-    const found = backend.sandboxes.get(runtime_id);
-    if (!found) throw new Error('the backend has no such sandbox');
-    return found;
-  };
+  const sandbox = (runtime_id: string) => ground.sandbox(runtime_id);
 
-  const promises: Promises = {
-    moments: [0, 1, 2, 5, 10],
-    outlasts: true,
-    watches: false,
-    separatesNetworks: false,
-    memory: 'nobody',
-  };
-  providerContract(promises, () => ({
-    provider,
-    restarted: () => other(),
-    stranger: () => other({ id: `ffff${backend.instance.id.slice(4)}` }),
-    spec: runtimeSpec,
-    left: async (ids) =>
-      [...backend.sandboxes.values()]
-        .map(({ metadata }) => metadata.svc_id ?? '')
-        .filter((id) => ids.includes(id)),
-    kill: async (runtime_id) => {
-      sandbox(runtime_id).state = 'stopped';
-    },
-    freeze: async () => undefined,
-  }));
+  providerContract({ ...PROMISES, moments: [0, 1, 2, 5, 10] }, () => ground.contract('stopped'));
 
-  async function inside(use: (io: SandboxIo, runtime_id: string) => Promise<void>): Promise<void> {
-    const id = freshId();
-    const { runtime_id } = await provider.create(runtimeSpec(id), soon());
-    folders.add(sandbox(runtime_id).folder);
-    try {
-      await use(await provider.attach({ id, epoch: 1, runtime_id }, soon()), runtime_id);
-    } finally {
-      await provider.destroy({ id, epoch: 1, runtime_id }, soon());
-    }
-  }
-  const sh = (line: string) => ['/bin/sh', '-c', line];
-  const exec = (io: SandboxIo, line: string, more: object = {}, signal?: AbortSignal) =>
-    io.exec({ exec_id: freshId(), argv: sh(line), label: line, env: {}, ...more }, signal);
+  const inside = (use: (io: SandboxIo, runtime_id: string) => Promise<void>) =>
+    ground.inside((io, runtime_id) => {
+      folders.add(sandbox(runtime_id).folder);
+      return use(io, runtime_id);
+    });
 
   it('gives commands their input, environment and folder, and their outputs apart', () =>
     inside(async (io) => {

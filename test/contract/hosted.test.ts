@@ -7,77 +7,45 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
+import { BackendGround, shell as exec, PROMISES } from '../support/backend-ground.ts';
+import { type HostedBackend, type HostedSandbox, hostedBackend } from '../support/hosted-backend.ts';
 import { frame } from '../support/hosted-inside.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
-import { type Promises, providerContract } from './provider.suite.ts';
+import { providerContract } from './provider.suite.ts';
 
 const MARK = 'text-of-the-backend';
 
 describeWith(['bwrap', 'root'], 'a hosted backend', () => {
   let backend: HostedBackend;
   let provider: Provider;
-  const others: Provider[] = [];
-  const other = (...of: Parameters<HostedBackend['provider']>) => {
-    others.push(backend.provider(...of));
-    return others.at(-1) as Provider;
-  };
+  let ground: BackendGround<HostedSandbox>;
 
   beforeAll(async () => {
     backend = await hostedBackend();
-    provider = backend.provider();
+    ground = new BackendGround(backend);
+    provider = ground.provider;
   });
   afterEach(() => {
     backend.instead = undefined;
   });
   afterAll(async () => {
-    for (const one of [provider, provider, ...others]) await one.close();
+    await ground.close();
     const left = [...backend.sandboxes.keys()];
     await backend.close();
     expect(left).toEqual([]);
   });
-  const sandbox = (runtime_id: string) => {
-    const found = backend.sandboxes.get(runtime_id);
-    if (!found) throw new Error('the backend has no such sandbox');
-    return found;
-  };
+  const sandbox = (runtime_id: string) => ground.sandbox(runtime_id);
 
-  const promises: Promises = {
-    moments: [0, 2, 5, 10, 20],
-    outlasts: true,
-    watches: false,
-    separatesNetworks: false,
-    memory: 'nobody',
-  };
-  providerContract(promises, () => ({
-    provider,
-    restarted: () => other(),
-    stranger: () => other({ id: `ffff${backend.instance.id.slice(4)}` }),
-    spec: runtimeSpec,
-    left: async (ids) =>
-      [...backend.sandboxes.values()]
-        .map(({ metadata }) => metadata.svc_id ?? '')
-        .filter((id) => ids.includes(id)),
-    kill: async (runtime_id) => {
-      sandbox(runtime_id).state = 'paused';
-    },
-    freeze: async () => undefined,
-  }));
+  providerContract({ ...PROMISES, moments: [0, 2, 5, 10, 20] }, () => ground.contract('paused'));
 
-  async function inside(use: (io: SandboxIo, runtime_id: string) => Promise<void>): Promise<void> {
-    const id = freshId();
-    const { runtime_id } = await provider.create(runtimeSpec(id), soon());
-    try {
-      await use(await provider.attach({ id, epoch: 1, runtime_id }, soon()), runtime_id);
-    } finally {
-      backend.instead = undefined;
-      await provider.destroy({ id, epoch: 1, runtime_id }, soon());
-    }
-  }
-  const exec = (io: SandboxIo, line: string, more: object = {}, signal?: AbortSignal) =>
-    io.exec({ exec_id: freshId(), argv: ['/bin/sh', '-c', line], label: line, env: {}, ...more }, signal);
+  const inside = (use: (io: SandboxIo, runtime_id: string) => Promise<void>) =>
+    ground.inside(async (io, runtime_id) => {
+      await use(io, runtime_id).finally(() => {
+        backend.instead = undefined;
+      });
+    });
 
   it('gives commands their input, environment and folder, and their outputs apart', () =>
     inside(async (io) => {
@@ -183,7 +151,7 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       const tail = await next.execs.attach(exec_id, true);
       expect(tail.truncated).toBe(false);
       // A server that knows nothing of it.
-      const server = other();
+      const server = ground.other();
       const there = await server.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon());
       expect(await there.execs.list()).toMatchObject([{ exec_id, state: 'running', detached: true }]);
       const late = await there.execs.attach(exec_id, true);

@@ -1,0 +1,81 @@
+// What the contracts of providers with a backend behind HTTP stand on: sandboxes at a scripted backend, and looks into it.
+import type { Exec, SandboxIo } from '../../src/agent/io.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import type { Promises, ProviderGround } from '../contract/provider.suite.ts';
+import { freshId, runtimeSpec, soon } from './userspace.ts';
+
+/** No stream tells of ends, and what is written here reaches no kernel's bounds. */
+export const PROMISES: Omit<Promises, 'moments'> = {
+  ...{ outlasts: true, watches: false, separatesNetworks: false, memory: 'nobody' },
+};
+
+interface Held {
+  state: string;
+  metadata: Record<string, string>;
+}
+
+export interface GroundBackend<Sandbox extends Held> {
+  instance: { id: string };
+  sandboxes: Map<string, Sandbox>;
+  provider(instance?: { id: string }): Provider;
+}
+
+export class BackendGround<Sandbox extends Held> {
+  readonly #backend: GroundBackend<Sandbox>;
+  readonly #others: Provider[] = [];
+  readonly provider: Provider;
+
+  constructor(backend: GroundBackend<Sandbox>) {
+    this.#backend = backend;
+    this.provider = backend.provider();
+  }
+
+  /** Another server's; closed with the rest. */
+  other(instance?: { id: string }): Provider {
+    const made = this.#backend.provider(instance);
+    this.#others.push(made);
+    return made;
+  }
+
+  sandbox(runtime_id: string): Sandbox {
+    const found = this.#backend.sandboxes.get(runtime_id);
+    if (!found) throw new Error('the backend has no such sandbox');
+    return found;
+  }
+
+  /** `dead` is the state of one that has died. */
+  contract(dead: Sandbox['state']): ProviderGround {
+    const { instance, sandboxes } = this.#backend;
+    return {
+      provider: this.provider,
+      restarted: () => this.other(),
+      stranger: () => this.other({ id: `ffff${instance.id.slice(4)}` }),
+      spec: runtimeSpec,
+      left: async (ids) =>
+        [...sandboxes.values()].map(({ metadata }) => metadata.svc_id ?? '').filter((id) => ids.includes(id)),
+      kill: async (runtime_id) => {
+        this.sandbox(runtime_id).state = dead;
+      },
+      freeze: async () => undefined,
+    };
+  }
+
+  /** Runs `use` in a fresh sandbox, which ends with it. */
+  async inside(use: (io: SandboxIo, runtime_id: string) => Promise<void>): Promise<void> {
+    const id = freshId();
+    const { runtime_id } = await this.provider.create(runtimeSpec(id), soon());
+    try {
+      await use(await this.provider.attach({ id, epoch: 1, runtime_id }, soon()), runtime_id);
+    } finally {
+      await this.provider.destroy({ id, epoch: 1, runtime_id }, soon());
+    }
+  }
+
+  /** Closing twice is safe. */
+  async close(): Promise<void> {
+    for (const one of [this.provider, this.provider, ...this.#others]) await one.close();
+  }
+}
+
+export const shell = (io: SandboxIo, line: string, more: object = {}, signal?: AbortSignal): Exec =>
+  io.exec({ exec_id: freshId(), argv: ['/bin/sh', '-c', line], label: line, env: {}, ...more }, signal);
