@@ -4,7 +4,7 @@ import type { Provider } from '../../src/providers/provider.ts';
 import type { Promises, ProviderGround } from '../contract/provider.suite.ts';
 import { freshId, runtimeSpec, soon } from './userspace.ts';
 
-/** No stream tells of ends, and what is written here reaches no kernel's bounds. */
+/** No stream tells of their ends; what bounds their memory and parts their networks is the backend's affair. */
 export const PROMISES: Omit<Promises, 'moments'> = {
   ...{ outlasts: true, watches: false, separatesNetworks: false, memory: 'nobody' },
 };
