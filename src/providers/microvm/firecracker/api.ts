@@ -70,12 +70,18 @@ function exchange({ socketPath, method, path, text }: Exchange, signal: AbortSig
     const length = text === undefined ? {} : { 'content-length': Buffer.byteLength(text) };
     const headers = { accept: 'application/json', 'content-type': 'application/json', ...length };
     const call = request({ socketPath, method, path, headers, agent: false, signal });
+    let isAnswered = false;
     call.once('response', (response) => {
+      isAnswered = true;
       read(response).then((answer) => resolve({ status: response.statusCode ?? 0, answer }), reject);
     });
     call.on('error', (error) =>
       reject(isGarbled(error) ? monitorGarbled('no HTTP', error) : monitorLost(error)),
     );
+    // A change of protocol (101) ends a request without an error and without a response.
+    call.once('close', () => {
+      if (!isAnswered) reject(monitorGarbled('no answer'));
+    });
     call.end(text);
   });
 }
