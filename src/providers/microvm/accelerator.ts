@@ -11,13 +11,16 @@ import type { Accelerator } from './monitor-plan.ts';
 
 const TRIAL_MS = 10_000;
 const KEPT_MS = 3_600_000;
+/** After a trial that told nothing. */
+const PAUSE_MS = 300_000;
 const DEVICE = '/dev/kvm';
 
 export type AcceleratorKind = Accelerator['kind'];
 
 /**
  * As `chooseAccelerator`, remembered. Another monitor or kernel is tried before anything runs on it; what was found an hour
- * ago still answers while it is looked at again, once for all callers. A failure is not kept.
+ * ago still answers while it is looked at again, once for all callers, and stands where a trial tells nothing: that is
+ * repeated in minutes. A failure is not kept.
  */
 export function acceleratorSource(
   deps: MicrovmDeps,
@@ -25,25 +28,30 @@ export function acceleratorSource(
 ): (trial: Trial) => Promise<AcceleratorKind> {
   const { clock } = deps;
   let known: { about: string; until: number; choice: Promise<AcceleratorKind> } | undefined;
+  const remember = (about: string, works: Promise<boolean | undefined>) => {
+    const choice = works.then((itDoes) => choiceFor(deps, kind, itDoes ?? false));
+    const fresh = { about, until: clock.monotonic() + KEPT_MS, choice };
+    known = fresh;
+    works
+      .then((itDoes) => {
+        if (itDoes === undefined) fresh.until = clock.monotonic() + PAUSE_MS;
+        return choice;
+      })
+      .catch(() => {
+        if (known === fresh) known = undefined;
+      });
+    return choice;
+  };
   const lookAgain = async (trial: Trial, before: NonNullable<typeof known>) => {
-    before.until = clock.monotonic() + KEPT_MS;
-    const choice = chooseAccelerator(deps, kind, trial);
-    const isFound = await choice.then(
-      () => true,
-      () => false,
-    );
-    if (known === before) known = isFound ? { ...before, choice } : undefined;
+    before.until = clock.monotonic() + PAUSE_MS;
+    const works = await kvmWorks(deps, kind, trial).catch(() => undefined);
+    if (works === undefined || known !== before) return;
+    await remember(before.about, Promise.resolve(works)).catch(() => undefined);
   };
   return async (trial) => {
     const about = await aboutOf(deps, kind, trial);
-    if (known?.about !== about) {
-      const choice = chooseAccelerator(deps, kind, trial);
-      const fresh = { about, until: clock.monotonic() + KEPT_MS, choice };
-      known = fresh;
-      choice.catch(() => {
-        if (known === fresh) known = undefined;
-      });
-    } else if (clock.monotonic() >= known.until) void lookAgain(trial, known);
+    if (known?.about !== about) return remember(about, kvmWorks(deps, kind, trial));
+    if (clock.monotonic() >= known.until) void lookAgain(trial, known);
     return known.choice;
   };
 }
@@ -66,10 +74,13 @@ export async function chooseAccelerator(
   kind: MonitorKind,
   trial: Trial,
 ): Promise<AcceleratorKind> {
-  const { accelerator } = deps.config;
-  if (accelerator === 'emulation' && kind.emulates) return 'emulation';
-  const works = accelerator !== 'emulation' && (await kvmWorks(deps, kind, trial));
+  return choiceFor(deps, kind, (await kvmWorks(deps, kind, trial)) ?? false);
+}
+
+function choiceFor({ config }: MicrovmDeps, kind: MonitorKind, works: boolean): AcceleratorKind {
+  const { accelerator } = config;
   if (works) return 'kvm';
+  if (accelerator === 'emulation' && kind.emulates) return 'emulation';
   if (accelerator === 'auto' && kind.emulates) return 'emulation';
   throw accelerator === 'emulation' ? noEmulation(kind) : noKvm(kind);
 }
@@ -87,14 +98,15 @@ function noKvm({ emulates }: MonitorKind): ServiceError {
   });
 }
 
-async function kvmWorks(deps: MicrovmDeps, kind: MonitorKind, trial: Trial): Promise<boolean> {
-  if (!(await deps.host.mayWrite(DEVICE))) return false;
+/** False where it is not wanted; undefined when the trial told nothing. */
+async function kvmWorks(deps: MicrovmDeps, kind: MonitorKind, trial: Trial): Promise<boolean | undefined> {
+  if (deps.config.accelerator === 'emulation' || !(await deps.host.mayWrite(DEVICE))) return false;
   const about = await aboutOf(deps, kind, trial);
   const now = deps.clock.now();
   const known = await readFile(trial.memoFile, 'utf8').then(parse, () => undefined);
   if (known?.about === about && known.at <= now && now < known.at + KEPT_MS) return known.kvm;
   const kvm = await bootsGuest(deps, kind, trial);
-  if (kvm === undefined) return false;
+  if (kvm === undefined) return undefined;
   const memo = JSON.stringify({ about, at: now, kvm });
   await writeFile(trial.memoFile, memo, { mode: 0o600 }).catch(() => undefined);
   return kvm;
@@ -110,20 +122,21 @@ function parse(text: string): { about: string; at: number; kvm: boolean } | unde
   }
 }
 
-/** Undefined when it did not end by itself: on a busy machine that says nothing of KVM, and is tried again in an hour. */
+/** Undefined when it did not start or not end by itself: on a busy machine that says nothing of KVM. */
 async function bootsGuest(
   { host }: MicrovmDeps,
   kind: MonitorKind,
   trial: Trial,
 ): Promise<boolean | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-kvm-'));
+  let folder: string | undefined;
   try {
+    folder = await mkdtemp(join(tmpdir(), 'svc-kvm-'));
     const args = await kind.trialArguments(trial, folder);
     const { code } = await host.run(trial.monitor.path, args, { timeoutMs: TRIAL_MS });
     return code === null ? undefined : code === 0;
   } catch {
     return undefined;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    if (folder) await rm(folder, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
 // The verdict on KVM: kept for an hour of a monitor, a kernel and a boot of the machine, unless the trial told nothing.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realHost } from '../../../../src/host/real-host.ts';
 import { acceleratorSource, chooseAccelerator } from '../../../../src/providers/microvm/accelerator.ts';
@@ -44,17 +44,25 @@ it('is not kept for a trial that was too slow', async () => {
   expect(await choose()).toBe('kvm');
 });
 
+it('is emulation, not a system error, where the trial has no room for its files', async () => {
+  const { choose } = machine(async () => 0);
+  vi.stubEnv('TMPDIR', '/nowhere/at/all');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await choose()).toBe('emulation');
+});
+
 describe('what a server remembers', () => {
   function server() {
     let tried = 0;
-    let code = 0;
+    let code: number | Error = 0;
     const { deps, trial, clock } = machine(async () => {
       tried++;
+      if (code instanceof Error) throw code;
       return code;
     });
     const accelerator = acceleratorSource(deps, QEMU);
-    const fail = () => {
-      code = 1;
+    const fail = (how: number | Error = 1) => {
+      code = how;
     };
     return { accelerator, trial, clock, fail, tried: () => tried };
   }
@@ -86,6 +94,29 @@ describe('what a server remembers', () => {
     expect(await accelerator(trial)).toBe('kvm');
     await expect.poll(() => accelerator(trial)).toBe('emulation');
     expect(tried()).toBe(2);
+  });
+
+  it('stands where the next trial tells nothing, which is repeated in minutes', async () => {
+    const { accelerator, trial, clock, fail, tried } = server();
+    await accelerator(trial);
+    fail(new ServiceError('timeout', 'Too slow.'));
+    await clock.advance(HOUR_MS);
+    await accelerator(trial);
+    await expect.poll(tried).toBe(2);
+    expect(await accelerator(trial)).toBe('kvm');
+    fail(1);
+    await clock.advance(HOUR_MS / 12);
+    await expect.poll(() => accelerator(trial)).toBe('emulation');
+    expect(tried()).toBe(3);
+  });
+
+  it('is looked at again in minutes, too, where the first trial told nothing', async () => {
+    const { accelerator, trial, clock, fail } = server();
+    fail(new ServiceError('timeout', 'Too slow.'));
+    expect(await accelerator(trial)).toBe('emulation');
+    fail(0);
+    await clock.advance(HOUR_MS / 12);
+    await expect.poll(() => accelerator(trial)).toBe('kvm');
   });
 });
 
