@@ -3,10 +3,13 @@
 import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
+import type { MicrovmDeps } from './deps.ts';
 import type { Machinery } from './machinery.ts';
 import { readTemplateFacts } from './template.ts';
 
 const DAY_MS = 24 * 3_600_000;
+/** Far below a day. */
+const MARKED_MS = 3_600_000;
 const PID = /^\d{1,10}$/;
 
 export interface StaleParts {
@@ -17,12 +20,39 @@ export interface StaleParts {
   machinery: Pick<Machinery, 'kernel' | 'initramfs'>;
 }
 
+/** Old parts go once; ours are marked as used hourly, and when they are others. The function never rejects. */
+export function partsTended(
+  deps: Pick<MicrovmDeps, 'clock' | 'logger'> & { config: Pick<MicrovmDeps['config'], 'data_dir'> },
+): (machinery: StaleParts['machinery']) => Promise<void> {
+  const { clock, config, logger } = deps;
+  let marked: { what: string; until: number } | undefined;
+  return async (machinery) => {
+    const what = foldersOf(machinery).join(' ');
+    if (marked?.what === what && clock.monotonic() < marked.until) return;
+    const tend = marked ? touchParts : pruneParts;
+    marked = { what, until: clock.monotonic() + MARKED_MS };
+    await tend({ clock, dataFolder: config.data_dir, machinery }).catch((error: unknown) => {
+      logger.warn({ err: error }, 'old kernels of virtual machines are left');
+    });
+  };
+}
+
+/**
+ * Marks what this server starts guests with as used now. Within a day of it no server removes it, which is all that a
+ * monitor needs that reads both at its start and does not name them, as Firecracker does. Another user's is its own to mark.
+ */
+async function touchParts({ clock, machinery }: StaleParts): Promise<void> {
+  const now = clock.now() / 1000;
+  for (const folder of foldersOf(machinery)) await utimes(folder, now, now).catch(() => undefined);
+}
+
 /** Removes what no guest that runs, no template of any server and not `machinery` is made of. Throws system errors. */
 export async function pruneParts(parts: StaleParts): Promise<void> {
-  const { dataFolder, machinery, clock } = parts;
-  const now = clock.now() / 1000;
-  for (const { path } of [machinery.kernel, machinery.initramfs]) await utimes(dirname(path), now, now);
-  const candidates = [...(await oldIn(parts, 'kernels')), ...(await oldIn(parts, 'initramfs'))];
+  const { dataFolder, machinery } = parts;
+  await touchParts(parts);
+  const own = foldersOf(machinery);
+  const old = [...(await oldIn(parts, 'kernels')), ...(await oldIn(parts, 'initramfs'))];
+  const candidates = old.filter((folder) => !own.includes(folder));
   if (candidates.length === 0) return;
   const digests = await digestsOfTemplates(join(dataFolder, 'templates'));
   const commands = await commandsThatRun();
@@ -30,6 +60,10 @@ export async function pruneParts(parts: StaleParts): Promise<void> {
     const isRun = commands.some((words) => words.includes(folder));
     if (!isRun && !(await isSaved(folder, digests))) await rm(folder, { recursive: true, force: true });
   }
+}
+
+function foldersOf({ kernel, initramfs }: StaleParts['machinery']): string[] {
+  return [kernel, initramfs].map(({ path }) => dirname(path));
 }
 
 async function oldIn({ clock, dataFolder }: StaleParts, kind: string): Promise<string[]> {
@@ -60,7 +94,7 @@ async function isSaved(folder: string, digests: readonly string[]): Promise<bool
   return digests.some((digest) => (own === undefined ? digest.startsWith(name) : digest === own));
 }
 
-/** A monitor's arguments name its kernel and first root. */
+/** QEMU's arguments name its kernel and first root. */
 async function commandsThatRun(): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => PID.test(name));
   return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));

@@ -7,7 +7,7 @@ import type { AcceleratorKind } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
 import { imageNames } from './image.ts';
 import type { ImagePlaces } from './images.ts';
-import { type Machinery, type MachinerySource, machinerySource } from './machinery.ts';
+import { type MachinerySource, machinerySource } from './machinery.ts';
 import type { MonitorKind } from './monitor-kind.ts';
 import { monitorKind } from './monitor-kinds.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
@@ -19,7 +19,7 @@ import {
   runtimeNames,
   sweepOverlays,
 } from './places.ts';
-import { pruneParts } from './stale-parts.ts';
+import { partsTended } from './stale-parts.ts';
 import { type Templates, templateSource } from './templates.ts';
 
 /** A boot keeps a processor busy: more at once would only all be late. */
@@ -55,7 +55,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   let kind: AcceleratorKind | undefined;
   let names = Object.keys(images.configured);
   let isPrepared = false;
-  const prune = pruneOnce(deps);
+  const tend = partsTended(deps);
   const accelerator = async () => {
     kind = await found.accelerator();
     return kind;
@@ -63,7 +63,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   const ready = async () => {
     const machinery = await found.ready();
     kind = machinery.accelerator.kind;
-    await prune(machinery);
+    await tend(machinery);
     return machinery;
   };
   const state: MicrovmState = {
@@ -101,18 +101,6 @@ function cgroupSource({ short }: MicrovmPlaces): Pick<MicrovmState, 'cgroups' | 
     return found;
   });
   return { cgroups, bounds: () => found?.places };
-}
-
-/** Never rejects. */
-function pruneOnce({ clock, config, logger }: MicrovmDeps): (machinery: Machinery) => Promise<void> {
-  let isPruned = false;
-  return async (machinery) => {
-    if (isPruned) return;
-    isPruned = true;
-    await pruneParts({ clock, dataFolder: config.data_dir, machinery }).catch((error: unknown) => {
-      logger.warn({ err: error }, 'old kernels of virtual machines are left');
-    });
-  };
 }
 
 async function prepareOnce(deps: MicrovmDeps, places: MicrovmPlaces): Promise<void> {

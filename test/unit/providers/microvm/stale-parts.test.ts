@@ -5,9 +5,9 @@ import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { GuestKernel } from '../../../../src/providers/microvm/kernel.ts';
-import { pruneParts } from '../../../../src/providers/microvm/stale-parts.ts';
+import { partsTended, pruneParts } from '../../../../src/providers/microvm/stale-parts.ts';
 import { templateKey, writeTemplate } from '../../../../src/providers/microvm/template.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock, recordingLogger } from '../../../support/fakes.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { TEMPLATE_FACTS } from './template-facts.ts';
 
@@ -77,4 +77,29 @@ it('keeps what a guest runs that another server started', async () => {
   await once(monitor.stdout, 'data');
   await prune();
   expect(left()[0]).toEqual(['1-now', '1-run']);
+});
+
+it('goes on where what this server uses is not its own to mark, and keeps it', async () => {
+  const { clock, dataFolder, part, current, left } = ground();
+  part('kernels', '1-old', 2);
+  const kernel = { path: '/nowhere/kernel/vmlinux' } as GuestKernel;
+  await pruneParts({ clock, dataFolder, machinery: { ...current, kernel } });
+  expect(left()).toEqual([[], ['now']]);
+});
+
+it('marks what a server uses every hour, and what it uses instead at once', async () => {
+  const { clock, dataFolder, part, current } = ground();
+  const tend = partsTended({ clock, logger: recordingLogger(), config: { data_dir: dataFolder } });
+  const folder = join(current.kernel.path, '..');
+  await tend(current);
+  const first = clock.now();
+  await clock.advance(DAY_MS / 24 - 1);
+  await tend(current);
+  expect(statSync(folder).mtimeMs).toBe(first);
+  await clock.advance(1);
+  await tend(current);
+  expect(statSync(folder).mtimeMs).toBe(clock.now());
+  const other = part('kernels', '2-other', 0.9);
+  await tend({ ...current, kernel: { path: join(other, 'vmlinux') } as GuestKernel });
+  expect(statSync(other).mtimeMs).toBe(clock.now());
 });
