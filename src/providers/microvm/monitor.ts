@@ -70,6 +70,12 @@ async function portOpened(qmp: Qmp, signal: AbortSignal): Promise<void> {
   if (what === 'reset') throw notStarted(await lastWords(qmp));
 }
 
+/** For a monitor that was told to end; rejects with the signal's reason when it has not by then. */
+export async function untilGone({ ended }: Pick<Detached, 'ended'>, signal: AbortSignal): Promise<void> {
+  await Promise.race([ended, aborted(signal)]);
+  signal.throwIfAborted();
+}
+
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

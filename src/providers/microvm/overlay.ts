@@ -46,11 +46,18 @@ export function overlaySource(host: Host, folder: string, mb: number): Overlays 
   };
 }
 
-/** A copy that leaves holes holes, as our user's alone. Throws `provider_error`, or `resource_limit` for a full disk. */
-export async function copySparse(host: Host, from: string, to: string): Promise<void> {
+/**
+ * A copy that leaves holes holes, as our user's alone. Throws `provider_error`, `resource_limit` for a full disk, the
+ * signal's reason on abort.
+ */
+export async function copySparse(
+  host: Host,
+  { from, to }: { from: string; to: string },
+  signal: AbortSignal,
+): Promise<void> {
   const args = ['--sparse=always', '--reflink=auto', '--no-preserve=mode', from, to];
   const program = (await host.which('cp')) ?? 'cp';
-  const { code, stderr } = await host.run(program, args, { timeoutMs: COPY_MS });
+  const { code, stderr } = await host.run(program, args, { timeoutMs: COPY_MS, signal });
   if (code !== 0) throw unwritable(Object.assign(new Error(stderr), { code: codeOf(stderr) }));
   await chmod(to, 0o600);
 }

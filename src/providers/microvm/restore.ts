@@ -30,18 +30,31 @@ export async function restore(
 ): Promise<void> {
   const expired = new ServiceError('timeout', 'A saved virtual machine did not go on in time.');
   const bounds = { ms: RESTORE_MS, expired, signal };
-  await withinDeadline(state.clock, bounds, async (either) => {
-    const { process, plan } = await launched(state, { making, template }, either);
-    const alive = untilEnded(process, either);
-    try {
-      await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, template }, alive)]);
-      await rm(making.paths.settings, { force: true });
-    } catch (error) {
-      throw await reasonOf(state.clock, { process, error });
-    } finally {
-      process.letGo();
-    }
-  });
+  let work: Promise<unknown> = Promise.resolve();
+  const call = (either: AbortSignal) => {
+    const going = started(state, { making, template }, either);
+    work = going.catch(() => undefined);
+    return going;
+  };
+  // Whoever clears afterwards, and boots at the same paths, is alone there.
+  await withinDeadline(state.clock, bounds, call).finally(() => work);
+}
+
+async function started(
+  state: MicrovmState,
+  { making, template }: { making: Making; template: Template },
+  signal: AbortSignal,
+): Promise<void> {
+  const { process, plan } = await launched(state, { making, template }, signal);
+  const alive = untilEnded(process, signal);
+  try {
+    await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, template }, alive)]);
+    await rm(making.paths.settings, { force: true });
+  } catch (error) {
+    throw await reasonOf(state.clock, { process, error });
+  } finally {
+    process.letGo();
+  }
 }
 
 /** A monitor that waits for the state, which it has as its standard input. */
@@ -54,7 +67,7 @@ async function launched(
   const way = {
     settings: NOTHING,
     memory: { kind: 'file', path: template.memory, isShared: false } as const,
-    overlay: (path: string) => copySparse(state.host, template.overlay ?? '', path),
+    overlay: (path: string) => copySparse(state.host, { from: template.overlay ?? '', to: path }, signal),
     state: saved.fd,
   };
   return launch(state, making, way, signal).finally(() => saved.close());

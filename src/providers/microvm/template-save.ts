@@ -8,7 +8,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { openAgentSocket } from '../agent-socket.ts';
 import { clear } from './destroy.ts';
 import { claimFolder, type Launched, launch, type Making, networkOf } from './launch.ts';
-import { ready } from './monitor.ts';
+import { ready, untilGone } from './monitor.ts';
 import { runtimePaths, TEMPLATE_PREFIX } from './places.ts';
 import { Qmp } from './qmp.ts';
 import { unwritable } from './record.ts';
@@ -86,7 +86,7 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
   } finally {
     launched.process.letGo();
   }
-  await launched.process.ended;
+  await untilGone(launched.process, signal);
   if (files.overlay) await rename(making.paths.overlay, files.overlay);
   for (const file of [files.state, files.overlay]) if (file) await chmod(file, 0o400);
   // QEMU 7.2 opens even what it looks at privately for writing; root may.
@@ -132,7 +132,7 @@ async function served(
   const io = await openSession({ stream, secret, clock, random, logger }, signal);
   try {
     await io.ping(signal);
-    await warmed(io);
+    await warmed(io, signal);
   } finally {
     io.close();
   }
@@ -142,9 +142,9 @@ async function served(
  * What every command needs is in the guest's memory then: the shell, and how it is found. Written out, too: each clone would
  * else write the same. An image without a shell, or one that does not end, is as good as before.
  */
-async function warmed(io: SandboxIo): Promise<void> {
+async function warmed(io: SandboxIo, signal: AbortSignal): Promise<void> {
   const argv = ['sh', '-c', 'echo; sync'];
-  const exec = io.exec({ exec_id: 'warm', argv, label: 'warm', env: {}, timeoutMs: WARM_MS });
+  const exec = io.exec({ exec_id: 'warm', argv, label: 'warm', env: {}, timeoutMs: WARM_MS }, signal);
   for await (const _ of exec.output);
   await exec.exit;
 }

@@ -1,0 +1,83 @@
+// What of starting and ending a saved guest goes on after an abort: nothing that whoever clears could meet.
+import { EventEmitter, once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Host } from '../../../../src/host/host.ts';
+import type { Making } from '../../../../src/providers/microvm/launch.ts';
+import { untilGone } from '../../../../src/providers/microvm/monitor.ts';
+import { copySparse } from '../../../../src/providers/microvm/overlay.ts';
+import { restore } from '../../../../src/providers/microvm/restore.ts';
+import type { MicrovmState } from '../../../../src/providers/microvm/state.ts';
+import type { Template } from '../../../../src/providers/microvm/template.ts';
+import { fakeHost } from '../../../support/fake-host.ts';
+import { fakeClock } from '../../../support/fakes.ts';
+import { temporaryFolder } from '../../../support/temporary.ts';
+
+const SECOND_MS = 1000;
+const STOP = new Error('Stop.');
+
+it('is over only when its work is, however long that takes after the abort', async () => {
+  const clock = fakeClock();
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'run'));
+  writeFileSync(join(folder, 'state'), '');
+  const paths = { folder: join(folder, 'run'), sockets: {} };
+  const news = new EventEmitter();
+  const asked = once(news, 'asked');
+  const state = {
+    clock,
+    host: fakeHost({ uid: 1000 }),
+    config: { overlay_mb: 0, network: 'none' },
+    places: { short: 's' },
+    cgroups: async () => {
+      news.emit('asked');
+      await once(news, 'answer');
+      throw new Error('no cgroups');
+    },
+  } as unknown as MicrovmState;
+  const making = {
+    name: 'n',
+    spec: {},
+    image: {},
+    shape: {},
+    paths,
+    machinery: { kernel: {}, initramfs: {} },
+  };
+  const template = { state: join(folder, 'state') } as Template;
+  const stop = new AbortController();
+  let isOver = false;
+  const restored = restore(state, { making: making as unknown as Making, template }, stop.signal).finally(
+    () => {
+      isOver = true;
+    },
+  );
+  restored.catch(() => undefined);
+  await asked;
+  stop.abort(STOP);
+  await clock.advance(SECOND_MS);
+  expect(isOver).toBe(false);
+  news.emit('answer');
+  await expect(restored).rejects.toBe(STOP);
+});
+
+it('copies a disk no longer than its signal', async () => {
+  const run: Host['run'] = (_file, _args, { signal }) =>
+    new Promise((_resolve, reject) => {
+      if (!signal) return reject(new Error('nothing stops this copy'));
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  const stop = new AbortController();
+  const copied = copySparse({ ...fakeHost({}), run }, { from: 'a', to: 'b' }, stop.signal);
+  stop.abort(STOP);
+  await expect(copied).rejects.toBe(STOP);
+});
+
+it('waits no longer for a monitor that hangs in its end than its signal', async () => {
+  const stop = new AbortController();
+  const gone = untilGone({ ended: new Promise(() => undefined) }, stop.signal);
+  stop.abort(STOP);
+  await expect(gone).rejects.toBe(STOP);
+  await untilGone({ ended: Promise.resolve() }, new AbortController().signal);
+});
