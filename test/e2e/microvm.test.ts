@@ -45,13 +45,16 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     ({ id } = await client.spawn({ memory_mb: 384 }));
   }, 4 * MINUTES);
   afterAll(async () => {
-    await client.destroy(id);
-    const runs = join('/run/svc', `${server.instance}v`);
-    expect(existsSync(runs) ? readdirSync(runs) : []).toEqual([]);
-    expect(machineProcesses(id)).toEqual([]);
-    await client.close();
-    await server.stop();
-    removeHome(home);
+    try {
+      await client.destroy(id);
+      const runs = join('/run/svc', `${server.instance}v`);
+      expect(existsSync(runs) ? readdirSync(runs) : []).toEqual([]);
+      expect(machineProcesses(id)).toEqual([]);
+    } finally {
+      await client.close();
+      await server.stop();
+      removeHome(home);
+    }
   });
 
   it('says what it is, and that it is emulated', async () => {

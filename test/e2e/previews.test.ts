@@ -35,11 +35,14 @@ const previews = ({ env, ordinaryUser }: Runtime) => {
     await until('the guest listens', async () => (await visit(port, host)).status === 200, 90_000);
   });
   afterAll(async () => {
-    await client.destroy(id);
-    expect(remains(server, [id])).toEqual(NOTHING);
-    await client.close();
-    await server.stop();
-    removeHome(server.home);
+    try {
+      await client.destroy(id);
+      expect(remains(server, [id])).toEqual(NOTHING);
+    } finally {
+      await client.close();
+      await server.stop();
+      removeHome(server.home);
+    }
   });
 
   it('show what listens, under the link that is made', async () => {

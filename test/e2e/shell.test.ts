@@ -51,11 +51,14 @@ const shell = ({ env, ordinaryUser }: Runtime) => {
     session += 1;
   });
   afterAll(async () => {
-    await client.destroy(id);
-    expect(remains(server, [id])).toEqual(NOTHING);
-    await server.stop();
-    removeHome(server.home);
-    rmSync(folder, { recursive: true, force: true });
+    try {
+      await client.destroy(id);
+      expect(remains(server, [id])).toEqual(NOTHING);
+    } finally {
+      await server.stop();
+      removeHome(server.home);
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('types, sees, interrupts, follows the size, and ends with the status of the shell', async () => {

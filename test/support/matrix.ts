@@ -79,6 +79,8 @@ export function inMachine(needs: readonly Need[], name: string, body: (runtime: 
       SVC_PROVIDERS_MICROVM_OVERLAY_MB: '192',
       // Shared by tests, as unpacking a kernel takes a while.
       SVC_PROVIDERS_MICROVM_DATA_DIR: join(packageRoot, '.cache/microvm'),
+      // One guest a server: a template would be made for nobody, and stay in that folder.
+      SVC_PROVIDERS_MICROVM_SNAPSHOTS: 'false',
       SVC_DEFAULTS_IMAGE: 'debian',
     };
     beforeAll(() => {
