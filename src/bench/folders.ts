@@ -1,6 +1,14 @@
-// The folders of benches, and what a killed one left: its folder, the engine in it, and that engine's control groups. Each
-// folder says whose it is, by pid and start time, since pids come again.
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// The folders of benches, and what a killed one left: its folder, the servers and the engine in it, and that engine's
+// control groups. Each folder says whose it is, by pid and start time, since pids come again.
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { removeCgroups } from './engine.ts';
@@ -47,12 +55,25 @@ function startOf(pid: number): string | undefined {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 
-/** Processes one of whose arguments is a file of `home`: the engine, and process 1 of its namespaces. */
+/** The engine and process 1 of its namespaces, one of whose arguments is a file of `home`; and servers, which work there. */
 function programsIn(home: string): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const isIn = (pid: string) =>
-    (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0').some((word) => word.startsWith(`${home}/`));
-  return pids.filter(isIn).map(Number);
+  return pids.filter((pid) => isOf(home, pid)).map(Number);
+}
+
+/** Somebody may look around in there: of what only works in it, just a server is ours. */
+function isOf(home: string, pid: string): boolean {
+  const words = (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0');
+  const isIn = (path: string) => path === home || path.startsWith(`${home}/`);
+  return words.some(isIn) || (words.includes('serve') && isIn(folderOf(pid)));
+}
+
+function folderOf(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return '';
+  }
 }
 
 function kill(pid: number): void {

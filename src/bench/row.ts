@@ -57,7 +57,10 @@ const LEAST_PAIRS = 5;
 
 /** Runs both sides A-B-A-B after the warm-ups, so that drift of the machine hits both alike. Ends early with `signal`. */
 export async function measurePair(pair: Pair, next: () => number, signal?: AbortSignal): Promise<Row> {
-  for (let n = 0; n < (pair.warmUps ?? 5); n += 1) await Promise.all([pair.ours(), pair.baseline?.()]);
+  for (let n = 0; n < (pair.warmUps ?? 5); n += 1) {
+    signal?.throwIfAborted();
+    await Promise.all([pair.ours(), pair.baseline?.()]);
+  }
   const samples = await sampled(pair, signal);
   const { measure, ...judged } = verdict(pair, samples, next);
   const pass = measure <= pair.target;

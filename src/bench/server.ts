@@ -13,7 +13,10 @@ export interface BenchServer {
   pid: number;
 }
 
-/** Runs `work` against `svc serve` of the package at `root` with these SVC_ variables beside the folder's own. */
+/**
+ * Runs `work` against `svc serve` of the package at `root` with these SVC_ variables beside the folder's own. Sandboxes that
+ * are there when `work` fails or is interrupted are ended, for they outlive their server; otherwise they are its own affair.
+ */
 export async function withServer<T>(
   root: string,
   { home, env = {}, apiKey }: { home: string; env?: Record<string, string>; apiKey?: string },
@@ -23,12 +26,19 @@ export async function withServer<T>(
   const client = new Client({ server: address, ...(apiKey !== undefined && { apiKey }) });
   try {
     return await work({ address, client, home, pid: child.pid ?? 0 });
+  } catch (error) {
+    await endSandboxes(client).catch(() => undefined);
+    throw error;
   } finally {
     await client.close();
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     await ended;
   }
+}
+
+async function endSandboxes(client: Client): Promise<void> {
+  for await (const { id } of client.list()) await client.destroy(id);
 }
 
 function serve(
@@ -46,6 +56,8 @@ function serve(
   const child = spawn(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
     env,
     cwd: home,
+    // Ctrl-C on a terminal reaches the whole group: the server would be gone before its sandboxes.
+    detached: true,
     stdio: ['ignore', 'ignore', log, 'ipc'],
   });
   closeSync(log);

@@ -20,11 +20,15 @@ it('clears away what is left of a bench that is gone, with its programs', async 
   // The pid is taken, by a process that began at another time.
   const left = homeOf(under, 'left', `${process.pid} 1`);
   const program = spawn('sh', ['-c', 'read line', 'init', join(left, 'daemon.json')]);
-  const ended = once(program, 'exit');
+  const server = spawn('sh', ['-c', 'read line', 'svc', 'serve'], { cwd: left });
+  const visitor = spawn('sh', ['-c', 'read line'], { cwd: left });
+  const ended = [program, server].map((child) => once(child, 'exit'));
   const nobodys = homeOf(under, 'nobodys');
   expect(await sweep(under)).toBe(1);
   expect([existsSync(left), existsSync(nobodys)]).toEqual([false, true]);
-  expect((await ended)[1]).toBe('SIGKILL');
+  expect((await Promise.all(ended)).map(([, signal]) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
+  expect(visitor.signalCode).toBeNull();
+  visitor.stdin.end();
   expect(await sweep(under)).toBe(0);
 });
 
