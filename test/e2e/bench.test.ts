@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { agents } from '../support/auditor.ts';
+import { endRuntimes } from '../support/leftovers.ts';
 import { describeWith } from '../support/requires.ts';
 import { cli } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -21,6 +22,7 @@ describeWith(['root', 'unshare'], 'an interrupted bench', () => {
     onTestFinished(() => void bench.kill('SIGKILL'));
     const ended = once(bench, 'exit');
     const instance = await until('the server of the bench', () => instanceBelow(folder), 60_000);
+    onTestFinished(() => endRuntimes(instance));
     await until('a sandbox of the bench', () => agents([instance]).length === 1, 60_000);
     process.kill(-(bench.pid ?? 0), 'SIGINT');
     expect((await ended)[0]).toBe(130);
