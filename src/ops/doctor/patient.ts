@@ -48,7 +48,7 @@ export function admit(deps: DoctorDeps, loaded: LoadedConfig): Patient {
   const probes = new Map<ProviderKind, Promise<ProbeReport>>();
   let opened: Promise<ProviderSet> | undefined;
   const provider = async (kind: ProviderKind) => {
-    opened ??= deps.openProviders(config, doctorInstance(deps, config));
+    opened ??= deps.openProviders(keepingNothing(config), doctorInstance(deps, config));
     return (await opened).get(kind);
   };
   return {
@@ -65,6 +65,12 @@ export function admit(deps: DoctorDeps, loaded: LoadedConfig): Patient {
       await (await opened?.catch(() => undefined))?.close();
     },
   };
+}
+
+/** A saved guest is for later ones, and as large as its memory: the doctor's single one would be left behind for nobody. */
+function keepingNothing(config: Config): Config {
+  const { microvm } = config.providers;
+  return { ...config, providers: { ...config.providers, microvm: { ...microvm, snapshots: false } } };
 }
 
 /** The same at each run on a database, so that a doctor finds what a killed one left behind. */

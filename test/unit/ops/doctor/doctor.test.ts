@@ -95,10 +95,12 @@ it('an interruption ends the check under way and leaves out the rest', async () 
 function withTrial(runtimes: string[], wrong: Machine = {}) {
   const destroyed: string[] = [];
   const instances: string[] = [];
+  const saving: boolean[] = [];
   const deps: DoctorDeps = {
     ...machine(wrong),
-    openProviders: async (_, { id }) => {
+    openProviders: async ({ providers }, { id }) => {
       instances.push(id);
+      saving.push(providers.microvm.snapshots);
       const there = runtimes.map((name) => ({
         runtime_id: name,
         id: name,
@@ -118,7 +120,7 @@ function withTrial(runtimes: string[], wrong: Machine = {}) {
       ]);
     },
   };
-  return { deps, destroyed, instances };
+  return { deps, destroyed, instances, saving };
 }
 
 it('a probe ends what a killed doctor left, and its own sandbox, also when it is cut short', async () => {
@@ -136,6 +138,12 @@ it('is the same stranger to the service at each run', async () => {
   expect(first.instances).toEqual(second.instances);
   const { instance } = (await first.deps.knownRuntimes(DATABASE)) ?? {};
   expect(first.instances).not.toContain(instance?.id);
+});
+
+it('saves no virtual machine to start others from', async () => {
+  const { deps, saving } = withTrial([]);
+  await report(deps, { ...everything, only: ['container.engine'] });
+  expect(saving).toEqual([false]);
 });
 
 it('a provider whose image serves no port is not blamed for it', async () => {
