@@ -1,7 +1,7 @@
 // A sandbox of Debian in an emulated virtual machine, by the whole service: files, programs, a terminal, a stream and a
 // preview, and a server that is killed and starts again. One sandbox for all: a boot is the dearest part.
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
@@ -15,6 +15,8 @@ import { until } from '../support/until.ts';
 
 const LARGE = randomBytes(64 * 1024 * 1024);
 const MINUTES = 60_000;
+/** Shared by tests, as unpacking a kernel takes a while. */
+const MACHINES = join(packageRoot, '.cache/microvm');
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
 
 describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a virtual machine', () => {
@@ -23,8 +25,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     SVC_PROVIDERS_DEFAULT: 'microvm',
     SVC_PROVIDERS_MICROVM_ENABLED: 'true',
     SVC_PROVIDERS_MICROVM_ACCELERATOR: 'emulation',
-    // Shared by tests, as unpacking a kernel takes a while.
-    SVC_PROVIDERS_MICROVM_DATA_DIR: join(packageRoot, '.cache/microvm'),
+    SVC_PROVIDERS_MICROVM_DATA_DIR: MACHINES,
     SVC_SERVER_PREVIEW_DOMAIN: 'localhost',
     SVC_DEFAULTS_IMAGE: 'debian',
     SVC_DEFAULTS_MAX_EXEC_TIMEOUT: '20m',
@@ -53,6 +54,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     } finally {
       await client.close();
       await server.stop();
+      rmSync(join(MACHINES, 'templates', `${server.instance}v`), { recursive: true, force: true });
       removeHome(home);
     }
   });
