@@ -1,13 +1,15 @@
 // A real control plane with three real workers on hosts of their own: sixty sandboxes, cables that are pulled, workers and a
 // server that are killed. What runs is counted in /proc and in the workers' journals, what is lent in the server's database.
 // A lease holds 90 s at least, so cuts that outlast one are taken only with SVC_TEST_FLEET_LONG=1.
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { agents } from '../support/auditor.ts';
+import { type FaultyHost, faultyHost } from '../support/faulty-host.ts';
 import { freePort } from '../support/free-port.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { read, type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/worker-hosts.ts';
 
@@ -20,12 +22,14 @@ const LIVE = "worker_id <> 'local' AND state IN ('creating', 'running', 'unhealt
 const LOST_MS = 180_000;
 const secretOf = (id: string) => `the secret of ${id}, not to be told`;
 
-describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
+describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
   let network: WorkerNetwork;
   let server: TestServer;
   let client: Api;
   let hosts: WorkerHost[] = [];
   let env: Record<string, string>;
+  const home = makeHome();
+  const clocks = new Map<string, FaultyHost>();
 
   const serve = async (home?: string) => {
     server = await startServer({ env, ...(home !== undefined && { home }) });
@@ -56,7 +60,13 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
       ...Object.fromEntries(tokens),
     };
     await serve();
-    hosts = WORKERS.map((id) => network.host(id, { controlPlane: server.url, secret: secretOf(id) }));
+    for (const id of WORKERS) {
+      mkdirSync(join(home, id));
+      clocks.set(id, faultyHost(join(home, id)));
+    }
+    hosts = WORKERS.map((id) =>
+      network.host(id, { controlPlane: server.url, secret: secretOf(id), env: clocks.get(id)?.env ?? {} }),
+    );
     await Promise.all(hosts.map((host) => host.start()));
     await allHeard(0);
     await drainHere(true);
@@ -65,6 +75,7 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
     await server?.kill();
     await network?.remove();
     if (server) removeHome(server.home);
+    removeHome(home);
   });
   afterEach(async () => {
     for (const each of hosts) {
@@ -156,6 +167,22 @@ describeWith(['root', 'bwrap'], 'a fleet of three workers', () => {
     await allHeard(healed);
     await settled();
     expect(rows(LIVE)).toEqual(others.map(({ id }) => id).sort());
+  });
+
+  it('keeps all through clocks of workers that step an hour either way and come back', async () => {
+    const made = (await spawned(6)).map(({ id }) => id).sort();
+    const refusals = (id: string) => host(id).log().split('A heartbeat was not taken').length;
+    const before = new Map(WORKERS.map((id) => [id, refusals(id)]));
+    clocks.get('w1')?.set({ clock_s: 3600 });
+    clocks.get('w2')?.set({ clock_s: -3600 });
+    // Its tokens are of another time.
+    for (const id of ['w1', 'w2'])
+      await until(`${id} is not believed`, () => refusals(id) > (before.get(id) ?? 0));
+    for (const id of made) expect(runs(id), id).toBe(1);
+    for (const id of ['w1', 'w2']) clocks.get(id)?.set({});
+    await allHeard(Date.now());
+    await settled();
+    expect(rows(LIVE)).toEqual(made);
   });
 
   it('keeps what was given and nothing else when a worker is killed in the middle of spawns', async () => {

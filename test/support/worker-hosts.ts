@@ -30,7 +30,10 @@ export interface WorkerHost {
 export interface WorkerNetwork {
   /** On which the control plane is to listen. */
   readonly gateway: string;
-  host(id: string, options: { controlPlane: string; secret: string }): WorkerHost;
+  host(
+    id: string,
+    options: { controlPlane: string; secret: string; env?: Record<string, string> },
+  ): WorkerHost;
   /** Ends workers, what they left, and the network. */
   remove(): Promise<void>;
 }
@@ -68,6 +71,8 @@ interface Place {
   id: string;
   controlPlane: string;
   secret: string;
+  /** Beside the worker's own. */
+  env?: Record<string, string>;
   bridge: string;
   namespace: string;
   cable: string;
@@ -101,7 +106,7 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
       // nsenter replaces itself, so that a signal reaches the worker.
       const args = [...inside, process.execPath, cli, 'worker', '--config', config];
       const started = spawn('nsenter', args, {
-        env: { PATH: process.env.PATH, HOME: home },
+        env: { PATH: process.env.PATH, HOME: home, ...place.env },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;
