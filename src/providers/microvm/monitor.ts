@@ -39,10 +39,15 @@ export function untilEnded(process: Detached, signal: AbortSignal): AbortSignal 
 }
 
 /** Its socket appears a little after the process. Throws as Qmp.open does, but waits for who will listen. */
-export async function openMonitor(clock: Clock, { sockets }: MonitorPlan, signal: AbortSignal): Promise<Qmp> {
+export function openMonitor(clock: Clock, { sockets }: MonitorPlan, signal: AbortSignal): Promise<Qmp> {
+  return untilThere(clock, signal, () => Qmp.open(clock, sockets.monitor, { signal }));
+}
+
+/** Works again until it is no longer `unavailable`: nothing tells when who is asked begins to listen. */
+export async function untilThere<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await Qmp.open(clock, sockets.monitor, { signal });
+      return await work();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error;

@@ -1,9 +1,8 @@
 // One Firecracker from its start to the moment its guest's agent answers. The guest is ready when its port takes a
 // connection: nothing tells of it, so it is tried.
-import { ServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import type { Detached } from '../../../host/host.ts';
-import { notStarted, reasonOf, untilEnded } from '../monitor.ts';
+import { notStarted, reasonOf, untilEnded, untilThere } from '../monitor.ts';
 import type { MonitorPlan } from '../monitor-plan.ts';
 import { MonitorRefusal } from '../qmp-faults.ts';
 import { type FirecrackerApi, firecrackerApi } from './api.ts';
@@ -11,7 +10,6 @@ import { AGENT_PORT, requestsFor, START } from './requests.ts';
 import { emptySettingsDisk } from './settings-disk.ts';
 import { connectVsock } from './vsock.ts';
 
-const PAUSE_MS = 5;
 const TRY_MS = 1000;
 
 /** See MonitorKind. What the guest was told is gone from its disk then. */
@@ -23,10 +21,10 @@ export async function ready(
   const either = untilEnded(process, signal);
   try {
     const api = firecrackerApi(clock, plan.sockets.monitor);
-    await orAgain(clock, either, () => unstarted(api, either));
+    await untilThere(clock, either, () => unstarted(api, either));
     for (const order of [...requestsFor(plan), START]) await api.put(order, either);
     const order = { clock, path: plan.sockets.agent, port: AGENT_PORT, ms: TRY_MS };
-    const socket = await orAgain(clock, either, () => connectVsock(order, either));
+    const socket = await untilThere(clock, either, () => connectVsock(order, either));
     socket.destroy();
     await emptySettingsDisk(plan.settings);
   } catch (error) {
@@ -40,17 +38,4 @@ export async function ready(
 async function unstarted(api: FirecrackerApi, signal: AbortSignal): Promise<void> {
   const { state } = ((await api.about(signal)) ?? {}) as { state?: unknown };
   if (state !== 'Not started') throw notStarted('the monitor runs something already');
-}
-
-/** Until it is no longer `unavailable`. */
-async function orAgain<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof ServiceError && error.code === 'unavailable')) throw error;
-      await clock.sleep(PAUSE_MS, signal);
-    }
-  }
 }
