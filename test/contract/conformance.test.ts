@@ -1,5 +1,5 @@
 // The conformance command: the example backend keeps every rule, and broken ones fail the rules they break, no others.
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
@@ -8,6 +8,7 @@ import { planConformance } from '../../src/ops/conformance/conformance.ts';
 import type { Verdict } from '../../src/schema/doctor.ts';
 import { brokenBackend, type Change, type TakenCall } from '../support/broken-backend.ts';
 import { type CustomBackend, customBackend, customConfig } from '../support/custom-backend.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -225,7 +226,7 @@ describeWith(['bwrap'], 'conformance', () => {
     backend = await customBackend();
   });
   afterAll(async () => {
-    for (const { folder } of backend.sandboxes.values()) rmSync(folder, { recursive: true, force: true });
+    for (const { folder } of backend.sandboxes.values()) removeFolder(folder);
     await backend.close();
   });
 

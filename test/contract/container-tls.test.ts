@@ -1,5 +1,5 @@
 // An engine on TCP that wants TLS both ways: sandboxes work there, and whoever is not who it should be is told why.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { type Certificates, certificates } from '../support/certificates.ts';
 import { containerHome, containerSpec } from '../support/container.ts';
 import { type Engine, startEngine } from '../support/engine.ts';
 import { type EnginePort, enginePort } from '../support/engine-port.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { freshId, runInside, soon } from '../support/userspace.ts';
 
@@ -32,7 +33,7 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
     for (const each of open) await each.close();
     way?.close();
     await engine?.stop();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   type Tls = ContainerConfig['tls'];

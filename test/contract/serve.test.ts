@@ -1,7 +1,7 @@
 // The whole server in this process, real parts all the way down to a sandbox: every answer is held to the API
 // description, and files come back byte for byte.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,6 +16,7 @@ import { redactor } from '../../src/redact/engine.ts';
 import { recordingLogger } from '../support/fakes.ts';
 import { API_KEY } from '../support/http-server.ts';
 import { undescribed } from '../support/openapi-check.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { packageRoot } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -69,7 +70,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     await client.destroy(id);
     await client.close();
     await server.close();
-    rmSync(home, { recursive: true, force: true });
+    removeFolder(home);
   });
 
   it('carries files both ways and tells the truth about them', async () => {

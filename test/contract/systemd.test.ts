@@ -1,10 +1,11 @@
 // The units in deploy/, looked at by systemd's own tools.
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { packageRoot } from '../support/server.ts';
 
@@ -18,7 +19,7 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
     folder = mkdtempSync(join(tmpdir(), 'svc-units-'));
     for (const unit of units) copyFileSync(join(SOURCE, unit), join(folder, unit));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   it.each(units)('%s holds nothing that systemd does not know', async (unit) => {
     const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(folder, unit)]);

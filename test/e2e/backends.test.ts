@@ -1,12 +1,13 @@
 // Sandboxes of a custom and of a hosted backend through the real server: the same calls as for any other, found again by the
 // server that starts next, and said to be gone when their backend is.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { ExecEvent } from '../../src/client/socket.ts';
 import { BACKEND_KEY, type CustomBackend, customBackend } from '../support/custom-backend.ts';
 import { HOSTED_KEY, type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -48,7 +49,7 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
   afterAll(async () => {
     await server?.stop();
     if (server) removeHome(server.home);
-    for (const { folder } of custom.sandboxes.values()) rmSync(folder, { recursive: true, force: true });
+    for (const { folder } of custom.sandboxes.values()) removeFolder(folder);
     await Promise.all([custom.close(), hosted.close()]);
   });
 

@@ -1,9 +1,10 @@
 // The command line against a real server: what a person types, what they see, and the exit codes scripts rely on.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { type CliRun, runCli } from '../support/run-cli.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
@@ -212,7 +213,7 @@ describeWith(['unshare'], 'svc', () => {
 
 describe('svc config', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-config-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
   const file = (name: string, text: string) => {
     const path = join(folder, name);
     writeFileSync(path, text, { mode: 0o600 });

@@ -1,7 +1,7 @@
 // `svc/client` as its users have it: packed, unpacked into a project of its own beside the packages it names and nothing
 // else, type-checked strictly under NodeNext, and run. The examples of docs/client.md are the programs.
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import ts from 'typescript';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
 
@@ -90,7 +91,7 @@ describeWith(['bwrap'], 'the client package', () => {
   afterAll(async () => {
     await server?.stop();
     if (server) removeHome(server.home);
-    rmSync(project, { recursive: true, force: true });
+    removeFolder(project);
   });
 
   it('has types that a strict program under NodeNext can use', () => {

@@ -1,11 +1,12 @@
 // Completion as a person has it: what `svc autocomplete` writes, asked by a real bash and typed into a real zsh. There is no
 // PowerShell in Debian; of its script only the names are looked at.
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { runCli } from '../support/run-cli.ts';
 import { cli } from '../support/server.ts';
@@ -28,7 +29,7 @@ describeWith(['tmux', 'zsh'], 'completion', () => {
     const { code, stderr } = await runCli(['autocomplete', '--refresh-cache'], { HOME: home });
     expect(code, stderr).toBe(0);
   });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  afterAll(() => removeFolder(home));
 
   it.each([
     [['sandbox', 'cr'], ['create']],

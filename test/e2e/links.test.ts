@@ -1,10 +1,11 @@
 // A sandbox that swaps links under the file calls: the work happens inside, so the host and a sibling stay untouched.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { everywhere } from '../support/matrix.ts';
+import { removeFolder } from '../support/remove.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 
 const OPERATIONS = 300;
@@ -25,7 +26,7 @@ everywhere(['python3'], 'hostile links', ({ env, ordinaryUser }) => {
   afterAll(async () => {
     await server.stop();
     removeHome(server.home);
-    rmSync(outside, { recursive: true, force: true });
+    removeFolder(outside);
   });
 
   it('never reaches the host or a sibling', async () => {

@@ -1,7 +1,7 @@
 // A sandbox of Debian in an emulated virtual machine, by the whole service: files, programs, a terminal, a stream and a
 // preview, and a server that is killed and starts again. One sandbox for all: a boot is the dearest part.
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
@@ -9,6 +9,7 @@ import { type Api, api } from '../support/api.ts';
 import { guestImage } from '../support/guest-images.ts';
 import { machineProcesses } from '../support/microvm.ts';
 import { visit } from '../support/preview-visit.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { makeHome, packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -54,7 +55,7 @@ describeWith(['root', 'qemu', 'mke2fs', 'python3-testsuite'], 'a sandbox in a vi
     } finally {
       await client.close();
       await server.stop();
-      rmSync(join(MACHINES, 'templates', `${server.instance}v`), { recursive: true, force: true });
+      removeFolder(join(MACHINES, 'templates', `${server.instance}v`));
       removeHome(home);
     }
   });

@@ -9,7 +9,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -20,12 +19,13 @@ import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DoctorReport } from '../../src/schema/doctor.ts';
 import { LintReport } from '../../src/schema/lint.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { runCli } from '../support/run-cli.ts';
 import { cli, removeHome, startServer } from '../support/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-checks-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 const inFolder = (name: string) => join(folder, name);
 const fits = (schema: object, value: unknown) => {
   const check = new Ajv({ strict: false }).compile(schema);

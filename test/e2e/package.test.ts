@@ -1,11 +1,12 @@
 // The package as its users get it: packed, installed by npm under every supported Node, and served from.
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OtherNode, otherNode } from '../support/nodes.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { packageRoot, removeHome, startServer } from '../support/server.ts';
 
@@ -59,7 +60,7 @@ describeWith(['bwrap', 'aarch64-gcc', 'qemu-aarch64', 'mandoc'], 'the packed pac
       installs.set(major, installed);
     }
   }, 5 * MINUTES);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
 
   it('holds what runs, both agents and the manual, and no sources', async () => {
     const { stdout } = await run('tar', ['tvzf', tarball]);

@@ -2,7 +2,7 @@
 // through them as it is and at once, and who asks is known.
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
@@ -16,6 +16,7 @@ import { type Api, api } from '../support/api.ts';
 import { certificates } from '../support/certificates.ts';
 import { visit } from '../support/preview-visit.ts';
 import { type RunningProxy, startProxy } from '../support/proxy.ts';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { type Asked, type Front, fetchText, open, VISITOR, webSocket } from '../support/tls-visit.ts';
@@ -79,7 +80,7 @@ for (const kind of ['caddy', 'nginx'] as const) {
       if (id) await direct.destroy(id);
       await server?.stop();
       if (server) removeHome(server.home);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     });
 
     const call = (path: string, asked: Asked = {}) =>

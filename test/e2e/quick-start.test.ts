@@ -1,10 +1,11 @@
 // docs/quick-start.md and README.md, every command as written: each has to succeed and to print what
 // stands below it. The server is one on a port of its own; the aliases are programs of those names.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { cli, packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
 
@@ -39,7 +40,7 @@ describeWith(['unshare', 'jq', 'python3'], 'the documents that teach', () => {
   afterAll(async () => {
     await server?.stop();
     if (server) removeHome(server.home);
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   /** What each of `steps` printed, all in one shell that ends with the first that fails. */

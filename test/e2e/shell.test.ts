@@ -1,13 +1,14 @@
 // A terminal in a sandbox as a person has it: under tmux, which types the keys and reads the screen.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { everywhere, inMachine, type Runtime } from '../support/matrix.ts';
+import { removeFolder } from '../support/remove.ts';
 import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -57,7 +58,7 @@ const shell = ({ env, ordinaryUser }: Runtime) => {
     } finally {
       await server.stop();
       removeHome(server.home);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     }
   });
 

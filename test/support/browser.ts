@@ -1,12 +1,12 @@
 // Chromium without a window, driven by its own protocol: a page is opened, looked at, clicked and photographed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import WebSocket from 'ws';
+import { removeFolder } from './remove.ts';
 
 export interface Browser {
   /** Opens `url`; resolves with the page when it is loaded. */
@@ -40,7 +40,7 @@ export async function startBrowser(): Promise<Browser> {
   const kill = async () => {
     if (child.pid !== undefined) endGroup(child.pid);
     await ended;
-    rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
+    removeFolder(profile);
   };
   try {
     const orders = await connectTo(await addressOf(child));

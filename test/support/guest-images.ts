@@ -1,8 +1,9 @@
 // Roots of virtual machines, as files: made once from the images that container tests run, kept beside them.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, renameSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from './remove.ts';
 import { packageRoot } from './server.ts';
 
 const FOLDER = join(packageRoot, '.cache/test-images');
@@ -31,6 +32,6 @@ function make(tar: string, image: string, size: string): void {
     execFileSync('mke2fs', ['-q', '-F', '-t', 'ext4', '-O', '^has_journal', '-d', work, fresh, size]);
     renameSync(fresh, image);
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    removeFolder(work);
   }
 }

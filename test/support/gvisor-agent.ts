@@ -2,7 +2,7 @@
 // Linux has had for years. It sees this machine's files, and what it writes is gone with it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
@@ -12,6 +12,7 @@ import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { silentLogger } from './fakes.ts';
 import { AGENT } from './real-agent.ts';
+import { removeFolder } from './remove.ts';
 
 const RING_BYTES = 1024 * 1024;
 
@@ -35,7 +36,7 @@ export async function startGvisorAgent(): Promise<GvisorAgent> {
     const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
     child.kill('SIGTERM');
     await ended;
-    rmSync(state, { recursive: true, force: true });
+    removeFolder(state);
   };
   try {
     const stream = Duplex.from({ readable: child.stdout, writable: child.stdin });

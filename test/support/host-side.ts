@@ -1,10 +1,11 @@
 // What a sandbox must not reach on the host it runs on: a process, files, the environment of this one, a listener on
 // loopback. All of it carries one word.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from './remove.ts';
 
 const CANARY = `svc-canary-${process.pid}`;
 
@@ -42,7 +43,7 @@ export async function hostSide(): Promise<HostSide> {
     facts: { canary: CANARY, host_pid: child.pid ?? 0, host_port: port, host_files },
     close: async () => {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
-      for (const file of [folder, ...files]) rmSync(file, { recursive: true, force: true });
+      for (const file of [folder, ...files]) removeFolder(file);
       await new Promise((resolve) => server.close(resolve));
     },
   };

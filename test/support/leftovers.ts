@@ -2,6 +2,7 @@
 // after the server's instance, by its first twelve characters.
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeFolder } from './remove.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
 const DEEPEST_CGROUP = 5;
@@ -18,8 +19,7 @@ export function endRuntimes(instance: string): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   }
   for (const group of groups) quietly(() => rmdirSync(group));
-  for (const folder of [instance, `${instance}v`])
-    rmSync(join(RUNS, folder), { recursive: true, force: true });
+  for (const folder of [instance, `${instance}v`]) removeFolder(join(RUNS, folder));
   releaseClaims(instance);
 }
 
@@ -44,7 +44,8 @@ function membersOf(group: string): number[] {
     .filter((pid) => pid > 0);
 }
 
-function processesNaming(folder: string): number[] {
+/** Processes of this host whose command line names `folder`. */
+export function processesNaming(folder: string): number[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid > 0 && pid !== process.pid)

@@ -8,7 +8,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -25,6 +24,7 @@ import type { MicrovmConfig } from '../../src/schema/config-microvm.ts';
 import { remains } from './auditor.ts';
 import { silentLogger } from './fakes.ts';
 import { endRuntimes } from './leftovers.ts';
+import { removeFolder } from './remove.ts';
 
 export interface MicrovmHome {
   home: string;
@@ -69,7 +69,7 @@ export function microvmHome(): MicrovmHome {
       }),
     remove: () => {
       endRuntimes(id.replaceAll('-', '').slice(0, 12));
-      rmSync(home, { recursive: true, force: true });
+      removeFolder(home);
     },
   };
 }

@@ -1,10 +1,12 @@
 // A `podman system service` of a test's own, with its storage in a folder that goes with it.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EngineApi, engineApi } from './engine-api.ts';
+import { processesNaming } from './leftovers.ts';
+import { removeFolder } from './remove.ts';
 import { until } from './until.ts';
 
 export interface Podman {
@@ -42,7 +44,12 @@ export async function startPodman(): Promise<Podman> {
       const ended = once(service, 'exit');
       service.kill('SIGKILL');
       await ended;
-      rmSync(folder, { recursive: true, force: true });
+      await until(
+        'what cleans up behind containers to end',
+        () => processesNaming(folder).length === 0,
+        30_000,
+      );
+      removeFolder(folder);
     },
   };
 }

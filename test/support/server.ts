@@ -1,11 +1,12 @@
 // Starts the real `bin/svc.js serve` on a free port and a temporary folder, as root or as an ordinary user.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { quietEnv } from '../../src/bench/quiet-env.ts';
 import { endRuntimes } from './leftovers.ts';
+import { removeFolder } from './remove.ts';
 import { until } from './until.ts';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,7 +59,7 @@ export function makeHome(ordinaryUser = false): string {
 /** The folder, and what still runs of the servers that were started on it. */
 export function removeHome(home: string): void {
   for (const instance of instances.get(home) ?? []) endRuntimes(instance);
-  rmSync(home, { recursive: true, force: true });
+  removeFolder(home);
 }
 
 /** Resolves when it serves; rejects with its log when it ends first. */

@@ -1,12 +1,13 @@
 // Folders that last as long as a test.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { removeFolder } from './remove.ts';
 
 /** An empty folder, removed when the test that is running has finished. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }

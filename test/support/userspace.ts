@@ -1,5 +1,5 @@
 // The userspace provider on this real host, in a home of its own: what contract tests act on.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxIo } from '../../src/agent/io.ts';
@@ -12,6 +12,7 @@ import { userspaceProvider } from '../../src/providers/userspace/userspace.ts';
 import type { UserspaceConfig } from '../../src/schema/config.ts';
 import { silentLogger } from './fakes.ts';
 import { endRuntimes } from './leftovers.ts';
+import { removeFolder } from './remove.ts';
 
 export interface UserspaceHome {
   home: string;
@@ -48,7 +49,7 @@ export function userspaceHome(): UserspaceHome {
         runtimeDir: home,
       }),
     remove: () => {
-      rmSync(home, { recursive: true, force: true });
+      removeFolder(home);
       endRuntimes(id.replaceAll('-', '').slice(0, 12));
     },
   };

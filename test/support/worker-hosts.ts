@@ -1,11 +1,12 @@
 // Hosts of workers, each a network namespace with a cable of its own to a bridge on which the control plane listens. Only the
 // network is apart: the kernel, and with it what really runs, is looked at from here.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { agents } from './auditor.ts';
+import { removeFolder } from './remove.ts';
 import { cli } from './server.ts';
 import { until } from './until.ts';
 
@@ -62,7 +63,7 @@ export function workerNetwork(): WorkerNetwork {
     remove: async () => {
       for (const host of hosts) await host.remove();
       ip('link', 'del', bridge);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }
