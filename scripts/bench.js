@@ -1,9 +1,15 @@
 // `npm run bench`: builds what is stale, then measures, and keeps the results of a run of all rows; `-- --only P8,P21`
 // measures these rows only and keeps nothing. Exit code 3 when a bar is missed.
-import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.js';
+import { options } from './options.js';
 
-const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
+const { only } = options(
+  'bench',
+  'Measures the speed table. All rows take half an hour, on a machine that does nothing else.',
+  {
+    only: { kind: 'list', says: 'Rows to measure; nothing is kept. `svc bench --list` names them.' },
+  },
+);
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { bench } = await importBundled('src/bench/run.ts');
@@ -12,7 +18,7 @@ const { benchSummary, rowText } = await importBundled('src/bench/report.ts');
 
 const results = await bench({
   root,
-  only: only?.split(','),
+  only,
   before: keptBefore(root),
   begun: ({ id, name }) => process.stderr.write(`${id} ${name} …\n`),
   ended: (row) => process.stdout.write(`${rowText(row)}\n`),

@@ -1,27 +1,27 @@
 // `npm run fuzz -- --only routes,wire --minutes 5 --seed 7`: builds what is stale, then throws seeded cases at each target,
 // `--runs` of them unless `--minutes` is given. Exit code 3 when a target misbehaved. Counts of a run by time go to
 // proof/results.json unless `--no-keep`.
-import { parseArgs } from 'node:util';
 import { bootstrap } from './bootstrap.js';
+import { options } from './options.js';
 
-const { only, seed, runs, minutes, keep } = parseArgs({
-  options: {
-    only: { type: 'string', default: '' },
-    seed: { type: 'string', default: '1' },
-    runs: { type: 'string', default: '2000' },
-    minutes: { type: 'string' },
-    keep: { type: 'boolean', default: true },
+const { only, seed, runs, minutes, keep } = options(
+  'fuzz',
+  'Throws made-up input at everything that reads input.',
+  {
+    only: { kind: 'list', default: [], says: 'Targets; an unknown one is answered with all there are.' },
+    runs: { kind: 'count', default: 2000, says: 'Cases for each target; nothing is kept.' },
+    minutes: { kind: 'count', says: 'Time for each target instead of a number of cases.' },
+    seed: { kind: 'count', default: 1, says: 'The same seed makes the same cases.' },
+    keep: { kind: 'boolean', default: true, says: 'Leave proof/results.json as it is.' },
   },
-  allowNegative: true,
-}).values;
+);
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { counted, fuzz } = await importBundled('test/support/fuzz/fuzz.ts');
 const { record } = await importBundled('test/support/proof/results.ts');
 const reports = await fuzz({
-  only: only === '' ? [] : only.split(','),
-  ...{ seed: Number(seed), runs: Number(runs) },
-  ...(minutes !== undefined && { minutes: Number(minutes) }),
+  ...{ only, seed, runs },
+  ...(minutes !== undefined && { minutes }),
   told: (target, { seed: at, said }) => process.stderr.write(`${target} --seed ${at}: ${said}\n`),
 });
 process.stdout.write(`${JSON.stringify(reports, undefined, 2)}\n`);

@@ -1,33 +1,37 @@
 // `npm run proof -- --only points --setting userspace --runs 3`: builds what is stale, then breaks what runs and looks at what is
 // left, or runs the tests that count for a kind. Exit code 3 when something was found.
-import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.js';
+import { options } from './options.js';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: 'points,simulation,authorization,secrets,environment' },
-    side: { type: 'string', default: 'before,after' },
-    setting: { type: 'string', default: 'userspace,userspace pool,container' },
-    runs: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '600' },
-    seed: { type: 'string', default: '1' },
-    filter: { type: 'string' },
-    keep: { type: 'boolean', default: true },
+const KINDS = ['points', 'simulation', 'authorization', 'secrets', 'environment'];
+const SETTINGS = ['userspace', 'userspace pool', 'container'];
+const SIDES = ['before', 'after'];
+
+const values = options(
+  'proof',
+  'Breaks what runs at every step that changes state, and audits what is left.',
+  {
+    only: { kind: 'list', default: KINDS, of: KINDS, says: 'Kinds of trials.' },
+    setting: { kind: 'list', default: SETTINGS, of: SETTINGS, says: 'Where faults at steps happen.' },
+    side: { kind: 'list', default: SIDES, of: SIDES, says: 'Before or after a step.' },
+    filter: { kind: 'list', says: 'Steps and actions whose names have one of these.' },
+    runs: {
+      kind: 'count',
+      default: 1,
+      says: 'Rounds of every step and action, or runs of the tests of a kind.',
+    },
+    minutes: { kind: 'count', default: 600, says: 'At most, for each setting and side.' },
+    seed: { kind: 'count', default: 1, says: 'The same seed makes the same order.' },
+    keep: { kind: 'boolean', default: true, says: 'Leave proof/results.json as it is.' },
   },
-  allowNegative: true,
-});
+);
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { prove } = await importBundled('test/support/proof/prove.ts');
+const { only, setting, side, filter, runs, minutes, seed, keep } = values;
 const found = await prove(root, {
-  keep: values.keep,
-  ...(values.filter && { filters: values.filter.split(',') }),
-  kinds: values.only.split(','),
-  sides: values.side.split(','),
-  settings: values.setting.split(','),
-  runs: Number(values.runs),
-  minutes: Number(values.minutes),
-  seed: Number(values.seed),
+  ...{ kinds: only, settings: setting, sides: side, runs, minutes, seed, keep },
+  ...(filter && { filters: filter }),
   told: (line) => process.stdout.write(`${line}\n`),
 });
 process.exit(found === 0 ? 0 : 3);

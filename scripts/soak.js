@@ -1,27 +1,34 @@
 // `npm run soak -- --minutes 60 --faults` or `-- --cycles 2000 --provider container`: builds what is stale, then spawns, uses
 // and destroys. Exit code 3 when something grew or failed. The figures go to proof/results.json unless `--no-keep`.
-import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.js';
+import { options } from './options.js';
 
-const { cycles, minutes, faults, keep, provider } = parseArgs({
-  options: {
-    cycles: { type: 'string', default: '2000' },
-    minutes: { type: 'string' },
-    faults: { type: 'boolean', default: false },
-    keep: { type: 'boolean', default: true },
-    provider: { type: 'string', default: 'userspace' },
+const { cycles, minutes, faults, keep, provider } = options(
+  'soak',
+  'Spawns, uses and destroys sandboxes in one server, and looks whether anything grew.',
+  {
+    minutes: { kind: 'count', says: 'How long, whatever the number of cycles.' },
+    cycles: { kind: 'count', default: 2000, says: 'Lives of sandboxes.' },
+    faults: { kind: 'boolean', default: false, says: 'Clients, runtimes, server and engine fail at random.' },
+    provider: {
+      ...{ kind: 'text', default: 'userspace', of: ['userspace', 'container'] },
+      says: 'What the sandboxes are.',
+    },
+    keep: { kind: 'boolean', default: true, says: 'Leave proof/results.json as it is.' },
   },
-  allowNegative: true,
-}).values;
-if (provider !== 'userspace' && provider !== 'container')
-  throw new Error('--provider is userspace or container');
+);
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { soak } = await importBundled('src/bench/soak.ts');
 const { record } = await importBundled('test/support/proof/results.ts');
 const told = (sample) => process.stderr.write(`${JSON.stringify(sample)}\n`);
-const wanted = { provider, faults, cycles: Number(cycles), told };
-const report = await soak(root, { ...wanted, ...(minutes !== undefined && { minutes: Number(minutes) }) });
+const report = await soak(root, {
+  provider,
+  faults,
+  cycles,
+  told,
+  ...(minutes !== undefined && { minutes }),
+});
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 if (keep)
   record('soak', faults ? `${provider}, with faults` : provider, {
