@@ -15,4 +15,4 @@ node scripts/bootstrap.js
 [ "${SVC_TEST_REQUIRE:-}" != all ] || bash scripts/test-images.sh
 npm run --silent types
 npm run --silent lint
-exec node scripts/test.js "$@"
+SVC_TEST_AGAIN=1 exec node scripts/test.js "$@"
