@@ -1,5 +1,6 @@
 // Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
 import { displayDuration } from '../domain/duration.ts';
+import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Health } from '../schema/system.ts';
@@ -82,14 +83,14 @@ function isMissed({ probes, defaultProvider }: HealthDeps, { provider, healthy }
 
 async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
   const began = clock.monotonic();
-  const ok = await store.ping().then(
-    () => true,
-    () => false,
+  const failure = await store.ping().then(
+    () => undefined,
+    (error: unknown) => error,
   );
   const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
-  return ok
-    ? { status: 'ok', latency_ms }
-    : { status: 'failed', latency_ms, message: 'The database does not answer.' };
+  if (failure === undefined) return { status: 'ok', latency_ms };
+  const { message, remedy } = asServiceError(failure);
+  return { status: 'failed', latency_ms, message: remedy ? `${message} ${remedy}` : message };
 }
 
 /** Workers that are missed; one that said good-bye is not. */

@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
 import { type Api, api } from '../support/api.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { EIO, ENOSPC, type FaultyHost, faultyHost } from '../support/faulty-host.ts';
+import { EIO, ENOSPC, EROFS, type FaultyHost, faultyHost } from '../support/faulty-host.ts';
 import { pulse } from '../support/pressed.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
@@ -60,6 +60,7 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
   it.each([
     ['fails to write', { write_errno: EIO }, [500, 503]],
     ['fails to sync', { sync_errno: EIO }, [500, 503]],
+    ['has become read-only', { write_errno: EROFS }, [500, 503]],
     ['is full', { write_errno: ENOSPC }, [507]],
   ] as const)('a disk that %s: nothing is promised, and what runs goes on', async (_, faults, statuses) => {
     const [used, doomed] = [await spawned(), await spawned()];

@@ -6,6 +6,7 @@ import { packageRoot } from '../../src/host/package-root.ts';
 
 export const EIO = 5;
 export const ENOSPC = 28;
+export const EROFS = 30;
 
 const FIELDS = ['write_errno', 'sync_errno', 'sync_ms', 'clock_s'] as const;
 export type Faults = Partial<Record<(typeof FIELDS)[number], number>>;

@@ -19,7 +19,7 @@ export function leaseStore(db: Database, work: Work): LeaseStore {
     get: (resource_id) => work.run(() => get.get(resource_id)),
     list: () => work.run(() => list.all()),
     renew: (resource_id, holder_id, expires_at) =>
-      work.run(() => renew.all(expires_at, resource_id, holder_id)[0]),
+      work.change(() => renew.all(expires_at, resource_id, holder_id)[0]),
   };
 }
 

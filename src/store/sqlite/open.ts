@@ -15,6 +15,7 @@ import { loadInstance } from './instance.ts';
 import { leaseStore } from './leases.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
+import { placeOf, refuseLoss } from './place.ts';
 import { poolStore } from './pool.ts';
 import { quotaStore } from './quotas.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
@@ -81,7 +82,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   configure(relaxed, 'normal');
   const instance = loadInstance(durable, options);
   const ballast = openBallast(`${path}.reserve`, random);
-  const work = storeWork({ clock, ballast, isOpen: () => durable.open });
+  const work = storeWork({ clock, ballast, isOpen: () => durable.open, inPlace: placeOf(path) });
   const ids = eventIds(durable);
   const alive = durable.prepare('SELECT id FROM instance');
   const lasting = durable.prepare('UPDATE instance SET id = id');
@@ -110,6 +111,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
 
 async function openChecked(options: SqliteOptions, opened: Opened): Promise<Database> {
   const { path, clock, logger } = options;
+  refuseLoss(path);
   settleRights(path);
   const unclean = stoppedUncleanly(path);
   const durable = opened.connect(path);

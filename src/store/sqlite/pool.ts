@@ -34,7 +34,7 @@ export function poolStore(db: Database, work: Work): PoolStore {
     get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
     all: () => work.run(() => all.all().map(fromRow)),
     running: (id, { warnings, ...made }) =>
-      work.run(() => running.all({ id, ...made, warnings: JSON.stringify(warnings) }).map(fromRow)[0]),
+      work.change(() => running.all({ id, ...made, warnings: JSON.stringify(warnings) }).map(fromRow)[0]),
     retire: (id, { but = '', lost = false } = {}) =>
       work.settle(() => retire.all({ id, but, lost: Number(lost) }).map(fromRow)[0]),
     remove: (id) => work.settle(() => void remove.run(id)),

@@ -41,7 +41,7 @@ export function sandboxWrites(db: Database, ids: EventIds, work: Work): SandboxW
         return transition.immediate(change);
       }),
     extend: (id, from, expires_at) =>
-      work.run(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
+      work.change(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
     purgeEnded: (before) => deleteInBites(work, (limit) => purge.run(before, limit).changes),
   };
 }

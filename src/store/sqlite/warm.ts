@@ -35,7 +35,7 @@ export function warmStore(db: Database, work: Work): WarmStore {
   const remove = db.prepare('DELETE FROM warm_sandboxes WHERE id = ?');
   return {
     reserve: (warm, limits) => work.grow(() => reserve.immediate(warm, limits)),
-    ready: (warm) => work.run(() => ready.run(toRow(warm)).changes > 0),
+    ready: (warm) => work.change(() => ready.run(toRow(warm)).changes > 0),
     get: (id) => work.run(() => get.all(id).map(fromRow)[0]),
     all: () => work.run(() => all.all().map(fromRow)),
     remove: (id) => work.settle(() => void remove.run(id)),

@@ -9,8 +9,10 @@ const PATIENCE_MS = 5000;
 const PAUSE_MS = 20;
 
 export interface Work {
-  /** Reads, and writes that take no space to speak of. */
+  /** Reads. They go on when the file is gone, from what the process holds of it. */
   run<T>(deed: () => T): Promise<T>;
+  /** Writes that take no space to speak of. No write is made to a file that has been removed or replaced. */
+  change<T>(deed: () => T): Promise<T>;
   /** Writes that add rows: refused with `resource_limit` 507 while the disk is full. */
   grow<T>(deed: () => T): Promise<T>;
   /** Writes that lead to an end: on a full disk the ballast is given up for them. */
@@ -23,6 +25,8 @@ export interface WorkDeps {
   clock: Clock;
   ballast: Ballast;
   isOpen(): boolean;
+  /** Throws when the database is no longer where it was opened. */
+  inPlace(): void;
 }
 
 export function storeWork(deps: WorkDeps): Work {
@@ -39,22 +43,28 @@ export function storeWork(deps: WorkDeps): Work {
       throw error;
     }
   };
+  const change = <T>(deed: () => T) =>
+    run(() => {
+      deps.inPlace();
+      return deed();
+    });
   return {
     run,
+    change,
     grow: async (deed) => {
       if (!deps.ballast.ready()) throw diskFull();
-      return run(deed);
+      return change(deed);
     },
     settle: async (deed) => {
       try {
-        return await run(deed);
+        return await change(deed);
       } catch (error) {
         if (!isFull((error as Error).cause) || !deps.ballast.spend()) throw error;
-        return run(deed);
+        return change(deed);
       }
     },
     probe: (read, write) =>
-      run(() => {
+      change(() => {
         if (!hasFailed) return read();
         write();
         hasFailed = false;

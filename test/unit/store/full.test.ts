@@ -34,7 +34,7 @@ function setUp() {
       return had;
     },
   };
-  const work = storeWork({ clock: fakeClock(), ballast, isOpen: () => db.open });
+  const work = storeWork({ clock: fakeClock(), ballast, isOpen: () => db.open, inPlace: () => {} });
   const store = { ...sandboxWrites(db, eventIds(db), work), ...sandboxQueries(db, work) };
   const fill = () => {
     disk.room = false;

@@ -1,0 +1,92 @@
+// The database moved away, removed or replaced beneath a store that is open, and one that is gone before it is opened.
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../support/databases.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const GONE = { code: 'unavailable', message: expect.stringContaining('removed or replaced') };
+const LOST = { code: 'conflict', remedy: expect.stringContaining('backup') };
+
+async function opened() {
+  const path = join(temporaryFolder(), 'state', 'svc.db');
+  const store = await openStore(path);
+  onTestFinished(() => store.close());
+  const row = sandboxRecord();
+  await store.sandboxes.reserve(row, NO_CAP, []);
+  return { path, store, row };
+}
+
+const swapped = (path: string) => {
+  copyFileSync(path, `${path}.copy`);
+  renameSync(path, `${path}.first`);
+  renameSync(`${path}.copy`, path);
+  return () => renameSync(`${path}.first`, path);
+};
+const moved = (path: string) => {
+  renameSync(path, `${path}.away`);
+  return () => renameSync(`${path}.away`, path);
+};
+const emptied = (path: string) => {
+  const undo = moved(path);
+  writeFileSync(path, '');
+  return undo;
+};
+const remade = (path: string) => {
+  const undo = moved(dirname(path));
+  mkdirSync(dirname(path));
+  return () => {
+    rmSync(dirname(path), { recursive: true });
+    undo();
+  };
+};
+
+it.each([
+  ['the file', moved],
+  ['the log', (path: string) => moved(`${path}-wal`)],
+  ['the index of the log', (path: string) => moved(`${path}-shm`)],
+  ['the folder', (path: string) => moved(dirname(path))],
+  ['the folder, another in its place', remade],
+  ['the file, an empty one in its place', emptied],
+  ['the file, a copy in its place', swapped],
+] as const)(
+  '%s is away: reads go on, no write is taken, and all is well when it is back',
+  async (_, away) => {
+    const { path, store, row } = await opened();
+    const back = away(path);
+    const event = eventDraft({ sandbox_id: row.id });
+    const facts = { id: row.id, from: ['creating'], epoch: 1, patch: { state: 'destroying' } } as const;
+    const change = { ...facts, from: [...facts.from], events: [event] };
+    await expect(store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject(GONE);
+    await expect(store.sandboxes.transition(change)).rejects.toMatchObject(GONE);
+    await expect(store.sandboxes.extend(row.id, ['creating'], stamp())).rejects.toMatchObject(GONE);
+    await expect(store.events.append([event])).rejects.toMatchObject(GONE);
+    await expect(store.ping()).rejects.toMatchObject(GONE);
+    expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'creating' });
+    back();
+    await store.ping();
+    expect(await store.sandboxes.transition(change)).toMatchObject({
+      sandbox: { state: 'destroying' },
+    });
+    expect((await store.sandboxes.countActive()).total).toBe(1);
+  },
+);
+
+it.each([
+  ['missing', (path: string) => rmSync(path)],
+  ['empty', (path: string) => writeFileSync(path, '')],
+])('a file that is %s beside what a server left is not begun anew', async (_, lose) => {
+  const { path, store } = await opened();
+  const copies = ['', '-wal', '.reserve'].map((end) => [path + end, `${path}${end}.kept`] as const);
+  for (const [from, to] of copies) copyFileSync(from, to);
+  await store.close();
+  for (const [from, to] of copies) renameSync(to, from);
+  lose(path);
+  await expect(openStore(path)).rejects.toMatchObject(LOST);
+  expect(existsSync(`${path}-wal`)).toBe(true);
+  rmSync(`${path}-wal`);
+  await expect(openStore(path)).rejects.toMatchObject(LOST);
+  rmSync(`${path}.reserve`);
+  await (await openStore(path)).close();
+});
