@@ -12,6 +12,7 @@ import type { Publisher } from '../publish.ts';
 import type { Runtimes } from '../runtimes.ts';
 import type { Sessions } from '../sessions.ts';
 import type { Spawns } from '../spawn/spawns.ts';
+import { Turnstile } from '../turnstile.ts';
 
 /** Of this server, and of each other worker: one that hangs keeps none of the others from ending. */
 const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8 };
@@ -38,10 +39,12 @@ export class Destroyer {
   );
   readonly #works = new Map<string, Promise<void>>();
   readonly #retries = new Map<string, { attempts: number; timer?: Timer }>();
+  readonly #turnstile: Turnstile;
   #stopped = false;
 
   constructor(deps: DestroyDeps) {
     this.#deps = deps;
+    this.#turnstile = new Turnstile(deps.clock);
   }
 
   /**
@@ -56,7 +59,8 @@ export class Destroyer {
   }
 
   /** Only the first step: the row is `destroying` and nobody can use it any more; undefined when there is nothing to end. */
-  mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
+  async mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
+    await this.#turnstile.pass();
     return this.#deps.lock.run(id, () => this.#mark(id, reason));
   }
 
@@ -130,6 +134,7 @@ export class Destroyer {
     const { sandboxes, publisher } = this.#deps;
     const patch = { state: 'destroyed', ended_at: publisher.now() } as const;
     await publisher.end(row.id);
+    await this.#turnstile.pass();
     const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch })];
     const moved = await sandboxes.transition({
       id: row.id,
