@@ -26,5 +26,5 @@ const reports = await fuzz({
 });
 process.stdout.write(`${JSON.stringify(reports, undefined, 2)}\n`);
 if (keep && minutes !== undefined)
-  for (const report of reports) record('fuzz', report.target, counted(report));
+  for (const report of reports) record('fuzz', { name: report.target, counts: counted(report) });
 process.exit(reports.some(({ faults }) => faults.length > 0) ? 3 : 0);

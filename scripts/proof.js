@@ -4,7 +4,7 @@ import { bootstrap, root } from './bootstrap.js';
 import { options } from './options.js';
 
 const KINDS = ['points', 'simulation', 'authorization', 'secrets', 'environment'];
-const SETTINGS = ['userspace', 'userspace pool', 'container'];
+const SETTINGS = ['userspace', 'userspace pool', 'userspace worker', 'container', 'tests'];
 const SIDES = ['before', 'after'];
 
 const values = options(
@@ -12,8 +12,14 @@ const values = options(
   'Breaks what runs at every step that changes state, and audits what is left.',
   {
     only: { kind: 'list', default: KINDS, of: KINDS, says: 'Kinds of trials.' },
-    setting: { kind: 'list', default: SETTINGS, of: SETTINGS, says: 'Where faults at steps happen.' },
+    setting: {
+      kind: 'list',
+      default: SETTINGS,
+      of: SETTINGS,
+      says: 'Where faults at steps happen; tests that have steps of their own.',
+    },
     side: { kind: 'list', default: SIDES, of: SIDES, says: 'Before or after a step.' },
+    long: { kind: 'boolean', default: false, says: 'Freezes and delays of 20 s, and nothing else.' },
     filter: { kind: 'list', says: 'Steps and actions whose names have one of these.' },
     runs: {
       kind: 'count',
@@ -28,9 +34,9 @@ const values = options(
 bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { prove } = await importBundled('test/support/proof/prove.ts');
-const { only, setting, side, filter, runs, minutes, seed, keep } = values;
+const { only, setting, side, filter, runs, minutes, seed, keep, long } = values;
 const found = await prove(root, {
-  ...{ kinds: only, settings: setting, sides: side, runs, minutes, seed, keep },
+  ...{ kinds: only, settings: setting, sides: side, runs, minutes, seed, keep, isLong: long },
   ...(filter && { filters: filter }),
   told: (line) => process.stdout.write(`${line}\n`),
 });

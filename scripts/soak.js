@@ -31,12 +31,15 @@ const report = await soak(root, {
 });
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 if (keep)
-  record('soak', faults ? `${provider}, with faults` : provider, {
-    trials: report.cycles,
-    grown: report.grown.length,
-    failed: report.failed.length,
-    minutes: Math.round(report.seconds / 6) / 10,
-    ...rounded(report),
+  record('soak', {
+    name: faults ? `${provider}, with faults` : provider,
+    counts: {
+      trials: report.cycles,
+      grown: report.grown.length,
+      failed: report.failed.length,
+      minutes: Math.round(report.seconds / 6) / 10,
+      ...rounded(report),
+    },
   });
 process.exit(report.pass ? 0 : 3);
 

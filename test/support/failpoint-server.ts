@@ -1,22 +1,25 @@
 // Builds the server with failpoints from the sources: the modules that open the store and the providers are replaced by
-// those of failpoints/, everything else is what ships. The package itself holds no failpoint.
+// those of failpoints/, and housekeeping comes round often; everything else is what ships. The package itself holds no
+// failpoint.
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { type Action, type Armed, FIRED, POINTS, type Point } from './failpoints/point.ts';
 import { packageRoot, type ServerOptions, startServer, type TestServer } from './server.ts';
 
-const STAND_INS: Readonly<Record<string, string>> = {
-  '../store/sqlite/open.ts': 'store.ts',
-  '../providers/registry.ts': 'registry.ts',
+/** What is imported, by whom, and what stands in for it. */
+const STAND_INS: Readonly<Record<string, { by: string; name: string }>> = {
+  '../store/sqlite/open.ts': { by: 'app/control-plane.ts', name: 'store.ts' },
+  '../providers/registry.ts': { by: 'app/control-plane.ts', name: 'registry.ts' },
+  './upkeep/housekeeping.ts': { by: 'control/create.ts', name: 'housekeeping.ts' },
 };
 
 const standIns: Plugin = {
   name: 'failpoints',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/(open|registry)\.ts$/ }, ({ path, importer }) => {
-      const name = STAND_INS[path];
-      const wanted = importer.endsWith(join('src', 'app', 'control-plane.ts'));
-      return name && wanted ? { path: join(packageRoot, 'test/support/failpoints', name) } : undefined;
+    onResolve({ filter: /\/(open|registry|housekeeping)\.ts$/ }, ({ path, importer }) => {
+      const standIn = STAND_INS[path];
+      if (!standIn || !importer.endsWith(join('src', standIn.by))) return undefined;
+      return { path: join(packageRoot, 'test/support/failpoints', standIn.name) };
     });
   },
 };

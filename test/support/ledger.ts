@@ -58,15 +58,17 @@ export function readLedger(home: string): Ledger {
   }
 }
 
-/** `sandbox.error` is an end where the row ended so, else only the news of one. */
+/** `sandbox.error` is an end where the row ended so, else only the news of one; of a row that is forgotten it may be both. */
 function history(told: readonly Told[], states: ReadonlyMap<string, string>): Pick<Ledger, 'most' | 'twice'> {
   const owners = new Map<string, string>();
   const [created, ended] = [new Set<string>(), new Set<string>()];
   const twice: string[] = [];
   const most = { all: 0, own: 0 };
-  const once = (seen: Set<string>, id: string) => (seen.has(id) ? twice.push(id) : seen.add(id));
+  const once = (seen: Set<string>, id: string) =>
+    seen.has(id) && states.has(id) ? twice.push(id) : seen.add(id);
   for (const { type, sandbox_id: id, owner_id } of told) {
-    const isEnd = type === 'sandbox.destroyed' || (type === 'sandbox.error' && states.get(id) === 'error');
+    const isEnd =
+      type === 'sandbox.destroyed' || (type === 'sandbox.error' && (states.get(id) ?? 'error') === 'error');
     if (type === 'sandbox.created') {
       once(created, id);
       owners.set(id, owner_id);

@@ -44,7 +44,7 @@ export function audit(server: TestServer, journal: Journal, { cap, own }: Limits
   const { all, own: most } = ledger.most;
   return {
     rows_lost: [...lost(ledger, journal), ...changed(server.home, journal)],
-    runtimes_leaked: [...extra(ids, ledger, running.length), ...leftOvers(server, ledger)],
+    runtimes_leaked: [...extra(ids, ledger, running.length), ...leftOvers(server, ledger, journal)],
     double_spawns: [
       ...ledger.twice.map((id) => `${id} began or ended twice`),
       ...twice(ids).map((id) => `${id} runs twice`),
@@ -58,7 +58,7 @@ export function audit(server: TestServer, journal: Journal, { cap, own }: Limits
     ],
     unsettled: [
       ...ledger.live.filter(({ state }) => state !== 'running').map(({ id, state }) => `${id} is ${state}`),
-      ...(running.length < expectedRuntimes(ledger) ? ['a row has no runtime'] : []),
+      ...(running.length < expectedRuntimes(ledger) ? [`a row has no runtime: ${without(ids, ledger)}`] : []),
       ...(ledger.counted === ledger.live.length ? [] : [`${ledger.counted} counted`]),
       ...(ledger.sound ? [] : ['the database is not sound']),
       ...journal.surprises,
@@ -70,7 +70,8 @@ export function audit(server: TestServer, journal: Journal, { cap, own }: Limits
 function lost({ all, live }: Ledger, { given }: Journal): string[] {
   const [known, alive] = [all, live].map((rows) => new Set(rows.map(({ id }) => id)));
   return [...given].flatMap(([id, { mayEnd, hasEnded }]) => {
-    if (!known?.has(id)) return [`${id} is unknown`];
+    // What has ended is forgotten after a while.
+    if (!known?.has(id)) return mayEnd ? [] : [`${id} is unknown`];
     if (hasEnded && alive?.has(id)) return [`${id} is back`];
     return !mayEnd && !alive?.has(id) ? [`${id} is gone`] : [];
   });
@@ -109,14 +110,22 @@ function extra(ids: readonly string[], ledger: Ledger, running: number): string[
 }
 
 /** Of those that have ended, everywhere. */
-function leftOvers(server: TestServer, { all, live }: Ledger): string[] {
+function leftOvers(server: TestServer, { all, live }: Ledger, { given }: Journal): string[] {
   const alive = new Set(live.map(({ id }) => id));
-  const ended = all.map(({ id }) => id).filter((id) => !alive.has(id));
+  const known = new Set([...all.map(({ id }) => id), ...given.keys()]);
+  const ended = [...known].filter((id) => !alive.has(id));
   const left = remains(server, ended);
   const isEnded = (line: string) => ended.some((id) => line.includes(id));
   return (Object.keys(NOTHING) as (keyof Remains)[]).flatMap((kind) =>
     (kind === 'processes' ? agents(ended) : left[kind]).filter(isEnded).map((line) => `${kind}: ${line}`),
   );
 }
+
+/** Rows whose runtime is their own and not there; of ready ones and VMs the count alone is known. */
+const without = (ids: readonly string[], { live }: Ledger) =>
+  live
+    .filter(({ id, vm_id }) => vm_id === null && !ids.includes(id))
+    .map(({ id }) => id)
+    .join(' ') || 'a ready one or a VM';
 
 const twice = (ids: readonly string[]) => ids.filter((id, at) => ids.indexOf(id) !== at);

@@ -2,9 +2,8 @@
 // trial, and its count in proof/results.json.
 import { api } from '../api.ts';
 import { NOTHING, remains, runtimes } from '../auditor.ts';
-import { IMAGES, startEngine } from '../engine.ts';
 import { startArmable } from '../failpoint-server.ts';
-import { ACTIONS, type Action, type Place, STEPS, type Step } from '../failpoints/point.ts';
+import { ACTIONS, type Action, type Place, type Step } from '../failpoints/point.ts';
 import { seededRandom } from '../fakes.ts';
 import { readLedger } from '../ledger.ts';
 import { record } from '../proof/results.ts';
@@ -12,10 +11,8 @@ import { makeHome, removeHome } from '../server.ts';
 import { until } from '../until.ts';
 import type { Finding, Findings } from './audit.ts';
 import { emptyJournal } from './journal.ts';
+import { LIMITS, type Scene, type Setting, scene, stepsOf, warmOf } from './settings.ts';
 import { type Ground, type Outcome, type Trial, tryOnce } from './trial.ts';
-
-export const SETTINGS = ['userspace', 'userspace pool', 'container'] as const;
-export type Setting = (typeof SETTINGS)[number];
 
 export interface CampaignOptions {
   setting: Setting;
@@ -27,6 +24,8 @@ export interface CampaignOptions {
   minutes: number;
   signal?: AbortSignal;
   seed: number;
+  /** Only freezes and delays, and these beyond most deadlines. */
+  isLong?: boolean;
   /** Only trials whose name (`kill after sandboxes.running`) holds one of these; all without them. */
   filters?: readonly string[];
   told: (line: string) => void;
@@ -36,115 +35,104 @@ export interface CampaignOptions {
 
 export type Tally = Record<Finding | 'trials' | 'survived' | 'missed', number>;
 
-const LIMITS = { cap: 6, own: 3 };
-const ENV = {
-  SVC_DEFAULTS_MAX_SANDBOXES: String(LIMITS.cap),
-  SVC_DEFAULTS_MAX_SANDBOXES_PER_OWNER: String(LIMITS.own),
-  SVC_DEFAULTS_SPAWN_OVERFLOW: 'queue',
-  SVC_DEFAULTS_SPAWN_QUEUE_TIMEOUT: '5s',
-  SVC_PROVIDERS_RECONCILE_INTERVAL: '1s',
-};
-const USERSPACE = { ...ENV, SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' };
-const POOL = {
-  SVC_POOL_ENABLED: 'true',
-  SVC_POOL_IMAGE: 'host',
-  SVC_POOL_MEMORY_MB: '256',
-  SVC_POOL_MAX_VMS: '2',
-  SVC_POOL_MAX_USERS_PER_VM: '2',
-};
+/** Longer than the agent's and the engine's patience for a moment's silence, far from any deadline. */
+const SHORT_MS = 1500;
+/** Longer than every deadline but those of starting and ending a sandbox. */
+const LONG_MS = 20_000;
+const LASTING: readonly Action[] = ['freeze', 'delay'];
 
 export async function campaign(options: CampaignOptions): Promise<Tally> {
-  if (options.setting !== 'container')
-    return onGround({ ...USERSPACE, ...(options.setting === 'userspace pool' && POOL) }, 'host', options);
-  const engine = await startEngine({ images: ['busybox'] });
-  const env = {
-    ...ENV,
-    SVC_PROVIDERS_DEFAULT: 'container',
-    SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
-    SVC_PROVIDERS_CONTAINER_SOCKET: engine.socket,
-    SVC_DEFAULTS_IMAGE: IMAGES.busybox,
-  };
+  const set = await scene(options.setting);
   try {
-    return await onGround(env, IMAGES.busybox, options);
+    return await onGround(set, options);
   } finally {
-    await engine.stop();
+    await set.clear();
   }
 }
 
-async function onGround(
-  env: Record<string, string>,
-  image: string,
-  options: CampaignOptions,
-): Promise<Tally> {
+async function onGround({ env, image, join }: Scene, options: CampaignOptions): Promise<Tally> {
   const home = makeHome();
-  const warm = options.setting === 'userspace pool' ? 0 : 1;
   const server = await startArmable({ env, home });
-  const ground: Ground = { home, env, image, server, journal: emptyJournal(), limits: LIMITS, warm };
+  const worker = await join?.(server.url, home);
+  const what = { journal: emptyJournal(), limits: LIMITS, warm: warmOf(options.setting) };
+  const ground: Ground = { home, env, image, server, ...what, isDrained: worker !== undefined };
   try {
     await furnish(ground);
     const tally = await tried(ground, options);
-    const rest = await cleared(ground);
+    const rest = await cleared(ground, async () => worker?.stop());
     if (rest.length > 0) options.told(`left at the end: ${rest.join('; ')}`);
-    tally.runtimes_leaked += rest.length;
+    tally.counts.runtimes_leaked += rest.length;
     keep(options, tally);
-    return tally;
+    return tally.counts;
   } finally {
+    await worker?.stop();
     await ground.server.stop();
     removeHome(home);
   }
 }
 
 /** The template of ready ones, and one whose setup fails. */
-async function furnish({ server, image, journal, warm }: Ground): Promise<void> {
+async function furnish({ server, image, journal, warm, isDrained }: Ground): Promise<void> {
   const call = api(server.url, { 'x-user-id': 'ann' }).call;
   await call('POST', '/templates', { name: 'warm', image, memory_mb: 64, prewarm: warm });
   await call('POST', '/templates', { name: 'bad', image, setup: ['false'] });
   journal.templates.set('warm', new Set([64]));
+  if (!isDrained) return;
+  await call('POST', '/admin/workers/local/drain', { drain: true });
+  const isThere = async () => (await call<unknown[]>('GET', '/workers')).body.length > 1;
+  await until('the worker to be heard', isThere);
 }
 
-async function tried(ground: Ground, options: CampaignOptions): Promise<Tally> {
-  const tally: Tally = {
+interface Told {
+  counts: Tally;
+  reached: Set<Step>;
+}
+
+async function tried(ground: Ground, options: CampaignOptions): Promise<Told> {
+  const counts: Tally = {
     ...{ trials: 0, survived: 0, missed: 0 },
     ...{ rows_lost: 0, runtimes_leaked: 0, double_spawns: 0, over_admissions: 0, unsettled: 0 },
   };
+  const told: Told = { counts, reached: new Set() };
   const deadline = performance.now() + options.minutes * 60_000;
   for (const trial of trials(options)) {
     if (performance.now() > deadline || options.signal?.aborted) break;
     const outcome = await tryOnce(ground, trial);
     options.told(`${trial.seed} ${options.setting}: ${trial.action} ${trial.place}: ${sentence(outcome)}`);
-    count(tally, outcome);
-    keep(options, tally);
+    count(counts, outcome);
+    if (outcome !== 'missed') told.reached.add(trial.place.split(' ')[1] as Step);
+    keep(options, told);
   }
-  return tally;
+  return told;
 }
 
-function keep({ setting, when, isKept }: CampaignOptions, { missed: _, ...counts }: Tally): void {
-  const steps = stepsOf(setting).length;
-  if (isKept) record('points', `${setting}, right ${when} a step`, { ...counts, steps });
+function keep({ setting, when, isLong, isKept }: CampaignOptions, { counts, reached }: Told): void {
+  if (!isKept) return;
+  const { missed: _, ...found } = counts;
+  const steps = stepsOf(setting);
+  const not_reached = steps.filter((step) => !reached.has(step));
+  const facts = { reached: reached.size, steps: steps.length };
+  const name = `${setting}, right ${when} a step${isLong ? `, ${LONG_MS / 1000} s long` : ''}`;
+  record('points', { name, counts: { ...found, ...facts }, not_reached });
 }
 
 /** Each trial has a seed of its own; each round another order. */
-function* trials({ setting, when, runs, seed, filters = [''] }: CampaignOptions): Generator<Trial> {
+function* trials(options: CampaignOptions): Generator<Trial> {
+  const { setting, when, runs, seed, filters = [''], isLong = false } = options;
+  const actions = isLong ? LASTING : ACTIONS;
   const cells = stepsOf(setting).flatMap((step) =>
-    ACTIONS.map((action): [Place, Action] => [`${when} ${step}`, action]),
+    actions.map((action): [Place, Action] => [`${when} ${step}`, action]),
   );
   const wanted = cells.filter(([place, action]) =>
     filters.some((text) => `${action} ${place}`.includes(text)),
   );
+  const ms = isLong ? LONG_MS : SHORT_MS;
   for (let round = 0; round < runs; round++) {
     const random = seededRandom(seed + round);
     const order = wanted.map((cell) => ({ cell, at: random.bytes(4).readUInt32LE() }));
     for (const [n, { cell }] of order.sort((a, b) => a.at - b.at).entries())
-      yield { place: cell[0], action: cell[1], seed: seed + 1000 * round + n };
+      yield { place: cell[0], action: cell[1], ms, seed: seed + 1000 * round + n };
   }
-}
-
-/** Steps that are passed with this setting. */
-export function stepsOf(setting: Setting): readonly Step[] {
-  const isWarm = (step: Step) => step.startsWith('warm.') || step === 'sandboxes.take';
-  const isPool = (step: Step) => step.startsWith('pool.');
-  const left = setting === 'userspace pool' ? isWarm : isPool;
-  return STEPS.filter((step) => !left(step));
 }
 
 function sentence(outcome: Outcome): string {
@@ -166,14 +154,15 @@ function count(tally: Tally, outcome: Outcome): void {
   for (const [kind, found] of kinds) tally[kind] += found.length > 0 ? 1 : 0;
 }
 
-/** Ends everything; what is left then. */
-async function cleared({ server, journal, home }: Ground): Promise<string[]> {
+/** Ends everything; what is left then. `end`: what runs beside the server. */
+async function cleared({ server, journal, home }: Ground, end: () => Promise<void>): Promise<string[]> {
   const client = api(server.url, { 'x-user-id': 'ann' });
   await client.call('DELETE', '/templates/warm');
   const owners = new Map(readLedger(home).live.map(({ id, owner_id }) => [id, owner_id]));
   for (const [id, owner] of owners)
     await api(server.url, { 'x-user-id': owner || 'ann' }).call('DELETE', `/sandboxes/${id}`);
   await until('nothing to run', () => runtimes(server).length === 0, 90_000).catch(() => undefined);
+  await end();
   await server.stop();
   const ids = [...readLedger(home).all.map(({ id }) => id), ...journal.given.keys()];
   const left = remains(server, ids);

@@ -93,6 +93,7 @@ async function crash(client: Client): Promise<void> {
 /** Its first process says nothing until that is noticed. */
 async function hush(client: Client): Promise<void> {
   const id = own(client);
+  if (!client.journal.given.has(id)) return;
   harm(client.server, id, 'pause');
   const isKnown = () =>
     readLedger(client.server.home).live.some((row) => row.id === id && row.state === 'unhealthy');
@@ -197,6 +198,12 @@ export const WAY_TO: Readonly<Record<Step, readonly Deed[]>> = {
   'pool.retire': ['spawn', 'destroy'],
   'pool.remove': ['spawn', 'destroy'],
   'workers.drain': ['drain'],
+  'workers.heard': ['spawn', 'destroy'],
+  'leases.renew': ['spawn', 'use', 'use', 'use', 'destroy'],
   'events.append': ['spawn', 'use', 'destroy'],
   'audit.append': ['audited'],
+  'sandboxes.purgeEnded': ['spawn', 'destroy'],
+  'idempotency.prune': ['repeat', 'destroy'],
+  'events.prune': ['spawn', 'use', 'destroy'],
+  'audit.purge': ['audited', 'use'],
 };

@@ -6,14 +6,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** Members of the store that change it; `transition` is a step for each state that a row gets. */
 export const STORE_STEPS = {
-  sandboxes: ['reserve', 'extend'],
+  sandboxes: ['reserve', 'extend', 'purgeEnded'],
   templates: ['create', 'replace', 'delete'],
   quotas: ['put', 'delete'],
   warm: ['reserve', 'ready', 'remove'],
   pool: ['running', 'retire', 'remove'],
-  workers: ['drain'],
-  events: ['append'],
-  audit: ['append'],
+  workers: ['drain', 'heard'],
+  leases: ['renew'],
+  events: ['append', 'prune'],
+  audit: ['append', 'purge'],
+  idempotency: ['prune'],
 } as const;
 
 /** `sandboxes.take` is the reservation that takes a ready one; `reply` the answer to a client. */
@@ -23,7 +25,8 @@ export const STEPS = [
   ...['provider.create', 'provider.destroy', 'provider.list', 'reply.spawn', 'reply.destroy'],
   ...['templates.create', 'templates.replace', 'templates.delete', 'quotas.put', 'quotas.delete'],
   ...['warm.reserve', 'warm.ready', 'warm.remove', 'pool.running', 'pool.retire', 'pool.remove'],
-  ...['workers.drain', 'events.append', 'audit.append'],
+  ...['workers.drain', 'workers.heard', 'leases.renew', 'events.append', 'audit.append'],
+  ...['sandboxes.purgeEnded', 'idempotency.prune', 'events.prune', 'audit.purge'],
 ] as const;
 export type Step = (typeof STEPS)[number];
 export type Place = `${'before' | 'after'} ${Step}`;
@@ -54,13 +57,16 @@ export interface Armed {
   action: Action;
   /** How often it is passed unharmed before. */
   skip: number;
+  /** How long a delay lasts. */
+  ms?: number;
 }
 
 /** What stands in the log, a line of its own, before the place does what it is told. */
 export const FIRED = 'a failpoint fires:';
 
-const DELAY_MS = 2000;
 const [place, action] = (process.env.SVC_TEST_FAILPOINT ?? '').split(':');
+/** Longer than the server's patience for a moment's silence, far from any deadline. */
+const DELAY_MS = 2000;
 let armed: Armed | undefined = place ? ({ place, action, skip: 0 } as Armed) : undefined;
 
 export function armByMessage(): void {
@@ -74,11 +80,11 @@ export function armByMessage(): void {
 /** Fails here when this place is armed, once. After `kill` nothing follows. */
 export async function at(here: Place): Promise<void> {
   if (armed?.place !== here || armed.skip-- > 0) return;
-  const { action } = armed;
+  const { action, ms = DELAY_MS } = armed;
   armed = undefined;
   writeSync(2, `\n${FIRED} ${here}\n`);
   if (action === 'throw') throw new Error(`failpoint ${here}`);
-  if (action === 'delay') await pause(DELAY_MS);
+  if (action === 'delay') await pause(ms);
   else process.kill(process.pid, action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
 }
 

@@ -32,7 +32,7 @@ export const KINDS = {
     command: 'npm run proof -- --only points',
     trials: 'faults injected',
     faults: AUDITED,
-    facts: { survived: 'survived', steps: 'steps' },
+    facts: { survived: 'survived', reached: 'steps reached', steps: 'of' },
   },
   simulation: {
     title: 'Simulation',

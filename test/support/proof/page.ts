@@ -39,7 +39,18 @@ function section(kind: Kind, rows: readonly ProofRow[]): string {
     const cells = columns.map((key) => (counts[key] === undefined ? '—' : number(counts[key])));
     return [name, number(trials), ...cells, judged(found, trials)[1] ?? '', day];
   });
-  return `${head}\n\n${table(['', kind.trials, ...titles, 'rate below', 'on'], lines)}`;
+  const parts = [head, table(['', kind.trials, ...titles, 'rate below', 'on'], lines), notReached(rows)];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** Steps that nothing passed, a line for each row that has some. */
+function notReached(rows: readonly ProofRow[]): string {
+  const lines = rows.flatMap(({ name, not_reached: steps = [] }) =>
+    steps.length > 0 ? [`- ${name}: ${steps.map((step) => `\`${step}\``).join(', ')}`] : [],
+  );
+  return lines.length > 0
+    ? `Not reached in these runs, so that nothing was tried there:\n\n${lines.join('\n')}`
+    : '';
 }
 
 /** Columns that some row has. */

@@ -4,13 +4,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { campaign, type Setting } from '../campaign/campaign.ts';
+import { campaign } from '../campaign/campaign.ts';
+import { SETTINGS } from '../campaign/settings.ts';
 import type { Counts, KindName } from './kinds.ts';
 import { record } from './results.ts';
 import { readTally } from './tally.ts';
 
 export interface ProofOptions {
   kinds: string[];
+  /** Of the campaign; and `tests`: those that count for its kind. */
   settings: string[];
   sides: ('before' | 'after')[];
   /** Rounds of every step × action; for kinds that are tests, runs of these. */
@@ -18,6 +20,8 @@ export interface ProofOptions {
   /** Of the campaign, for each setting and side. */
   minutes: number;
   seed: number;
+  /** Of the campaign: freezes and delays beyond most deadlines, instead of everything else. */
+  isLong: boolean;
   /** Of the campaign: parts of what trials are called. */
   filters?: string[];
   keep: boolean;
@@ -26,6 +30,9 @@ export interface ProofOptions {
 
 /** Files of tests that count for a kind, and what they are told. */
 const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, string> }>> = {
+  points: {
+    files: ['test/fault/points.test.ts', 'test/fault/database-kill.test.ts'],
+  },
   simulation: {
     files: ['test/unit/control/simulation.test.ts', 'test/unit/control/workers/simulation.test.ts'],
     env: { SVC_TEST_SEEDS: '2000', SVC_TEST_FLEET_SEEDS: '500' },
@@ -41,8 +48,9 @@ export async function prove(root: string, options: ProofOptions): Promise<number
   for (const kind of options.kinds) {
     const tests = TESTS[kind];
     if (kind === 'points') found += await points(options);
-    else if (tests) found += await byTests(root, { ...options, kind: kind as KindName, ...tests });
-    else throw new Error(`--only is of points, ${Object.keys(TESTS).join(', ')}`);
+    if (kind === 'points' && !options.settings.includes('tests')) continue;
+    if (tests) found += await byTests(root, { ...options, kind: kind as KindName, ...tests });
+    else throw new Error(`--only is of ${Object.keys(TESTS).join(', ')}`);
   }
   return found;
 }
@@ -52,7 +60,7 @@ async function points({ settings, sides, keep, ...options }: ProofOptions): Prom
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
   let found = 0;
-  for (const setting of settings as Setting[]) {
+  for (const setting of SETTINGS.filter((one) => settings.includes(one))) {
     for (const when of sides) {
       const tally = await campaign({ ...options, setting, when, isKept: keep, signal: stop.signal });
       options.told(`${setting}, ${when}: ${JSON.stringify(tally)}`);
@@ -85,7 +93,7 @@ async function byTests(
   }
   for (const row of readTally(tallies).filter((one) => one.kind === kind)) {
     told(`${kind}, ${row.name}: ${JSON.stringify(row.counts)}`);
-    if (keep) record(kind, row.name, row.counts as Counts<KindName>);
+    if (keep) record(kind, { name: row.name, counts: row.counts as Counts<KindName> });
   }
   rmSync(folder, { recursive: true });
   return failed;

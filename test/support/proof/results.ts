@@ -10,6 +10,8 @@ export interface ProofRow {
   day: string;
   /** Keys are those of the kind. */
   counts: Record<string, number>;
+  /** Steps at which nothing was tried, since nothing passed them. */
+  not_reached?: readonly string[];
 }
 
 export type ProofResults = Record<KindName, ProofRow[]>;
@@ -22,17 +24,17 @@ export function readResults(path: string = file()): ProofResults {
 }
 
 /**
- * Writes the row `name` of a kind, in place of what stood there: a row tells of one run of its command. Rows are in the
+ * Writes a row of a kind, in place of the one of that name: a row tells of one run of its command. Rows are in the
  * order of their names. Synchronous from reading to writing, so that a process cannot interrupt itself.
  */
 export function record<K extends KindName>(
   kind: K,
-  name: string,
-  counts: Counts<K>,
+  { name, counts, not_reached = [] }: { name: string; counts: Counts<K>; not_reached?: readonly string[] },
   path: string = file(),
 ): void {
   const results = readResults(path);
-  const row: ProofRow = { name, day: new Date().toISOString().slice(0, 10), counts };
+  const day = new Date().toISOString().slice(0, 10);
+  const row: ProofRow = { name, day, counts, ...(not_reached.length > 0 && { not_reached }) };
   const others = results[kind].filter((one) => one.name !== name);
   const rows = [...others, row].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   mkdirSync(dirname(path), { recursive: true });

@@ -22,10 +22,10 @@ it.each([
 
 it('keeps one row of a name, in order, and the rest as it was', () => {
   const path = join(temporaryFolder(), 'proof/results.json');
-  record('authorization', 'b', { trials: 5, wrong: 1 }, path);
-  record('authorization', 'a', { trials: 7, wrong: 0 }, path);
-  record('authorization', 'b', { trials: 9, wrong: 2 }, path);
-  record('secrets', 'x', { trials: 40, found: 0, bytes: 1_234_567 }, path);
+  record('authorization', { name: 'b', counts: { trials: 5, wrong: 1 } }, path);
+  record('authorization', { name: 'a', counts: { trials: 7, wrong: 0 } }, path);
+  record('authorization', { name: 'b', counts: { trials: 9, wrong: 2 } }, path);
+  record('secrets', { name: 'x', counts: { trials: 40, found: 0, bytes: 1_234_567 } }, path);
   const { authorization, secrets, soak } = readResults(path);
   expect(authorization.map(({ name, counts }) => [name, counts.trials, counts.wrong])).toEqual([
     ['a', 7, 0],
