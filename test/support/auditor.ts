@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestServer } from './server.ts';
 
 /** Everything of one server: what its run folder, its state folder or one of its sandboxes gives a name to. */
 export interface Remains {
@@ -41,10 +42,12 @@ export function remains(
 }
 
 /** What runs, or is left of what ran, for the server of this instance: agents on this host, and containers. */
-export function runtimes(server: { home: string; instance: string; env?: Record<string, string> }): string[] {
+export function runtimes(
+  server: Pick<TestServer, 'home' | 'instance' | 'beside'> & { env?: Record<string, string> },
+): string[] {
   const inEngine = containers(server.env?.SVC_PROVIDERS_CONTAINER_SOCKET);
   return [
-    ...agents([server.instance, server.home]),
+    ...agents([server.instance, server.home, ...(server.beside === undefined ? [] : [server.beside])]),
     ...inEngine.filter((name) => name.startsWith(`svc-${server.instance}-`)),
   ];
 }

@@ -38,6 +38,8 @@ export interface TestServer {
   child: ChildProcess;
   /** Names everything that belongs to this server's database on this host: first part of its instance id. */
   instance: string;
+  /** Marks, as `instance` does, what a worker runs for this server. */
+  beside?: string;
   /** All that the server wrote to standard error. */
   log(): string;
   /** SIGTERM, waits for the end; its exit code. */

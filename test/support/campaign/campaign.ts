@@ -11,7 +11,7 @@ import { makeHome, removeHome } from '../server.ts';
 import { until } from '../until.ts';
 import type { Finding, Findings } from './audit.ts';
 import { emptyJournal } from './journal.ts';
-import { LIMITS, type Scene, type Setting, scene, stepsOf, warmOf } from './settings.ts';
+import { type Beside, LIMITS, type Scene, type Setting, scene, stepsOf, warmOf } from './settings.ts';
 import { type Ground, type Outcome, type Trial, tryOnce } from './trial.ts';
 
 export interface CampaignOptions {
@@ -53,10 +53,12 @@ export async function campaign(options: CampaignOptions): Promise<Tally> {
 async function onGround({ env, image, join }: Scene, options: CampaignOptions): Promise<Tally> {
   const home = makeHome();
   const server = await startArmable({ env, home });
-  const worker = await join?.(server.url, home);
   const what = { journal: emptyJournal(), limits: LIMITS, warm: warmOf(options.setting) };
-  const ground: Ground = { home, env, image, server, ...what, isDrained: worker !== undefined };
+  const ground: Ground = { home, env, image, server, ...what, isDrained: join !== undefined };
+  let worker: Beside | undefined;
   try {
+    worker = await join?.(server.url, home);
+    if (worker) server.beside = worker.instance;
     await furnish(ground);
     const tally = await tried(ground, options);
     const rest = await cleared(ground, async () => worker?.stop());

@@ -20,8 +20,11 @@ export interface Client {
   image: string;
 }
 
-/** Refused (a setup that fails is a bad request), busy, not there, or failing as a server may that was told to fail. */
-const ORDINARY = [400, 404, 409, 429, 500, 502, 503, 504];
+/**
+ * Refused (a setup that fails is a bad request), busy, not there, not to be had of a worker, or failing as a server may that
+ * was told to fail.
+ */
+const ORDINARY = [400, 404, 409, 429, 500, 501, 502, 503, 504];
 async function asked<T>(
   client: Client,
   [method, path, body]: [string, string, unknown?],

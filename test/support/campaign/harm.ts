@@ -1,12 +1,14 @@
-// What happens to a sandbox behind the server's back: its first process is killed, stopped, or goes on.
+// What happens to a sandbox behind the server's back: its first process is killed, stopped, or goes on. Of one in a pool it
+// is its VM's.
 import { spawnSync } from 'node:child_process';
 import { agents } from '../auditor.ts';
+import { readLedger } from '../ledger.ts';
 import type { TestServer } from '../server.ts';
 
 const SIGNALS = { kill: 'SIGKILL', pause: 'SIGSTOP', unpause: 'SIGCONT' } as const;
 
 /** Does nothing where there is no such runtime any more. The words are those of the engine's client. */
-export function harm({ env, instance }: TestServer, id: string, how: keyof typeof SIGNALS): void {
+export function harm({ env, instance, home }: TestServer, id: string, how: keyof typeof SIGNALS): void {
   const socket = env.SVC_PROVIDERS_CONTAINER_SOCKET;
   if (socket !== undefined) {
     const engine = ['-H', `unix://${socket}`];
@@ -15,7 +17,8 @@ export function harm({ env, instance }: TestServer, id: string, how: keyof typeo
     if (container) spawnSync('docker', [...engine, how, container], { stdio: 'ignore' });
     return;
   }
-  for (const agent of agents([`init ${id}.`])) signal(Number.parseInt(agent, 10), SIGNALS[how]);
+  const runtime = readLedger(home).live.find((row) => row.id === id)?.vm_id ?? id;
+  for (const agent of agents([`init ${runtime}.`])) signal(Number.parseInt(agent, 10), SIGNALS[how]);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

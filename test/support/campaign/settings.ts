@@ -7,11 +7,18 @@ import { startWorker, WORKER, WORKER_SECRET } from './worker.ts';
 export const SETTINGS = ['userspace', 'userspace pool', 'userspace worker', 'container'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
+/** A process that works beside the server. */
+export interface Beside {
+  /** Marks what runs there. */
+  instance: string;
+  stop(): Promise<void>;
+}
+
 export interface Scene {
   env: Record<string, string>;
   image: string;
   /** Called once a server answers at `url`, with its folder; the worker that sandboxes run on, where one does. */
-  join?: (url: string, home: string) => Promise<{ stop(): Promise<void> }>;
+  join?: (url: string, home: string) => Promise<Beside>;
   /** Takes away what stands beside the server. */
   clear(): Promise<void>;
 }

@@ -39,6 +39,8 @@ const REACHED_MS = 90_000;
 /** Two looks of the comparison, and the grace that young runtimes get. */
 const SETTLED_MS = 120_000;
 const OTHERS = ['cid', 'dan'];
+/** A silence takes seconds to be noticed, a lease holds for a while; everything else comes by often. */
+const RARE: readonly Step[] = ['sandboxes.unhealthy', 'leases.renew'];
 /** With both of the others there is often no room for ready ones. */
 const isOfStock = (step: Step) => step.startsWith('warm.') || step === 'sandboxes.take';
 const BYSTANDING: readonly Deed[] = ['spawn', 'repeat', 'take', 'destroy', 'destroy', 'use', 'extend'];
@@ -50,8 +52,7 @@ export async function tryOnce(ground: Ground, { place, action, ms, seed }: Trial
   const hasFired = () => fired(ground.server) > before;
   await room(ground);
   const step = place.split(' ')[1] as Step;
-  // A silence takes seconds to be noticed; everything else comes by often.
-  arm(ground.server, { place, action, ms, skip: step === 'sandboxes.unhealthy' ? 0 : roll(3) });
+  arm(ground.server, { place, action, ms, skip: RARE.includes(step) ? 0 : roll(3) });
   const deadline = performance.now() + REACHED_MS;
   const isOver = () => hasFired() || performance.now() > deadline;
   const others = isOfStock(step) ? OTHERS.slice(1) : OTHERS;
@@ -64,7 +65,11 @@ export async function tryOnce(ground: Ground, { place, action, ms, seed }: Trial
     arm(ground.server, undefined);
     return 'missed';
   }
-  if (action === 'kill') ground.server = await startArmable(ground);
+  if (action === 'kill') {
+    const { beside } = ground.server;
+    ground.server = await startArmable(ground);
+    if (beside !== undefined) ground.server.beside = beside;
+  }
   await api(ground.server.url).call('POST', '/admin/workers/local/drain', { drain: ground.isDrained });
   return settled(ground);
 }

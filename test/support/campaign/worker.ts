@@ -1,17 +1,18 @@
-// The one worker of a campaign, a process beside the server: its folder lies in the server's, so that the auditor counts
-// what runs there as the server's.
+// The one worker of a campaign, a process beside the server, with its folder in the server's.
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { freePort } from '../free-port.ts';
 import { cli } from '../server.ts';
 import { until } from '../until.ts';
+import type { Beside } from './settings.ts';
 
 export const WORKER = 'edge';
 export const WORKER_SECRET = 'the secret of a worker, not to be told';
 
 /** Resolves when it takes calls. What it holds outlives it. */
-export async function startWorker(url: string, home: string): Promise<{ stop(): Promise<void> }> {
+export async function startWorker(url: string, home: string): Promise<Beside> {
   const folder = join(home, 'worker');
   mkdirSync(join(folder, 'run'), { recursive: true });
   const config = join(folder, 'worker.yaml');
@@ -20,7 +21,7 @@ export async function startWorker(url: string, home: string): Promise<{ stop(): 
     database: { path: join(folder, 'svc.db') },
     worker: {
       ...{ id: WORKER, control_plane_url: url, listen_addr: `127.0.0.1:${await freePort()}` },
-      ...{ heartbeat_interval: '1s', shutdown_timeout: '5s' },
+      ...{ heartbeat_interval: '1s', shutdown_timeout: '5s', allow_loopback_rpc: true },
     },
     providers: {
       container: { enabled: false },
@@ -43,7 +44,11 @@ export async function startWorker(url: string, home: string): Promise<{ stop(): 
     return log.includes('takes calls');
   };
   await until('the worker to take calls', isUp, 60_000);
+  const db = new Sqlite(join(folder, `worker-${WORKER}.db`), { readonly: true });
+  const [instance = ''] = String(db.prepare('SELECT id FROM instance').pluck().get()).split('-');
+  db.close();
   return {
+    instance,
     stop: async () => {
       child.kill('SIGTERM');
       await ended;
