@@ -110,6 +110,7 @@ function engineOf(folder: string, { cgroup, keeper, args, hosts }: Parts): Engin
     const { process: running, pid } = daemon;
     daemon = undefined;
     const ended = once(running, 'exit');
+    running.ref();
     process.kill(pid, signal);
     await ended;
   };
@@ -141,6 +142,8 @@ function engineOf(folder: string, { cgroup, keeper, args, hosts }: Parts): Engin
       api.close();
       if (keeper.exitCode !== null || keeper.signalCode !== null) return;
       const ended = once(keeper, 'exit');
+      // Nothing else may be left that keeps this process from ending before.
+      keeper.ref();
       keeper.kill('SIGTERM');
       await ended;
     },
