@@ -1,14 +1,14 @@
 // THE ONE WAY OUT to every configured URL (custom and hosted backends, workers): no redirects, addresses judged when
 // connecting, replies bounded in bytes and time, errors without a word of the other side.
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { guardedConnector, type Reach } from './connect.ts';
+import type { Reach } from './connect.ts';
 import { tooLate, transportFault } from './faults.ts';
+import type { Connections } from './pool.ts';
 import { type Reply, readReply } from './reply.ts';
 
 const CONNECTIONS = 128;
-const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_REPLY_BYTES = 1024 * 1024;
 
 export interface OutgoingOptions extends Omit<Reach, 'loopbackAllowed'> {
@@ -57,24 +57,35 @@ export interface Outgoing {
 export function outgoing(options: OutgoingOptions): Outgoing {
   const url = new URL(options.baseUrl);
   const loopbackAllowed = options.allowLoopback === true || namesLoopback(url);
-  const pool = new Pool(url.origin, {
-    connect: guardedConnector({ ...options, loopbackAllowed }),
-    connections: options.connections ?? CONNECTIONS,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  });
+  const reach = { ...options, loopbackAllowed };
   const prefix = url.pathname.replace(/\/+$/, '');
+  let pool: Promise<Connections> | undefined;
+  let isClosed = false;
+  const opened = () => {
+    if (isClosed) throw new Error('closed');
+    pool ??= import('./pool.ts').then(({ openPool }) =>
+      openPool(url.origin, reach, options.connections ?? CONNECTIONS),
+    );
+    return pool;
+  };
   return {
-    request: (ask) => request(pool, { ...options, prefix }, ask),
+    request: (ask) => request(opened, { ...options, prefix }, ask),
     close: async () => {
-      await pool.destroy().catch(() => undefined);
+      isClosed = true;
+      await pool?.then((connections) => connections.destroy()).catch(() => undefined);
     },
   };
 }
 
-async function request(pool: Pool, options: OutgoingOptions & { prefix: string }, ask: Ask): Promise<Reply> {
+async function request(
+  opened: () => Promise<Connections>,
+  options: OutgoingOptions & { prefix: string },
+  ask: Ask,
+): Promise<Reply> {
   const { what } = options;
   const limit = limits(options, ask);
   try {
+    const pool = await opened();
     const answer = await pool.request({ ...framed(options, ask), signal: limit.signal });
     return await readReply(answer, { what, maxBytes: ask.maxBytes ?? MAX_REPLY_BYTES, ...limit });
   } catch (error) {

@@ -263,6 +263,14 @@ describe('an end from our side', () => {
     await out.close();
     expect(await call).toMatchObject({ code: 'unavailable' });
   });
+
+  it('once closed it connects to nobody', async () => {
+    const there = await backend(() => undefined);
+    const out = way(there.url);
+    await out.close();
+    expect(await failure(whole(out))).toMatchObject({ code: 'unavailable' });
+    expect(there.received).toBe('');
+  });
 });
 
 function drip(socket: Socket, head: string): void {
