@@ -7,7 +7,7 @@
 #define BUCKETS 256
 
 static struct stream *table[BUCKETS];
-static size_t streams, calls;
+static size_t streams, calls, wide;
 
 static struct stream **place(uint32_t id)
 {
@@ -34,6 +34,8 @@ void stream_end(struct stream *stream)
 
 	*at = stream->next;
 	*(stream->is_call ? &calls : &streams) -= 1;
+	if (stream->is_wide)
+		wide--;
 	if (stream->kind->gone)
 		stream->kind->gone(stream);
 	free(stream);
@@ -53,6 +55,19 @@ struct stream *stream_begin(uint32_t id, const struct stream_kind *kind, bool is
 	*at = stream;
 	*(is_call ? &calls : &streams) += 1;
 	return stream;
+}
+
+void stream_widen(struct stream *stream)
+{
+	if (stream->is_wide)
+		return;
+	if (stream->taken < WIDE_CREDIT)
+		stream->taken += stream->owed;
+	if (stream->taken < WIDE_CREDIT || wide == WIDE_MAX)
+		return;
+	wide++;
+	stream->is_wide = true;
+	stream->owed += WIDE_CREDIT - FIRST_CREDIT;
 }
 
 /* A pump may end its own stream and no other. */

@@ -5,7 +5,8 @@
 
 #include "session.h"
 
-#define CREDIT_STEP 65536
+/* Each return wakes a chain of processes, up to five through an engine. */
+#define CREDIT_STEP (FIRST_CREDIT / 2)
 #define LEAST_RESERVE 1024
 
 size_t stream_room(const struct stream *stream)
@@ -72,8 +73,9 @@ void stream_took(struct stream *stream, size_t size)
 	uint8_t payload[4];
 
 	stream->owed += (uint32_t)size;
-	if (stream->owed < CREDIT_STEP)
+	if (stream->owed < (stream->is_wide ? 2 * CREDIT_STEP : CREDIT_STEP))
 		return;
+	stream_widen(stream);
 	store_u32(payload, stream->owed);
 	stream->host_credit += stream->owed;
 	stream->owed = 0;

@@ -14,6 +14,9 @@
 #define STREAMS_MAX 256
 #define CALLS_MAX 1024
 #define FIRST_CREDIT 262144
+/* What a stream that carries much may have under way, and how many may: what the host sends waits in memory. */
+#define WIDE_CREDIT (4 * FIRST_CREDIT)
+#define WIDE_MAX 8
 
 struct stream;
 
@@ -40,7 +43,8 @@ struct stream {
 	uid_t uid;           /* the tenant it is for (user.h); 0: whoever runs the sandbox */
 	uint32_t credit;     /* bytes that may still be sent */
 	uint32_t host_credit, owed; /* bytes that the host may still send; taken and not yet told */
-	bool is_call, cancelled;
+	uint32_t taken;      /* in all, as far as it matters for widening */
+	bool is_call, cancelled, is_wide;
 };
 
 /* The kinds of OPEN and the methods of CALL, by their numbers; NULL: there is none. */
@@ -80,6 +84,8 @@ struct stream *stream_find(uint32_t id);
 bool streams_are_full(bool is_call);
 /* NULL without memory. The number must be free. */
 struct stream *stream_begin(uint32_t id, const struct stream_kind *kind, bool is_call);
+/* Owes the host the credit of a wide stream, once it has taken as much and while there is a place among them. */
+void stream_widen(struct stream *stream);
 /* Without a word to the host. */
 void stream_end(struct stream *stream);
 /* The last frame of a stream that was never begun. (stream.c) */

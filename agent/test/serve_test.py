@@ -340,6 +340,27 @@ class Files(Case):
         self.assertEqual(answer.out, body[5:])
         self.assertTrue(answer.data[0].startswith(text(path)))
 
+    def test_what_carries_much_may_have_more_under_way(self):
+        def carry(name):
+            stream = self.session.begin(bytes([WRITE]) + text(os.path.join(self.agent.folder.name, name)) + struct.pack("<IB", 0o600, 1))
+            self.session.data(stream, bytes(2 << 20))
+            return stream
+
+        def room(stream):
+            answer = self.session.answers[stream]
+            return FIRST_CREDIT + answer.granted - answer.sent
+
+        streams = [carry(f"wide-{index}") for index in range(8)]
+        self.wait(lambda: all(room(stream) > 2 * FIRST_CREDIT for stream in streams), "more credit")
+        self.assertLessEqual(max(map(room, streams)), 4 * FIRST_CREDIT)
+        late = carry("late")
+        self.wait(lambda: room(late) > FIRST_CREDIT // 2, "its credit")
+        self.assertLessEqual(room(late), FIRST_CREDIT)
+        self.session.send(EOF, streams[0], b"\0")
+        self.assertEqual(self.session.finish(streams[0]).last[1], struct.pack("<QB", 2 << 20, 1))
+        self.session.data(late, bytes(FIRST_CREDIT))
+        self.wait(lambda: room(late) > 2 * FIRST_CREDIT, "the place that was left")
+
     def test_cut_writes_change_nothing(self):
         path = os.path.join(self.agent.folder.name, "cut")
         for how in range(6):
