@@ -10,6 +10,8 @@ import type { AuditFilter, AuditStore } from '../store/seam/audit.ts';
 
 const PAGE = 100;
 const WAITING_LIMIT = 10_000;
+/** Each batch is synced to the disk. */
+const LINGER_MS = 50;
 const STAMP = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
 export interface AuditPage {
@@ -44,6 +46,7 @@ export class AuditTrail implements AuditLog {
       append: (drafts) => audit.append(drafts),
       deliver: () => {},
       limit: WAITING_LIMIT,
+      lingerMs: LINGER_MS,
       what: 'Audit records',
       clock,
       logger,

@@ -1,9 +1,8 @@
-// Writes what comes one by one in batches: after 50 ms, or at 500 at once. One batch at a time, in order; a batch that
+// Writes what comes one by one in batches: after a moment, or at 500 at once. One batch at a time, in order; a batch that
 // cannot be stored waits and is tried again.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 
 const BATCH = 500;
-const LINGER_MS = 50;
 const RETRY_MS = 1000;
 
 export interface Writer<Draft> {
@@ -22,6 +21,8 @@ export interface BatchWriterDeps<Draft, Stored> {
   deliver(stored: Stored): void;
   /** How many may wait. */
   limit: number;
+  /** How long the first of a batch waits for others: what a kill may lose. */
+  lingerMs: number;
   /** What is written, for the log: `Events`. */
   what: string;
   clock: Clock;
@@ -51,7 +52,7 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
     if (this.#waiting.length > this.#deps.limit) this.#drop(this.#waiting.splice(0, BATCH).length);
     if (this.#failing || this.#closed) return;
     if (this.#waiting.length >= BATCH) void this.#write();
-    else this.#timer ??= this.#after(LINGER_MS);
+    else this.#timer ??= this.#after(this.#deps.lingerMs);
   }
 
   async flush(): Promise<void> {
@@ -77,7 +78,7 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
       this.#timer?.cancel();
       this.#timer = undefined;
       if (stored && this.#waiting.length >= BATCH) void this.#write();
-      else if (this.#waiting.length > 0) this.#timer = this.#after(stored ? LINGER_MS : RETRY_MS);
+      else if (this.#waiting.length > 0) this.#timer = this.#after(stored ? this.#deps.lingerMs : RETRY_MS);
       return stored;
     });
     return this.#writing;
