@@ -42,7 +42,7 @@ export function filePairs(world: ContainerWorld): Pair[] {
 /** Of the engine's own ways, that which reaches what a sandbox sees, and a server that is not on its host. */
 async function streamed(archive: () => Promise<number>, stream: () => Promise<number>): Promise<string> {
   const [ours, theirs] = [await medianOf(GOES, stream), await medianOf(GOES, archive)];
-  return `an agent is reached by the streams of its container: through those of the engine alone the same bytes take ${(ours / theirs).toFixed(1)} times as long as by its archives.`;
+  return `each byte passes through agent and server, and between them through the streams of the container, which take ${(ours / theirs).toFixed(1)} times as long as archives with the engine alone.`;
 }
 
 /** The output of a command by the engine alone, framed as it is; `input` is all of its standard input. */
