@@ -12,6 +12,7 @@ import { damaged, storeFailure } from './failures.ts';
 import { settlePath, settleRights, stoppedUncleanly } from './file.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { loadInstance } from './instance.ts';
+import { KnownRows } from './known-rows.ts';
 import { leaseStore } from './leases.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
@@ -84,12 +85,13 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   const ballast = openBallast(`${path}.reserve`, random);
   const work = storeWork({ clock, ballast, isOpen: () => durable.open, inPlace: placeOf(path) });
   const ids = eventIds(durable);
+  const table = { db: durable, work, known: new KnownRows() };
   const alive = durable.prepare('SELECT id FROM instance');
   const lasting = durable.prepare('UPDATE instance SET id = id');
   logger.info({ instance: instance.id }, 'The database is open.');
   return {
     instance,
-    sandboxes: { ...sandboxWrites(durable, ids, work), ...sandboxQueries(durable, work) },
+    sandboxes: { ...sandboxWrites(table, ids), ...sandboxQueries(table) },
     templates: templateStore(durable, work),
     quotas: quotaStore(durable, ids, work),
     warm: warmStore(durable, work),

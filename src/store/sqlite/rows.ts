@@ -87,8 +87,8 @@ type Values<Names extends readonly (keyof SandboxRow)[]> = {
 };
 type RowValues = Values<typeof SANDBOX_COLUMNS>;
 
-export function fromRowTexts(texts: readonly string[]): SandboxRecord[] {
-  return (parse(`[${texts.join(',')}]`) as RowValues[]).map((values) => fromSandboxRow(rowOf(values)));
+export function fromRowText(text: string): SandboxRecord {
+  return fromSandboxRow(rowOf(parse(text) as RowValues));
 }
 
 function rowOf(values: RowValues): SandboxRow {

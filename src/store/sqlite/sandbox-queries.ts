@@ -5,16 +5,10 @@ import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
-import {
-  fromRowTexts,
-  fromSandboxRow,
-  SANDBOX_COLUMNS,
-  SANDBOX_ROW_TEXT,
-  type SandboxRow,
-  toPairs,
-} from './rows.ts';
+import type { SandboxTable } from './known-rows.ts';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
+import { sandboxReader } from './sandbox-reader.ts';
 import type { SandboxWrites } from './sandboxes.ts';
-import type { Work } from './work.ts';
 
 export type SandboxQueries = Omit<SandboxStore, keyof SandboxWrites>;
 
@@ -22,8 +16,8 @@ const SELECT = `SELECT ${SANDBOX_COLUMNS} FROM sandboxes`;
 const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 const LIVE = "state IN ('creating', 'running', 'unhealthy')";
 
-export function sandboxQueries(db: Database, work: Work): SandboxQueries {
-  const get = db.prepare<[string], string>(`SELECT ${SANDBOX_ROW_TEXT} FROM sandboxes WHERE id = ?`).pluck();
+export function sandboxQueries({ db, work, known }: SandboxTable): SandboxQueries {
+  const read = sandboxReader(db, known);
   const list = listing(db);
   const inStates = db.prepare<[string, number], SandboxRow>(
     `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at, id LIMIT ?`,
@@ -50,8 +44,8 @@ export function sandboxQueries(db: Database, work: Work): SandboxQueries {
   );
   return {
     admission: (request, limits) => work.run(() => admission(request, limits)),
-    get: (id) => work.run(() => fromRowTexts(get.all(id))[0]),
-    list: (filter) => work.run(() => fromRowTexts(list(filter))),
+    get: (id) => work.run(() => read([id])[0]),
+    list: (filter) => work.run(() => read(list(filter))),
     inStates: (states, limit) =>
       work.run(() => inStates.all(JSON.stringify(states), limit).map(fromSandboxRow)),
     due: (now, limit, owner_id = undefined) =>
@@ -67,11 +61,11 @@ function sum(rows: { provider: string; active: number }[]) {
   return { total: rows.reduce((total, { active }) => total + active, 0), by_provider };
 }
 
-/** A statement for each combination of filters that is asked for: at most 192. */
+/** The ids. A statement for each combination of filters that is asked for: at most 192. */
 function listing(db: Database): (filter: SandboxFilter) => string[] {
   const prepared = new Map<string, Statement<object, string>>();
   return (filter) => {
-    const sql = `SELECT ${SANDBOX_ROW_TEXT} FROM sandboxes INDEXED BY ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
+    const sql = `SELECT id FROM sandboxes INDEXED BY ${index(filter)} WHERE ${conditions(filter).join(' AND ')}
       ORDER BY created_at DESC, id DESC LIMIT @limit`;
     const statement = prepared.get(sql) ?? db.prepare<object, string>(sql).pluck();
     prepared.set(sql, statement);

@@ -9,15 +9,15 @@ import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { deleteInBites, eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
+import type { SandboxTable } from './known-rows.ts';
 import { leaseTaker } from './leases.ts';
 import { poolPlaces } from './pool.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
-import type { Work } from './work.ts';
 
 export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
-export function sandboxWrites(db: Database, ids: EventIds, work: Work): SandboxWrites {
+export function sandboxWrites({ db, work, known }: SandboxTable, ids: EventIds): SandboxWrites {
   const reserve = reserving(db, ids);
   const transition = transitioning(db, ids);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
@@ -38,11 +38,19 @@ export function sandboxWrites(db: Database, ids: EventIds, work: Work): SandboxW
     transition: (change) =>
       work.settle(() => {
         ids.ensure(change.events.length);
+        known.forget(change.id);
         return transition.immediate(change);
       }),
     extend: (id, from, expires_at) =>
-      work.change(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
-    purgeEnded: (before) => deleteInBites(work, (limit) => purge.run(before, limit).changes),
+      work.change(() => {
+        known.forget(id);
+        return extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0];
+      }),
+    purgeEnded: (before) =>
+      deleteInBites(work, (limit) => {
+        known.forgetAll();
+        return purge.run(before, limit).changes;
+      }),
   };
 }
 

@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Ballast, openBallast } from '../../../src/store/sqlite/ballast.ts';
 import { eventIds } from '../../../src/store/sqlite/event-ids.ts';
+import { KnownRows } from '../../../src/store/sqlite/known-rows.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { sandboxQueries } from '../../../src/store/sqlite/sandbox-queries.ts';
 import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
@@ -35,7 +36,8 @@ function setUp() {
     },
   };
   const work = storeWork({ clock: fakeClock(), ballast, isOpen: () => db.open, inPlace: () => {} });
-  const store = { ...sandboxWrites(db, eventIds(db), work), ...sandboxQueries(db, work) };
+  const table = { db, work, known: new KnownRows() };
+  const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   const fill = () => {
     disk.room = false;
     db.pragma(`max_page_count = ${pages + 20}`);

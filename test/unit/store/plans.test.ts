@@ -2,6 +2,7 @@
 import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventIds } from '../../../src/store/sqlite/event-ids.ts';
+import { KnownRows } from '../../../src/store/sqlite/known-rows.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { sandboxQueries } from '../../../src/store/sqlite/sandbox-queries.ts';
 import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
@@ -18,7 +19,8 @@ async function plans(call: (store: SandboxStore) => Promise<unknown>): Promise<s
   const db = new Sqlite(':memory:', { verbose: (sql) => ran.push(String(sql)) });
   onTestFinished(() => void db.close());
   migrate(db);
-  const store = { ...sandboxWrites(db, eventIds(db), work), ...sandboxQueries(db, work) };
+  const table = { db, work, known: new KnownRows() };
+  const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   ran.length = 0;
   await call(store);
   return ran

@@ -1,0 +1,47 @@
+// Rows of sandboxes that were read before and have not changed since: reading one again asks nobody. This process alone
+// writes them (lock.ts), all in sandboxes.ts, which forgets a row in the same breath as it changes it.
+import type { Database } from 'better-sqlite3';
+import type { SandboxRecord } from '../store.ts';
+import type { Work } from './work.ts';
+
+/** Where sandboxes are kept, and what of it is in memory. */
+export interface SandboxTable {
+  db: Database;
+  work: Work;
+  known: KnownRows;
+}
+
+/** Four of the longest pages. */
+const MOST_ROWS = 4000;
+/** Characters of a row's text; a longer one is read each time. */
+const LONGEST = 2000;
+
+export class KnownRows {
+  readonly #rows = new Map<string, SandboxRecord>();
+
+  /** A copy: who asks may do with it what they like. */
+  get(id: string): SandboxRecord | undefined {
+    const row = this.#rows.get(id);
+    return row && copyOf(row);
+  }
+
+  /** The row as it was just read, `length` characters long. */
+  add(row: SandboxRecord, length: number): void {
+    if (length > LONGEST) return;
+    const [oldest] = this.#rows.size < MOST_ROWS ? [] : this.#rows.keys();
+    if (oldest !== undefined) this.#rows.delete(oldest);
+    this.#rows.set(row.id, copyOf(row));
+  }
+
+  forget(id: string): void {
+    this.#rows.delete(id);
+  }
+
+  forgetAll(): void {
+    this.#rows.clear();
+  }
+}
+
+function copyOf(row: SandboxRecord): SandboxRecord {
+  return { ...row, metadata: { ...row.metadata }, env: { ...row.env } };
+}

@@ -1,0 +1,28 @@
+// Rows that are kept in memory: copies, at most so many, none that is long.
+import { expect, it } from 'vitest';
+import { KnownRows } from '../../../src/store/sqlite/known-rows.ts';
+import { sandboxRecord } from '../../support/records.ts';
+
+it('gives copies, and forgets', () => {
+  const known = new KnownRows();
+  const row = sandboxRecord({ metadata: { a: '1' }, env: { B: '2' } });
+  const as = structuredClone(row);
+  known.add(row, 100);
+  row.metadata.a = 'changed';
+  known.get(row.id)!.env.B = 'changed';
+  expect(known.get(row.id)).toEqual(as);
+  known.forget(row.id);
+  expect(known.get(row.id)).toBeUndefined();
+});
+
+it('keeps the newest of many, and nothing that is long', () => {
+  const known = new KnownRows();
+  const rows = Array.from({ length: 4001 }, (_, n) => sandboxRecord({ id: `sb-${n}` }));
+  for (const row of rows) known.add(row, 100);
+  expect(known.get('sb-0')).toBeUndefined();
+  expect(known.get('sb-1')).toEqual(rows[1]);
+  known.add(sandboxRecord({ id: 'sb-long' }), 2001);
+  expect(known.get('sb-long')).toBeUndefined();
+  known.forgetAll();
+  expect(known.get('sb-4000')).toBeUndefined();
+});
