@@ -1,5 +1,5 @@
 // Network addresses of callers: which ones a list of trusted proxies names, and who spoke before the proxies did.
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /** Addresses that a chain of proxies may have; a longer one is read from its near end. */
 const MAX_HOPS = 32;
@@ -53,6 +53,7 @@ export function originOf(
 
 /** Without brackets, port and zone, IPv4 as such; undefined for what is no address. */
 export function plainAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
   if (text.length > 64) return undefined;
   const bare =
     /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^(\d[\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Caller } from '../control/control-plane.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
+import type { Admitted } from './caller.ts';
 import { clientGone } from './client-gone.ts';
 import type { Scheme } from './headers/way.ts';
 import type { ServerFacts } from './server-facts.ts';
@@ -11,12 +12,7 @@ interface CallParts<P, Q, B> {
   query: Q;
   body: B;
   headers: IncomingHttpHeaders;
-  caller: Caller;
-  /** A key was proved, or none is asked for. */
-  full: boolean;
-  /** Admin routes are open to the caller. */
-  administers: boolean;
-  worker?: WorkerIdentity | undefined;
+  admitted: Admitted;
   response: ServerResponse;
   server: ServerFacts;
   scheme: Scheme;
@@ -28,7 +24,9 @@ export class Call<P, Q, B> {
   readonly body: B;
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
+  /** A key was proved, or none is asked for. */
   readonly full: boolean;
+  /** Admin routes are open to the caller. */
   readonly administers: boolean;
   /** Who calls, on routes of workers. */
   readonly worker: WorkerIdentity | undefined;
@@ -43,10 +41,10 @@ export class Call<P, Q, B> {
     this.query = parts.query;
     this.body = parts.body;
     this.headers = parts.headers;
-    this.caller = parts.caller;
-    this.full = parts.full;
-    this.administers = parts.administers;
-    this.worker = parts.worker;
+    this.caller = parts.admitted.caller;
+    this.full = parts.admitted.full;
+    this.administers = parts.admitted.administers;
+    this.worker = parts.admitted.worker;
     this.server = parts.server;
     this.scheme = parts.scheme;
     this.#response = parts.response;

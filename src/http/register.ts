@@ -49,6 +49,7 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
       ...(route.body && { body: route.body }),
       response,
     },
+    ...(route.exact && { serializerCompiler: () => JSON.stringify }),
     validatorCompiler: ({ schema, httpPart }) => validatorOf(route, schema as TSchema, httpPart),
     onRequest: deps.pipeline.of(route),
     ...(route.body && { preParsing: bodyHook(route, deps) }),
@@ -92,10 +93,7 @@ function handlerOf(route: Route, deps: RegisterDeps) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { params, query, body, headers, admitted, scheme } = request;
     if (!admitted) throw new Error('a handler was reached without the pipeline');
-    const parts = {
-      ...{ params, query, body, headers, ...admitted },
-      ...{ response: reply.raw, server: facts, scheme },
-    };
+    const parts = { params, query, body, headers, admitted, response: reply.raw, server: facts, scheme };
     const result = await route.handler(
       new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]),
       control,

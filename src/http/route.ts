@@ -65,6 +65,8 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   alternative?: { status: number; description: string; schema: TSchema };
   /** An example of the request body. */
   example?: unknown;
+  /** The handler's answer has no member that the schema lacks: it is written as it is, which is faster for long lists. */
+  exact?: boolean;
   /** Access-log lines at debug level: probes that come every second. */
   quiet?: boolean;
 }

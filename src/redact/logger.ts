@@ -37,9 +37,10 @@ interface Shared {
   redactor: Redactor;
   /** The least that is written; changes while the log is open. */
   level: LogLevel;
-  clock: Clock;
-  /** Takes lines that need no redaction. */
-  write(line: string): void;
+  /** The time as lines show it. */
+  stamp(): string;
+  /** Takes lines that `plain` made. */
+  writePlain(line: string): void;
   plain(parts: LineParts): string | undefined;
 }
 
@@ -61,18 +62,18 @@ export function openLog({
   const dress = (line: string) => (format === 'pretty' ? prettyLine(line, coloured) : escapeRest(line));
   const queue = new LineQueue({ sink, maxWaiting, announce: (count) => dress(droppedLine(clock, count)) });
   const ring = new LogRing();
-  const output = {
-    write: (line: string) => {
-      ring.push(line);
-      queue.push(dress(line));
-    },
+  const stamp = stamps(clock);
+  const put = (line: string, shown: string) => {
+    ring.push(line);
+    queue.push(shown);
   };
+  const output = { write: (line: string) => put(line, dress(line)) };
   const writer = pino(
     {
       level: 'debug',
       base: null,
       messageKey: 'message',
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      timestamp: () => `,"time":"${stamp()}"`,
       formatters: { level: (label) => ({ level: label }) },
       // Errors are plain, redacted copies by then.
       serializers: { err: (copy: unknown) => copy },
@@ -80,8 +81,10 @@ export function openLog({
     output,
   );
   const shared: Shared = {
-    ...{ writer, redactor, level, clock },
-    ...{ write: output.write, plain: plainLines(redactor) },
+    ...{ writer, redactor, level },
+    // Nothing in a plain line has to be escaped.
+    writePlain: format === 'json' ? (line) => put(line, line) : output.write,
+    ...{ plain: plainLines(redactor), stamp },
   };
   return {
     logger: loggerOver(shared, NOTHING),
@@ -102,9 +105,8 @@ function loggerOver(shared: Shared, bound: object): Logger {
   const at = (level: LogLevel) => (fields: object, message: string) => {
     if (SEVERITY[level] < SEVERITY[shared.level]) return;
     const all = bound === NOTHING ? fields : { ...bound, ...fields };
-    const time = new Date(shared.clock.now()).toISOString();
-    const line = shared.plain({ level, time, fields: all, message });
-    if (line !== undefined) return shared.write(line);
+    const line = shared.plain({ level, time: shared.stamp(), fields: all, message });
+    if (line !== undefined) return shared.writePlain(line);
     const copy = redactor.value({ ...all }) as Record<string, unknown>;
     writer[level](withoutOwnNames(copy), redactor.text(message));
   };
@@ -114,6 +116,18 @@ function loggerOver(shared: Shared, bound: object): Logger {
     warn: at('warn'),
     error: at('error'),
     child: (fields) => loggerOver(shared, { ...bound, ...fields }),
+  };
+}
+
+/** A busy server writes many lines in each millisecond. */
+function stamps(clock: Clock): () => string {
+  let at: number | undefined;
+  let text = '';
+  return () => {
+    const now = clock.now();
+    if (now !== at) text = new Date(now).toISOString();
+    at = now;
+    return text;
   };
 }
 

@@ -12,9 +12,9 @@ export interface LineParts {
 
 /** Anything else is not written as it is, or is the line's own. */
 const NAME = /^(?!(?:level|time|message)$)\w{1,64}$/;
-/** What JSON escapes, and halves of characters, of which it escapes those that are alone. */
+/** What JSON escapes, halves of characters, of which it escapes those that are alone, and what the log escapes besides. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 const MOST_FIELDS = 64;
 const MOST_NAMES = 1000;
 
@@ -46,24 +46,23 @@ function lineOf(
   redactor: Redactor,
   labelOf: (name: string) => string | undefined,
 ): string | undefined {
-  const entries = Object.entries(fields);
-  if (entries.length > MOST_FIELDS || Object.getPrototypeOf(fields) !== Object.prototype) return undefined;
+  if (Object.getPrototypeOf(fields) !== Object.prototype) return undefined;
   let line = `{"level":"${level}","time":"${time}"`;
   let texts = message;
-  for (const [name, value] of entries) {
+  let left = MOST_FIELDS;
+  for (const name in fields) {
+    const value = (fields as Record<string, unknown>)[name];
     if (value === undefined) continue;
     const label = labelOf(name);
-    if (label === undefined || !isScalar(value)) return undefined;
-    if (typeof value !== 'string') {
-      line += `${label}${value}`;
-      continue;
-    }
-    // What is escaped may be a secret that no longer looks like one.
-    if (ESCAPED.test(value)) return undefined;
-    line += `${label}"${value}"`;
-    texts += `\n${value}`;
+    left -= 1;
+    if (label === undefined || left < 0 || !isScalar(value)) return undefined;
+    if (typeof value === 'string') {
+      line += `${label}"${value}"`;
+      texts += ` ${value}`;
+    } else line += `${label}${value}`;
   }
-  return ESCAPED.test(message) || !redactor.isPlain(texts) ? undefined : `${line},"message":"${message}"}\n`;
+  // What is escaped may be a secret that no longer looks like one.
+  return ESCAPED.test(texts) || !redactor.isPlain(texts) ? undefined : `${line},"message":"${message}"}\n`;
 }
 
 function isScalar(value: unknown): boolean {

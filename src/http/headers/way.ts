@@ -10,8 +10,9 @@ const MAX_HOPS = 32;
 
 /** By which the client speaks to us, or to the proxy in front. We ourselves speak no TLS. */
 export function schemeOf({ socket, headers }: IncomingMessage, isProxy: IsProxy): Scheme {
-  const said = String(headers['x-forwarded-proto'] ?? '');
-  const nearest = said.split(',').at(-1)?.trim().toLowerCase();
+  const said = headers['x-forwarded-proto'];
+  if (said === undefined) return 'http';
+  const nearest = String(said).split(',').at(-1)?.trim().toLowerCase();
   return nearest === 'https' && isProxy(peerOf(socket)) ? 'https' : 'http';
 }
 

@@ -60,6 +60,7 @@ export const sandboxRoutes: Route[] = [
       schema: Type.Array(Sandbox),
       headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
     },
+    exact: true,
     errors: [],
     handler: async ({ query, caller }, { sandboxes }) => {
       const page = await sandboxes.list(query, caller);
@@ -76,6 +77,7 @@ export const sandboxRoutes: Route[] = [
     summary: 'Get a sandbox',
     params: SandboxParams,
     success: { status: 200, description: 'The sandbox.', schema: Sandbox },
+    exact: true,
     errors: ['not_found'],
     handler: ({ params, caller }, { sandboxes }) => sandboxes.get(params.id, caller),
   }),
