@@ -73,7 +73,7 @@ const list: Group = {
       const path = join(home, 'svc.db');
       fillDatabase(path);
       await withServer(root, { home, env }, async (server) => {
-        const { pair, close } = await listBench(path, server);
+        const { pair, close } = await listBench(server);
         await measure(pair).finally(close);
       });
     }),

@@ -5,12 +5,9 @@ import { Agent, createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Sqlite from 'better-sqlite3';
 import type { Client } from '../client/client.ts';
-import { SANDBOX_ROW_TEXT } from '../store/sqlite/rows.ts';
 import type { Pair } from './row.ts';
-import { medianOf } from './stats.ts';
 
 const ROWS = 1000;
-const GOES = 100;
 const agent = new Agent({ keepAlive: true });
 
 export interface ListBench {
@@ -34,11 +31,14 @@ export function fillDatabase(path: string): void {
   db.close();
 }
 
-/** Over the server of the database at `path`, filled so. */
-export async function listBench(
-  path: string,
-  { address, client }: { address: string; client: Client },
-): Promise<ListBench> {
+/** Over a server whose database was filled so. */
+export async function listBench({
+  address,
+  client,
+}: {
+  address: string;
+  client: Client;
+}): Promise<ListBench> {
   const { sandboxes } = await client.page({ limit: ROWS, include_ended: true });
   if (sandboxes.length < ROWS) throw new Error(`the list needs ${ROWS} sandboxes`);
   const server = createServer((_, response) => {
@@ -59,26 +59,9 @@ export async function listBench(
       pairs: 100,
       ours: () => timed(`${address}/api/v1/sandboxes?include_ended=true&limit=${ROWS}`),
       baseline: () => timed(bare),
-      limit: () => reading(path, sandboxes),
     },
     close: () => void server.close(),
   };
-}
-
-/** What it takes to have the rows at all. */
-async function reading(path: string, sandboxes: readonly object[]): Promise<string> {
-  const db = new Sqlite(path, { readonly: true });
-  const rows = db.prepare<[], string>(`SELECT ${SANDBOX_ROW_TEXT} FROM sandboxes`).pluck();
-  const read = await medianOf(GOES, async () => clocked(() => JSON.parse(`[${rows.all().join(',')}]`)));
-  const written = await medianOf(GOES, async () => clocked(() => JSON.stringify(sandboxes)));
-  db.close();
-  return `each list is read from the database: reading and parsing the rows takes ${(read / written).toFixed(1)} times as long as JSON.stringify of them.`;
-}
-
-function clocked(work: () => unknown): number {
-  const began = performance.now();
-  work();
-  return performance.now() - began;
 }
 
 function timed(url: string): Promise<number> {

@@ -99,6 +99,25 @@ export function reserving({ store, put }: Given): void {
     expect(await store().sandboxes.countActive()).toEqual({ total: 10, by_provider: { userspace: 10 } });
   });
 
+  it('reads a row as it is now, however often it was read before', async () => {
+    const { id } = await put({ state: 'running', expires_at: stamp(10) });
+    const { sandboxes } = store();
+    const read = async () => {
+      const [listed] = await sandboxes.list({ limit: 1, include_ended: true });
+      const row = await sandboxes.get(id);
+      expect(listed).toEqual(row);
+      return row;
+    };
+    expect(await read()).toMatchObject({ state: 'running', expires_at: stamp(10) });
+    await sandboxes.extend(id, ['running'], stamp(20));
+    expect(await read()).toMatchObject({ expires_at: stamp(20) });
+    const patch = { state: 'destroyed', ended_at: stamp(1) } as const;
+    await sandboxes.transition({ id, from: ['running'], epoch: 1, patch, events: [] });
+    expect(await read()).toMatchObject({ state: 'destroyed' });
+    await sandboxes.purgeEnded(stamp(2));
+    expect(await read()).toBeUndefined();
+  });
+
   it('gives out copies', async () => {
     const record = sandboxRecord({ metadata: { a: '1' } });
     await store().sandboxes.reserve(record, NO_CAP, []);
