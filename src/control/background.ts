@@ -50,14 +50,16 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then goes on. */
   async start(): Promise<void> {
-    const { reaper, housekeeping, localWorker, keeper, watching, rates, logger } = this.#deps;
+    const { reaper, housekeeping, localWorker, keeper, watching, rates, vms, logger } = this.#deps;
     rates.start();
     reaper.start();
     housekeeping.start();
     watching.start();
-    const inTime = await this.#within(
-      Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]),
-    );
+    const compared = async () => {
+      await vms.start();
+      await Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]);
+    };
+    const inTime = await this.#within(compared());
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
     void this.#prewarm();
   }

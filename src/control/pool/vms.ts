@@ -71,6 +71,20 @@ export class Vms {
     return ending;
   }
 
+  /**
+   * Before anything is spawned: those that a server of before left unmade take nobody any more, since what it asked a
+   * provider for may still come. The sweep ends them. Never rejects.
+   */
+  async start(): Promise<void> {
+    const { pool, logger } = this.#deps;
+    try {
+      const left = (await pool.all()).filter(({ state }) => state === 'creating');
+      for (const { id } of left) await pool.retire(id, { lost: true });
+    } catch (error) {
+      logger.warn({ err: error }, 'Unmade VMs of the pool could not be looked for.');
+    }
+  }
+
   /** Ends what of `provider` has no sandbox any more: whoever should have done it was interrupted. Never rejects. */
   async sweep(provider: string): Promise<void> {
     const vms = await this.#deps.pool.all();
@@ -108,6 +122,10 @@ export class Vms {
   async #make(vm: PoolVm, image: string | undefined, signal: AbortSignal): Promise<PoolVm> {
     const { pool, providers } = this.#deps;
     const { id, memory_mb, vcpus } = vm;
+    const known = await pool.get(id);
+    // Read with a sandbox's place, while another making was under way that is over by now.
+    if (known?.state === 'running') return known;
+    if (known?.state !== 'creating') throw destroyedMeanwhile();
     try {
       const created = await providers.get(vm.provider).create(
         {

@@ -1,6 +1,8 @@
 // Sandboxes that share VMs, over a provider in memory: who goes where, who sees whom, when a VM begins and ends. That
 // they are really kept apart inside is test/contract/pool-tenants.suite.ts.
 import { describe, expect, it } from 'vitest';
+import { Vms } from '../../../src/control/pool/vms.ts';
+import { providerSet } from '../../../src/providers/registry.ts';
 import { admin, forever, owned, type World, world } from '../../support/control.ts';
 
 const POOL = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
@@ -175,6 +177,39 @@ describe('a VM', () => {
     await destroy(w, 'bob', bob.id);
     expect(runtimes(w)).toEqual([]);
     await w.control.stop();
+  });
+
+  it('that a server left unmade takes nobody after a restart: what was asked for may still come', async () => {
+    const w = pooled();
+    // One runtime of the old server is late, the comparison at the start hears of none.
+    w.provider.decide = (operation, call) =>
+      (operation === 'create' && call === 1) || operation === 'list' ? 'late' : undefined;
+    spawn(w, 'ann').catch(() => undefined);
+    await w.clock.advance(10);
+    const [unmade] = await w.store.pool.all();
+    const restarted = w.restart();
+    await w.clock.advance(6000);
+    await restarted;
+    const bob = await spawn(w, 'bob');
+    expect(await vmOf(w, bob.id)).not.toBe(unmade?.id);
+    w.provider.decide = () => undefined;
+    w.provider.release();
+    await w.clock.advance(200_000);
+    expect(runtimes(w)).toEqual([await vmOf(w, bob.id)]);
+    expect(new Set(w.fake.made).size).toBe(w.fake.made.length);
+    await w.control.stop();
+  });
+
+  it('is not made again for who was given a place while it was being made', async () => {
+    const w = pooled();
+    await spawn(w, 'ann');
+    const [vm] = await w.store.pool.all();
+    const vms = new Vms({ ...w, pool: w.store.pool, providers: providerSet([w.provider]) });
+    const unmade = { ...vm!, state: 'creating' as const };
+    expect(await vms.ready(unmade, 'host', forever)).toEqual(vm);
+    await w.store.pool.retire(unmade.id, { lost: true });
+    await expect(vms.ready(unmade, 'host', forever)).rejects.toMatchObject({ code: 'conflict' });
+    expect(w.fake.made).toHaveLength(1);
   });
 
   it('that cannot be made takes its spawn with it and leaves nothing', async () => {
