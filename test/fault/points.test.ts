@@ -12,6 +12,7 @@ import type { Action, Point } from '../support/failpoints/point.ts';
 import { type LedgerRow, readLedger } from '../support/ledger.ts';
 import { inContainers } from '../support/matrix.ts';
 import { stateOf } from '../support/process-state.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -43,9 +44,11 @@ const DESTROYS: readonly (readonly [Point, Outcome])[] = [
 const KEPT_BY: readonly string[] = ['D0:throw', 'S5:throw'];
 
 describeWith(['root', 'unshare'], 'failpoints [userspace]', () => {
+  countFaults('userspace, one sandbox and one step at a time', 'points');
   tried({ SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare', ...SOON }, 'host');
 });
 inContainers(['runc'], { needs: [], name: 'failpoints' }, ({ env }) => {
+  countFaults('container, one sandbox and one step at a time', 'points');
   Object.assign(env, SOON, { SVC_DEFAULTS_IMAGE: IMAGES.busybox });
   tried(env, IMAGES.busybox);
 });

@@ -30,9 +30,7 @@ export interface ProofOptions {
 
 /** Files of tests that count for a kind, and what they are told. */
 const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, string> }>> = {
-  points: {
-    files: ['test/fault/points.test.ts', 'test/fault/database-kill.test.ts'],
-  },
+  points: { files: ['test/fault/points.test.ts'] },
   simulation: {
     files: ['test/unit/control/simulation.test.ts', 'test/unit/control/workers/simulation.test.ts'],
     env: { SVC_TEST_SEEDS: '2000', SVC_TEST_FLEET_SEEDS: '500' },
