@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
 import { api, forever, type World, world } from '../../../support/control.ts';
+import { until } from '../../../support/until.ts';
 
 const BODY: HeartbeatBody = {
   ...{ status: 'online', providers: ['userspace'], rpc_url: 'http://10.0.0.9:7500' },
@@ -138,8 +139,9 @@ it('are told of a new deadline, and read as their worker says', async () => {
   w.remote.worker('w1').runtimes.clear();
   await w.clock.advance(2000);
   await w.control.sandboxes.get(id, api);
-  await w.clock.advance(10);
-  expect(await w.store.sandboxes.get(id)).toMatchObject({ state: 'destroyed', end_reason: 'runtime_lost' });
+  const isOver = async () => (await w.store.sandboxes.get(id))?.state === 'destroyed';
+  await until('its end', isOver);
+  expect(await w.store.sandboxes.get(id)).toMatchObject({ end_reason: 'runtime_lost' });
 });
 
 it('leave nothing when the answer to their spawn is lost', async () => {
