@@ -1,6 +1,7 @@
 /* Hostile bytes into the whole input path, from the transport to the kinds of streams, which here are harmless ones.
- * `fuzz [iterations] [seed]` needs no engine and always does the same; with -DENGINE the same input is libFuzzer's.
- * What comes out is judged as strictly as a host does. */
+ * `fuzz [iterations] [seed] [small]` needs no engine and always does the same; with -DENGINE the same input is libFuzzer's.
+ * Small inputs are a few short frames into the session that the last one left, some thousands a second. What comes out is
+ * judged as strictly as a host does. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -24,6 +25,8 @@
 
 static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 static int host;
+/* Whether a frame may be half taken, so that only zeros as long as the longest one surely end it. */
+static bool is_torn = true;
 
 /* ---- kinds: one that gives back what it is sent, one that never ends by itself, one that reads every value */
 
@@ -134,18 +137,17 @@ static void turn(void)
 	link_sweep();
 }
 
-/* Opens, says `bytes`, and hears until the agent has nothing more to do. The session stays as it is for the next. */
-static void say_all(const uint8_t *bytes, size_t size)
+static void say_opening(uint8_t *heard)
 {
-	static uint8_t opening[HUNT_ZEROS + FRAME_MAX + SECRET_SIZE + 34], heard[INPUT_MAX];
+	static uint8_t opening[HUNT_ZEROS + FRAME_MAX + SECRET_SIZE + 34];
 	uint8_t *hello = opening + sizeof(opening) - 34;
-	size_t said = 0, total = 0;
+	size_t said = is_torn ? 0 : FRAME_MAX;
 
 	memcpy(hello - SECRET_SIZE, secret, SECRET_SIZE);
 	frame_head(hello, FRAME_HELLO, 0, 21);
 	hello[FRAME_HEAD] = 1;
 	store_u32(hello + 30, TAG);
-	for (said = 0; said < sizeof(opening);) {
+	while (said < sizeof(opening)) {
 		ssize_t put = write(host, opening + said, sizeof(opening) - said);
 
 		said += put > 0 ? (size_t)put : 0;
@@ -156,7 +158,18 @@ static void say_all(const uint8_t *bytes, size_t size)
 	hear(heard, 0);
 	if (!session_conn())
 		abort();
-	for (said = 0; said < size;) {
+}
+
+/* Opens unless a session is there and whole, says `bytes`, and hears until the agent has nothing more to do. The session
+ * stays as it is for the next. */
+static void say_all(const uint8_t *bytes, size_t size)
+{
+	static uint8_t heard[INPUT_MAX];
+	size_t said = 0, total = 0;
+
+	if (is_torn || !session_conn())
+		say_opening(heard);
+	while (said < size) {
 		ssize_t put = write(host, bytes + said, size - said);
 
 		said += put > 0 ? (size_t)put : 0;
@@ -191,10 +204,10 @@ static uint32_t chance(uint32_t below)
 }
 
 /* A frame that is mostly right; where it is not, everything after it is hunted through. */
-static size_t make_frame(uint8_t *at)
+static size_t make_frame(uint8_t *at, bool small)
 {
 	static const uint8_t types[] = { 2, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, 8, 1, 17, 99 };
-	size_t size = chance(8) ? chance(60) : chance(DATA_MAX + 10) % (FRAME_MAX - FRAME_MIN);
+	size_t size = chance(small ? 2000 : 8) ? chance(60) : chance(DATA_MAX + 10) % (FRAME_MAX - FRAME_MIN);
 	uint8_t type = types[chance(chance(50) ? 13 : 16)];
 	uint32_t tag = chance(300) ? TAG : chance(UINT32_MAX);
 
@@ -225,17 +238,21 @@ int main(int argc, char **argv)
 	static uint8_t bytes[INPUT_MAX];
 	long iterations = argc > 1 ? atol(argv[1]) : 2000;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	bool small = argc > 3 && strcmp(argv[3], "small") == 0;
 
 	if (iterations < 1)
 		return 2;
 	for (long i = 0; i < iterations; i++) {
-		size_t size = 0;
+		size_t size = 0, said;
 
 		state = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15ULL + 1;
-		for (uint32_t frames = 1 + chance(60); frames > 0 && size + FRAME_MAX + 4 < INPUT_MAX; frames--)
-			size += make_frame(bytes + size);
+		for (uint32_t frames = 1 + chance(small ? 6 : 60); frames > 0 && size + FRAME_MAX + 4 < INPUT_MAX; frames--)
+			size += make_frame(bytes + size, small);
 		/* Cut anywhere, as by a host that died. */
-		LLVMFuzzerTestOneInput(bytes, chance(4) ? size : chance((uint32_t)size));
+		said = chance(small ? 60 : 4) ? size : chance((uint32_t)size);
+		LLVMFuzzerTestOneInput(bytes, said);
+		/* A frame whose length was damaged takes what follows; not more than some inputs. */
+		is_torn = !small || said < size || i % 32 == 31;
 	}
 	printf("fuzz: %ld inputs from seed %llu\n", iterations, (unsigned long long)seed);
 	return 0;

@@ -4,8 +4,15 @@ import { fuzz } from '../support/fuzz/fuzz.ts';
 import { TARGETS, type TargetName } from '../support/fuzz/targets.ts';
 import { itWith, type Need } from '../support/requires.ts';
 
-const RUNS: Record<TargetName, number> = { routes: 120, wire: 100, frames: 60, readers: 60, agent: 2 };
-const NEEDS: Partial<Record<TargetName, Need[]>> = { agent: ['cc'] };
+const RUNS: Record<TargetName, number> = {
+  routes: 120,
+  wire: 100,
+  frames: 60,
+  readers: 60,
+  agent: 2,
+  parser: 2,
+};
+const NEEDS: Partial<Record<TargetName, Need[]>> = { agent: ['cc'], parser: ['cc'] };
 
 for (const name of Object.keys(TARGETS) as TargetName[])
   itWith(
