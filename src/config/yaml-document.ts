@@ -1,9 +1,12 @@
 // YAML text to a document that is safe to walk: known tags, few aliases, faults in our own words with their place.
-import { type Alias, isAlias, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import { type Alias, isAlias, LineCounter, type Node, parseDocument, visit, type YAMLError } from 'yaml';
 import { type Problem, problemAt, type Source } from './setting.ts';
 
 const MAX_ALIASES = 100;
 const MOST_FAULTS = 10;
+/** A pair and its value count as two; the deepest key has eight. The parser's own limit is the stack that is left. */
+const MOST_NESTED = 100;
+const TOO_DEEP = 'RESOURCE_EXHAUSTION';
 
 export interface YamlDocument {
   contents: Node | null;
@@ -23,8 +26,10 @@ export function readYaml(text: string, name: string): YamlDocument {
   const document = parseDocument(text, { ...OPTIONS, lineCounter: lines });
   const at = (node: unknown) => place((node as Node | undefined)?.range?.[0] ?? 0);
   const faults = [...document.errors, ...document.warnings];
-  const problems = distinct(faults.map(({ pos, code }) => problemAt(place(pos[0]), faultWords(code))));
-  const excess = aliasBeyond(document.contents, MAX_ALIASES);
+  const deep = tooDeep(faults, document.contents);
+  const told = deep === undefined ? faults : [{ pos: [sectionOf(text, deep)], code: TOO_DEEP } as const];
+  const problems = distinct(told.map(({ pos, code }) => problemAt(place(pos[0]), faultWords(code))));
+  const excess = deep === undefined && aliasBeyond(document.contents, MAX_ALIASES);
   if (excess) problems.push(problemAt(at(excess), 'more aliases than a configuration needs'));
   return {
     contents: problems.length > 0 ? null : document.contents,
@@ -46,7 +51,7 @@ const OPTIONS = {
 } as const;
 
 const FAULTS: Record<string, string> = {
-  RESOURCE_EXHAUSTION: 'nested too deeply',
+  [TOO_DEEP]: 'nested too deeply',
   TAG_RESOLVE_FAILED: 'a tag that is not known here',
   MULTIPLE_DOCS: 'a second document begins',
   TAB_AS_INDENT: 'a tab cannot indent',
@@ -65,6 +70,25 @@ function distinct(problems: readonly Problem[]): Problem[] {
   const first = new Map<number | undefined, Problem>();
   for (const problem of problems) if (!first.has(problem.line)) first.set(problem.line, problem);
   return [...first.values()].slice(0, MOST_FAULTS);
+}
+
+/** An offset within what is nested too deeply. */
+function tooDeep(faults: readonly YAMLError[], contents: Node | null): number | undefined {
+  let found = faults.find(({ code }) => code === TOO_DEEP)?.pos[0];
+  if (found !== undefined) return found;
+  visit(contents, {
+    Node: (_, node, path) => {
+      if (path.length <= MOST_NESTED) return undefined;
+      found = node.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+/** Where the section begins that holds `offset`: the same whatever stack the parser had. */
+function sectionOf(text: string, offset: number): number {
+  return [...text.slice(0, offset).matchAll(/^\w/gm)].at(-1)?.index ?? 0;
 }
 
 function aliasBeyond(contents: Node | null, most: number): Alias | undefined {

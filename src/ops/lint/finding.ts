@@ -27,7 +27,7 @@ export function findings({ text, name }: FoundFile, { secrets }: LoadedConfig): 
     rule: rule.id,
     topic: TOPICS[rule.topic],
     level,
-    key: words.key,
+    key: printable(words.key),
     message: safe(words.message),
     remedy: rule.mend,
     ...words.place,

@@ -1,10 +1,14 @@
 // Everything that is fuzzed, by the name that `--only` takes.
 import { agent, parser } from './agent.ts';
 import type { Target } from './campaign.ts';
+import { config } from './config.ts';
 import { frames } from './frames.ts';
 import { readers } from './readers.ts';
 import { routes } from './routes.ts';
 import { wire } from './wire.ts';
 
-export const TARGETS = { routes, wire, frames, readers, agent, parser } satisfies Record<string, Target>;
+export const TARGETS = { routes, wire, frames, readers, agent, parser, config } satisfies Record<
+  string,
+  Target
+>;
 export type TargetName = keyof typeof TARGETS;

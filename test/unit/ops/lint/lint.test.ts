@@ -6,6 +6,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { lintText } from '../../../../src/cli/lint-view.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { lintConfig } from '../../../../src/ops/lint/lint.ts';
+import type { LintFinding } from '../../../../src/schema/lint.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const SECRET = 'hunter2-W9fz3Qkq';
@@ -187,4 +188,17 @@ it.each([
   expect(report.usable).toBe(usable);
   expect(report.findings.length).toBeGreaterThan(0);
   expect((user + system) / 1000).toBeLessThan(3000);
+});
+
+it.each([200, 700, 1000, 3000])('says the same of %i brackets, however much stack is left', (depth) => {
+  write(`# head\nserver:\n  x: 1\ndefaults: ${'['.repeat(depth)}${']'.repeat(depth)}\n`);
+  const beneath = (calls: number): LintFinding[] => (calls > 0 ? beneath(calls - 1) : lint().findings);
+  const findings = lint().findings;
+  expect(findings).toEqual(beneath(4000));
+  expect(findings.map(({ line, column }) => [line, column])).toContainEqual([4, 1]);
+});
+
+it('names a key with control characters plainly', () => {
+  write('server: {"a\\x1b[31m": 1}\n');
+  expect(lint().findings.map(({ key }) => key)).toEqual(['server.a\\x1b[31m']);
 });
