@@ -26,10 +26,10 @@ export function readYaml(text: string, name: string): YamlDocument {
   const document = parseDocument(text, { ...OPTIONS, lineCounter: lines });
   const at = (node: unknown) => place((node as Node | undefined)?.range?.[0] ?? 0);
   const faults = [...document.errors, ...document.warnings];
-  const deep = tooDeep(faults, document.contents);
-  const told = deep === undefined ? faults : [{ pos: [sectionOf(text, deep)], code: TOO_DEEP } as const];
+  const isDeep = isTooDeep(faults, document.contents);
+  const told = isDeep ? [{ pos: [deepLine(text)], code: TOO_DEEP } as const] : faults;
   const problems = distinct(told.map(({ pos, code }) => problemAt(place(pos[0]), faultWords(code))));
-  const excess = deep === undefined && aliasBeyond(document.contents, MAX_ALIASES);
+  const excess = !isDeep && aliasBeyond(document.contents, MAX_ALIASES);
   if (excess) problems.push(problemAt(at(excess), 'more aliases than a configuration needs'));
   return {
     contents: problems.length > 0 ? null : document.contents,
@@ -72,23 +72,21 @@ function distinct(problems: readonly Problem[]): Problem[] {
   return [...first.values()].slice(0, MOST_FAULTS);
 }
 
-/** An offset within what is nested too deeply. */
-function tooDeep(faults: readonly YAMLError[], contents: Node | null): number | undefined {
-  let found = faults.find(({ code }) => code === TOO_DEEP)?.pos[0];
-  if (found !== undefined) return found;
+function isTooDeep(faults: readonly YAMLError[], contents: Node | null): boolean {
+  if (faults.some(({ code }) => code === TOO_DEEP)) return true;
+  let isDeep = false;
   visit(contents, {
-    Node: (_, node, path) => {
-      if (path.length <= MOST_NESTED) return undefined;
-      found = node.range?.[0] ?? 0;
-      return visit.BREAK;
+    Node: (_, __, path) => {
+      isDeep = path.length > MOST_NESTED;
+      return isDeep ? visit.BREAK : undefined;
     },
   });
-  return found;
+  return isDeep;
 }
 
-/** Where the section begins that holds `offset`: the same whatever stack the parser had. */
-function sectionOf(text: string, offset: number): number {
-  return [...text.slice(0, offset).matchAll(/^\w/gm)].at(-1)?.index ?? 0;
+/** Where it begins, as far as one line tells. From the text alone: how far the parser comes depends on the stack it has. */
+function deepLine(text: string): number {
+  return /^(?:(?:[^\n[{?-]*[[{?-]){50}| {50})/m.exec(text)?.index ?? 0;
 }
 
 function aliasBeyond(contents: Node | null, most: number): Alias | undefined {

@@ -6,9 +6,9 @@ import { itWith, type Need } from '../support/requires.ts';
 
 const RUNS: Record<TargetName, number> = {
   ...{ routes: 120, wire: 100, frames: 60, readers: 60 },
-  ...{ agent: 2, parser: 2, config: 160 },
+  ...{ agent: 2, parser: 2, config: 160, guest: 400 },
 };
-const NEEDS: Partial<Record<TargetName, Need[]>> = { agent: ['cc'], parser: ['cc'], config: [] };
+const NEEDS: Partial<Record<TargetName, Need[]>> = { agent: ['cc'], parser: ['cc'], config: [], guest: [] };
 
 for (const name of Object.keys(TARGETS) as TargetName[])
   itWith(

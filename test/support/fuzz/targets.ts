@@ -3,11 +3,12 @@ import { agent, parser } from './agent.ts';
 import type { Target } from './campaign.ts';
 import { config } from './config.ts';
 import { frames } from './frames.ts';
+import { guest } from './guest.ts';
 import { readers } from './readers.ts';
 import { routes } from './routes.ts';
 import { wire } from './wire.ts';
 
-export const TARGETS = { routes, wire, frames, readers, agent, parser, config } satisfies Record<
+export const TARGETS = { routes, wire, frames, readers, agent, parser, config, guest } satisfies Record<
   string,
   Target
 >;
