@@ -5,8 +5,11 @@ import { expect, it } from 'vitest';
 import { backupDatabase } from '../../src/ops/db/backup.ts';
 import { startChild } from '../support/child.ts';
 import { fakeClock } from '../support/fakes.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
+
+countFaults('backup and restore killed');
 
 it('holds all that was acknowledged before it, and nothing without what came before that', async () => {
   const database = join(temporaryFolder(), 'svc.db');

@@ -4,9 +4,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { inContainers, type Runtime } from '../support/matrix.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { until } from '../support/until.ts';
+
+countFaults('containers behind our back');
 
 /** Of the comparison, and what a busy machine adds. */
 const INTERVAL_MS = 30_000 + 5_000;

@@ -10,8 +10,11 @@ import { verifyDatabase } from '../../src/store/sqlite/check.ts';
 import { startChild } from '../support/child.ts';
 import { makeDatabase, makeUnclosed, marksIn, openStore } from '../support/databases.ts';
 import { FAKE_START, fakeClock } from '../support/fakes.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
+
+countFaults('backup and restore killed');
 
 const ROWS = 400;
 const STAGES = {

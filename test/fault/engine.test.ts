@@ -10,9 +10,12 @@ import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { type Engine, IMAGES, startEngine } from '../support/engine.ts';
 import { type Called, type Press, pressed, pulse } from '../support/pressed.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+
+countFaults('engine restarted, killed, frozen');
 
 const FROZEN_MS = 60_000;
 /** Retries come after at most 60 s, and a container that nobody awaited is left alone for its first minute. */

@@ -8,10 +8,13 @@ import { type Api, api } from '../support/api.ts';
 import { agents } from '../support/auditor.ts';
 import { type FaultyHost, faultyHost } from '../support/faulty-host.ts';
 import { freePort } from '../support/free-port.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { read, type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/worker-hosts.ts';
+
+countFaults('a fleet of workers');
 
 const LONG = process.env.SVC_TEST_FLEET_LONG === '1';
 const WORKERS = ['w1', 'w2', 'w3'];

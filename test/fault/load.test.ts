@@ -10,9 +10,12 @@ import { IMAGES } from '../support/engine.ts';
 import { seededRandom } from '../support/fakes.ts';
 import { type Ledger, readLedger } from '../support/ledger.ts';
 import { inContainers, type Runtime } from '../support/matrix.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+
+countFaults('server killed');
 
 const USERS = ['ann', 'bob', 'cid', 'dan'];
 /** Far more clients than places: most of them wait at any moment. */

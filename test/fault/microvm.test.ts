@@ -7,9 +7,12 @@ import type { ServiceError } from '../../src/domain/errors.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { isAlive } from '../../src/providers/userspace/processes.ts';
 import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/microvm.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
+
+countFaults('monitors and guests of virtual machines');
 
 const MINUTE = 60_000;
 const MEBIBYTE = 1024 * 1024;

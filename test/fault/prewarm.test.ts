@@ -5,8 +5,11 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type Api, api } from '../support/api.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { eachRuntime } from '../support/matrix.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+
+countFaults('server killed');
 
 const ROUNDS = 4;
 const WARM = 3;

@@ -6,9 +6,12 @@ import { Client } from '../../src/client/client.ts';
 import type { ExecSocket } from '../../src/client/socket.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
 import { inContainers, type Runtime } from '../support/matrix.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { removeHome, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+
+countFaults('readers that stall');
 
 const MEBIBYTE = 1024 * 1024;
 const OFFERED_MB = 10 * 1024;

@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { fakeDeps } from '../support/fakes.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { describeWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+
+countFaults('database of the server');
 
 const FULL = { code: 'resource_limit', status: 507 };
 

@@ -6,8 +6,11 @@ import { expect, it } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { fakeDeps } from '../support/fakes.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
+
+countFaults('server killed');
 
 const ROUNDS = 10;
 const open = (path: string) => openSqliteStore({ ...fakeDeps(), path, synchronous: 'full' });

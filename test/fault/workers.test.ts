@@ -2,10 +2,13 @@
 // /proc, never asked of a worker. SVC_TEST_WORKER_ROUNDS makes it longer.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { agents } from '../support/auditor.ts';
+import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import { type ScriptedControl, scriptedControl } from '../support/scripted-control.ts';
 import { until } from '../support/until.ts';
 import { type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/worker-hosts.ts';
+
+countFaults('workers and their networks');
 
 const ROUNDS = Number(process.env.SVC_TEST_WORKER_ROUNDS ?? 1);
 const EACH = Number(process.env.SVC_TEST_WORKER_SANDBOXES ?? 3);

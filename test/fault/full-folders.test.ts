@@ -1,0 +1,90 @@
+// Folders of the host that are full beneath a server at work: its run folder, where each sandbox has one of its own, and
+// /tmp. What needs the room is refused as ours, what does not goes on, and there is nothing to clear away afterwards.
+import { execFileSync } from 'node:child_process';
+import { chownSync, closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { type Api, api } from '../support/api.ts';
+import { agents, NOTHING, remains } from '../support/auditor.ts';
+import { countFaults } from '../support/proof/faulted.ts';
+import { describeWith } from '../support/requires.ts';
+import { cli, makeHome, NOBODY, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const SETTLE_MS = 60_000;
+
+/** To the last byte. */
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096, 1));
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' });
+  } finally {
+    closeSync(file);
+  }
+}
+
+describeWith(['root', 'unshare'], 'full folders', () => {
+  countFaults('folders of the server');
+  let server: TestServer;
+  let ended: () => void = () => undefined;
+  afterEach(async () => {
+    await server?.kill();
+    ended();
+    ended = () => undefined;
+    if (server) removeHome(server.home);
+  });
+
+  const nothingLeft = async (client: Api, seen: readonly string[]) => {
+    for (const { id } of (await client.call<Sandbox[]>('GET', '/sandboxes')).body) await client.destroy(id);
+    await until('agents to be gone', () => agents([server.instance, server.home]).length === 0, SETTLE_MS);
+    expect(await server.stop()).toBe(0);
+    return remains(server, seen);
+  };
+
+  it('the run folder: refuses spawns, runs what runs, and spawns again with room', async () => {
+    const home = makeHome(true);
+    const run = join(home, 'run');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=700', 'svc-test', run]);
+    ended = () => execFileSync('umount', ['-l', run]);
+    chownSync(run, NOBODY, NOBODY);
+    server = await startServer({ home, ordinaryUser: true });
+    const client = api(server.url);
+    const used = await client.spawn({ ttl: '10m' });
+    fill(join(run, 'filler'));
+    const refused = await client.call<{ code: string }>('POST', '/sandboxes', { ttl: '10m' });
+    expect([500, 503, 507]).toContain(refused.status);
+    expect(['provider_error', 'unavailable', 'resource_limit']).toContain(refused.body.code);
+    expect(JSON.stringify(refused.body)).not.toMatch(/ENOSPC|svc-test|\/tmp\//);
+    expect(await client.sh(used.id, 'echo on')).toMatchObject({ stdout: 'on\n' });
+    expect(agents([server.instance, home])).toHaveLength(1);
+    rmSync(join(run, 'filler'));
+    const next = await until('a spawn', async () => {
+      const { status, body } = await client.call<Sandbox>('POST', '/sandboxes', { ttl: '10m' });
+      return status === 201 ? body : undefined;
+    });
+    expect(await nothingLeft(client, [used.id, next.id])).toEqual({
+      ...NOTHING,
+      // The folder itself.
+      mounts: [expect.stringContaining(` ${run} `)],
+    });
+  });
+
+  it('/tmp: nothing of a server or its sandboxes needs it', async () => {
+    const home = makeHome();
+    // A /tmp of its own, in which only the server's home is the host's.
+    const script = `set -e
+      mount --make-rprivate /; mount --bind "$HOME" /mnt; mount -t tmpfs -o size=64k none /tmp
+      mkdir -p "$HOME"; mount --move /mnt "$HOME"; cd "$HOME"
+      cat /dev/zero >/tmp/filler 2>/dev/null || true
+      exec "$@"`;
+    const program = ['--mount', 'sh', '-c', script, 'sh', process.execPath, cli, 'serve'];
+    server = await startServer({ home, node: '/usr/bin/unshare', program });
+    const client = api(server.url);
+    const [first, second] = [await client.spawn({ ttl: '10m' }), await client.spawn({ ttl: '10m' })];
+    expect(await client.sh(first.id, 'echo on >/tmp/x && cat /tmp/x')).toMatchObject({ stdout: 'on\n' });
+    expect(await nothingLeft(client, [first.id, second.id])).toEqual(NOTHING);
+  });
+});
