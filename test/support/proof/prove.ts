@@ -28,6 +28,12 @@ export interface ProofOptions {
   told: (line: string) => void;
 }
 
+/** Those of test/fault that some minutes are enough for; the others count as well where SVC_TEST_TALLY is set for them. */
+const ENVIRONMENT = [
+  ...['backup-under-writes', 'cgroups', 'container-gone', 'database-gone', 'database-kill', 'engine-places'],
+  ...['faulty-host', 'full-folders', 'kill', 'limits', 'stalled-readers', 'store-disk-full', 'store-kill'],
+];
+
 /** Files of tests that count for a kind, and what they are told. */
 const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, string> }>> = {
   points: { files: ['test/fault/points.test.ts'] },
@@ -37,7 +43,7 @@ const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, stri
   },
   authorization: { files: ['test/contract/http-access.test.ts', 'test/contract/http-owners.test.ts'] },
   secrets: { files: ['test/e2e/canaries.test.ts'] },
-  environment: { files: ['test/fault'] },
+  environment: { files: ENVIRONMENT.map((name) => `test/fault/${name}.test.ts`) },
 };
 
 /** The number of things found that must not be. */
