@@ -1,13 +1,15 @@
 // Imports a TypeScript file of the package: bundled on the fly, packages left outside.
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { buildSync } from 'esbuild';
 import { root } from './bootstrap.js';
 
 /** The module at `entry`, a path below the package root. */
 export async function importBundled(entry) {
   const outfile = join(root, '.cache/bundled', basename(entry).replace(/\.ts$/, '.js'));
-  await build({
+  // Nothing of it stays: the service behind `build` wakes this process each second, and some of what is imported measures
+  // idling.
+  buildSync({
     absWorkingDir: root,
     entryPoints: [entry],
     outfile,

@@ -22,6 +22,9 @@ import type { Pair } from './row.ts';
 const LIVE = 100_000;
 const DUE = 1000;
 const IDLE_MS = 5000;
+/** A look is over within this. */
+const LOOK_MS = 200;
+const LOOKS_EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const COMMITS =
   'each mark and each end is a durable commit on the event loop, so that a slow one of the disk is a stop of that length.';
@@ -85,14 +88,21 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
   return { reaper, close };
 }
 
-/** Of one processor, in percent. One look at the database is in it, as there is one a minute at least. */
+/** Of one processor, in percent: of waiting, and of the one look at the database that there is each minute. */
 async function idleShare(reaper: Reaper): Promise<number> {
+  const waiting = await processorMs(() => pause(IDLE_MS));
+  const looking = await processorMs(() => {
+    reaper.wake();
+    return pause(LOOK_MS);
+  });
+  return 100 * (waiting / IDLE_MS + looking / LOOKS_EVERY_MS);
+}
+
+async function processorMs(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
-  const began = performance.now();
-  reaper.wake();
-  await pause(IDLE_MS);
+  await work();
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 10 / (performance.now() - began);
+  return (user + system) / 1000;
 }
 
 /** All but one of a hundred last less, in ms, while `work` runs. */

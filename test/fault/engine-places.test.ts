@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
+import type { Health } from '../../src/schema/system.ts';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { type Engine, IMAGES, startEngine } from '../support/engine.ts';
@@ -69,6 +70,7 @@ describeWith(['root', 'docker'], 'the places of an engine', () => {
     expect([status >= 500, REFUSALS.includes(body.code)]).toEqual([true, true]);
     expect(JSON.stringify(body)).not.toMatch(/ENOENT|no space|overlay|svc-eng/);
   };
+  const healthy = async () => (await client.call<Health>('GET', '/health')).body.status === 'ok';
   /** The rows that live and the containers of the engine are the same. */
   const agree = () =>
     until(
@@ -95,8 +97,10 @@ describeWith(['root', 'docker'], 'the places of an engine', () => {
     const used = await spawned();
     renameSync(engine.socket, `${engine.socket}.away`);
     await refuses();
+    await until('health to say so', async () => !(await healthy()), CONVERGE_MS);
     renameSync(`${engine.socket}.away`, engine.socket);
     await spawned();
+    await until('health to be well again', healthy, CONVERGE_MS);
     rmSync(engine.socket);
     await refuses();
     await engine.restart();

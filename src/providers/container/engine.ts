@@ -6,7 +6,7 @@ import type { ContainerConfig } from '../../schema/config.ts';
 import { withinDeadline } from '../deadline.ts';
 import { accepted, parsed, whole } from './engine-answers.ts';
 import { engineSlow } from './engine-faults.ts';
-import { EngineLine } from './engine-line.ts';
+import { type Connection, EngineLine } from './engine-line.ts';
 
 const CALL_MS = 10_000;
 
@@ -24,6 +24,8 @@ export interface EngineOrder {
   ms?: number;
   /** 4 MiB unless given. */
   maxBytes?: number;
+  /** `own` finds out whether the engine can be reached anew: a kept connection outlives the socket's name. `kept` unless given. */
+  connection?: Connection;
 }
 
 export interface Engine {
@@ -50,7 +52,7 @@ export function openEngine({ config, clock }: { config: ContainerConfig; clock: 
   ) => withinDeadline(clock, { ms, expired: engineSlow(what, ms), signal }, work, late);
   const bytes = (order: EngineOrder, signal: AbortSignal) =>
     timed(order, signal, async (inner) =>
-      whole(order, await line.answer(order, { connection: 'kept', signal: inner })),
+      whole(order, await line.answer(order, { connection: order.connection ?? 'kept', signal: inner })),
     );
   return {
     bytes,

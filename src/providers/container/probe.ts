@@ -36,7 +36,8 @@ const finding = ({ name, ok, message }: EngineFinding): Finding => ({ name, ok, 
 async function engineFinding(state: ContainerState, signal: AbortSignal): Promise<EngineFinding> {
   try {
     // Facts may be a minute old: whether it is there is asked each time.
-    await state.engine.bytes({ method: 'GET', path: '/_ping', what: 'answer' }, signal);
+    const ping = { method: 'GET', path: '/_ping', what: 'answer', connection: 'own' } as const;
+    await state.engine.bytes(ping, signal);
     const facts = capable(await state.facts.read(signal));
     return { name: 'engine', ok: true, message: `Engine ${facts.version} answers.`, facts };
   } catch (error) {
