@@ -57,6 +57,7 @@ export class Background {
     watching.start();
     const compared = async () => {
       await vms.start();
+      if (this.#stopped) return;
       await Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]);
     };
     const inTime = await this.#within(compared());

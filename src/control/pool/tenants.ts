@@ -8,7 +8,7 @@ import type { PoolStore } from '../../store/seam/pool.ts';
 import type { Runtime, Runtimes } from '../runtimes.ts';
 import type { Lease } from '../sessions.ts';
 import { atHome } from './home.ts';
-import type { Vms } from './vms.ts';
+import { type Vms, vmEnded } from './vms.ts';
 
 /** Of a folder that is full of files; a VM that does not answer fails sooner. */
 const LEAVE_MS = 60_000;
@@ -87,9 +87,7 @@ function homeOf({ id }: Runtime): string {
 async function vmOf({ pool }: TenantsDeps, { vm_id = '' }: Runtime): Promise<PoolVm> {
   const vm = await pool.get(vm_id);
   if (vm && vm.state !== 'destroying') return vm;
-  throw new ServiceError('unavailable', 'The VM of the sandbox has ended.', {
-    remedy: 'Spawn a new sandbox.',
-  });
+  throw vmEnded();
 }
 
 async function withinTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {

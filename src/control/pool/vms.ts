@@ -1,6 +1,7 @@
 // The life of the pool's VMs: made for their first sandbox, ended with their last. Nobody asks for one by name, and none
 // is in any list of sandboxes.
 
+import { ServiceError } from '../../domain/errors.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
@@ -32,6 +33,8 @@ export class Vms {
   readonly #sessions: Sessions;
   readonly #makings = new Map<string, Making>();
   readonly #ends = new Map<string, Promise<void>>();
+  /** Left by a server of before, and not retired yet. */
+  readonly #unmade = new Set<string>();
   #ended: ((provider: string) => void) | undefined;
 
   constructor(deps: VmsDeps) {
@@ -79,9 +82,17 @@ export class Vms {
     const { pool, logger } = this.#deps;
     try {
       const left = (await pool.all()).filter(({ state }) => state === 'creating');
-      for (const { id } of left) await pool.retire(id, { lost: true });
+      for (const { id } of left) this.#unmade.add(id);
     } catch (error) {
       logger.warn({ err: error }, 'Unmade VMs of the pool could not be looked for.');
+    }
+    for (const id of [...this.#unmade]) {
+      await this.#retire(id).catch((error: unknown) => {
+        logger.warn(
+          { vm_id: id, err: error },
+          'An unmade VM of the pool is not retired; the sweep tries again.',
+        );
+      });
     }
   }
 
@@ -100,10 +111,17 @@ export class Vms {
     this.#sessions.closeAll();
   }
 
+  /** One that was left unmade whoever is in it, any other when it is empty. */
+  async #retire(id: string): Promise<PoolVm | undefined> {
+    const retired = await this.#deps.pool.retire(id, { lost: this.#unmade.has(id) });
+    this.#unmade.delete(id);
+    return retired;
+  }
+
   async #look(id: string): Promise<void> {
-    const { pool, logger } = this.#deps;
+    const { logger } = this.#deps;
     try {
-      const retired = await pool.retire(id);
+      const retired = await this.#retire(id);
       if (retired) await this.end(retired);
     } catch (error) {
       logger.warn({ vm_id: id, err: error }, 'A VM of the pool is not confirmed gone; it is tried again.');
@@ -125,7 +143,7 @@ export class Vms {
     const known = await pool.get(id);
     // Read with a sandbox's place, while another making was under way that is over by now.
     if (known?.state === 'running') return known;
-    if (known?.state !== 'creating') throw destroyedMeanwhile();
+    if (known?.state !== 'creating' || this.#unmade.has(id)) throw vmEnded();
     try {
       const created = await providers.get(vm.provider).create(
         {
@@ -179,4 +197,11 @@ export class Vms {
 
 function refOf({ id, runtime_id }: { id: string; runtime_id?: string | undefined }): RuntimeRef {
   return { runtime_id, id, epoch: VM_EPOCH };
+}
+
+/** To who has a place in a VM that is over or never was. */
+export function vmEnded(): ServiceError {
+  return new ServiceError('unavailable', 'The VM of the sandbox has ended.', {
+    remedy: 'Spawn a new sandbox.',
+  });
 }

@@ -59,8 +59,7 @@ export class Destroyer {
   }
 
   /** Only the first step: the row is `destroying` and nobody can use it any more; undefined when there is nothing to end. */
-  async mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
-    await this.#turnstile.pass();
+  mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
     return this.#deps.lock.run(id, () => this.#mark(id, reason));
   }
 
@@ -98,6 +97,7 @@ export class Destroyer {
     const { sandboxes, publisher, clock } = this.#deps;
     for (let attempt = 0; attempt < MARK_ATTEMPTS; attempt++) {
       const row = await sandboxes.get(id);
+      await this.#turnstile.pass();
       if (!row || hasEnded(row.state)) return undefined;
       if (row.state === 'destroying') return row;
       const byDeadline = reason === 'expired' || reason === 'pruned';

@@ -130,9 +130,10 @@ type Kept = Pick<RestoreReport, 'safety_copy' | 'way_back' | 'warnings'>;
 async function replace({ database, part, stamp, verified, signal, onStage }: Replacement): Promise<Kept> {
   const kept: Kept = { warnings: [] };
   giveTo(part.path, ownerOf(database));
-  if (existsSync(database)) {
+  if (existsSync(database) || SIDECARS.some((end) => existsSync(database + end))) {
     onStage?.('fold');
-    const state = fileOf(database).size === 0 ? 'unreadable' : foldDatabase(database);
+    const isEmpty = !existsSync(database) || fileOf(database).size === 0;
+    const state = isEmpty ? 'unreadable' : foldDatabase(database);
     onStage?.('keep');
     kept.safety_copy = await keepSafe({ database, state, stamp, signal });
     kept.warnings = state === 'folded' ? carryOver({ database, part, verified }) : [UNREADABLE];

@@ -17,12 +17,12 @@ export interface SafetyRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Where the copy is. It is whole and on the disk before it has its name. */
+/** Where the copy is. It is whole and on the disk before it has its name. Of a file that is gone, what stood beside it is kept. */
 export async function keepSafe({ database, state, stamp, signal }: SafetyRequest): Promise<string> {
   const target = `${database}.before-${stamp.replaceAll(/[-:]/g, '')}`;
-  const beside = state === 'folded' ? [] : SIDECARS.filter((end) => existsSync(database + end));
   // The file itself last: where it is, all of it is.
-  for (const end of [...beside, '']) await keep(database + end, target + end, signal);
+  const parts = state === 'folded' ? [''] : [...SIDECARS, ''].filter((end) => existsSync(database + end));
+  for (const end of parts) await keep(database + end, target + end, signal);
   return target;
 }
 

@@ -2,7 +2,7 @@
 // name that was harmless when it was configured, or a moment ago, may lead elsewhere now.
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { addressFault } from '../../domain/outgoing-address.ts';
 import { refusedAddress } from './faults.ts';
 
@@ -24,9 +24,9 @@ export interface Reach {
   lookup?: typeof lookup;
 }
 
-/** A connector for undici. */
-export function guardedConnector(reach: Reach): buildConnector.connector {
-  const connect = buildConnector({ ...reach.tls, timeout: CONNECT_MS, lookup: guardedLookup(reach) });
+/** A connector for undici, over one that `build` makes. */
+export function guardedConnector(reach: Reach, build: typeof buildConnector): buildConnector.connector {
+  const connect = build({ ...reach.tls, timeout: CONNECT_MS, lookup: guardedLookup(reach) });
   return (options, callback) => {
     const fault = isIP(options.hostname) === 0 ? undefined : judged(reach, options.hostname);
     if (fault) return void callback(fault, null);

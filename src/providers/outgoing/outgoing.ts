@@ -5,7 +5,7 @@ import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Reach } from './connect.ts';
 import { tooLate, transportFault } from './faults.ts';
-import type { Connections } from './pool.ts';
+import { type Connections, openPool } from './pool.ts';
 import { type Reply, readReply } from './reply.ts';
 
 const CONNECTIONS = 128;
@@ -59,34 +59,31 @@ export function outgoing(options: OutgoingOptions): Outgoing {
   const loopbackAllowed = options.allowLoopback === true || namesLoopback(url);
   const reach = { ...options, loopbackAllowed };
   const prefix = url.pathname.replace(/\/+$/, '');
-  let pool: Promise<Connections> | undefined;
+  let pool: Connections | undefined;
   let isClosed = false;
   const opened = () => {
     if (isClosed) throw new Error('closed');
-    pool ??= import('./pool.ts').then(({ openPool }) =>
-      openPool(url.origin, reach, options.connections ?? CONNECTIONS),
-    );
+    pool ??= openPool(url.origin, reach, options.connections ?? CONNECTIONS);
     return pool;
   };
   return {
     request: (ask) => request(opened, { ...options, prefix }, ask),
     close: async () => {
       isClosed = true;
-      await pool?.then((connections) => connections.destroy()).catch(() => undefined);
+      await pool?.destroy().catch(() => undefined);
     },
   };
 }
 
 async function request(
-  opened: () => Promise<Connections>,
+  opened: () => Connections,
   options: OutgoingOptions & { prefix: string },
   ask: Ask,
 ): Promise<Reply> {
   const { what } = options;
   const limit = limits(options, ask);
   try {
-    const pool = await opened();
-    const answer = await pool.request({ ...framed(options, ask), signal: limit.signal });
+    const answer = await opened().request({ ...framed(options, ask), signal: limit.signal });
     return await readReply(answer, { what, maxBytes: ask.maxBytes ?? MAX_REPLY_BYTES, ...limit });
   } catch (error) {
     limit.over();

@@ -7,6 +7,7 @@ import { storeClosed, storeFailure } from './failures.ts';
 import { settlePath, settleRights } from './file.ts';
 import { loadInstance } from './instance.ts';
 import { acquireLock } from './lock.ts';
+import { placeOf, refuseLoss } from './place.ts';
 import Sqlite from './sqlite.ts';
 import { patiently } from './work.ts';
 
@@ -47,11 +48,12 @@ export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJourna
   const lock = lockFor(path, deps.clock);
   let db: Database | undefined;
   try {
+    refuseLoss(path);
     settleRights(path);
     db = new Sqlite(path, { timeout: 0 });
     prepare(db);
     const instance = loadInstance(db, deps);
-    return journalOver(db, { ...deps, instance, release: () => lock.release() });
+    return journalOver(db, { ...deps, instance, inPlace: placeOf(path), release: () => lock.release() });
   } catch (error) {
     db?.close();
     lock.release();
@@ -85,10 +87,13 @@ function prepare(db: Database): void {
   db.pragma('trusted_schema = OFF');
 }
 
-function journalOver(
-  db: Database,
-  { clock, instance, release }: JournalDeps & { instance: WorkerJournal['instance']; release(): void },
-): WorkerJournal {
+interface Opened extends JournalDeps {
+  instance: WorkerJournal['instance'];
+  inPlace(): void;
+  release(): void;
+}
+
+function journalOver(db: Database, { clock, instance, inPlace, release }: Opened): WorkerJournal {
   const all = db.prepare<[], string>('SELECT record FROM held').pluck();
   const put = db.prepare<[string, string, string, string]>(
     'INSERT OR REPLACE INTO held (sandbox_id, state, noted_at, record) VALUES (?, ?, ?, ?)',
@@ -99,12 +104,17 @@ function journalOver(
       if (!db.open) throw storeClosed();
       return deed();
     });
+  const change = (deed: () => void) =>
+    run(() => {
+      inPlace();
+      deed();
+    });
   return {
     instance,
     all: () => run(() => all.all().map((text) => JSON.parse(text) as HeldRecord)),
     put: (record) =>
-      run(() => void put.run(record.sandbox_id, record.state, record.noted_at, JSON.stringify(record))),
-    forget: (before) => run(() => void forget.run(before)),
+      change(() => void put.run(record.sandbox_id, record.state, record.noted_at, JSON.stringify(record))),
+    forget: (before) => change(() => void forget.run(before)),
     close: async () => {
       db.close();
       release();

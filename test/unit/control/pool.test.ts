@@ -2,7 +2,9 @@
 // they are really kept apart inside is test/contract/pool-tenants.suite.ts.
 import { describe, expect, it } from 'vitest';
 import { Vms } from '../../../src/control/pool/vms.ts';
+import { ServiceError } from '../../../src/domain/errors.ts';
 import { providerSet } from '../../../src/providers/registry.ts';
+import type { PoolStore } from '../../../src/store/seam/pool.ts';
 import { admin, forever, owned, type World, world } from '../../support/control.ts';
 
 const POOL = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
@@ -200,6 +202,26 @@ describe('a VM', () => {
     await w.control.stop();
   });
 
+  it('that a server left unmade and that cannot be retired yet takes nobody, and ends with the next look', async () => {
+    const w = pooled();
+    await spawn(w, 'ann');
+    const [vm] = await w.store.pool.all();
+    const unmade = { ...vm!, state: 'creating' as const };
+    let isLocked = true;
+    const retire: PoolStore['retire'] = async (...args) => {
+      if (isLocked) throw new ServiceError('unavailable', 'The database is locked.');
+      return w.store.pool.retire(...args);
+    };
+    const pool = { ...w.store.pool, all: async () => [unmade], get: async () => unmade, retire };
+    const vms = new Vms({ ...w, pool, providers: providerSet([w.provider]) });
+    await vms.start();
+    await expect(vms.ready(unmade, 'host', forever)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(w.fake.made).toHaveLength(1);
+    isLocked = false;
+    await vms.sweep(unmade.provider);
+    expect([runtimes(w), await w.store.pool.all()]).toEqual([[], []]);
+  });
+
   it('is not made again for who was given a place while it was being made', async () => {
     const w = pooled();
     await spawn(w, 'ann');
@@ -208,7 +230,7 @@ describe('a VM', () => {
     const unmade = { ...vm!, state: 'creating' as const };
     expect(await vms.ready(unmade, 'host', forever)).toEqual(vm);
     await w.store.pool.retire(unmade.id, { lost: true });
-    await expect(vms.ready(unmade, 'host', forever)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(vms.ready(unmade, 'host', forever)).rejects.toMatchObject({ code: 'unavailable' });
     expect(w.fake.made).toHaveLength(1);
   });
 

@@ -2,7 +2,10 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { HeldRecord } from '../../../src/store/seam/worker-journal.ts';
+import { openWorkerJournal } from '../../../src/store/sqlite/worker-journal.ts';
 import { openStore } from '../../support/databases.ts';
+import { fakeClock, fakeIds, seededRandom } from '../../support/fakes.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
@@ -89,4 +92,22 @@ it.each([
   await expect(openStore(path)).rejects.toMatchObject(LOST);
   rmSync(`${path}.reserve`);
   await (await openStore(path)).close();
+});
+
+it("nothing is written into a worker's journal that is away, and none is begun beside its log", async () => {
+  const path = join(temporaryFolder(), 'worker.db');
+  const deps = { path, clock: fakeClock(), ids: fakeIds(), random: seededRandom() };
+  const journal = await openWorkerJournal(deps);
+  onTestFinished(() => journal.close());
+  const back = moved(path);
+  const record = { sandbox_id: 'sb-x', state: 'ended', noted_at: stamp(0) } as HeldRecord;
+  await expect(journal.put(record)).rejects.toMatchObject(GONE);
+  back();
+  await journal.put(record);
+  expect(await journal.all()).toEqual([record]);
+  await journal.close();
+  rmSync(path);
+  writeFileSync(`${path}-wal`, 'log');
+  await expect(openWorkerJournal(deps)).rejects.toMatchObject(LOST);
+  expect(existsSync(path)).toBe(false);
 });

@@ -1,5 +1,5 @@
 // Restores: the old database is kept, the new one is whole, and nothing that stands beside either plays a part.
-import { chownSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
@@ -110,6 +110,17 @@ it('keeps what cannot be opened as it was, with what stood beside it', async () 
   expect(report.way_back).toBeUndefined();
   expect(hashOf(report.safety_copy!)).toBe(before);
   expect(readFileSync(`${report.safety_copy}-wal`, 'utf8')).toBe('log');
+  expect(marksIn(database)).toEqual(['50 new']);
+});
+
+it('keeps the log of a database that is gone', async () => {
+  const { database, input } = await setting();
+  rmSync(database);
+  writeFileSync(`${database}-wal`, 'log');
+  const report = await restore({ input, database });
+  expect(readFileSync(`${report.safety_copy}-wal`, 'utf8')).toBe('log');
+  expect(report.warnings).toContainEqual(expect.stringContaining('could not be opened'));
+  expect(report.way_back).toBeUndefined();
   expect(marksIn(database)).toEqual(['50 new']);
 });
 
