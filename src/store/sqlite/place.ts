@@ -9,9 +9,9 @@ const PARTS = ['', '-wal', '-shm'];
 /** Throws `unavailable` unless every file of the database at `path` is the one that was there at the call of `placeOf`. */
 export function placeOf(path: string): () => void {
   const parts = PARTS.map((end) => path + end);
-  const opened = parts.map(identityOf);
+  const opened = parts.map((part) => identityOf(part));
   return () => {
-    if (parts.some((part, at) => identityOf(part) !== opened[at])) throw gone();
+    if (parts.some((part, at) => identityOf(part, opened[at]) !== opened[at])) throw gone();
   };
 }
 
@@ -35,13 +35,13 @@ const gone = () =>
     remedy: 'Put it back as it was; or stop the service, put a backup in its place, and start it again.',
   });
 
-/** Undefined when nothing is there, or nothing that can be asked. */
-function identityOf(path: string): string | undefined {
+/** Undefined when nothing is there; `otherwise` when nobody can tell. */
+function identityOf(path: string, otherwise?: string): string | undefined {
   try {
-    const { dev, ino } = statSync(path, { bigint: true, throwIfNoEntry: false }) as BigIntStats;
-    return `${dev} ${ino}`;
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false }) as BigIntStats | undefined;
+    return found && `${found.dev} ${found.ino}`;
   } catch {
-    return undefined;
+    return otherwise;
   }
 }
 

@@ -15,6 +15,9 @@ import { poolPlaces } from './pool.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
 
+/** States on the way out. */
+const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);
+
 export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
 export function sandboxWrites({ db, work, known }: SandboxTable, ids: EventIds): SandboxWrites {
@@ -35,12 +38,14 @@ export function sandboxWrites({ db, work, known }: SandboxTable, ids: EventIds):
         ids.ensure(request[2].length);
         return reserve.immediate(...request);
       }),
-    transition: (change) =>
-      work.settle(() => {
+    transition: (change) => {
+      const isEnd = change.patch.state !== undefined && ENDS.has(change.patch.state);
+      return work[isEnd ? 'end' : 'settle'](() => {
         ids.ensure(change.events.length);
         known.forget(change.id);
         return transition.immediate(change);
-      }),
+      });
+    },
     extend: (id, from, expires_at) =>
       work.change(() => {
         known.forget(id);

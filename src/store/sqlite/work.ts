@@ -17,6 +17,11 @@ export interface Work {
   grow<T>(deed: () => T): Promise<T>;
   /** Writes that lead to an end: on a full disk the ballast is given up for them. */
   settle<T>(deed: () => T): Promise<T>;
+  /**
+   * As `settle`, also in a file that has been removed or replaced: what ends must not live on because nobody can write it
+   * down. Whoever goes on with another file finds what was ended gone.
+   */
+  end<T>(deed: () => T): Promise<T>;
   /** Fails while the disk does: reads go on from memory, so after a failure only a write that succeeds says that it is over. */
   probe(read: () => void, write: () => void): Promise<void>;
 }
@@ -48,6 +53,14 @@ export function storeWork(deps: WorkDeps): Work {
       deps.inPlace();
       return deed();
     });
+  const spending = async <T>(write: () => Promise<T>) => {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isFull((error as Error).cause) || !deps.ballast.spend()) throw error;
+      return write();
+    }
+  };
   return {
     run,
     change,
@@ -55,14 +68,8 @@ export function storeWork(deps: WorkDeps): Work {
       if (!deps.ballast.ready()) throw diskFull();
       return change(deed);
     },
-    settle: async (deed) => {
-      try {
-        return await change(deed);
-      } catch (error) {
-        if (!isFull((error as Error).cause) || !deps.ballast.spend()) throw error;
-        return change(deed);
-      }
-    },
+    settle: (deed) => spending(() => change(deed)),
+    end: (deed) => spending(() => run(deed)),
     probe: (read, write) =>
       change(() => {
         if (!hasFailed) return read();

@@ -54,24 +54,24 @@ it.each([
   ['the file, an empty one in its place', emptied],
   ['the file, a copy in its place', swapped],
 ] as const)(
-  '%s is away: reads go on, no write is taken, and all is well when it is back',
+  '%s is away: reads and ends go on, nothing else is written, and all is well when it is back',
   async (_, away) => {
     const { path, store, row } = await opened();
     const back = away(path);
     const event = eventDraft({ sandbox_id: row.id });
-    const facts = { id: row.id, from: ['creating'], epoch: 1, patch: { state: 'destroying' } } as const;
-    const change = { ...facts, from: [...facts.from], events: [event] };
+    const facts = { id: row.id, epoch: 1, events: [event] };
+    const begin = { ...facts, from: ['creating' as const], patch: { state: 'running' as const } };
+    const end = { ...facts, from: ['creating' as const], patch: { state: 'destroying' as const } };
     await expect(store.sandboxes.reserve(sandboxRecord(), NO_CAP, [])).rejects.toMatchObject(GONE);
-    await expect(store.sandboxes.transition(change)).rejects.toMatchObject(GONE);
+    await expect(store.sandboxes.transition(begin)).rejects.toMatchObject(GONE);
     await expect(store.sandboxes.extend(row.id, ['creating'], stamp())).rejects.toMatchObject(GONE);
     await expect(store.events.append([event])).rejects.toMatchObject(GONE);
     await expect(store.ping()).rejects.toMatchObject(GONE);
     expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'creating' });
+    expect(await store.sandboxes.transition(end)).toMatchObject({ sandbox: { state: 'destroying' } });
     back();
     await store.ping();
-    expect(await store.sandboxes.transition(change)).toMatchObject({
-      sandbox: { state: 'destroying' },
-    });
+    expect(await store.sandboxes.get(row.id)).toMatchObject({ state: 'destroying' });
     expect((await store.sandboxes.countActive()).total).toBe(1);
   },
 );

@@ -11,7 +11,7 @@ import type { SandboxFilter, SandboxStore } from '../../../src/store/store.ts';
 import { stamp } from '../../support/records.ts';
 
 const direct = async <T>(deed: () => T) => deed();
-const work: Work = { run: direct, change: direct, grow: direct, settle: direct, probe: direct };
+const work: Work = { run: direct, change: direct, grow: direct, settle: direct, end: direct, probe: direct };
 
 /** What SQLite says it will do for the statements that `call` runs. */
 async function plans(call: (store: SandboxStore) => Promise<unknown>): Promise<string[]> {
