@@ -116,6 +116,8 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     const { runner_pid, uid_slot } = record(id);
     expect(loaders(UID_BASE + uid_slot)).toHaveLength(1);
     const mark = markOf({ places: { short } as never }, `${id}.1`);
+    // Before it sleeps it needs its tracer for calls of its own, and would fail without.
+    await until('the stray to sleep', async () => (await strays(mark, undefined)).some(isAsleep));
     process.kill(runner_pid, 'SIGKILL');
     await io.closed;
     await until(
@@ -158,3 +160,14 @@ os.kill(os.getpid(), signal.SIGSTOP)`;
     await hidden.close();
   });
 });
+
+/** In the kernel, on its own account: not held by a tracer. */
+function isAsleep(pid: number): boolean {
+  try {
+    const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    return read('comm') === 'sleep\n' && read('wchan').includes('nanosleep');
+  } catch {
+    // It ended meanwhile.
+    return false;
+  }
+}

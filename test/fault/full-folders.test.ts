@@ -9,7 +9,15 @@ import { type Api, api } from '../support/api.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
-import { cli, makeHome, NOBODY, removeHome, startServer, type TestServer } from '../support/server.ts';
+import {
+  cli,
+  makeHome,
+  NOBODY,
+  packageRoot,
+  removeHome,
+  startServer,
+  type TestServer,
+} from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const SETTLE_MS = 60_000;
@@ -74,13 +82,19 @@ describeWith(['root', 'unshare'], 'full folders', () => {
 
   it('/tmp: nothing of a server or its sandboxes needs it', async () => {
     const home = makeHome();
-    // A /tmp of its own, in which only the server's home is the host's.
-    const script = `set -e
-      mount --make-rprivate /; mount --bind "$HOME" /mnt; mount -t tmpfs -o size=64k none /tmp
-      mkdir -p "$HOME"; mount --move /mnt "$HOME"; cd "$HOME"
-      cat /dev/zero >/tmp/filler 2>/dev/null || true
+    // A /tmp of its own, in which only the server's home is the host's, and the package where it lies there.
+    const script = `set -e; root=$1; shift
+      mount --make-rprivate /; mount -t tmpfs -o size=64k none /mnt
+      for folder in "$HOME" "$root"; do
+        case "$folder" in
+          /tmp/*) own="/mnt/\${folder#/tmp/}"; mkdir -p "$own"; mount --bind "$folder" "$own" ;;
+        esac
+      done
+      cat /dev/zero >/mnt/filler 2>/dev/null || true
+      mount --move /mnt /tmp; cd "$HOME"
       exec "$@"`;
-    const program = ['--mount', 'sh', '-c', script, 'sh', process.execPath, cli, 'serve'];
+    const root = packageRoot.replace(/\/$/, '');
+    const program = ['--mount', 'sh', '-c', script, 'sh', root, process.execPath, cli, 'serve'];
     server = await startServer({ home, node: '/usr/bin/unshare', program });
     const client = api(server.url);
     const [first, second] = [await client.spawn({ ttl: '10m' }), await client.spawn({ ttl: '10m' })];
