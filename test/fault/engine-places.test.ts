@@ -1,7 +1,7 @@
 // The container engine's own places: its disk full, its socket gone and back. What cannot be made is refused as ours and leaves
 // nothing in the engine, what runs goes on, and with room or with the socket all is as before.
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import type { Health } from '../../src/schema/system.ts';
 import { type Api, api } from '../support/api.ts';
 import { NOTHING, remains } from '../support/auditor.ts';
 import { type Engine, IMAGES, startEngine } from '../support/engine.ts';
+import { fill } from '../support/fill.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
@@ -115,15 +116,3 @@ describeWith(['root', 'docker'], 'the places of an engine', () => {
     expect(remains(server, seen)).toEqual(NOTHING);
   });
 });
-
-/** To the last byte. */
-function fill(path: string): void {
-  const file = openSync(path, 'w');
-  try {
-    for (;;) writeSync(file, Buffer.alloc(4096, 1));
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'ENOSPC' });
-  } finally {
-    closeSync(file);
-  }
-}

@@ -1,12 +1,13 @@
 // Folders of the host that are full beneath a server at work: its run folder, where each sandbox has one of its own, and
 // /tmp. What needs the room is refused as ours, what does not goes on, and there is nothing to clear away afterwards.
 import { execFileSync } from 'node:child_process';
-import { chownSync, closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { chownSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type Api, api } from '../support/api.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
+import { fill } from '../support/fill.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
 import {
@@ -21,18 +22,6 @@ import {
 import { until } from '../support/until.ts';
 
 const SETTLE_MS = 60_000;
-
-/** To the last byte. */
-function fill(path: string): void {
-  const file = openSync(path, 'w');
-  try {
-    for (;;) writeSync(file, Buffer.alloc(4096, 1));
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'ENOSPC' });
-  } finally {
-    closeSync(file);
-  }
-}
 
 describeWith(['root', 'unshare'], 'full folders', () => {
   countFaults('folders of the server');

@@ -1,10 +1,11 @@
 // A disk that is really full: a small tmpfs, filled to the last byte beside the database.
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { fakeDeps } from '../support/fakes.ts';
+import { fill } from '../support/fill.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { describeWith } from '../support/requires.ts';
@@ -20,17 +21,6 @@ function smallDisk(): string {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'svc-test', folder]);
   onTestFinished(() => void execFileSync('umount', ['-l', folder]));
   return folder;
-}
-
-function fill(path: string): void {
-  const file = openSync(path, 'w');
-  try {
-    for (;;) writeSync(file, Buffer.alloc(4096, 1));
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'ENOSPC' });
-  } finally {
-    closeSync(file);
-  }
 }
 
 describeWith(['root'], 'a full disk', () => {
