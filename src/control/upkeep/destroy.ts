@@ -97,7 +97,6 @@ export class Destroyer {
     const { sandboxes, publisher, clock } = this.#deps;
     for (let attempt = 0; attempt < MARK_ATTEMPTS; attempt++) {
       const row = await sandboxes.get(id);
-      await this.#turnstile.pass();
       if (!row || hasEnded(row.state)) return undefined;
       if (row.state === 'destroying') return row;
       const byDeadline = reason === 'expired' || reason === 'pruned';
@@ -105,6 +104,7 @@ export class Destroyer {
       const patch = { state: 'destroying', end_reason: reason } as const;
       const events =
         reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch })] : [];
+      await this.#turnstile.pass();
       const moved = await sandboxes.transition({ id, from: [row.state], epoch: row.epoch, patch, events });
       if (!moved) continue;
       publisher.committed(moved.events);
