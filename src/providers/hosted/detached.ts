@@ -4,11 +4,12 @@ import type { Sandbox } from 'e2b';
 import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { toTheEnd } from './change.ts';
 import { commandLine, WORKSPACE } from './command-line.ts';
 import { Deadlines } from './deadlines.ts';
 import { exitOf } from './exit.ts';
 import type { Library } from './library.ts';
-import { earsOf, type Line, listen, toTheEnd } from './line.ts';
+import { earsOf, type Line, lineOf, listen } from './line.ts';
 import { type Marker, marked, markerIn } from './marker.ts';
 import { Tail } from './tail.ts';
 
@@ -67,7 +68,7 @@ export class DetachedExecs {
         ...{ background: true, timeoutMs: 0, envs: spec.env, cwd: spec.workdir ?? WORKSPACE },
         ...ears.callbacks,
       });
-      this.#keep(marker, tail, { handle, ears });
+      this.#keep(marker, tail, lineOf(handle, ears));
     });
   }
 
@@ -116,7 +117,7 @@ export class DetachedExecs {
         const marker = markerIn(args.at(-1));
         if (!marker || this.#all.has(marker.exec_id)) continue;
         const tail = new Tail(TAIL_BYTES, true);
-        const heard = this.#isFull() ? undefined : listen(sandbox, { pid, tail, signal });
+        const heard = this.#isFull() ? undefined : listen(sandbox, { pid, to: tail, signal });
         const line = await heard?.catch(() => undefined);
         // It may have ended since, or be there for the next who asks.
         isWhole &&= line !== undefined;
@@ -156,8 +157,9 @@ export class DetachedExecs {
   }
 
   async #follow(exec_id: string, one: Following, line: Line): Promise<void> {
-    const { library, sandbox } = this.#place;
-    const said = await toTheEnd(sandbox, one, line);
+    const { library, sandbox, clock } = this.#place;
+    const { pid, tail } = one;
+    const said = await toTheEnd({ sandbox, clock, pid, tail }, line);
     const exit = exitOf(said);
     if (exit) this.#finish(one, exit);
     else this.#lose(exec_id, one, library.translated(said));

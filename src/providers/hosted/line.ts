@@ -1,13 +1,18 @@
 // What is heard of a command that runs on its own, into its tail. The library keeps all that a handle ever said, so a handle
-// that said much is left for another one.
+// that said much is left for another one (change.ts).
 import type { CommandHandle, Sandbox } from 'e2b';
-import type { Tail } from './tail.ts';
+import type { OutputChunk } from '../../agent/io.ts';
 
 /** What the library may hold of one command before another handle is asked for, and before this one is left without it. */
 const HANDLE_CHARACTERS = 1024 * 1024;
 const MOST_CHARACTERS = 8 * HANDLE_CHARACTERS;
 
-const FULL = Symbol('full');
+export const FULL = Symbol('full');
+
+/** Where the pieces of a handle go. */
+export interface Listener {
+  add(channel: OutputChunk['channel'], text: string): void;
+}
 
 export interface Ears {
   callbacks: { onStdout(text: string): void; onStderr(text: string): void };
@@ -15,24 +20,25 @@ export interface Ears {
   full(): Promise<typeof FULL>;
   /** Resolves once it holds more than is borne. */
   over: Promise<void>;
-  /** Of one that was muted. */
-  open(): void;
+  to: Listener;
 }
 
 export interface Line {
   handle: CommandHandle;
   ears: Ears;
+  /** What the library says last: its result, or any error. Never rejects. */
+  ended: Promise<unknown>;
 }
 
-export function earsOf(tail: Tail, isMuted = false): Ears {
-  let [size, limit, isOpen] = [0, 0, !isMuted];
+export function earsOf(to: Listener): Ears {
+  let [size, limit] = [0, 0];
   let tell = (_: typeof FULL) => {};
   let tellOver = () => {};
   const over = new Promise<void>((resolve) => {
     tellOver = resolve;
   });
-  const hear = (channel: 'stdout' | 'stderr') => (text: string) => {
-    if (isOpen) tail.add(channel, text);
+  const hear = (channel: OutputChunk['channel']) => (text: string) => {
+    ears.to.add(channel, text);
     size += text.length;
     if (size > limit) tell(FULL);
     if (size > MOST_CHARACTERS) tellOver();
@@ -44,46 +50,26 @@ export function earsOf(tail: Tail, isMuted = false): Ears {
       if (size > limit) resolve(FULL);
     });
   };
-  return {
-    callbacks: { onStdout: hear('stdout'), onStderr: hear('stderr') },
-    ...{ full, over },
-    open: () => {
-      isOpen = true;
-    },
-  };
+  const ears: Ears = { callbacks: { onStdout: hear('stdout'), onStderr: hear('stderr') }, full, over, to };
+  return ears;
+}
+
+/** Leaves the handle by itself once it holds more than is borne. */
+export function lineOf(handle: CommandHandle, ears: Ears): Line {
+  void ears.over.then(() => handle.disconnect());
+  return { handle, ears, ended: handle.wait().catch((error: unknown) => error) };
 }
 
 export interface Listening {
   pid: number;
-  tail: Tail;
-  isMuted?: boolean;
+  to: Listener;
   signal?: AbortSignal | undefined;
 }
 
 /** A command that runs already. Rejects as the library does. */
-export async function listen(sandbox: Sandbox, { pid, tail, isMuted, signal }: Listening): Promise<Line> {
-  const ears = earsOf(tail, isMuted);
+export async function listen(sandbox: Sandbox, { pid, to, signal }: Listening): Promise<Line> {
+  const ears = earsOf(to);
   const options = { timeoutMs: 0, ...ears.callbacks };
   signal?.throwIfAborted();
-  return { handle: await sandbox.commands.connect(pid, options), ears };
-}
-
-/** Follows a command from handle to handle. Resolves with what the library says last: its result, or any error. */
-export async function toTheEnd(sandbox: Sandbox, { pid, tail }: Listening, line: Line): Promise<unknown> {
-  for (let [at, ended] = [line, endOf(line)]; ; ) {
-    const said = await Promise.race([ended, at.ears.full()]);
-    if (said !== FULL) return said;
-    const next = await listen(sandbox, { pid, tail, isMuted: true }).catch(() => undefined);
-    // There is none of one that has ended since: what it said last, and its end, come here.
-    if (!next) continue;
-    await at.handle.disconnect();
-    tail.cut();
-    next.ears.open();
-    [at, ended] = [next, endOf(next)];
-  }
-}
-
-function endOf({ handle, ears }: Line): Promise<unknown> {
-  void ears.over.then(() => handle.disconnect());
-  return handle.wait().catch((error: unknown) => error);
+  return lineOf(await sandbox.commands.connect(pid, options), ears);
 }

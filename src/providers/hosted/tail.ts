@@ -31,15 +31,21 @@ export class Tail {
   }
 
   add(channel: OutputChunk['channel'], text: string): void {
-    const data = Buffer.from(text).subarray(-this.#mostBytes);
-    this.#chunks.push({ channel, data });
-    this.#bytes += data.length;
-    while (this.#bytes > this.#mostBytes || this.#chunks.length > MOST_CHUNKS) {
-      this.#bytes -= this.#chunks.shift()?.data.length ?? 0;
-      this.#first++;
-      this.#isCut = true;
-    }
-    this.#tell();
+    this.#keep({ channel, data: Buffer.from(text).subarray(-this.#mostBytes) });
+  }
+
+  /** An empty one that keeps as much. */
+  another(): Tail {
+    return new Tail(this.#mostBytes);
+  }
+
+  /** Hands all that is kept to `to`. */
+  pour(to: Tail): void {
+    if (this.#isCut) to.cut();
+    for (const chunk of this.#chunks) to.#keep(chunk);
+    this.#first += this.#chunks.length;
+    this.#chunks.length = 0;
+    this.#bytes = 0;
   }
 
   end(): void {
@@ -62,6 +68,17 @@ export class Tail {
     } finally {
       until.removeEventListener('abort', stop);
     }
+  }
+
+  #keep(chunk: OutputChunk): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.data.length;
+    while (this.#bytes > this.#mostBytes || this.#chunks.length > MOST_CHUNKS) {
+      this.#bytes -= this.#chunks.shift()?.data.length ?? 0;
+      this.#first++;
+      this.#isCut = true;
+    }
+    this.#tell();
   }
 
   #isAhead(at: number): boolean {

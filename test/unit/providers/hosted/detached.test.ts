@@ -3,38 +3,7 @@ import type { Sandbox } from 'e2b';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DetachedExecs } from '../../../../src/providers/hosted/detached.ts';
 import { type FakeClock, fakeClock } from '../../../support/fakes.ts';
-
-interface Heard {
-  onStdout(text: string): void;
-}
-
-class ScriptedHandle {
-  readonly pid: number;
-  readonly heard: Heard;
-  isLeft = false;
-  readonly #end: Promise<unknown>;
-  ends: (said: object) => void = () => undefined;
-  breaks: () => void = () => undefined;
-
-  constructor(pid: number, heard: Heard) {
-    this.pid = pid;
-    this.heard = heard;
-    this.#end = new Promise((resolve, reject) => {
-      this.ends = resolve;
-      this.breaks = () => reject(new Error('broken off'));
-    });
-    this.#end.catch(() => undefined);
-  }
-
-  wait(): Promise<unknown> {
-    return this.#end;
-  }
-
-  async disconnect(): Promise<void> {
-    this.isLeft = true;
-    this.breaks();
-  }
-}
+import { type Heard, ScriptedHandle } from '../../../support/scripted-handle.ts';
 
 class ScriptedCommands {
   readonly handles: ScriptedHandle[] = [];
@@ -165,7 +134,10 @@ describe('detached commands of a hosted sandbox', () => {
     const first = last();
     first.heard.onStdout('x'.repeat(1024 * 1024 + 1));
     await settle();
-    expect([first.isLeft, commands.handles.length]).toEqual([true, 2]);
+    expect([first.isLeft, commands.handles.length]).toEqual([false, 2]);
+    last().heard.onStdout('y');
+    await settle();
+    expect([first.isLeft, last().isLeft]).toEqual([true, false]);
     last().ends({ exitCode: 3 });
     expect(await (await execs.find('one'))?.exit).toMatchObject({ exit_code: 3 });
   });
