@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
+import { nextSteps } from './next-steps.js';
 
 bootstrap();
 const cli = join(root, 'bin/svc.js');
@@ -35,11 +36,8 @@ async function show(address) {
     return;
   }
   say('In another terminal, try:\n');
-  say("  ./bin/svc.js sandbox run -- python3 -c 'print(6 * 7)'");
-  say('  ./bin/svc.js sandbox create');
-  say('  ./bin/svc.js sandbox list');
-  say(`  curl -s ${address}/api/v1/sandboxes -H 'content-type: application/json' -d '{"ttl":"5m"}'\n`);
-  say('Ctrl-C stops the server; sandboxes live on until their time ends.');
+  for (const line of nextSteps(address)) say(`  ${line}`);
+  say('\nCtrl-C stops the server; sandboxes live on until their time ends.');
 }
 
 /** Calls that resolve with the body and the whole ms they took, and throw what the server says is wrong. */
