@@ -31,6 +31,8 @@ export interface HostedBackend {
   url: string;
   instance: { id: string };
   sandboxes: Map<string, HostedSandbox>;
+  /** Those that are being made, whose callers may have left. */
+  opening: Set<Promise<unknown>>;
   /** `METHOD /path` of every request, in order. */
   asked: string[];
   /** Answers in its place; false hands the request on. */
@@ -49,7 +51,7 @@ export async function hostedBackend(): Promise<HostedBackend> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const backend: HostedBackend = {
     ...{ server, url, instance: { id: '00000000-0000-4000-8000-00000000e2b1' } },
-    ...{ sandboxes: new Map(), asked: [] },
+    ...{ sandboxes: new Map(), opening: new Set(), asked: [] },
     provider: (instance = backend.instance) =>
       hostedProvider({
         ...{ clock: realClock(), random: realRandom(), logger: silentLogger, instance },
@@ -59,6 +61,7 @@ export async function hostedBackend(): Promise<HostedBackend> {
         },
       }),
     close: async () => {
+      await Promise.allSettled(backend.opening);
       for (const one of backend.sandboxes.values()) await destroy(backend, one);
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -96,7 +99,12 @@ async function rest(
   { req, res, searchParams }: Call & { searchParams: URLSearchParams },
 ) {
   const way = `${req.method} ${pathname}`;
-  if (way === 'POST /v2/sandboxes') return json(res, 201, opened(await create(backend, await bodyOf(req))));
+  if (way === 'POST /v2/sandboxes') {
+    const asked = await bodyOf(req);
+    const making = create(backend, asked);
+    backend.opening.add(making);
+    return json(res, 201, opened(await making.finally(() => backend.opening.delete(making))));
+  }
   if (way === 'GET /v2/sandboxes') return page(backend, searchParams, res);
   const id = /^(?:\/v2)?\/sandboxes\/([^/]+)/.exec(pathname)?.[1] ?? '';
   const one = backend.sandboxes.get(id);

@@ -51,8 +51,9 @@ export async function openInside(folder: string): Promise<Inside> {
         env: { PATH: process.env.PATH, ...env },
       });
     },
+    // Its first process: bwrap's own end reaches that only once it has set itself up. All others and bwrap go with it.
     close: async () => {
-      init.kill('SIGKILL');
+      if (init.exitCode === null && init.signalCode === null) process.kill(first, 'SIGKILL');
       await gone;
     },
   };
