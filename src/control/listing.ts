@@ -5,7 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Sandbox, SandboxListQuery } from '../schema/sandbox.ts';
 import type { SandboxFilter, SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
-import { type Shown, sandboxView, shownTo } from './views.ts';
+import { type Shown, shownRow } from './views.ts';
 
 const PAGE = 1000;
 const METADATA = 'metadata.';
@@ -41,7 +41,7 @@ export async function listSandboxes(
   const shown = rows.slice(0, filter.limit);
   const last = shown.at(-1);
   return {
-    sandboxes: shown.map((row) => shownTo(caller, sandboxView(row), deps.settings)),
+    sandboxes: shown.map((row) => shownRow(caller, row, deps.settings)),
     ...(last && rows.length > filter.limit && { next_cursor: formatCursor(last) }),
   };
 }

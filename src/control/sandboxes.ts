@@ -8,7 +8,7 @@ import type { Spawner } from './spawn/spawn.ts';
 import type { Destroyer } from './upkeep/destroy.ts';
 import { type ExtendDeps, extendSandbox } from './upkeep/extend.ts';
 import { type PruneDeps, pruneSandboxes } from './upkeep/prune.ts';
-import { sandboxView, shownTo } from './views.ts';
+import { shownRow } from './views.ts';
 import type { RemoteStatus } from './workers/remote-status.ts';
 
 export interface SandboxesDeps extends ExtendDeps, PruneDeps, AdmissionDeps {
@@ -27,8 +27,10 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
       spawner.spawn(request, caller, { key: idempotencyKey, path: '/sandboxes' }, signal),
     admission: (request, caller) => admissionOf(deps, request, caller),
     get: async (id, caller) => {
-      const row = await deps.remoteStatus.fresh(await find.active(id, caller));
-      return shownTo(caller, sandboxView(row), deps.settings);
+      const row = await find.active(id, caller);
+      const { remoteStatus } = deps;
+      const now = remoteStatus.isRemote(row) ? await remoteStatus.fresh(row) : row;
+      return shownRow(caller, now, deps.settings);
     },
     list: (query, caller) => listSandboxes(deps, query, caller),
     destroy: async (id, caller) => {

@@ -21,6 +21,23 @@ export function shownTo(caller: Caller, sandbox: Sandbox, { preview_domain }: Sh
   return view;
 }
 
+/** By record. */
+type Kept = WeakMap<SandboxRecord, Sandbox>;
+const KEPT: Record<'admins' | 'others', Kept> = { admins: new WeakMap(), others: new WeakMap() };
+
+/**
+ * A row as it is, with nothing to warn of. Of a record that the store keeps, which are frozen, the view is frozen too and the
+ * same one each time: lists show a thousand that have not changed.
+ */
+export function shownRow(caller: Caller, row: SandboxRecord, shown: Shown): Sandbox {
+  const kept = KEPT[caller.role === 'admin' ? 'admins' : 'others'];
+  const known = kept.get(row);
+  if (known !== undefined && (known.preview_domain ?? '') === shown.preview_domain) return known;
+  const view = shownTo(caller, sandboxView(row), shown);
+  if (Object.isFrozen(row)) kept.set(row, Object.freeze(view));
+  return view;
+}
+
 /** For every caller. Built up in one order, nothing left out of a copy: lists make a thousand. */
 function plainView(from: Sandbox | SandboxRecord): Sandbox {
   const view: Sandbox = {

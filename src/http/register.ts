@@ -14,6 +14,7 @@ import { watchPace } from './body/slow-body.ts';
 import { Call } from './call.ts';
 import { clientGone } from './client-gone.ts';
 import type { InFlight } from './in-flight.ts';
+import { keptJson } from './kept-json.ts';
 import { hasHead, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
@@ -36,7 +37,8 @@ export interface RegisterDeps {
 
 export function registerRoute(app: FastifyInstance, route: Route, deps: RegisterDeps): void {
   const response: Record<number, TSchema> = {};
-  if (route.success.schema) response[route.success.status] = route.success.schema;
+  // What is exact never meets the framework's serializer.
+  if (route.success.schema && !route.exact) response[route.success.status] = route.success.schema;
   if (route.alternative) response[route.alternative.status] = route.alternative.schema;
   app.route({
     method: route.method,
@@ -49,7 +51,6 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
       ...(route.body && { body: route.body }),
       response,
     },
-    ...(route.exact && { serializerCompiler: () => JSON.stringify }),
     validatorCompiler: ({ schema, httpPart }) => validatorOf(route, schema as TSchema, httpPart),
     onRequest: deps.pipeline.of(route),
     ...(route.body && { preParsing: bodyHook(route, deps) }),
@@ -113,12 +114,15 @@ function send(reply: FastifyReply, route: Route, result: unknown, logger: Logger
   }
   if (result instanceof TextAnswer)
     return reply.code(route.success.status).headers(result.headers).type(result.type).send(result.text);
-  if (result instanceof Answer)
-    return reply
-      .code(result.status ?? route.success.status)
-      .headers(result.headers)
-      .send(result.body);
-  return reply.code(route.success.status).send(result);
+  if (result instanceof Answer) {
+    reply.code(result.status ?? route.success.status).headers(result.headers);
+    return sendJson(reply, route, result.body);
+  }
+  return sendJson(reply.code(route.success.status), route, result);
+}
+
+function sendJson(reply: FastifyReply, { exact }: Route, body: unknown): FastifyReply {
+  return exact ? reply.type('application/json; charset=utf-8').send(keptJson(body)) : reply.send(body);
 }
 
 /** Past the framework, which would make a stream of its own for each reader. */

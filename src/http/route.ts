@@ -65,7 +65,10 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   alternative?: { status: number; description: string; schema: TSchema };
   /** An example of the request body. */
   example?: unknown;
-  /** The handler's answer has no member that the schema lacks: it is written as it is, which is faster for long lists. */
+  /**
+   * The handler's answer, an object or a list of them, has no member that the schema lacks: it is written as it is, and what
+   * is frozen in it once for all (kept-json.ts), which is faster for long lists.
+   */
   exact?: boolean;
   /** Access-log lines at debug level: probes that come every second. */
   quiet?: boolean;

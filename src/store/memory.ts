@@ -101,7 +101,7 @@ function writes(tables: Tables): Writes {
     },
     extend: async (id, from, expires_at) => {
       const row = held(id, from);
-      if (row && row.expires_at < expires_at) row.expires_at = expires_at;
+      if (row && row.expires_at < expires_at) Object.assign(row, { expires_at });
       return copy(row);
     },
     purgeEnded: async (before) =>

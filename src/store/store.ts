@@ -18,30 +18,31 @@ export interface Instance {
   created_at: string;
 }
 
+/** Never changed once it is handed out: a store may give the same one again as long as the row stays as it is. */
 export interface SandboxRecord {
-  id: string;
+  readonly id: string;
   /** +1 on each claim of the row for a new attempt; a runtime carries the epoch that made it. */
-  epoch: number;
-  state: SandboxState;
-  provider: string;
+  readonly epoch: number;
+  readonly state: SandboxState;
+  readonly provider: string;
   /** What was asked until `running`, then what really runs. */
-  image: string;
-  memory_mb: number;
-  vcpus: number;
-  network: 'default' | 'none';
-  created_at: string;
-  expires_at: string;
-  metadata: Record<string, string>;
-  env: Record<string, string>;
-  worker_id: string;
-  owner_id?: string;
-  template?: string;
-  runtime_id?: string;
+  readonly image: string;
+  readonly memory_mb: number;
+  readonly vcpus: number;
+  readonly network: 'default' | 'none';
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly worker_id: string;
+  readonly owner_id?: string;
+  readonly template?: string;
+  readonly runtime_id?: string;
   /** In a pool: the VM it is in, and its `uid` there. */
-  vm_id?: string;
-  uid?: number;
-  ended_at?: string;
-  end_reason?: EndReason;
+  readonly vm_id?: string;
+  readonly uid?: number;
+  readonly ended_at?: string;
+  readonly end_reason?: EndReason;
 }
 
 export interface IdempotencyClaim {

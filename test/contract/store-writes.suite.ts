@@ -118,13 +118,15 @@ export function reserving({ store, put }: Given): void {
     expect(await read()).toBeUndefined();
   });
 
-  it('gives out copies', async () => {
-    const record = sandboxRecord({ metadata: { a: '1' } });
+  it('keeps what was reserved, whatever becomes of the record or of what is given out', async () => {
+    const metadata = { a: '1' };
+    const record = sandboxRecord({ metadata });
     await store().sandboxes.reserve(record, NO_CAP, []);
-    record.metadata.a = '2';
+    metadata.a = '2';
     const row = await store().sandboxes.get(record.id);
     expect(row?.metadata).toEqual({ a: '1' });
-    row!.metadata.a = '3';
+    // Refused where what is given out is what is kept.
+    Reflect.set(row!.metadata, 'a', '3');
     expect((await store().sandboxes.get(record.id))?.metadata).toEqual({ a: '1' });
   });
 }

@@ -27,10 +27,14 @@ export class RemoteStatus {
     this.#deps = deps;
   }
 
-  /** The row after its worker was asked; one of this server as it is. A worker that does not answer is no failure. */
+  /** Whether `fresh` has anybody to ask: not for one of this server. */
+  isRemote({ worker_id, state }: SandboxRecord): boolean {
+    return worker_id !== LOCAL_WORKER && (state === 'running' || state === 'unhealthy');
+  }
+
+  /** The row after its worker was asked. A worker that does not answer is no failure. */
   async fresh(row: SandboxRecord): Promise<SandboxRecord> {
-    const isLive = row.state === 'running' || row.state === 'unhealthy';
-    if (row.worker_id === LOCAL_WORKER || !isLive || !this.#isDue(row.id)) return row;
+    if (!this.isRemote(row) || !this.#isDue(row.id)) return row;
     await this.#ask(row).catch((error: unknown) =>
       this.#deps.logger.debug({ sandbox_id: row.id, err: error }, 'A worker did not say how a sandbox is.'),
     );

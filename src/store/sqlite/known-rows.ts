@@ -19,18 +19,17 @@ const LONGEST = 2000;
 export class KnownRows {
   readonly #rows = new Map<string, SandboxRecord>();
 
-  /** A copy: who asks may do with it what they like. */
+  /** Frozen, and the same one until it is forgotten: what others make of it can be kept by it. */
   get(id: string): SandboxRecord | undefined {
-    const row = this.#rows.get(id);
-    return row && copyOf(row);
+    return this.#rows.get(id);
   }
 
-  /** The row as it was just read, `length` characters long. */
+  /** The row as it was just read, `length` characters long: it is frozen where it is. */
   add(row: SandboxRecord, length: number): void {
     if (length > LONGEST) return;
     const [oldest] = this.#rows.size < MOST_ROWS ? [] : this.#rows.keys();
     if (oldest !== undefined) this.#rows.delete(oldest);
-    this.#rows.set(row.id, copyOf(row));
+    this.#rows.set(row.id, frozen(row));
   }
 
   forget(id: string): void {
@@ -42,6 +41,8 @@ export class KnownRows {
   }
 }
 
-function copyOf(row: SandboxRecord): SandboxRecord {
-  return { ...row, metadata: { ...row.metadata }, env: { ...row.env } };
+function frozen(row: SandboxRecord): SandboxRecord {
+  Object.freeze(row.metadata);
+  Object.freeze(row.env);
+  return Object.freeze(row);
 }

@@ -1,5 +1,6 @@
 // How a deed meets the database: waiting for another process's lock without blocking the event loop, the space kept for
 // a full disk, and the translation of errors. A deed is synchronous and is a transaction of its own.
+import type { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Ballast } from './ballast.ts';
 import { diskFull, isBusy, isFull, isOfDisk, storeClosed, storeFailure } from './failures.ts';
@@ -36,17 +37,15 @@ export interface WorkDeps {
 
 export function storeWork(deps: WorkDeps): Work {
   let hasFailed = false;
-  const run = async <T>(deed: () => T) => {
-    try {
-      return await patiently(deps.clock, () => {
-        if (!deps.isOpen()) throw storeClosed();
-        return deed();
-      });
-    } catch (error) {
-      const { cause } = error as Error;
-      hasFailed ||= isFull(cause) || isOfDisk(cause);
-      throw error;
-    }
+  const note = ({ cause }: Error) => {
+    hasFailed ||= isFull(cause) || isOfDisk(cause);
+  };
+  const run = <T>(deed: () => T) => {
+    const inOpen = () => {
+      if (!deps.isOpen()) throw storeClosed();
+      return deed();
+    };
+    return patiently(deps.clock, inOpen, note);
   };
   const change = <T>(deed: () => T) =>
     run(() => {
@@ -79,15 +78,42 @@ export function storeWork(deps: WorkDeps): Work {
   };
 }
 
-/** Runs `deed`, again while another process holds the database, at most 5 s. Everything it throws is a ServiceError. */
-export async function patiently<T>(clock: Clock, deed: () => T): Promise<T> {
+/**
+ * Runs `deed`, again while another process holds the database, at most 5 s. Everything it throws is a ServiceError, which
+ * `failed` hears of first.
+ */
+export function patiently<T>(
+  clock: Clock,
+  deed: () => T,
+  failed: (error: ServiceError) => void = () => {},
+): Promise<T> {
+  try {
+    // Mostly it is done at once, and a row that is in memory costs less than an async function.
+    return Promise.resolve(deed());
+  } catch (error) {
+    return again({ clock, deed, failed }, error);
+  }
+}
+
+interface Trial<T> {
+  clock: Clock;
+  deed(): T;
+  failed(error: ServiceError): void;
+}
+
+async function again<T>({ clock, deed, failed }: Trial<T>, first: unknown): Promise<T> {
   const deadline = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return deed();
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonic() >= deadline) throw storeFailure(error);
+  for (let error = first; ; ) {
+    if (!isBusy(error) || clock.monotonic() >= deadline) {
+      const failure = storeFailure(error);
+      failed(failure);
+      throw failure;
     }
     await clock.sleep(PAUSE_MS);
+    try {
+      return deed();
+    } catch (next) {
+      error = next;
+    }
   }
 }

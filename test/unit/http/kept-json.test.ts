@@ -1,0 +1,29 @@
+// JSON that is kept: it must be what JSON.stringify would say, and kept only of what cannot change.
+import { expect, it } from 'vitest';
+import { keptJson } from '../../../src/http/kept-json.ts';
+
+const text = (answer: unknown) => keptJson(answer).toString();
+
+it('says what JSON.stringify says, also the second time', () => {
+  const parts = [{ a: 1 }, Object.freeze({ b: 'é€😀"\\' }), Object.freeze({ c: undefined }), {}];
+  for (const answer of [...parts, [], parts.slice(0, 1), parts, parts])
+    expect(text(answer)).toBe(JSON.stringify(answer));
+});
+
+it('keeps the text of what is frozen only', () => {
+  const open = { a: 1 };
+  expect(text([open])).toBe('[{"a":1}]');
+  open.a = 2;
+  expect(text([open])).toBe('[{"a":2}]');
+  let asked = 0;
+  const toJSON = () => {
+    asked += 1;
+    return { asked };
+  };
+  const counting = Object.freeze({ toJSON });
+  expect([text(counting), text(counting), text([counting])]).toEqual([
+    '{"asked":1}',
+    '{"asked":1}',
+    '[{"asked":1}]',
+  ]);
+});
