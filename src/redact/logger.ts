@@ -64,8 +64,6 @@ export function openLog({
   const ring = new LogRing();
   const stamp = stamps(clock);
   const put = (line: string, shown: string) => {
-    // A line is put together of twenty parts, and would be kept as these until somebody looks at a character of it.
-    line.charCodeAt(0);
     ring.push(line);
     queue.push(shown);
   };

@@ -62,8 +62,17 @@ function lineOf(
     } else line += `${label}${value}`;
   }
   // What is escaped may be a secret that no longer looks like one.
-  return ESCAPED.test(texts) || !redactor.isPlain(texts) ? undefined : `${line},"message":"${message}"}\n`;
+  return ESCAPED.test(texts) || !redactor.isPlain(texts)
+    ? undefined
+    : whole(`${line},"message":"${message}"}\n`);
 }
+
+/** Else it stays the twenty texts that it was put together of, which are kept, moved and freed one by one. */
+function whole(line: string): string | undefined {
+  return line.charCodeAt(0) === BRACE ? line : undefined;
+}
+
+const BRACE = 0x7b;
 
 function isScalar(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
