@@ -39,31 +39,35 @@ function targetOf(size: number): Target {
 /** Answers where it ends. */
 function escapeInto({ bytes, view }: Target, begin: number, text: Buffer): number {
   const source = new DataView(text.buffer, text.byteOffset, text.length);
+  const lastFour = text.length - 4;
   let at = begin;
   let from = 0;
-  while (from + 4 <= text.length) {
+  while (from <= lastFour) {
     const four = source.getInt32(from, true);
     view.setInt32(at, four, true);
-    const plain = plainOf(four);
-    at += plain;
-    from += plain;
-    if (plain < 4) at = escaped(bytes, at, text[from++] as number);
+    const found = signsIn(four);
+    if (found === 0) {
+      at += 4;
+      from += 4;
+    } else {
+      const plain = (31 - Math.clz32(found & -found)) >> 3;
+      from += plain;
+      at = escaped(bytes, at + plain, text[from++] as number);
+    }
   }
   for (; from < text.length; from++) at = escaped(bytes, at, text[from] as number);
   return at;
 }
 
-/** How many of four bytes come before the first that is below 0x20, a quote or a backslash; others than ASCII are above. */
-function plainOf(four: number): number {
-  const quote = four ^ 0x22222222;
+/**
+ * 0 when none of four bytes is below 0x20, a quote or a backslash; others than ASCII are above. Else the lowest bit says
+ * which is the first: it is the high bit of that byte. Of the bytes above it more may be set, by its borrow.
+ */
+function signsIn(four: number): number {
+  // With this bit turned a quote is 0x20, and what was below 0x20 still is: one comparison finds both.
+  const low = four ^ 0x02020202;
   const backslash = four ^ 0x5c5c5c5c;
-  // The high bit of the lowest such byte is set; of those above it more may be, by its borrow.
-  const found =
-    (((four - 0x20202020) & ~four) |
-      ((quote - 0x01010101) & ~quote) |
-      ((backslash - 0x01010101) & ~backslash)) &
-    0x80808080;
-  return found === 0 ? 4 : (31 - Math.clz32(found & -found)) >> 3;
+  return (((low - 0x21212121) & ~low) | ((backslash - 0x01010101) & ~backslash)) & 0x80808080;
 }
 
 /** Writes one byte as it has to be; answers where it ends. */
