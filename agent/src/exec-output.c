@@ -38,6 +38,7 @@ static void close_output(struct output *output)
 	if (output->watch.fd < 0)
 		return;
 	watch_remove(&output->watch);
+	pipe_room_leave(&output->room);
 	/* A terminal is one descriptor for both directions. */
 	if (output->watch.fd == exec->master) {
 		inflow_stop(&exec->in);
@@ -73,6 +74,8 @@ static ssize_t to_stream(struct output *output, struct stream *stream)
 	ssize_t got = bytes ? read_some(output, bytes, size) : -1;
 
 	stream_commit(stream, output->channel, got > 0 ? (size_t)got : 0);
+	if (got > 0)
+		pipe_room_carried(&output->room, output->watch.fd, (size_t)got);
 	return got;
 }
 

@@ -6,6 +6,7 @@
 #include "console.h"
 #include "inflow.h"
 #include "kill.h"
+#include "pipe-room.h"
 #include "pty.h"
 #include "reap.h"
 #include "ring.h"
@@ -51,6 +52,7 @@ struct output {
 	uint8_t channel;
 	bool bounded;       /* the program has ended: only `left` bytes are still its own */
 	size_t left;
+	struct pipe_room room;
 	struct console_lines *lines; /* of a detached exec */
 };
 

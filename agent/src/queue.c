@@ -96,7 +96,7 @@ static void took(struct queue *queue, size_t size)
 	}
 }
 
-int queue_write(struct queue *queue, int fd)
+ssize_t queue_write(struct queue *queue, int fd)
 {
 	struct iovec pieces[PIECES];
 	int count = 0;
@@ -110,7 +110,7 @@ int queue_write(struct queue *queue, int fd)
 	if (written < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	took(queue, (size_t)written);
-	return 0;
+	return written;
 }
 
 void queue_clear(struct queue *queue)

@@ -28,8 +28,8 @@ void queue_commit(struct queue *queue, size_t size);
 /* Room in the chunk that is being filled. */
 size_t queue_tail_room(const struct queue *queue);
 bool queue_is_empty(const struct queue *queue);
-/* Writes what the descriptor takes now: 0, or -1 with errno when it is broken. */
-int queue_write(struct queue *queue, int fd);
+/* Writes what the descriptor takes now: how many bytes, or -1 with errno when it is broken. */
+ssize_t queue_write(struct queue *queue, int fd);
 /* Drops everything and gives all memory back. */
 void queue_clear(struct queue *queue);
 

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "moment.h"
+#include "pipe-room.h"
 #include "queue.h"
 #include "say.h"
 #include "stream.h"
@@ -19,6 +20,7 @@ static struct {
 	uint32_t tag;
 	bool broken;
 	struct queue queue;
+	struct pipe_room room; /* of what it is written to */
 	uint8_t boot[8];
 } session;
 
@@ -97,7 +99,11 @@ bool session_has_output(void)
 
 int session_write(int fd)
 {
-	return queue_write(&session.queue, fd);
+	ssize_t written = queue_write(&session.queue, fd);
+
+	if (written > 0)
+		pipe_room_carried(&session.room, fd, (size_t)written);
+	return written < 0 ? -1 : 0;
 }
 
 bool session_has_room(void)

@@ -11,7 +11,9 @@
 #include "../src/descriptors.h"
 #include "../src/frame.h"
 #include "../src/hunt.h"
+#include "../src/loop.h"
 #include "../src/moment.h"
+#include "../src/pipe-room.h"
 #include "../src/queue.h"
 #include "../src/ring.h"
 #include "../src/secret.h"
@@ -205,7 +207,7 @@ static void queue_test(void)
 			at[i] = (uint8_t)(in++ % 251);
 		if (at)
 			queue_commit(&queue, size);
-		CHECK(queue_write(&queue, ends[1]) == 0);
+		CHECK(queue_write(&queue, ends[1]) >= 0);
 		while ((got = read(ends[0], bytes, (size_t)random() % sizeof(bytes) + 1)) > 0)
 			for (ssize_t i = 0; i < got; i++)
 				if (bytes[i] != (uint8_t)(out++ % 251))
@@ -220,6 +222,34 @@ static void queue_test(void)
 	queue_clear(&queue);
 	CHECK(queue_is_empty(&queue) && queue.chunks == 0);
 	close(ends[1]);
+}
+
+static void pipe_room_test(void)
+{
+	struct pipe_room room = { 0 };
+	int ends[2], file = open("/dev/null", O_WRONLY);
+	int normal;
+
+	CHECK(pipe(ends) == 0);
+	normal = fcntl(ends[1], F_GETPIPE_SZ);
+	pipe_room_carried(&room, file, 1 << 20);
+	CHECK(!room.is_wide);
+	pipe_room_carried(&room, ends[1], (1 << 20) - 1);
+	CHECK(fcntl(ends[1], F_GETPIPE_SZ) == normal && !room.is_wide);
+	pipe_room_carried(&room, ends[1], 1);
+	CHECK(fcntl(ends[1], F_GETPIPE_SZ) == 1 << 20 && room.is_wide);
+	/* The next look finds it busy, and only the one after that does not. */
+	pipe_room_carried(&room, ends[1], 1 << 20);
+	loop_turn();
+	CHECK(room.is_wide);
+	loop_turn();
+	CHECK(fcntl(ends[1], F_GETPIPE_SZ) == normal && !room.is_wide);
+	pipe_room_carried(&room, ends[1], 1 << 20);
+	pipe_room_leave(&room);
+	CHECK(!room.is_wide && !room.look.link);
+	close(ends[0]);
+	close(ends[1]);
+	close(file);
 }
 
 static void moment_test(void)
@@ -245,6 +275,7 @@ int main(void)
 	ring_test();
 	ring_random_test();
 	queue_test();
+	pipe_room_test();
 	moment_test();
 	if (failures)
 		return 1;
