@@ -27,22 +27,10 @@ export class OutputQueue {
   take(): OutputChunk | undefined {
     const first = this.#pieces.shift();
     if (!first) return undefined;
-    const parts = [first.data];
-    let size = first.data.length;
-    for (
-      let next = this.#pieces[0];
-      next?.channel === first.channel && size < LINE_BYTES;
-      next = this.#pieces[0]
-    ) {
-      this.#pieces.shift();
-      parts.push(next.data);
-      size += next.data.length;
-    }
-    const data = parts.length === 1 ? first.data : Buffer.concat(parts, size);
-    if (size > LINE_BYTES) this.#pieces.unshift({ channel: first.channel, data: data.subarray(LINE_BYTES) });
-    this.#bytes -= Math.min(size, LINE_BYTES);
+    const data = first.data.length > LINE_BYTES ? this.#cut(first) : this.#joined(first);
+    this.#bytes -= data.length;
     this.#wakeWriter?.();
-    return { channel: first.channel, data: data.subarray(0, LINE_BYTES) };
+    return { channel: first.channel, data };
   }
 
   /** Resolves when there is something to take or it is over. For one reader. */
@@ -57,6 +45,24 @@ export class OutputQueue {
   stop(): void {
     this.#stopped = true;
     this.#wakeWriter?.();
+  }
+
+  #cut({ channel, data }: OutputChunk): Buffer {
+    this.#pieces.unshift({ channel, data: data.subarray(LINE_BYTES) });
+    return data.subarray(0, LINE_BYTES);
+  }
+
+  /** With those that follow, as far as they fit whole: a piece of a flood is nearly a line by itself, and needs no copy. */
+  #joined({ channel, data }: OutputChunk): Buffer {
+    const parts = [data];
+    let size = data.length;
+    for (let next = this.#pieces[0]; next?.channel === channel; next = this.#pieces[0]) {
+      if (size + next.data.length > LINE_BYTES) break;
+      this.#pieces.shift();
+      parts.push(next.data);
+      size += next.data.length;
+    }
+    return parts.length === 1 ? data : Buffer.concat(parts, size);
   }
 
   async #pump(source: AsyncIterable<OutputChunk>): Promise<void> {
