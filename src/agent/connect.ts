@@ -22,6 +22,7 @@ export async function connectPort(talk: Talk, port: number, signal?: AbortSignal
   };
   const stream = talk.open('connect', plan, signal);
   const lift = stream.within(CONNECT_MS, talk.clock, 'connect');
+  talk.attend(stream, 'connect');
   await stream.started;
   lift();
   return tunnel(stream);

@@ -14,6 +14,7 @@ export async function* consoleLines(
 ): AsyncGenerator<string, void, undefined> {
   const args = () => new WireWriter().u32(options.lines).u8(options.follow ? 1 : 0);
   const stream = talk.open('console', { args, channels: [1], decode: () => undefined }, signal);
+  talk.attend(stream, 'console');
   const decoder = new StringDecoder('utf8');
   let text = '';
   try {

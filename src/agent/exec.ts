@@ -24,6 +24,7 @@ export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exe
     signal,
   );
   if (spec.timeoutMs) stream.within(spec.timeoutMs + BACKSTOP_MS, talk.clock, 'exec');
+  talk.attend(stream, 'exec');
   const exit = stream.result.catch((error: unknown) => {
     if (error instanceof Cancelled) return killed(talk.clock.monotonic() - startedAt);
     throw error;

@@ -44,6 +44,7 @@ export async function attachExec(
   const { exec_id } = target;
   const args = () => new WireWriter().str(exec_id).u8(target.follow ? 1 : 0);
   const stream = talk.open('attach', { args, channels: [0, 1, 2], decode: readExit, words: WORDS }, signal);
+  talk.attend(stream, 'attach');
   const truncated = await readTruncated(talk, stream);
   return {
     exec_id,

@@ -1,8 +1,8 @@
 // Asking the agent something: what the parts of a session (exec, files, …) are written against. A talk is with the whole
 // sandbox, or with one tenant of a pool (user.ts).
-import { asServiceError, type ServiceError } from '../domain/errors.ts';
+import type { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
-import { tooLate } from './fault.ts';
+import { Attention, PONG_MS } from './attention.ts';
 import type { StreamPlan } from './plan.ts';
 import { readPong } from './pong.ts';
 import { KIND, METHOD, TYPE } from './protocol.ts';
@@ -10,9 +10,6 @@ import type { AgentStream } from './stream.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const CALL_MS = 30_000;
-/** What lasts is given up after these two together: an agent that is frozen has the time of a call, and no more. */
-const ATTEND_MS = 10_000;
-const PONG_MS = 20_000;
 
 export interface CallOptions {
   args?: () => WireWriter;
@@ -35,11 +32,14 @@ export class Talk {
   readonly clock: Clock;
   readonly begin: Begin;
   readonly fault: TalkDeps['fault'];
+  readonly #attention: Attention;
 
   constructor({ clock, begin, fault }: TalkDeps) {
     this.clock = clock;
     this.begin = begin;
     this.fault = fault;
+    const ping = () => this.call('ping', readPong, { deadlineMs: PONG_MS });
+    this.#attention = new Attention(clock, ping);
   }
 
   /** Opens a stream of one kind. */
@@ -64,18 +64,8 @@ export class Talk {
     return stream.result;
   }
 
-  /**
-   * For what may rightly say nothing for long: pings the agent meanwhile, and ends the stream as late when that is not
-   * answered. An agent answers pings whatever its file operations wait for, since they are children of it.
-   */
-  attend<T>(stream: AgentStream<T>, what: string): void {
-    const again = () => this.attend(stream, what);
-    stream.after(ATTEND_MS, this.clock, () => {
-      this.call('ping', readPong, { deadlineMs: PONG_MS }).then(again, (error: unknown) => {
-        // A ping that could not be sent says nothing of the agent.
-        if (asServiceError(error).code === 'resource_limit') again();
-        else stream.cancel(tooLate(what));
-      });
-    });
+  /** For what may rightly say nothing for long: ends the stream when the agent answers nothing for 30 s. */
+  attend(stream: AgentStream<unknown>, what: string): void {
+    this.#attention.add(stream, what);
   }
 }

@@ -1,0 +1,61 @@
+// What may rightly say nothing for long (a command, a tunnel, a listing of a huge folder) is ended when the agent itself no
+// longer answers. One that works answers pings whatever its guests and file operations do: those are children of it.
+import { asServiceError } from '../domain/errors.ts';
+import type { Clock, Timer } from '../domain/ports.ts';
+import { tooLate } from './fault.ts';
+import type { AgentStream } from './stream.ts';
+
+/** An agent that is frozen has these three together: 30 s. */
+const QUIET_MS = 10_000;
+export const PONG_MS = 10_000;
+
+export class Attention {
+  readonly #clock: Clock;
+  readonly #ping: () => Promise<void>;
+  readonly #streams = new Map<AgentStream<unknown>, string>();
+  #timer: Timer | undefined;
+  #isLooking = false;
+
+  /** `ping` rejects after PONG_MS without an answer. */
+  constructor(clock: Clock, ping: () => Promise<void>) {
+    this.#clock = clock;
+    this.#ping = ping;
+  }
+
+  /** From now until the stream settles. It rejects with `unavailable` when two pings in a row got no answer. */
+  add(stream: AgentStream<unknown>, what: string): void {
+    const remove = () => this.#remove(stream);
+    this.#streams.set(stream, what);
+    stream.result.then(remove, remove);
+    if (!this.#timer && !this.#isLooking) this.#later();
+  }
+
+  #remove(stream: AgentStream<unknown>): void {
+    this.#streams.delete(stream);
+    if (this.#streams.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #later(): void {
+    this.#timer = this.#clock.after(QUIET_MS, () => void this.#look());
+  }
+
+  /** Twice: when the server itself was frozen, the deadline of a ping is over before its answer could be read. */
+  async #look(): Promise<void> {
+    this.#timer = undefined;
+    this.#isLooking = true;
+    const lives = (await this.#answers()) || (await this.#answers());
+    this.#isLooking = false;
+    if (!lives) for (const [stream, what] of this.#streams) stream.cancel(tooLate(what));
+    else if (this.#streams.size > 0) this.#later();
+  }
+
+  #answers(): Promise<boolean> {
+    // A ping that could not be sent says nothing of the agent.
+    return this.#ping().then(
+      () => true,
+      (error: unknown) => asServiceError(error).code === 'resource_limit',
+    );
+  }
+}
