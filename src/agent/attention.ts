@@ -3,16 +3,21 @@
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock, Timer } from '../domain/ports.ts';
 import { tooLate } from './fault.ts';
-import type { AgentStream } from './stream.ts';
 
 /** An agent that is frozen has these three together: 30 s. */
 const QUIET_MS = 10_000;
 export const PONG_MS = 10_000;
 
+/** What an AgentStream has to be for this. */
+interface Lasting {
+  result: Promise<unknown>;
+  cancel(reason: unknown): void;
+}
+
 export class Attention {
   readonly #clock: Clock;
   readonly #ping: () => Promise<void>;
-  readonly #streams = new Map<AgentStream<unknown>, string>();
+  readonly #streams = new Map<Lasting, string>();
   #timer: Timer | undefined;
   #isLooking = false;
 
@@ -23,14 +28,14 @@ export class Attention {
   }
 
   /** From now until the stream settles. It rejects with `unavailable` when two pings in a row got no answer. */
-  add(stream: AgentStream<unknown>, what: string): void {
+  add(stream: Lasting, what: string): void {
     const remove = () => this.#remove(stream);
     this.#streams.set(stream, what);
     stream.result.then(remove, remove);
     if (!this.#timer && !this.#isLooking) this.#later();
   }
 
-  #remove(stream: AgentStream<unknown>): void {
+  #remove(stream: Lasting): void {
     this.#streams.delete(stream);
     if (this.#streams.size > 0) return;
     this.#timer?.cancel();

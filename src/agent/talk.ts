@@ -65,7 +65,7 @@ export class Talk {
   }
 
   /** For what may rightly say nothing for long: ends the stream when the agent answers nothing for 30 s. */
-  attend(stream: AgentStream<unknown>, what: string): void {
+  attend<T>(stream: AgentStream<T>, what: string): void {
     this.#attention.add(stream, what);
   }
 }
