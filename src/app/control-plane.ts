@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import { Metrics } from '../control/metrics/metrics.ts';
+import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
@@ -44,7 +45,8 @@ export interface OpenControlPlane {
 
 /** Opens the database and builds everything over it; nothing runs before `control.start()`. */
 export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenControlPlane> {
-  const { config, clock, logger } = deps;
+  const { clock, logger } = deps;
+  const config = withNearWorkers(deps.config);
   const opened = closeStack();
   try {
     const store = await openSqliteStore({ ...deps, ...config.database });
@@ -66,7 +68,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
     opened.push(() => remote.close());
     const host = { cpus: deps.host.cpus, memoryMb: deps.host.memoryMb, hostname: hostname() };
-    const given = { ...deps, host, store, providers, remote };
+    const given = { ...deps, config, host, store, providers, remote };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     return { control, announce: (address) => store.announce(address), close: () => opened.close() };
@@ -74,4 +76,11 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     await opened.close();
     throw error;
   }
+}
+
+/** Where only this machine can call the server, its workers are here, too, and could call loopback themselves. */
+function withNearWorkers(config: Config): Config {
+  const { server, worker } = config;
+  const isNear = isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
+  return isNear ? { ...config, worker: { ...worker, allow_loopback_rpc: true } } : config;
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { namesLoopback } from '../domain/outgoing-address.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import type { WorkerAuth } from '../domain/worker-secret.ts';
 import type { Host } from '../host/host.ts';
@@ -151,7 +152,8 @@ function authOf({ auth }: Config, id: string, token: string | undefined): Worker
 function controlPlaneUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && !url.username && url.search === '' && url.hash === '')
-    return text;
+    // The base URL of the API, as the specification calls it, is as good.
+    return text.replace(/\/api\/v1\/?$/, '');
   const what = text === '' ? 'The control plane is not named.' : "The control plane's address is not valid.";
   throw new ServiceError('bad_request', what, {
     remedy: 'Give --control-plane its URL, for example https://svc.internal:7423 (worker.control_plane_url).',
@@ -179,9 +181,10 @@ function serveAt({ worker }: Config, tls: OutgoingTls, credential: WorkerCredent
   const listen = parseListen(worker.listen_addr);
   const { cert, key } = tls;
   const secured = cert !== undefined && key !== undefined ? { ...tls, cert, key } : undefined;
+  const isNear = namesLoopback(new URL(worker.control_plane_url));
   const rpcUrl = advertisedUrl({
     ...{ listen, advertise: worker.advertise_url },
-    ...{ isTls: secured !== undefined, allowLoopback: worker.allow_loopback_rpc },
+    ...{ isTls: secured !== undefined, isNear, allowLoopback: isNear || worker.allow_loopback_rpc },
   });
   return { ...listen, tls: secured, rpcUrl };
 }

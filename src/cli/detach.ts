@@ -11,5 +11,5 @@ export async function detachIn(
 ): Promise<ExecOutcome> {
   const exec_id = await client.execs.detach(target.id, request);
   if (target.output === 'passed') process.stdout.write(`${exec_id}\n`);
-  return { sandbox_id: target.id, exec_id, exit_code: 0 };
+  return { sandbox_id: target.id, exec_id, state: 'running' };
 }

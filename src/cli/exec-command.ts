@@ -18,10 +18,10 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
     return this.jsonEnabled() ? 'kept' : 'passed';
   }
 
-  /** Waits for the outcome and makes its exit code this process's. */
+  /** Waits for the outcome and makes its exit code this process's; 0 for what still runs. */
   protected async finish(work: Promise<ExecOutcome>): Promise<ExecOutcome> {
     const outcome = await work;
-    process.exitCode = outcome.exit_code;
+    process.exitCode = outcome.exit_code ?? 0;
     return outcome;
   }
 }

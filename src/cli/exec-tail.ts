@@ -13,6 +13,9 @@ interface Target {
   output: OutputMode;
 }
 
+type Last = Pick<ExecOutcome, 'exit_code' | 'state'>;
+const RUNNING: Last = { state: 'running' };
+
 /** Ctrl-C stops the reading and nothing else. */
 export async function outputOf(
   client: Client,
@@ -23,12 +26,12 @@ export async function outputOf(
   const query = { follow, encoding: 'base64' as const };
   const last = await interruptible(
     (signal) => take(client.execs.output(id, exec_id, query, signal), sink),
-    () => ({ exit_code: 0 }),
+    () => RUNNING,
   );
   return { sandbox_id: id, exec_id, ...sink.kept(), ...last };
 }
 
-async function take(lines: AsyncIterable<ExecLine>, sink: Sink): Promise<{ exit_code: number }> {
+async function take(lines: AsyncIterable<ExecLine>, sink: Sink): Promise<Last> {
   for await (const line of lines) {
     if (line.truncated) sink.truncated();
     if (line.stream === 'stdout' || line.stream === 'stderr')
@@ -37,5 +40,5 @@ async function take(lines: AsyncIterable<ExecLine>, sink: Sink): Promise<{ exit_
       throw new ServiceError('unavailable', line.message ?? 'The sandbox was lost.');
     if (line.stream === 'exit') return { exit_code: line.exit_code ?? 1 };
   }
-  return { exit_code: 0 };
+  return RUNNING;
 }

@@ -12,7 +12,8 @@ export type OutputMode = 'passed' | 'kept';
 
 type ExecOutcomePart = Partial<ExecResult> & { exit_code: number };
 
-export type ExecOutcome = ExecOutcomePart & { sandbox_id: string };
+/** Without `exit_code` where it is not known: `state` then says why. */
+export type ExecOutcome = Partial<ExecResult> & { sandbox_id: string; state?: 'running' };
 
 /** Runs `request` in sandbox `id`. Ctrl-C closes the call, which kills the command. */
 export async function execIn(

@@ -1,10 +1,11 @@
 // Where the client's requests go and what each of them carries, from the options a caller gives.
 import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
+import { ownerHeader } from '../domain/owner-header.ts';
 import type { Connection } from './call.ts';
 
 export interface ClientOptions {
-  /** `http://host:port`; a path is refused. */
+  /** `http://host:port`; the path of the API may follow, another is refused. */
   server: string;
   apiKey?: string;
   adminKey?: string;
@@ -14,6 +15,8 @@ export interface ClientOptions {
   timeoutMs?: number;
 }
 
+/** The specification calls the address with this path the base URL. */
+const API_BASE = /^\/(?:api\/v1\/?)?$/;
 const TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Streams send a sign of life every 15 s. */
@@ -25,7 +28,7 @@ export function connectionTo(options: ClientOptions): Connection {
   const headers: Record<string, string> = {};
   if (options.apiKey !== undefined) headers['x-api-key'] = options.apiKey;
   if (options.adminKey !== undefined) headers['x-admin-api-key'] = options.adminKey;
-  if (options.user !== undefined) headers['x-user-id'] = options.user;
+  if (options.user !== undefined) headers['x-user-id'] = ownerHeader(options.user);
   for (const [name, value] of Object.entries(headers)) refuseControl(name, value);
   const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
   return { dispatcher, origin, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
@@ -33,10 +36,10 @@ export function connectionTo(options: ClientOptions): Connection {
 
 function addressOf(server: string): URL {
   const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.username && !url.search)
-    return url;
+  const isBase = url && API_BASE.test(url.pathname) && !url.username && !url.search;
+  if (isBase && /^https?:$/.test(url.protocol)) return url;
   throw new ServiceError('bad_request', 'The server address is not valid.', {
-    remedy: 'Write it like http://127.0.0.1:7423, without a path.',
+    remedy: 'Write it like http://127.0.0.1:7423, without a path, or with /api/v1.',
   });
 }
 

@@ -4,6 +4,7 @@ import type { Caller } from '../control/control-plane.ts';
 import { type AccessRules, type Identity, mayAdminister, requireOwner } from '../domain/access.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { parseOwner } from '../domain/owner.ts';
+import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
@@ -96,7 +97,7 @@ function ownerOf(headers: IncomingHttpHeaders): { name?: string; failure?: unkno
   const given = headers['x-user-id'];
   if (given === undefined) return {};
   try {
-    return { name: parseOwner(String(given), 'X-User-ID') };
+    return { name: parseOwner(ownerFromHeader(String(given)) ?? '', 'X-User-ID') };
   } catch (failure) {
     return { failure };
   }

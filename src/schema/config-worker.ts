@@ -19,7 +19,10 @@ export const WorkerConfig = section(
     advertise_url: text('', 'Where the server reaches this worker; empty is made from listen_addr.'),
     heartbeat_interval: duration('30s', 'How often a worker tells that it is there; at least 1s.'),
     shutdown_timeout: duration('10s', 'How long a worker that stops waits for calls in flight.'),
-    allow_loopback_rpc: flag(false, 'Let the server call workers on its own loopback addresses.'),
+    allow_loopback_rpc: flag(
+      false,
+      'Let the server call workers on its own loopback addresses, also where others than this machine can call it.',
+    ),
     tls: WorkerTls,
   },
 );

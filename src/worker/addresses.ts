@@ -31,8 +31,10 @@ export interface Advertised {
   advertise: string;
   listen: ListenAddress;
   isTls: boolean;
-  /** `worker.allow_loopback_rpc` */
+  /** `worker.allow_loopback_rpc`, or the control plane is on this machine */
   allowLoopback: boolean;
+  /** The control plane's own URL names loopback. */
+  isNear?: boolean;
 }
 
 /** The URL to tell, for the port that is listened on. Throws `bad_request`, at once, when the control plane could not use it. */
@@ -41,10 +43,12 @@ export function advertisedUrl({
   listen,
   isTls,
   allowLoopback,
+  isNear = false,
 }: Advertised): (port: number) => string {
   if (advertise === '') {
-    const host = isIP(listen.host) === 6 ? `[${listen.host}]` : listen.host;
-    requireReachable(listen.host, allowLoopback);
+    const told = isNear && isEveryAddress(listen.host) ? '127.0.0.1' : listen.host;
+    const host = isIP(told) === 6 ? `[${told}]` : told;
+    requireReachable(told, allowLoopback);
     return (port) => `${isTls ? 'https' : 'http'}://${host}:${port}`;
   }
   const url = URL.canParse(advertise) ? new URL(advertise) : undefined;
@@ -64,13 +68,16 @@ function requireReachable(host: string, allowLoopback: boolean): void {
     'bad_request',
     `The control plane cannot call this worker at its address, which is ${fault}.`,
     {
-      remedy: 'Give --advertise the URL at which it can be reached (worker.advertise_url).',
+      remedy:
+        'Give --advertise the URL at which it can be reached (worker.advertise_url). On one machine, give --control-plane a loopback address, or set worker.allow_loopback_rpc on both.',
     },
   );
 }
 
+const isEveryAddress = (host: string) => ['', '*', '0.0.0.0', '::'].includes(host);
+
 function hostFault(host: string, allowLoopback: boolean): string | undefined {
-  if (['', '*', '0.0.0.0', '::'].includes(host)) return 'every address of this host';
+  if (isEveryAddress(host)) return 'every address of this host';
   if (isIP(host) !== 0) return addressFault(host, allowLoopback);
   const isOwn = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host);
   return isOwn && !allowLoopback ? 'a loopback address' : undefined;

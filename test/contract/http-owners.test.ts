@@ -73,3 +73,25 @@ describe('routes about many', () => {
     expect(await idsOf(own)).not.toContain(id);
   });
 });
+
+describe('the name of an owner', () => {
+  const asUtf8 = (name: string) => Buffer.from(name).toString('latin1');
+  const spawnAs = (name: string) =>
+    fetch(`${base}/sandboxes`, {
+      method: 'POST',
+      headers: { ...key, 'x-user-id': name, 'content-type': 'application/json' },
+      body: '{}',
+    });
+
+  it.each(['ü', 'à', '日本', 'ann'])('%s is in the header what it is in a path', async (name) => {
+    const made = (await (await spawnAs(asUtf8(name))).json()) as { id: string };
+    expect((await w.store.sandboxes.get(made.id))?.owner_id).toBe(name);
+    const path = `${base}/quotas/${encodeURIComponent(name)}/usage`;
+    const usage = await fetch(path, { headers: { 'x-admin-api-key': ADMIN_KEY } });
+    expect(((await usage.json()) as { active_sandboxes: number }).active_sandboxes).toBeGreaterThan(0);
+  });
+
+  it('is refused when it is no UTF-8', async () => {
+    expect((await spawnAs('\xfc')).status).toBe(400);
+  });
+});

@@ -98,6 +98,8 @@ describeWith(['unshare'], 'svc', () => {
         new RegExp(`^ID .*\\n${exec}.* running .* yes `),
       );
       expect(await svc('exec', 'output', id, exec)).toMatchObject({ code: 0, stdout: 'up\n' });
+      const running = JSON.parse((await svc('exec', 'output', id, exec, '--json')).stdout);
+      expect([running.state, running.exit_code]).toEqual(['running', undefined]);
       expect((await svc('exec', 'signal', id, exec, 'KILL')).code).toBe(0);
       expect(await svc('exec', 'output', id, exec, '--follow')).toMatchObject({ code: 137, stdout: 'up\n' });
       expect((await svc('sandbox', 'logs', id)).stdout).toMatch(/ up\n/);

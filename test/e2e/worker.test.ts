@@ -11,7 +11,7 @@ const KEY = { SVC_AUTH_WORKER_SIGNING_KEY: 'a signing key for an afternoon, no m
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ env: { ...KEY, SVC_WORKER_ALLOW_LOOPBACK_RPC: 'true' } });
+  server = await startServer({ env: KEY });
 });
 afterAll(async () => {
   await server.stop();
@@ -20,7 +20,8 @@ afterAll(async () => {
 
 const svc = (args: string[], input = '') => runCli(args, server.env, input);
 const secretOf = async (id: string) => (await svc(['worker', 'token', 'create', id])).stdout.trim();
-const once = (...more: string[]) => svc(['worker', '--control-plane', server.url, '--once', ...more]);
+const once = (...more: string[]) =>
+  svc(['worker', '--control-plane', `${server.url}/api/v1`, '--once', ...more]);
 const worker = async (id: string) =>
   (await (await fetch(`${server.url}/api/v1/workers/${id}`)).json()) as Partial<Worker>;
 
@@ -71,7 +72,9 @@ describe('svc worker --once', () => {
     expect((await svc(['worker', '--once'])).code).toBe(2);
     expect((await once('--id', 'local')).code).toBe(2);
     expect((await once('--heartbeat-interval', '10ms')).code).toBe(2);
-    expect((await once('--listen', '0.0.0.0:0')).stderr).toContain('every address');
+    const far = ['worker', '--once', '--control-plane', 'http://192.0.2.1:7423', '--worker-token', 't'];
+    expect((await svc([...far, '--listen', '0.0.0.0:0'])).stderr).toContain('every address');
+    expect((await svc([...far, '--listen', '127.0.0.1:0'])).stderr).toContain('worker.allow_loopback_rpc');
   });
 });
 

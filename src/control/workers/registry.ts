@@ -97,7 +97,8 @@ function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): v
     : !allowLoopback && namesLoopback(new URL(rpc_url)) && 'is a loopback address';
   if (fault === false) return;
   throw new ServiceError('bad_request', `rpc_url ${fault}.`, {
-    remedy: 'Give the worker --advertise, the URL at which this server reaches it.',
+    remedy:
+      'Give the worker --advertise, the URL at which this server reaches it; one on its own machine needs worker.allow_loopback_rpc here.',
   });
 }
 

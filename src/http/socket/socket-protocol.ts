@@ -5,14 +5,19 @@ import type { IncomingMessage } from 'node:http';
 /** The protocol that is really spoken. */
 export const VERSION_PROTOCOL = 'svc.v1';
 
-const CARRIED: Record<string, string> = { 'svc.key.': 'x-api-key', 'svc.user.': 'x-user-id' };
+const CARRIED: Record<string, { header: string; encoding: BufferEncoding }> = {
+  'svc.key.': { header: 'x-api-key', encoding: 'utf8' },
+  // As Node hands over the header, which is decoded where it is read.
+  'svc.user.': { header: 'x-user-id', encoding: 'latin1' },
+};
 
 /** A header that is there already wins. Nothing is trusted by this: the values are checked as any others. */
 export function takeProtocolKeys({ headers }: IncomingMessage): void {
   const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
   for (const name of offered) {
     const prefix = Object.keys(CARRIED).find((one) => name.startsWith(one));
-    const header = prefix && CARRIED[prefix];
-    if (header) headers[header] ??= Buffer.from(name.slice(prefix.length), 'base64url').toString('utf8');
+    if (prefix === undefined) continue;
+    const { header, encoding } = CARRIED[prefix]!;
+    headers[header] ??= Buffer.from(name.slice(prefix.length), 'base64url').toString(encoding);
   }
 }

@@ -54,7 +54,6 @@ async function beside(): Promise<Record<string, string>> {
   return {
     ...USERSPACE,
     SVC_SERVER_PORT: String(await freePort()),
-    SVC_WORKER_ALLOW_LOOPBACK_RPC: 'true',
     SVC_WORKER_HEARTBEAT_INTERVAL: '1s',
     [`SVC_AUTH_WORKER_TOKENS_${WORKER.toUpperCase()}`]: WORKER_SECRET,
   };

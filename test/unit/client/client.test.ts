@@ -179,7 +179,15 @@ describe('a client whose server is none', () => {
     },
   );
 
-  it.each(['a\nb', 'a\0', 'x\r\nX-Admin-API-Key: y', '€'])('refuses the user %j', (user) => {
+  it.each(['http://x', 'http://x/', 'http://x/api/v1', 'http://x/api/v1/'])('takes the server %j', (at) => {
+    expect(() => new Client({ server: at, user: '日本' })).not.toThrow();
+  });
+
+  it.each(['http://x/api', 'http://x/api/v2', 'ftp://x', 'x'])('refuses the server %j', (at) => {
+    expect(() => new Client({ server: at })).toThrow(ServiceError);
+  });
+
+  it.each(['a\nb', 'a\0', 'x\r\nX-Admin-API-Key: y'])('refuses the user %j', (user) => {
     expect(() => new Client({ server: 'http://x', user })).toThrow(ServiceError);
   });
 

@@ -43,6 +43,13 @@ describe('what is advertised', () => {
     expect(told('', '127.0.0.1:0', { allowLoopback: true })).toBe('http://127.0.0.1:7424');
   });
 
+  it('is loopback for a control plane on this machine', () => {
+    const near = { allowLoopback: true, isNear: true };
+    expect(told('', ':0', near)).toBe('http://127.0.0.1:7424');
+    expect(told('', '[::]:0', near)).toBe('http://127.0.0.1:7424');
+    expect(told('', '10.0.0.5:0', near)).toBe('http://10.0.0.5:7424');
+  });
+
   it.each([
     ['', ':7424'],
     ['', '0.0.0.0:7424'],
