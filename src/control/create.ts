@@ -191,7 +191,11 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   const vms = new Vms({ ...given, pool: deps.store.pool });
   const { workers } = deps.store;
   const elsewhere = remoteRuntimes({ workers, fleet, remote: deps.remote, clock: deps.clock });
-  const under = runtimes(deps.providers, tenants({ ...deps, pool: deps.store.pool, vms }), elsewhere);
+  const under = runtimes({
+    ...deps,
+    tenants: tenants({ ...deps, pool: deps.store.pool, vms }),
+    remote: elsewhere,
+  });
   const sessions = new Sessions({ ...deps, attach: under.attach });
   const spawns = new Spawns();
   const lock = new KeyedLock();

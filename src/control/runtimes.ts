@@ -1,6 +1,7 @@
 // What a sandbox row runs on: a runtime of its own at its provider, or a place in a VM of the pool (tenants.ts). Everything
 // that starts, reaches or ends sandboxes goes this way, so that nobody else tells the two apart.
 import type { SandboxIo } from '../agent/io.ts';
+import type { Logger } from '../domain/ports.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../providers/provider.ts';
 import type { SandboxRecord } from '../store/store.ts';
@@ -19,8 +20,16 @@ export interface Runtimes {
   attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
 }
 
-/** `tenants` has the rows with a `vm_id`, `remote` those of other workers. */
-export function runtimes(providers: ProviderSet, tenants: Runtimes, remote: Runtimes): Runtimes {
+export interface RuntimesDeps {
+  providers: ProviderSet;
+  logger: Logger;
+  /** Has the rows with a `vm_id`. */
+  tenants: Runtimes;
+  /** Has those of other workers. */
+  remote: Runtimes;
+}
+
+export function runtimes({ providers, logger, tenants, remote }: RuntimesDeps): Runtimes {
   const own = ownRuntimes(providers);
   const of = ({ vm_id, worker_id = LOCAL_WORKER }: Pick<Runtime, 'vm_id' | 'worker_id'>) => {
     if (worker_id !== LOCAL_WORKER) return remote;
@@ -29,9 +38,23 @@ export function runtimes(providers: ProviderSet, tenants: Runtimes, remote: Runt
   return {
     create: (plan, signal) => of(plan.row).create(plan, signal),
     inspect: (row, signal) => of(row).inspect(row, signal),
-    destroy: (row, signal) => of(row).destroy(row, signal),
+    destroy: async (row, signal) => {
+      if (isOfRemoved(providers, row)) logger.warn({ sandbox_id: row.id, provider: row.provider }, LEFT);
+      else await of(row).destroy(row, signal);
+    },
     attach: (row, signal) => of(row).attach(row, signal),
   };
+}
+
+const LEFT =
+  'A sandbox ends without its runtime: its provider is not configured any more. What is left of it goes when it is again.';
+
+/** A row of this server whose provider its operator has taken out of the configuration: nobody here can see its runtime. */
+export function isOfRemoved(
+  { all }: ProviderSet,
+  { provider, worker_id = LOCAL_WORKER }: Pick<Runtime, 'provider' | 'worker_id'>,
+): boolean {
+  return worker_id === LOCAL_WORKER && all.every(({ kind }) => kind !== provider);
 }
 
 function ownRuntimes(providers: ProviderSet): Runtimes {

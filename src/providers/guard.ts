@@ -2,9 +2,10 @@
 // The only translator of errors. What arrives after it was given up is cleared away here.
 import type { SandboxIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { notBegun } from '../domain/not-begun.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
-import { limiter } from './limiter.ts';
+import { type Limiter, limiter } from './limiter.ts';
 import type { Created, Provider, RuntimeEvent, RuntimeRef } from './provider.ts';
 
 export const DEADLINES_MS = {
@@ -53,15 +54,13 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     describe: () => provider.describe(),
     probe: (signal) => probing(make, provider, signal),
     create: (spec, signal) =>
-      starts.run(
-        () =>
-          make<Created>({
-            operation: 'create',
-            signal,
-            run: (inner) => provider.create(spec, inner),
-            late: ({ runtime_id }) => void clearAway({ runtime_id, id: spec.id, epoch: spec.epoch }),
-          }),
-        signal,
+      started(starts, signal, () =>
+        make<Created>({
+          operation: 'create',
+          signal,
+          run: (inner) => provider.create(spec, inner),
+          late: ({ runtime_id }) => void clearAway({ runtime_id, id: spec.id, epoch: spec.epoch }),
+        }),
       ),
     inspect: (ref, signal) =>
       make({ operation: 'inspect', signal, run: (inner) => provider.inspect(ref, inner) }),
@@ -80,6 +79,19 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     ...(provider.watch && { watch: (heard, signal) => watching(provider, heard, signal) }),
     close: () => provider.close(),
   };
+}
+
+/** `create` in its turn; one that never had it was not begun. */
+async function started(starts: Limiter, signal: AbortSignal, create: () => Promise<Created>) {
+  let hadTurn = false;
+  try {
+    return await starts.run(() => {
+      hadTurn = true;
+      return create();
+    }, signal);
+  } catch (error) {
+    throw hadTurn ? error : notBegun(error, signal);
+  }
 }
 
 type Make = <T>(call: Call<T>) => Promise<T>;

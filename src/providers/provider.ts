@@ -91,7 +91,11 @@ export interface Provider {
   describe(): { isolation: Isolation; images: string[] };
   /** Reports, never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
-  /** Labelled before it can fail half-way; a failed or aborted create leaves nothing unlabelled. Settles within 1 s of the abort. */
+  /**
+   * Labelled before it can fail half-way; a failed or aborted create leaves nothing unlabelled. Settles within 1 s of the
+   * abort. Rejects with NotBegun (domain/not-begun.ts) only where it is certain that nothing was asked for: the row then
+   * ends without this provider being asked again.
+   */
   create(spec: RuntimeSpec, signal: AbortSignal): Promise<Created>;
   /** `gone` is an answer, not an error. */
   inspect(ref: RuntimeRef, signal: AbortSignal): Promise<RuntimeState>;

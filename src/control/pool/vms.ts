@@ -2,6 +2,7 @@
 // is in any list of sandboxes.
 
 import { ServiceError } from '../../domain/errors.ts';
+import { NotBegun } from '../../domain/not-begun.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
@@ -162,17 +163,17 @@ export class Vms {
       if (running) return running;
       throw destroyedMeanwhile();
     } catch (error) {
-      await this.#giveUp(vm);
+      await this.#giveUp(vm, error);
       throw error;
     }
   }
 
   /** Nobody is to be placed in it any more; the end is tried again by the sweep. */
-  async #giveUp({ id }: PoolVm): Promise<void> {
+  async #giveUp({ id }: PoolVm, failure: unknown): Promise<void> {
     const { pool, logger } = this.#deps;
     try {
       const retired = await pool.retire(id, { lost: true });
-      if (retired) await this.#finish(retired);
+      if (retired) await this.#finish(retired, { isMade: !(failure instanceof NotBegun) });
     } catch (error) {
       logger.warn({ vm_id: id, err: error }, 'What a failed VM of the pool left is not confirmed gone.');
     }
@@ -185,11 +186,12 @@ export class Vms {
     await this.#finish(vm);
   }
 
-  async #finish(vm: PoolVm): Promise<void> {
+  async #finish(vm: PoolVm, { isMade } = { isMade: true }): Promise<void> {
     const { pool, providers } = this.#deps;
     await this.#sessions.end(vm.id);
     // Not by its runtime_id: it may have been made after this record was read.
-    await providers.get(vm.provider).destroy({ id: vm.id, epoch: VM_EPOCH }, new AbortController().signal);
+    const ref = { id: vm.id, epoch: VM_EPOCH };
+    if (isMade) await providers.get(vm.provider).destroy(ref, new AbortController().signal);
     await pool.remove(vm.id);
     this.#ended?.(vm.provider);
   }

@@ -1,12 +1,17 @@
 // What follows a spawn that failed, in this process or in one that died: whatever it left is destroyed by its label, and
-// only when that is confirmed does the row end as `error`. Otherwise it goes on as `destroying` and is tried again.
+// only when that is confirmed, or when nothing was begun, does the row end as `error`. Otherwise it goes on as
+// `destroying` and is tried again.
+import { NotBegun } from '../../domain/not-begun.ts';
 import type { Logger } from '../../domain/ports.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../publish.ts';
 import type { Runtimes } from '../runtimes.ts';
 
-/** Never rejects: a row that could not be moved stays `creating`, and reconcile comes back to it. */
-export type Abandon = (row: SandboxRecord) => Promise<void>;
+/**
+ * Never rejects: a row that could not be moved stays `creating`, and reconcile comes back to it. `failure` is what the
+ * spawn failed with, where that is known.
+ */
+export type Abandon = (row: SandboxRecord, failure?: unknown) => Promise<void>;
 
 export interface AbandonDeps {
   sandboxes: SandboxStore;
@@ -18,9 +23,9 @@ export interface AbandonDeps {
 }
 
 export function abandoner(deps: AbandonDeps): Abandon {
-  return async (row) => {
+  return async (row, failure) => {
     try {
-      if (await confirmedGone(deps, row)) await endAsError(deps, row);
+      if (failure instanceof NotBegun || (await confirmedGone(deps, row))) await endAsError(deps, row);
       else await keepDestroying(deps, row);
     } catch (error) {
       deps.logger.error({ sandbox_id: row.id, err: error }, 'A failed spawn could not be ended yet.');

@@ -34,7 +34,7 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
     if (sandbox) return sandbox;
   } catch (error) {
     if (!signal.aborted) {
-      await deps.abandon(row);
+      await deps.abandon(row, error);
       throw error;
     }
   }

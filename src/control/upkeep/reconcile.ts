@@ -11,6 +11,7 @@ import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { VM_EPOCH, type Vms } from '../pool/vms.ts';
 import { Pool } from '../pool.ts';
 import type { Publisher } from '../publish.ts';
+import { isOfRemoved } from '../runtimes.ts';
 import type { Abandon } from '../spawn/abandon.ts';
 import type { Spawns } from '../spawn/spawns.ts';
 import type { Destroyer } from './destroy.ts';
@@ -20,6 +21,9 @@ const AT_ONCE = 16;
 const ALL = 1_000_000;
 /** A runtime younger than this may belong to a row that is just being written. */
 const YOUNG_MS = 60_000;
+
+const REMOVED =
+  'There are sandboxes of a provider that is not configured any more. Those that are to end do so now; the others when their time is over or they are destroyed.';
 
 export interface ReconcileDeps {
   sandboxes: SandboxStore;
@@ -49,14 +53,32 @@ export class Reconciler {
 
   /** One comparison of everything; `atStart` spares no young runtimes: none can be of this process. Never rejects. */
   async run({ atStart }: { atStart: boolean }): Promise<void> {
-    await Promise.all(
-      this.#deps.providers.all.map((provider) =>
-        this.#provider(provider, atStart).then(
-          () => this.#silent.delete(provider.kind),
-          (error: unknown) => this.#missed(provider, error),
-        ),
+    const { providers, logger } = this.#deps;
+    const compared = providers.all.map((provider) =>
+      this.#provider(provider, atStart).then(
+        () => this.#silent.delete(provider.kind),
+        (error: unknown) => this.#missed(provider, error),
       ),
     );
+    if (atStart)
+      compared.push(
+        this.#ofRemoved().catch((error: unknown) =>
+          logger.warn({ err: error }, 'Sandboxes of providers that were removed could not be looked for.'),
+        ),
+      );
+    await Promise.all(compared);
+  }
+
+  /** What is to end does; what runs is kept until its deadline, since the provider may come back. */
+  async #ofRemoved(): Promise<void> {
+    const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
+    const left = rows.filter((row) => isOfRemoved(this.#deps.providers, row));
+    for (const provider of new Set(left.map((row) => row.provider))) {
+      const sandboxes = left.filter((row) => row.provider === provider).length;
+      this.#deps.logger.warn({ provider, sandboxes }, REMOVED);
+    }
+    const ending = left.filter(({ state }) => state === 'creating' || state === 'destroying');
+    await Promise.all(ending.map((row) => this.#pool.run(() => this.#row(row, false))));
   }
 
   /** Said once until it answers again: a host may have no engine at all. */

@@ -2,10 +2,11 @@
 // our labels from its first moment, so what cannot be removed now is found later.
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { beforeBegun, NotBegun, notBegun } from '../../domain/not-begun.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { converse, type Dialled, dial } from './attach.ts';
 import { removeContainer } from './destroy.ts';
-import { refusedWith } from './engine-faults.ts';
+import { EngineUnreached, refusedWith } from './engine-faults.ts';
 import { type Plan, planned } from './plan.ts';
 import { agentSettings } from './settings.ts';
 import { PartMissing, startFault } from './start-faults.ts';
@@ -21,24 +22,32 @@ export async function createRuntime(
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
-  const plan = await started(state, spec, signal).catch((error: unknown) => {
+  const first = await beforeBegun(planned(state, spec, signal), signal);
+  const plan = await started({ state, plan: first, signal }).catch(async (error: unknown) => {
     if (!(error instanceof PartMissing)) throw error;
     state.agent.forget();
     state.network.forget();
-    return started(state, spec, signal);
+    return startedAgain({ state, plan: await planned(state, spec, signal), signal });
   });
   const { name, image, warnings } = plan;
   const { memory_mb, vcpus } = plan.spec;
   return { runtime_id: name, image, memory_mb, vcpus, warnings };
 }
 
-async function started(state: ContainerState, spec: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
-  const attempt = { state, plan: await planned(state, spec, signal), signal };
+async function started(attempt: Attempt): Promise<Plan> {
+  const { state, signal } = attempt;
   const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
   // The engine has done its part: the next one need not wait for this one's agent.
   const io = await orUndone(attempt, () => converse(state, attempt.plan.spec, dialled, signal));
   state.parked.put(attempt.plan.name, io);
   return attempt.plan;
+}
+
+/** After an attempt whose traces may still be there, so its failures promise nothing. */
+function startedAgain(attempt: Attempt): Promise<Plan> {
+  return started(attempt).catch((error: unknown) => {
+    throw error instanceof NotBegun ? error.cause : error;
+  });
 }
 
 interface Attempt {
@@ -52,10 +61,14 @@ async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise
   try {
     return await work();
   } catch (error) {
-    // It is somebody else's.
-    if (!(error instanceof ServiceError && error.code === 'conflict')) await undo(state, plan.name, signal);
+    if (!isNothingOurs(error)) await undo(state, plan.name, signal);
     throw startFault(error);
   }
+}
+
+/** There is none, or it is somebody else's. */
+function isNothingOurs(error: unknown): boolean {
+  return error instanceof NotBegun || (error instanceof ServiceError && error.code === 'conflict');
 }
 
 /** The container runs, its agent has its secret, and its streams are ours. */
@@ -82,7 +95,9 @@ async function create(state: ContainerState, { name, body }: Plan, signal: Abort
   } catch (error) {
     if (refusedWith(error, 409)) throw exists(error);
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
+    const neverHeard = error instanceof EngineUnreached;
     await state.engine.bytes(order, signal).catch((again: unknown) => {
+      if (neverHeard && again instanceof EngineUnreached) throw notBegun(again, signal);
       if (!refusedWith(again, 409)) throw again;
     });
   }

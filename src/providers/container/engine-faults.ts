@@ -21,16 +21,27 @@ export function refusedWith(error: unknown, ...statuses: number[]): error is Eng
   return error instanceof EngineRefusal && statuses.includes(error.status);
 }
 
-/** No connection, or one that broke before the answer was whole: nobody knows what the engine did. */
+/** There was no connection: the engine has heard nothing of the call. */
+export class EngineUnreached extends ServiceError {}
+
+/** No connection, or one that broke before the answer was whole: then nobody knows what the engine did. */
 export function engineLost(where: string, cause: unknown): ServiceError {
   const { message, remedy } = tlsAdvice(cause) ?? {
     message: 'The container engine cannot be reached.',
     remedy: 'Start it, or set providers.container.socket or host to where it is.',
   };
-  return new ServiceError('unavailable', message, {
+  const Fault = isBeforeConnection(cause) ? EngineUnreached : ServiceError;
+  return new Fault('unavailable', message, {
     cause: new Error(`${where}: ${cause instanceof Error ? cause.message : cause}`, { cause }),
     remedy,
   });
+}
+
+/** Where several addresses were tried, none was reached. */
+function isBeforeConnection(cause: unknown): boolean {
+  const { syscall, errors } = (cause ?? {}) as { syscall?: unknown; errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(isBeforeConnection);
+  return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
 /** An engine that speaks TLS only was spoken to in plain. */

@@ -1,7 +1,7 @@
 // Requests to the backend (docs/custom-provider.md) and what its statuses mean. Nothing it says in words is passed on.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { KeyRefused, strangeAnswer } from '../outgoing/faults.ts';
 import { type Ask, type Outgoing, outgoing } from '../outgoing/outgoing.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import type { CustomDeps } from './deps.ts';
@@ -48,11 +48,6 @@ async function meant(way: Outgoing, { means = {}, ...ask }: Call): Promise<Reply
 }
 
 const MEANS: Meaning = {
-  401: [
-    'provider_error',
-    `${WHAT} refuses our key.`,
-    { remedy: 'Set providers.custom.api_key to the key it expects.' },
-  ],
   404: ['not_found', `${WHAT} does not have what was asked for.`],
   408: ['timeout', `${WHAT} gave up: it took too long.`],
   409: ['conflict', `${WHAT} refuses: there is a conflict.`],
@@ -62,6 +57,10 @@ const MEANS: Meaning = {
 };
 
 function failure({ status, headers }: Reply, means: Meaning): ServiceError {
+  if (status === 401)
+    return new KeyRefused('provider_error', `${WHAT} refuses our key.`, {
+      remedy: 'Set providers.custom.api_key to the key it expects.',
+    });
   const [code, message, facts = {}] = means[status] ?? MEANS[status] ?? [];
   if (code === undefined || message === undefined)
     return strangeAnswer(WHAT, `answered with status ${status}`);

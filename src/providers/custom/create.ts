@@ -1,7 +1,8 @@
 // A sandbox at the backend: asked for with our labels in its metadata, so that one whose answer was lost is found.
 import { ServiceError } from '../../domain/errors.ts';
+import { notBegun } from '../../domain/not-begun.ts';
 import { labelsFor } from '../backends/labels.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { isUndone, strangeAnswer } from '../outgoing/faults.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { objectIn, WHAT } from './backend.ts';
 import type { CustomState } from './deps.ts';
@@ -16,7 +17,7 @@ export async function createRuntime(
 ): Promise<Created> {
   const { image, memory_mb, vcpus } = spec;
   if (spec.role !== undefined) throw new ServiceError('not_implemented', 'Provider custom hosts no pools.');
-  const reply = await state.backend.ask({
+  const asked = state.backend.ask({
     method: 'POST',
     path: '/spawn',
     json: {
@@ -28,6 +29,9 @@ export async function createRuntime(
       404: ['not_found', 'The custom backend does not have this image.'],
       409: ['conflict', 'There is a sandbox of this attempt already.'],
     },
+  });
+  const reply = await asked.catch((error: unknown) => {
+    throw isUndone(error) ? notBegun(error, signal) : error;
   });
   const answer = objectIn(await reply.json());
   return {

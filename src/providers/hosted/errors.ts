@@ -1,7 +1,7 @@
 // Errors of the library as ours, by their class: their messages hold what the backend said, and are not looked at.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { KeyRefused, strangeAnswer } from '../outgoing/faults.ts';
 import type { Faults } from './faults.ts';
 import { WHAT } from './gate.ts';
 
@@ -28,7 +28,7 @@ export function translated(faults: Faults, error: unknown, signal?: AbortSignal)
   const [code, message, status] = BY_NAME[name] ?? [];
   if (code && message) return new ServiceError(code, message, status === undefined ? {} : { status });
   if (name === 'AuthenticationError')
-    return new ServiceError('provider_error', `${WHAT} refuses our key.`, {
+    return new KeyRefused('provider_error', `${WHAT} refuses our key.`, {
       remedy: 'Set providers.hosted.api_key to the key of the account.',
     });
   return strangeAnswer(WHAT, 'gave an answer that makes no sense');

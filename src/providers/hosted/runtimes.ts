@@ -2,9 +2,10 @@
 // itself at a time of its own; one of ours that comes near it is prolonged whenever they are listed.
 import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
+import { notBegun } from '../../domain/not-begun.ts';
 import { identityIn, labelsFor, ourLabels } from '../backends/labels.ts';
 import { runtimeIdOf } from '../backends/runtime-id.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { isUndone, strangeAnswer } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
 import type { HostedState } from './deps.ts';
 import { DetachedExecs } from './detached.ts';
@@ -18,10 +19,28 @@ const MOST_PAGES = 1000;
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 
 export async function createRuntime(
-  { library, clock, config, instance }: HostedState,
+  state: HostedState,
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
+  const order: CreateOrder = { spec, signal, stage: 'unasked' };
+  try {
+    return await made(state, order);
+  } catch (error) {
+    const isNothing = order.stage === 'unasked' || (order.stage === 'asked' && isUndone(error));
+    throw isNothing ? notBegun(error, signal) : error;
+  }
+}
+
+interface CreateOrder {
+  spec: RuntimeSpec;
+  signal: AbortSignal;
+  /** How far it came. */
+  stage: 'unasked' | 'asked' | 'made';
+}
+
+async function made({ library, clock, config, instance }: HostedState, order: CreateOrder): Promise<Created> {
+  const { spec, signal } = order;
   if (spec.role !== undefined) throw new ServiceError('not_implemented', 'Provider hosted hosts no pools.');
   const template = spec.image ?? config.template;
   const timeoutMs = Math.min(Math.max(Date.parse(spec.expires_at) - clock.now(), 0) + SPARE_MS, LIFE_MS);
@@ -29,7 +48,9 @@ export async function createRuntime(
   return library.run(async ({ Sandbox }, way) => {
     if (await firstOf(Sandbox.list({ ...way, query: { metadata } }), signal))
       throw new ServiceError('conflict', 'There is a sandbox of this attempt already.');
+    order.stage = 'asked';
     const { sandboxId } = await Sandbox.create(template, { ...way, timeoutMs, metadata, signal });
+    order.stage = 'made';
     if (!ID.test(sandboxId)) throw strangeAnswer(WHAT, 'gave a sandbox without a usable id');
     const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...way, signal });
     const [memory_mb, vcpus] = [whole(memoryMB, spec.memory_mb), whole(cpuCount, spec.vcpus)];

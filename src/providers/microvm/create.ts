@@ -1,5 +1,6 @@
 // Making one runtime: claimed, then restored from a template or booted, and undone if that fails.
 import { ServiceError } from '../../domain/errors.ts';
+import { beforeBegun } from '../../domain/not-begun.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { runtimeName } from '../userspace/places.ts';
 import { boot } from './boot.ts';
@@ -19,27 +20,37 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   if (spec.role === 'pool') throw new ServiceError('not_implemented', 'Virtual machines do not host pools.');
-  const name = runtimeName(spec);
-  const paths = runtimePaths(state.places, name);
-  const { image, warnings: told } = await chooseImage(state.images, spec.image);
-  await state.prepare();
-  const machinery = await state.machinery.ready();
-  signal.throwIfAborted();
-  const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
-  const held =
-    state.config.snapshots && state.monitor.restores ? await state.templates.hold(making, signal) : undefined;
+  const { making, held, warnings: told } = await beforeBegun(found(state, spec, signal), signal);
   try {
     await start(state, { making, held }, signal);
   } finally {
     held?.release();
   }
   const { memory_mb, vcpus, warnings } = making.shape;
+  const { name, image } = making;
   return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: [...told, ...warnings] };
 }
 
 interface Start {
   making: Making;
   held: Held | undefined;
+}
+
+/** What it is made of. Nothing of it is there yet. */
+async function found(
+  state: MicrovmState,
+  spec: RuntimeSpec,
+  signal: AbortSignal,
+): Promise<Start & { warnings: string[] }> {
+  const name = runtimeName(spec);
+  const paths = runtimePaths(state.places, name);
+  const { image, warnings } = await chooseImage(state.images, spec.image);
+  await state.prepare();
+  const machinery = await state.machinery.ready();
+  signal.throwIfAborted();
+  const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
+  const isKept = state.config.snapshots && state.monitor.restores;
+  return { making, held: isKept ? await state.templates.hold(making, signal) : undefined, warnings };
 }
 
 async function start(state: MicrovmState, { making, held }: Start, signal: AbortSignal): Promise<void> {

@@ -14,6 +14,14 @@ export class OutgoingFault extends ServiceError {
   }
 }
 
+/** It would not have us: whatever was asked for, it has not done it. */
+export class KeyRefused extends ServiceError {}
+
+/** Whether `error` leaves no doubt that the other side has done nothing. */
+export function isUndone(error: unknown): boolean {
+  return error instanceof KeyRefused || (error instanceof OutgoingFault && !error.sent);
+}
+
 type Words = readonly [code: 'unavailable' | 'provider_error', says: string, remedy: string];
 
 const CHECK_URL = 'Check the configured URL.';

@@ -2,6 +2,7 @@
 // sandboxes is reached that way, and what it runs for others is not ours to list.
 import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { notBegun } from '../../domain/not-begun.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import { validator } from '../../schema/validator.ts';
@@ -11,6 +12,7 @@ import {
   RpcStatusResult,
   type RpcStatusResult as Status,
 } from '../../schema/worker-rpc.ts';
+import { isUndone } from '../outgoing/faults.ts';
 import type { Created, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
 import type { WorkerCall } from './call.ts';
 
@@ -61,7 +63,10 @@ async function create(
     ...{ sandbox_id: id, provider: kind, memory_mb, vcpus, network, ttl: formatDuration(leftMs) },
     ...(image !== undefined && { image }),
   };
-  const made = await call<RpcSpawnResult>({ method: 'worker.spawn', params, lease, fault: SPAWNED, signal });
+  const order = { method: 'worker.spawn', params, lease, fault: SPAWNED, signal } as const;
+  const made = await call<RpcSpawnResult>(order).catch((error: unknown) => {
+    throw isUndone(error) ? notBegun(error, signal) : error;
+  });
   return {
     runtime_id: made.runtime_id,
     image: made.image ?? image ?? kind,

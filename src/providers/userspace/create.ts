@@ -1,6 +1,7 @@
 // Making one runtime: claimed, launched, and undone if that fails.
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { beforeBegun } from '../../domain/not-begun.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
 import { type CreateOrder, type Drawing, draw } from './drawing.ts';
@@ -20,7 +21,7 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   const name = runtimeName(order.spec);
-  await state.prepare();
+  await beforeBegun(state.prepare(), signal);
   signal.throwIfAborted();
   if (await hasFolder(runFolder(state.places, name))) throw exists();
   socketPath(state.places, name);

@@ -1,5 +1,7 @@
 // Spawning: defaults and refusals, caps, providers that fail in every way, Idempotency-Key.
 import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../../src/domain/errors.ts';
+import { NotBegun } from '../../../../src/domain/not-begun.ts';
 import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
 import { admin, api, forever, owned, world } from '../../../support/control.ts';
 
@@ -316,5 +318,48 @@ describe('Idempotency-Key', () => {
 
   it.each(['', 'a b', 'é', 'x'.repeat(256), '\n'])('refuses the key %j', async (key) => {
     await expect(spawn(world(), key)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+});
+
+describe('a provider that is away', () => {
+  const AWAY = new NotBegun(new ServiceError('unavailable', 'It is away.', { remedy: 'Start it.' }));
+  const away = (config: Parameters<typeof world>[0]) => {
+    const w = world(config);
+    const { create } = w.provider;
+    w.provider.create = async () => {
+      throw AWAY;
+    };
+    w.provider.decide = (operation) => (operation === 'create' ? undefined : 'fail');
+    const back = () => {
+      w.provider.create = create;
+      w.provider.decide = () => undefined;
+    };
+    return { w, back };
+  };
+
+  it('takes no places by spawns that it never began, though it confirms nothing', async () => {
+    const { w, back } = away({ defaults: { max_sandboxes: 2 } });
+    for (let n = 0; n < 3; n++)
+      await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({ status: 503 });
+    const { sandboxes } = await w.control.sandboxes.list({ include_ended: true }, api);
+    expect(sandboxes.map(({ state, end_reason }) => [state, end_reason])).toEqual(
+      Array(3).fill(['error', 'spawn_failed']),
+    );
+    expect(w.provider.calls.destroy).toBe(0);
+    back();
+    expect(await w.control.sandboxes.spawn({}, api, {}, forever)).toMatchObject({ state: 'running' });
+  });
+
+  it('takes no VMs of a pool either', async () => {
+    const { w, back } = away({ pool: { enabled: true, image: 'host', max_vms: 1, max_users_per_vm: 1 } });
+    for (let n = 0; n < 2; n++)
+      await expect(w.control.sandboxes.spawn({}, owned('ann'), {}, forever)).rejects.toMatchObject({
+        message: 'It is away.',
+      });
+    expect(await w.control.pool.status()).toMatchObject({ vms: 0, total_users: 0 });
+    back();
+    expect(await w.control.sandboxes.spawn({}, owned('bob'), {}, forever)).toMatchObject({
+      state: 'running',
+    });
   });
 });

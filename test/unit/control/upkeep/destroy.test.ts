@@ -158,13 +158,6 @@ describe('a runtime that cannot be confirmed gone', () => {
     await expect(spawn(w)).rejects.toMatchObject({ code: 'resource_limit' });
   });
 
-  it('of a provider that is no longer there is unavailable, not not_found', async () => {
-    const w = world();
-    const row = sandboxRecord({ state: 'running', provider: 'formerly' });
-    await w.store.sandboxes.reserve(row, { max_sandboxes: 0 }, []);
-    await expect(w.control.sandboxes.destroy(row.id, api)).rejects.toMatchObject({ code: 'unavailable' });
-  });
-
   it('a commit that fails at the end is tried again', async () => {
     const w = world();
     const id = await spawn(w);

@@ -188,3 +188,28 @@ describe('every 30 s', () => {
     expect(w.fake.runtimes.size).toBe(1);
   });
 });
+
+describe('a provider that was taken out of the configuration', () => {
+  it('keeps no place by what was to end, and what runs until it ends', async () => {
+    const w = world({ defaults: { max_sandboxes: 4 } });
+    const of = { provider: 'container' } as const;
+    const unconfirmed = await put(w, { ...of, state: 'destroying', end_reason: 'spawn_failed' });
+    const unfinished = await put(w, { ...of, state: 'creating' });
+    const running = await put(w, { ...of, state: 'running' });
+    await w.restart();
+    await w.clock.advance(0);
+    expect(await Promise.all([unconfirmed, unfinished, running].map((id) => end(w, id)))).toEqual([
+      'destroyed spawn_failed',
+      'error spawn_failed',
+      'running',
+    ]);
+    await w.control.sandboxes.destroy(running, api);
+    expect(await end(w, running)).toBe('destroyed destroyed');
+    const lines = w.logger.lines.map((line) => JSON.stringify(line));
+    expect(lines.filter((line) => line.includes('"sandboxes":3'))).toHaveLength(1);
+    for (const id of [unconfirmed, unfinished, running])
+      expect(lines.filter((line) => line.includes(id) && line.includes('without its runtime'))).toHaveLength(
+        1,
+      );
+  });
+});
