@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import Sqlite from 'better-sqlite3';
 import type { Client } from '../client/client.ts';
 import type { Pair } from './row.ts';
+import { medianOf } from './stats.ts';
 
 const ROWS = 1000;
+const GOES = 50;
 const agent = new Agent({ keepAlive: true });
 
 export interface ListBench {
@@ -59,9 +61,15 @@ export async function listBench({
       pairs: 100,
       ours: () => timed(`${address}/api/v1/sandboxes?include_ended=true&limit=${ROWS}`),
       baseline: () => timed(bare),
+      limit: () => partsOf(address),
     },
     close: () => void server.close(),
   };
+}
+
+async function partsOf(address: string): Promise<string> {
+  const one = await medianOf(GOES, () => timed(`${address}/api/v1/sandboxes?include_ended=true&limit=1`));
+  return `a list of one takes ${one.toFixed(1)} ms of it; each further sandbox is its id from the database and a copy of its text.`;
 }
 
 function timed(url: string): Promise<number> {

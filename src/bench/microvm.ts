@@ -1,11 +1,14 @@
 // P17, P18 and P19 of the speed table: virtual machines, emulated. Under emulation most of a restored guest's first
 // command is the translation of code that the saved guest had translated already: translations are no part of its state.
-import { readdirSync, readFileSync } from 'node:fs';
 import type { Client } from '../client/client.ts';
 import { firstCommand, firstOutput, type MicrovmWorld, spawned } from './microvm-world.ts';
+import { type MonitorParts, monitorParts, sharesMb } from './monitor-memory.ts';
 import type { Pair } from './row.ts';
+import { quantile } from './stats.ts';
 
 const CLONES = 4;
+/** Starts that are looked at in their parts. */
+const LOOKS = 5;
 
 export function microvmPairs(world: MicrovmWorld): Pair[] {
   return [
@@ -31,6 +34,7 @@ export function restorePair(
     warmUps: 1,
     ours: () => firstOutput(restoring),
     baseline: () => firstOutput(booting),
+    limit: () => partsOfStart(restoring),
   };
 }
 
@@ -73,28 +77,44 @@ function clonePair(
       await Promise.all(ids.splice(0).map((each) => restoring.destroy(each)));
       return (all - some) / CLONES;
     },
+    limit: () => partsOfMemory(restoring),
   };
 }
 
-/** Of the monitors of these sandboxes, who name them in their arguments, in MB. */
-function sharesMb(ids: readonly string[]): number {
-  const pids = readdirSync('/proc').filter(
-    (pid) => /^\d+$/.test(pid) && ids.some((id) => isMonitor(pid, id)),
-  );
-  if (pids.length !== ids.length) throw new Error(`${pids.length} monitors of ${ids.length} sandboxes`);
-  const sizes = pids.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(textOf(`/proc/${pid}/smaps_rollup`))?.[1]));
-  return sizes.reduce((sum, kb) => sum + kb / 1024, 0);
-}
-
-function isMonitor(pid: string, id: string): boolean {
-  const words = textOf(`/proc/${pid}/cmdline`).split('\0');
-  return words[0]?.endsWith('qemu-system-x86_64') === true && words.some((word) => word.includes(id));
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
+/** How a start divides, and what of its first command comes once only. */
+async function partsOfStart(restoring: Client): Promise<string> {
+  const parts: Record<'answers' | 'first' | 'second', number[]> = { answers: [], first: [], second: [] };
+  for (let n = 0; n < LOOKS; n += 1) {
+    const began = performance.now();
+    const id = await spawned(restoring);
+    parts.answers.push(performance.now() - began);
+    parts.first.push(await command(restoring, id));
+    parts.second.push(await command(restoring, id));
+    await restoring.destroy(id);
   }
+  const [answers, first, second] = Object.values(parts).map((all) => `${quantile(all, 0.5).toFixed(0)} ms`);
+  return `the guest answers after ${answers}, and its first command takes ${first}, where the second takes ${second}: emulation translates the kernel's code anew in each guest, which no saved state holds.`;
+}
+
+async function command(client: Client, id: string): Promise<number> {
+  const began = performance.now();
+  await firstCommand(client, id);
+  return performance.now() - began;
+}
+
+/** What one more holds that has run a command. */
+async function partsOfMemory(restoring: Client): Promise<string> {
+  const ids: string[] = [];
+  const more = async () => {
+    for (let n = 0; n < CLONES; n += 1) {
+      const id = await spawned(restoring);
+      ids.push(id);
+      await firstCommand(restoring, id);
+    }
+    return monitorParts(ids);
+  };
+  const [some, all] = [await more(), await more()];
+  await Promise.all(ids.map((id) => restoring.destroy(id)));
+  const one = (part: keyof MonitorParts) => `${((all[part] - some[part]) / CLONES).toFixed(1)} MB`;
+  return `${one('translations')} of it are translated code, which emulation keeps for each guest by itself, ${one('rest')} QEMU's own, and ${one('guest')} the guest's memory.`;
 }
