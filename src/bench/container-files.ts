@@ -1,6 +1,7 @@
 // P10 of the speed table: a large file into and out of a container over HTTP, against the engine's archive endpoint.
 import { randomBytes } from 'node:crypto';
 import type { ContainerWorld } from './container-world.ts';
+import { busyDuring } from './processor-time.ts';
 import { rawRequest } from './raw-http.ts';
 import type { Pair } from './row.ts';
 import { medianOf } from './stats.ts';
@@ -21,28 +22,39 @@ export function filePairs(world: ContainerWorld): Pair[] {
   const write = { method: 'PUT', path: `${ours}${FOLDER}/${NAME}`, body: content };
   const put = () => clocked(() => raw.stream('PUT', theirs, archive), 0);
   const get = () => clocked(() => raw.stream('GET', `${theirs}/${NAME}`));
+  const ourPut = () => clocked(() => rawRequest(address, { ...write, type: 'application/octet-stream' }), 1);
+  const ourGet = () =>
+    clocked(() => rawRequest(address, { method: 'GET', path: `${ours}?path=${FOLDER}/${NAME}` }));
+  const streamIn = () => clocked(() => execStream(world, `cat >${FOLDER}/${NAME}`, content), 0);
+  const streamOut = () => clocked(() => execStream(world, `cat ${FOLDER}/${NAME}`));
   return [
     {
       ...{ id: 'P10-write', name: '64 MB file written to a container', ...row },
-      ours: () => clocked(() => rawRequest(address, { ...write, type: 'application/octet-stream' }), 1),
+      ours: ourPut,
       baseline: put,
-      limit: () =>
-        streamed(put, () => clocked(() => execStream(world, `cat >${FOLDER}/${NAME}`, content), 0)),
+      limit: () => whereTimeGoes(world.pid, ourPut, streamIn),
     },
     {
       ...{ id: 'P10-read', name: '64 MB file read from a container', ...row },
-      ours: () =>
-        clocked(() => rawRequest(address, { method: 'GET', path: `${ours}?path=${FOLDER}/${NAME}` })),
+      ours: ourGet,
       baseline: get,
-      limit: () => streamed(get, () => clocked(() => execStream(world, `cat ${FOLDER}/${NAME}`))),
+      limit: () => whereTimeGoes(world.pid, ourGet, streamOut),
     },
   ];
 }
 
-/** Of the engine's own ways, that which reaches what a sandbox sees, and a server that is not on its host. */
-async function streamed(archive: () => Promise<number>, stream: () => Promise<number>): Promise<string> {
-  const [ours, theirs] = [await medianOf(GOES, stream), await medianOf(GOES, archive)];
-  return `each byte passes through agent and server, and between them through the streams of the container, which take ${(ours / theirs).toFixed(1)} times as long as archives with the engine alone.`;
+/**
+ * Of the engine's own ways, that which reaches what a sandbox sees, and a server that is not on its host: `stream`, by the
+ * engine alone.
+ */
+async function whereTimeGoes(
+  pid: number,
+  ours: () => Promise<number>,
+  stream: () => Promise<number>,
+): Promise<string> {
+  const { took, busy } = await busyDuring(pid, GOES, ours);
+  const alone = await medianOf(GOES, stream);
+  return `of the ${took.toFixed(0)} ms the streams of a container take ${alone.toFixed(0)} with the engine alone, whose archives do not pass through them; the server, through which each byte goes once more, is busy for ${busy.toFixed(0)} ms, and the agent copies it into or out of its frames.`;
 }
 
 /** The output of a command by the engine alone, framed as it is; `input` is all of its standard input. */

@@ -2,8 +2,10 @@
 import { once } from 'node:events';
 import type { ContainerWorld } from './container-world.ts';
 import type { Pair } from './row.ts';
+import { medianOf } from './stats.ts';
 
 const AT_ONCE = 20;
+const GOES = 7;
 /** A container that waits: for as long as its standard input is open. */
 const WAIT = ['cat'];
 
@@ -24,6 +26,7 @@ export function spawnPairs(world: ContainerWorld): Pair[] {
       pairs: 40,
       ours: () => timed(world, async (made) => execOnce(world, await spawned(world, made))),
       baseline: () => timed(world, async (made) => rawExec(world, await started(world, made, false))),
+      limit: () => startShare(world),
     },
     {
       id: 'P4',
@@ -41,8 +44,26 @@ export function spawnPairs(world: ContainerWorld): Pair[] {
       pairs: 200,
       ours: () => clocked(() => execOnce(world, world.live)),
       baseline: () => clocked(() => rawExec(world, world.liveContainer)),
+      limit: () => shellShare(world),
     },
   ];
+}
+
+/** Of P2: what nobody can do faster than the engine. */
+async function startShare(world: ContainerWorld): Promise<string> {
+  const start = await medianOf(GOES, () => timed(world, (made) => started(world, made, true)));
+  const exec = await medianOf(GOES, () => clocked(() => execOnce(world, world.live)));
+  return `creating, attaching and starting the container takes the engine alone ${start.toFixed(0)} ms, and the command ${exec.toFixed(0)} ms in a container that runs.`;
+}
+
+/** Of P7: what the shell itself takes, as the agent saw it. */
+async function shellShare({ client, live }: ContainerWorld): Promise<string> {
+  const inside: number[] = [];
+  const took = await medianOf(10 * GOES, () =>
+    clocked(async () => inside.push((await client.exec(live, { command: 'true' })).duration_ms)),
+  );
+  const mean = inside.reduce((sum, ms) => sum + ms, 0) / inside.length;
+  return `of the ${took.toFixed(1)} ms the shell takes ${mean.toFixed(1)} inside, from its fork to its end; the rest is the request, and the way there and back through engine, shim and agent, each of which has to be woken.`;
 }
 
 /** What one measurement leaves to be removed after its time has been taken. */

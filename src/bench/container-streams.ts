@@ -1,12 +1,14 @@
 // P8 of the speed table: a large output streamed over HTTP, against the engine's own attach. Both sides are read as bytes
 // and by nobody: what is measured is the way, not a parser at its end.
 import type { ContainerWorld } from './container-world.ts';
+import { busyDuring } from './processor-time.ts';
 import { openStream } from './raw-http.ts';
 import type { Pair } from './row.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const TEXT_MB = 256;
 const TIMES = 16;
+const GOES = 3;
 const FILE = '/tmp/text';
 const LINE =
   '2026-01-02T03:04:05.678Z info request served path=/api/v1/things status=200 took_ms=12 agent="probe/1.0"';
@@ -25,7 +27,14 @@ export async function streamPair(world: ContainerWorld): Promise<Pair> {
     warmUps: 2,
     ours: () => execStream(world),
     baseline: () => rawAttach(world),
+    limit: () => serverShare(world),
   };
+}
+
+/** What the attach has no part of: it gives bytes as the engine has them. */
+async function serverShare(world: ContainerWorld): Promise<string> {
+  const { took, busy } = await busyDuring(world.pid, GOES, () => execStream(world));
+  return `the server takes the bytes out of the frames of engine and agent, checks that they are text and writes them as JSON, for which it is busy for ${busy.toFixed(0)} of the ${took.toFixed(0)} ms; the agent copies them once more, and the engine's part is the same on both sides.`;
 }
 
 async function execStream({ address, live }: ContainerWorld): Promise<number> {
