@@ -38,6 +38,7 @@ import { sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
 import { controlSettings, type Settings, takeDefaults } from './settings.ts';
 import { snapshotViews } from './snapshots.ts';
+import { soleRuntimes } from './sole-runtimes.ts';
 import { abandoner } from './spawn/abandon.ts';
 import { requirePoolHost } from './spawn/choose.ts';
 import { Spawner } from './spawn/spawn.ts';
@@ -179,7 +180,7 @@ function metered<D extends ControlDeps & { metrics: Metrics }>(deps: D): D & { m
     ...deps,
     meter,
     store: meter.store(store),
-    providers: meter.providers(providers),
+    providers: meter.providers(soleRuntimes(providers, store)),
   };
 }
 

@@ -6,7 +6,7 @@ import { notBegun } from '../domain/not-begun.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
 import { type Limiter, limiter } from './limiter.ts';
-import type { Created, Provider, RuntimeEvent, RuntimeRef } from './provider.ts';
+import type { Created, Provider, RuntimeEvent, RuntimeRef, RuntimeSpec } from './provider.ts';
 
 export const DEADLINES_MS = {
   create: 60_000,
@@ -47,10 +47,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
       run: (signal) => provider.destroy(ref, signal),
     }).catch(() => undefined);
   return {
-    kind: provider.kind,
-    ...(provider.label !== undefined && { label: provider.label }),
-    capabilities: provider.capabilities,
-    hostsPools: provider.hostsPools ?? false,
+    ...traitsOf(provider),
     describe: () => provider.describe(),
     probe: (signal) => probing(make, provider, signal),
     create: (spec, signal) =>
@@ -59,7 +56,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
           operation: 'create',
           signal,
           run: (inner) => provider.create(spec, inner),
-          late: ({ runtime_id }) => void clearAway({ runtime_id, id: spec.id, epoch: spec.epoch }),
+          late: (made) => void clearAway(lateOne(provider, spec, made)),
         }),
       ),
     inspect: (ref, signal) =>
@@ -79,6 +76,19 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     ...(provider.watch && { watch: (heard, signal) => watching(provider, heard, signal) }),
     close: () => provider.close(),
   };
+}
+
+function traitsOf({ kind, label, capabilities, hostsPools = false, namesAreGiven = false }: Provider) {
+  return { kind, ...(label !== undefined && { label }), capabilities, hostsPools, namesAreGiven };
+}
+
+/** By its label alone where another may have the same id. */
+function lateOne(
+  { namesAreGiven }: Provider,
+  { id, epoch }: RuntimeSpec,
+  { runtime_id }: Created,
+): RuntimeRef {
+  return namesAreGiven ? { id, epoch } : { runtime_id, id, epoch };
 }
 
 /** `create` in its turn; one that never had it was not begun. */

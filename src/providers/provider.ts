@@ -87,6 +87,8 @@ export interface Provider {
   readonly capabilities: readonly Capability[];
   /** It can make the VMs of a pool. */
   readonly hostsPools?: boolean;
+  /** A service outside gives its runtimes their ids: one may come twice. */
+  readonly namesAreGiven?: boolean;
   /** What really separates a sandbox here, and which image names a spawn may give; `*` is any. */
   describe(): { isolation: Isolation; images: string[] };
   /** Reports, never throws; settles when `signal` aborts. */

@@ -98,6 +98,21 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(lines.at(-1)).toMatchObject({ stream: 'exit', exit_code: 5 });
   });
 
+  it('gives no sandbox what another one has, whatever the backend says', async () => {
+    const { hosted: id } = made;
+    const [sandboxID] = hosted.sandboxes.keys();
+    hosted.instead = (req, res) => {
+      if (`${req.method} ${req.url}` !== 'POST /v2/sandboxes') return false;
+      res.writeHead(201, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ sandboxID, templateID: 'base', clientID: 'c', envdVersion: '0.6.5' }));
+      return true;
+    };
+    await expect(client.spawn({ provider: 'hosted' })).rejects.toMatchObject({ code: 'provider_error' });
+    hosted.instead = undefined;
+    expect([...hosted.sandboxes.keys()]).toEqual([sandboxID]);
+    expect(await client.exec(id, { command: 'cat a' })).toMatchObject({ stdout: 'kept' });
+  });
+
   it('ends them at their backends', async () => {
     for (const provider of KINDS) await client.destroy(made[provider]);
     expect([...custom.sandboxes.keys(), ...hosted.sandboxes.keys()]).toEqual([]);

@@ -5,6 +5,7 @@ import { createControlPlane } from '../../src/control/create.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { eventWriter } from '../../src/events/writer.ts';
 import { guard } from '../../src/providers/guard.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import { providerSet } from '../../src/providers/registry.ts';
 import type { Config } from '../../src/schema/config.ts';
 import type { Event } from '../../src/schema/event.ts';
@@ -39,10 +40,10 @@ export interface World extends FakeDeps {
   restart(): Promise<void>;
 }
 
-/** Not started: call `control.start()` for background work. */
-export function world(config: Partially<Config> = {}): World {
+/** Not started: call `control.start()` for background work. `traits` are what the provider says of itself. */
+export function world(config: Partially<Config> = {}, traits: Pick<Provider, 'namesAreGiven'> = {}): World {
   const deps = fakeDeps();
-  const fake = fakeProvider(deps);
+  const fake = Object.assign(fakeProvider(deps), traits);
   const store = memoryStore(deps);
   const told: Event[] = [];
   const made: World = {

@@ -21,6 +21,7 @@ export function customProvider(deps: CustomDeps): Provider {
     kind: 'custom',
     label: deps.config.name,
     capabilities: ['exec', 'stream', 'files'],
+    namesAreGiven: true,
     describe: () => ({
       isolation: {
         filesystem: UNKNOWN,

@@ -17,6 +17,7 @@ export function hostedProvider(deps: HostedDeps): Provider {
   return {
     kind: 'hosted',
     capabilities: ['exec', 'stream', 'pty', 'detach', 'files'],
+    namesAreGiven: true,
     describe: () => ({
       isolation: {
         filesystem: THEIRS,

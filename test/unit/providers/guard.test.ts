@@ -152,6 +152,21 @@ describe('what arrives too late', () => {
     expect(fake.runtimes.size).toBe(0);
   });
 
+  it('a runtime that another one may be named like is destroyed by its label', async () => {
+    const { scripted, clock, fake, logger } = setUp();
+    const provider = guard({ ...scripted, namesAreGiven: true }, { clock, logger });
+    const other = fake.plant('sb-other');
+    scripted.decide = (operation) => (operation === 'create' ? 'late' : undefined);
+    const create = fake.create;
+    fake.create = async (...given) => ({ ...(await create(...given)), runtime_id: other.runtime_id });
+    void provider.create(SPEC, new AbortController().signal).catch(() => undefined);
+    await clock.advance(61_000);
+    scripted.release();
+    await clock.advance(0);
+    expect(fake.made).toHaveLength(1);
+    expect([...fake.runtimes.values()]).toEqual([other]);
+  });
+
   it('a session is closed again', async () => {
     const { provider, scripted, clock, fake } = setUp();
     const runtime = fake.plant('sb-1');
