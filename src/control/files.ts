@@ -116,7 +116,11 @@ function changes(deps: FileDeps): Pick<Files, 'move' | 'chmod' | 'mkdir' | 'remo
 const modeOption = (mode: string | undefined) =>
   mode === undefined ? {} : { mode: parseMode(mode, 'mode') };
 
-async function perform<T>({ reach, publisher }: FileDeps, call: Call<T>): Promise<T> {
+function perform<T>(deps: FileDeps, call: Call<T>): Promise<T> {
+  return deps.reach.told(call.id, () => attempt(deps, call));
+}
+
+async function attempt<T>({ reach, publisher }: FileDeps, call: Call<T>): Promise<T> {
   const row = await reach.find(call.id, call.caller);
   let held: Held | undefined;
   try {

@@ -11,13 +11,14 @@ export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
   const open = async (id: string, caller: Caller, signal: AbortSignal) =>
     reach.open(await reach.find(id, caller), signal);
   return {
-    async read(id, lines, caller, signal) {
-      const held = await open(id, caller, signal);
-      const kept: string[] = [];
-      for await (const line of released(held, held.io.console({ lines, follow: false }, signal)))
-        kept.push(line);
-      return kept.slice(-lines);
-    },
+    read: (id, lines, caller, signal) =>
+      reach.told(id, async () => {
+        const held = await open(id, caller, signal);
+        const kept: string[] = [];
+        for await (const line of released(held, held.io.console({ lines, follow: false }, signal)))
+          kept.push(line);
+        return kept.slice(-lines);
+      }),
     async follow(id, lines, caller, signal) {
       const held = await open(id, caller, signal);
       return followed(released(held, held.io.console({ lines, follow: true }, signal)), clock, signal);

@@ -63,8 +63,16 @@ export class Reach {
     }
   }
 
-  /** What to say of a call that failed in the middle: that the sandbox has ended, when it has meanwhile. */
-  async why(id: string, error: unknown): Promise<unknown> {
+  /** The same work; a call that failed in the middle says that the sandbox has ended, when it has meanwhile. */
+  async told<T>(id: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw await this.#why(id, error);
+    }
+  }
+
+  async #why(id: string, error: unknown): Promise<unknown> {
     if (asServiceError(error).code !== 'unavailable') return error;
     const row = await this.#deps.sandboxes.get(id);
     return !row || hasEnded(row.state) || row.state === 'destroying' ? this.#ended(id) : error;

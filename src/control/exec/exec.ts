@@ -8,22 +8,26 @@ import { execResult } from './exec-run.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
+  const { clock, reach } = deps;
   return {
-    run: async (id, request, caller, signal) => {
-      try {
+    run: (id, request, caller, signal) =>
+      reach.told(id, async () => {
         const started = await startExec(deps, id, request, { caller, signal });
-        return await execResult(started, deps.settings.exec.maxOutputBytes);
-      } catch (error) {
-        throw await deps.reach.why(id, error);
-      }
-    },
-    stream: async (id, request, caller, signal) =>
-      execLines(await startExec(deps, id, request, { caller, signal }), { clock: deps.clock, signal }),
-    open: (id, request, caller, signal) => openExec(deps, id, request, { caller, signal }),
-    detach: (id, request, caller, signal) => detachExec(deps, id, request, { caller, signal }),
-    list: (id, caller, signal) => listExecs(deps, id, { caller, signal }),
-    get: (id, exec_id, caller, signal) => findExec(deps, { id, exec_id }, { caller, signal }),
-    output: (target, query, caller, signal) => detachedOutput(deps, target, query, { caller, signal }),
-    signal: (target, name, caller) => signalExec(deps, target, name, caller),
+        return execResult(started, deps.settings.exec.maxOutputBytes);
+      }),
+    stream: (id, request, caller, signal) =>
+      reach.told(id, async () =>
+        execLines(await startExec(deps, id, request, { caller, signal }), { clock, signal }),
+      ),
+    open: (id, request, caller, signal) =>
+      reach.told(id, () => openExec(deps, id, request, { caller, signal })),
+    detach: (id, request, caller, signal) =>
+      reach.told(id, () => detachExec(deps, id, request, { caller, signal })),
+    list: (id, caller, signal) => reach.told(id, () => listExecs(deps, id, { caller, signal })),
+    get: (id, exec_id, caller, signal) =>
+      reach.told(id, () => findExec(deps, { id, exec_id }, { caller, signal })),
+    output: (target, query, caller, signal) =>
+      reach.told(target.id, () => detachedOutput(deps, target, query, { caller, signal })),
+    signal: (target, name, caller) => reach.told(target.id, () => signalExec(deps, target, name, caller)),
   };
 }

@@ -1,5 +1,6 @@
 // Commands and the sessions they run in: answers, lines, deadlines, readers that stop, sandboxes that do not answer.
 import { describe, expect, it } from 'vitest';
+import { sandboxLost } from '../../../../src/agent/fault.ts';
 import type { StreamedLine } from '../../../../src/control/plane/execs.ts';
 import type { ExecLine, ExecRequest } from '../../../../src/schema/exec.ts';
 import { api, forever, type World, world } from '../../../support/control.ts';
@@ -443,6 +444,29 @@ describe('a sandbox that does not answer', () => {
     expect(await running).toMatchObject({ code: 'unavailable' });
     await w.clock.advance(0);
     expect(await state(w, id)).toBe('destroyed');
+  });
+
+  it.each<[string, (w: World, id: string) => Promise<unknown>]>([
+    ['a file operation', (w, id) => w.control.files.stat(id, '/x', api, forever)],
+    ['a list of execs', (w, id) => w.control.exec.list(id, api, forever)],
+    ['an exec', (w, id) => run(w, id, { command: 'forever' })],
+    ['a view of an exec', (w, id) => w.control.exec.output({ id, exec_id: 'ex-1' }, {}, api, forever)],
+    ['the console', (w, id) => w.control.logs.read(id, 10, api, forever)],
+  ])('because it is being destroyed says so: %s', async (_, call) => {
+    const { w, id } = await setUp({ forever: () => new Promise(() => {}), x: async () => ({}) });
+    await run(w, id, { command: 'x' });
+    for (const io of w.fake.of(id).sessions) {
+      const never = () => io.closed.then(() => Promise.reject(sandboxLost()));
+      io.files.stat = io.execs.list = io.execs.attach = never;
+      // biome-ignore lint/correctness/useYield: it never comes to that.
+      io.console = async function* () {
+        await never();
+      };
+    }
+    const calling = failed(call(w, id));
+    await w.clock.advance(0);
+    await w.control.sandboxes.destroy(id, api);
+    expect(await calling).toMatchObject({ code: 'not_found', details: { end_reason: 'destroyed' } });
   });
 
   it('is left as it is while the provider does not say', async () => {
