@@ -21,6 +21,8 @@ int exec_exit_code(const struct exec *exec)
 {
 	if (!exec->ended)
 		return -1;
+	if (exec->timed_out)
+		return EXEC_TIMED_OUT;
 	if (WIFEXITED(exec->child.status))
 		return WEXITSTATUS(exec->child.status);
 	return 128 + WTERMSIG(exec->child.status);

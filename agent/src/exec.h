@@ -81,6 +81,8 @@ struct exec {
 };
 
 #define EXEC_RESULT_SIZE 17
+/* The exit code of what its deadline ended, as with timeout(1). */
+#define EXEC_TIMED_OUT 124
 
 /* One that is yet to be started; NULL without memory. */
 struct exec *exec_make(const struct exec_plan *plan);

@@ -186,7 +186,7 @@ class Ending(Case):
         self.assertEqual(self.session.finish(stream).errno, errno.ECANCELED)
         # What is killed is told at once, and takes its moment to go.
         self.wait(lambda: not processes_of(ANN), "the end of all")
-        self.assertEqual(self.sh(ANN, "sleep 61", timeout=100).exit, (143, 15, 1))
+        self.assertEqual(self.sh(ANN, "sleep 61", timeout=100).exit, (124, 15, 1))
         self.wait(lambda: not processes_of(ANN), "the end of the sleep")
 
     def test_cancelled_file_work_ends(self):

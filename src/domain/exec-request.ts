@@ -6,9 +6,19 @@ import { ServiceError } from './errors.ts';
 
 const LABEL_CHARACTERS = 256;
 
+/** What a command that its deadline ended has for an exit code, as with timeout(1). */
+export const TIMED_OUT = 124;
+
+/** What is said on stderr when a deadline ends a command. */
+export function timeoutNotice(sandbox_id: string): string {
+  return `exec timeout: ${sandbox_id}\n`;
+}
+
 export interface ExecTimeouts {
   defaultMs: number;
   maxMs: number;
+  /** The owner's own maximum, where it has one. */
+  ownMs?: number | undefined;
 }
 
 /** Program and arguments. Throws `bad_request` for a blank command and for NUL, which no program can be given. */
@@ -63,6 +73,14 @@ export function execTimeoutMs(timeout: string | undefined, { defaultMs, maxMs }:
       details: { reason: 'max_exec_timeout', max_exec_timeout: formatDuration(most) },
     });
   return ms === 0 ? most : ms;
+}
+
+/**
+ * The same of a command that nobody may be waiting for, which has no deadline (0) when it names none: a default that kills a
+ * development server or a shell in use is no help. The owner's own maximum bounds it all the same.
+ */
+export function lastingTimeoutMs(timeout: string | undefined, timeouts: ExecTimeouts): number {
+  return timeout === undefined ? (timeouts.ownMs ?? 0) : execTimeoutMs(timeout, timeouts);
 }
 
 function refuseNul(field: string, texts: readonly string[]): void {

@@ -9,6 +9,8 @@ export interface OwnerLimits {
   max_sandboxes: number;
   maxTtlMs: number;
   maxExecTimeoutMs: number;
+  /** The owner's own, where it has one: then nothing of it runs without a deadline. */
+  ownExecTimeoutMs?: number;
 }
 
 /** The names under /quotas that are no owners. */
@@ -17,10 +19,12 @@ const RESERVED = ['summary'];
 /** A quota raises as well as lowers: it takes the place of the default. */
 export function effectiveLimits(quota: Quota | undefined, defaults: OwnerLimits): OwnerLimits {
   if (!quota) return defaults;
+  const ownExecTimeoutMs = parseDuration(quota.max_exec_timeout, 'max_exec_timeout');
   return {
     max_sandboxes: quota.max_sandboxes || defaults.max_sandboxes,
     maxTtlMs: parseDuration(quota.max_ttl, 'max_ttl') || defaults.maxTtlMs,
-    maxExecTimeoutMs: parseDuration(quota.max_exec_timeout, 'max_exec_timeout') || defaults.maxExecTimeoutMs,
+    maxExecTimeoutMs: ownExecTimeoutMs || defaults.maxExecTimeoutMs,
+    ...(ownExecTimeoutMs > 0 && { ownExecTimeoutMs }),
   };
 }
 

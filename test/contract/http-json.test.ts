@@ -135,6 +135,16 @@ function hold({ status, text }: { status: number; text: string }) {
 
 it(`has a corpus worth the name`, () => expect(CORPUS.length).toBeGreaterThan(200));
 
+it.each([
+  ['{"metadata":{"a":"\\ud800"}}', /^metadata\.a holds half/],
+  ['{"metadata":{"\\udc00":"x"}}', /^A key of metadata holds half/],
+  ['{"ttl":"\\uD83D"}', /^ttl holds half/],
+])('%s is refused by its field', async (body, message) => {
+  const { status, text } = await send('POST', '/sandboxes', body);
+  expect(status).toBe(400);
+  expect(JSON.parse(text)).toMatchObject({ code: 'bad_request', message: expect.stringMatching(message) });
+});
+
 it.each(TARGETS)('%s %s outlives it', async (method, path) => {
   for (const body of CORPUS) hold(await send(method, path, body));
   expect((await fetch(`${http.base}/live`)).status).toBe(200);
@@ -150,7 +160,7 @@ it('takes what JSON.parse takes', async () => {
   for (const body of [
     '{"ttl":"1s","ttl":"2s"}',
     ' \t\r\n{} ',
-    '{"metadata":{"k":"\\ud800"}}',
+    '{"metadata":{"k":"\\ud83d\\ude00"}}',
     '{"metadata":{"constructor":"x"}}',
   ]) {
     expect((await send('POST', '/sandboxes', body)).status).toBe(201);

@@ -254,6 +254,25 @@ describe('flow and time', () => {
     expect([code, made()]).toEqual([1000, 2000]);
   });
 
+  it('says on stderr that a deadline ended the command, in the way that was asked for', async () => {
+    const start = { type: 'start', command: 'late' };
+    const notice = `exec timeout: ${ID}\n`;
+    const { said } = await conversation(socketTo(http), start);
+    expect(said).toMatchObject([
+      { type: 'started' },
+      { type: 'stderr', data: notice },
+      { type: 'exit', exit_code: 124, timed_out: true },
+    ]);
+    const coded = await conversation(socketTo(http), { ...start, encoding: 'base64' });
+    expect(coded.said[1]).toEqual({ type: 'stderr', data: Buffer.from(notice).toString('base64') });
+    const ws = socketTo(http);
+    const bytes: Buffer[] = [];
+    ws.on('message', (data, isBinary) => isBinary && bytes.push(data as Buffer));
+    ws.on('open', () => send(ws, { ...start, binary: true }));
+    await once(ws, 'close');
+    expect(bytes).toEqual([Buffer.concat([Buffer.of(2), Buffer.from(notice)])]);
+  });
+
   it('stops a client whose input nobody takes', async () => {
     const ws = socketTo(http);
     await once(ws, 'open');

@@ -367,14 +367,14 @@ async function* logLines(signal: AbortSignal): AsyncGenerator<LogLine | undefine
   await aborted(signal);
 }
 
-/** `cat`: gives its input back, and ends when that does; `stuck`: takes no input; both end on a signal. */
+/** `cat`: gives its input back, and ends when that does; `stuck`: takes no input; both end on a signal. `late`: its deadline has ended it. */
 function liveExec(
   { command }: LiveRequest,
   signal: AbortSignal,
   note: (name: string, ...args: unknown[]) => void,
 ): LiveExec {
   const through = new PassThrough({ highWaterMark: 64 * 1024 });
-  let end = (_: { exit_code: number; signal?: string }) => {};
+  let end = (_: { exit_code: number; signal?: string; timed_out?: boolean }) => {};
   const exit = new Promise<ExecExit>((resolve, reject) => {
     end = (facts) => resolve({ timed_out: false, duration_ms: 1, ...facts });
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -382,6 +382,10 @@ function liveExec(
   exit.catch(() => undefined);
   signal.addEventListener('abort', () => through.destroy(), { once: true });
   through.once('end', () => end({ exit_code: 0 }));
+  if (command === 'late') {
+    end({ exit_code: 143, signal: 'SIGTERM', timed_out: true });
+    through.end();
+  }
   const flood = /^flood (\d+)$/.exec(command);
   async function* output(): AsyncGenerator<{ channel: 'stdout' | 'stderr'; data: Buffer }> {
     if (flood) {

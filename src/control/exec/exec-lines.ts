@@ -1,5 +1,6 @@
 // A command as NDJSON lines (api.md part 3): `start`, output as it comes, `keepalive` in silence, then `exit` or `error`.
 import { asServiceError } from '../../domain/errors.ts';
+import { TIMED_OUT, timeoutNotice } from '../../domain/exec-request.ts';
 import { encodeOutput, type OutputEncoding, outputDecoder } from '../../domain/output.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { Utf8Pieces } from '../../domain/utf8.ts';
@@ -8,8 +9,6 @@ import type { StreamedLine } from '../plane/execs.ts';
 import type { StartedExec } from './exec-start.ts';
 import { OutputQueue } from './output-queue.ts';
 import { silent } from './silence.ts';
-
-const TIMED_OUT = 124;
 
 export interface LinesDeps {
   clock: Clock;
@@ -72,7 +71,7 @@ async function* lastLines(
     // A view that does not follow ends while the command still runs.
     if (exit_code < 0) return;
     const facts = { duration_ms, ...(signal !== undefined && { signal }) };
-    if (timed_out) yield { stream: 'stderr', data: encodeOutput(`exec timeout: ${sandbox_id}\n`, encoding) };
+    if (timed_out) yield { stream: 'stderr', data: encodeOutput(timeoutNotice(sandbox_id), encoding) };
     if (timed_out) yield { stream: 'exit', data: '', exit_code: TIMED_OUT, timed_out: true, ...facts };
     else yield { stream: 'exit', data: '', exit_code, ...facts };
   } catch (error) {

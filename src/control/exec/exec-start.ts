@@ -2,7 +2,15 @@
 // (`exec-run.ts`, `exec-lines.ts`) stand on this.
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { asServiceError } from '../../domain/errors.ts';
-import { type ExecTimeouts, execArgv, execEnv, execLabel, execTimeoutMs } from '../../domain/exec-request.ts';
+import {
+  type ExecTimeouts,
+  execArgv,
+  execEnv,
+  execLabel,
+  execTimeoutMs,
+  lastingTimeoutMs,
+  TIMED_OUT,
+} from '../../domain/exec-request.ts';
 import type { OutputEncoding } from '../../domain/output.ts';
 import { parsePath } from '../../domain/path.ts';
 import type { Ids } from '../../domain/ports.ts';
@@ -55,8 +63,8 @@ async function launch(
   request: LiveRequest & { keepStdin?: boolean },
   signal: AbortSignal,
 ): Promise<{ exec: Exec; io: SandboxIo }> {
-  const { maxExecTimeoutMs: maxMs } = await deps.limitsOf(row.owner_id);
-  const spec = execSpec(request, row, deps.ids, { ...deps.settings.exec, maxMs });
+  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await deps.limitsOf(row.owner_id);
+  const spec = execSpec(request, row, deps.ids, { ...deps.settings.exec, maxMs, ownMs });
   const held = await deps.reach.open(row, signal);
   const exec = held.io.exec(spec, signal);
   follow(deps.publisher, row, exec, held);
@@ -82,12 +90,8 @@ function execSpec(
   };
 }
 
-/**
- * A detached command and one on a terminal end with their sandbox when they name no deadline: a default that kills a
- * development server or a shell in use is no help.
- */
 function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts): number {
-  return (detach || tty) && timeout === undefined ? 0 : execTimeoutMs(timeout, timeouts);
+  return detach || tty ? lastingTimeoutMs(timeout, timeouts) : execTimeoutMs(timeout, timeouts);
 }
 
 /** Its events, and the session's release at its end, whoever is still there to read the answer. */
@@ -95,8 +99,8 @@ function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: Held
   const { exec_id } = exec;
   const ended = ({ exit_code, duration_ms, timed_out }: ExecExit) => {
     // A detached one has only begun when its stream is over.
-    if (exit_code >= 0)
-      publisher.note(timed_out ? 'exec.timeout' : 'exec.completed', row, { exec_id, exit_code, duration_ms });
+    if (timed_out) publisher.note('exec.timeout', row, { exec_id, exit_code: TIMED_OUT, duration_ms });
+    else if (exit_code >= 0) publisher.note('exec.completed', row, { exec_id, exit_code, duration_ms });
     held.release();
   };
   const failed = (error: unknown) => {

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Route } from '../route.ts';
+import { refuseHalfPairs } from './well-formed.ts';
 
 export const JSON_TYPE = 'application/json';
 export const BYTES_TYPE = 'application/octet-stream';
@@ -73,10 +74,16 @@ export function readJson(bytes: Buffer, read: JsonReader): unknown {
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new ServiceError('bad_request', 'The body is not UTF-8.');
   const text = bytes.toString('utf8');
+  const value = parsed(text, read);
+  refuseHalfPairs(text, value);
+  return value ?? NOTHING;
+}
+
+function parsed(text: string, read: JsonReader): unknown {
   try {
     // A byte order mark is no JSON, though the reader would skip it.
     if (text.charCodeAt(0) === 0xfeff) throw new SyntaxError('byte order mark');
-    return read(text) ?? NOTHING;
+    return read(text);
   } catch (cause) {
     throw new ServiceError('bad_request', 'The body is not valid JSON.', { cause });
   }

@@ -61,6 +61,7 @@ export const execRoutes: Route[] = [
       return new SocketAnswer((ws, tools) =>
         serveExecSocket(ws, {
           ...tools,
+          sandbox_id: params.id,
           open: (request, signal) => exec.open(params.id, request, caller, signal),
         }),
       );

@@ -3,8 +3,8 @@
 import type { WebSocket } from 'ws';
 import type { LiveExec, LiveRequest } from '../../control/plane/execs.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { signalWord } from '../../domain/exec-request.ts';
-import { outputDecoder } from '../../domain/output.ts';
+import { signalWord, TIMED_OUT, timeoutNotice } from '../../domain/exec-request.ts';
+import { encodeOutput, outputDecoder } from '../../domain/output.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SocketAnswer, SocketStart } from '../../schema/exec-socket.ts';
 import { stdinFeed } from '../body/stdin-feed.ts';
@@ -16,7 +16,6 @@ import { readMessage, readStart } from './socket-messages.ts';
 const START_MS = 10_000;
 /** How much may wait in the connection before the program does. */
 const WAITING_BYTES = 256 * 1024;
-const TIMED_OUT = 124;
 const CHANNEL = { stdout: 1, stderr: 2 } as const;
 const CLOSE = { done: 1000, refused: 1008, fault: 1011 } as const;
 
@@ -28,6 +27,7 @@ export interface SocketTools {
 }
 
 export interface ExecSocketDeps extends SocketTools {
+  sandbox_id: string;
   /** Starts the command; `signal` aborts when the client has gone. */
   open(request: LiveRequest, signal: AbortSignal): Promise<LiveExec>;
 }
@@ -48,7 +48,7 @@ export function serveExecSocket(ws: WebSocket, deps: ExecSocketDeps): void {
 
 type Talk = ExecSocketDeps & { input: SocketInput; gone: AbortSignal };
 
-async function talk(ws: WebSocket, { clock, input, gone, open }: Talk): Promise<void> {
+async function talk(ws: WebSocket, { clock, input, gone, open, sandbox_id }: Talk): Promise<void> {
   const start = readStart(await first(input, clock, gone));
   const exec = await open(requestOf(start), gone);
   say(ws, { type: 'started', exec_id: exec.exec_id });
@@ -57,6 +57,7 @@ async function talk(ws: WebSocket, { clock, input, gone, open }: Talk): Promise<
   taking.catch(() => undefined);
   await Promise.race([taking, write(ws, exec, start)]);
   const { exit_code, signal, timed_out, duration_ms } = await Promise.race([taking, exec.exit]);
+  if (timed_out) sayTimeout(ws, sandbox_id, start);
   say(ws, {
     type: 'exit',
     exit_code: timed_out ? TIMED_OUT : exit_code,
@@ -65,6 +66,13 @@ async function talk(ws: WebSocket, { clock, input, gone, open }: Talk): Promise<
     ...(timed_out && { timed_out }),
   });
   ws.close(CLOSE.done);
+}
+
+function sayTimeout(ws: WebSocket, sandbox_id: string, { binary, encoding = 'utf8' }: SocketStart): void {
+  const notice = timeoutNotice(sandbox_id);
+  if (!binary) say(ws, { type: 'stderr', data: encodeOutput(notice, encoding) });
+  else if (ws.readyState === ws.OPEN)
+    ws.send(Buffer.concat([Buffer.of(CHANNEL.stderr), Buffer.from(notice)]));
 }
 
 /** The first message, which must come soon: an idle connection is no use to anybody. */

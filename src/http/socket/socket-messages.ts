@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { SOCKET_MESSAGES, type SocketMessage, SocketStart } from '../../schema/exec-socket.ts';
 import { type Validator, validator } from '../../schema/validator.ts';
 import { strictBase64 } from '../body/base64.ts';
+import { refuseHalfPairs } from '../body/well-formed.ts';
 import type { SocketFrame } from './socket-input.ts';
 
 type Stdin = { type: 'stdin'; data: Buffer };
@@ -36,14 +37,16 @@ export function readMessage(frame: SocketFrame): Received {
 
 function readJson({ data, isBinary }: SocketFrame): { type?: unknown } {
   if (isBinary) throw bad('The first message must be text.');
+  const text = data.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(data.toString('utf8'));
+    value = JSON.parse(text);
   } catch (cause) {
     throw bad('The message is not valid JSON.', cause);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw bad('The message is not a JSON object.');
+  refuseHalfPairs(text, value);
   return value;
 }
 

@@ -3,6 +3,7 @@
 import type { Sandbox } from 'e2b';
 import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { TIMED_OUT } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { toTheEnd } from './change.ts';
 import { commandLine, WORKSPACE } from './command-line.ts';
@@ -170,7 +171,11 @@ export class DetachedExecs {
     const { record, tail, settle, isLate } = one;
     this.#deadlines.drop(record.exec_id);
     Object.assign(record, {
-      ...{ state: 'exited', exit_code: exit.exit_code, ended_at: new Date(now).toISOString() },
+      ...{
+        state: 'exited',
+        exit_code: isLate ? TIMED_OUT : exit.exit_code,
+        ended_at: new Date(now).toISOString(),
+      },
       ...(exit.signal !== undefined && { signal: exit.signal }),
     });
     tail.end();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sandboxLost } from '../../../../src/agent/fault.ts';
 import type { StreamedLine } from '../../../../src/control/plane/execs.ts';
 import type { ExecLine, ExecRequest } from '../../../../src/schema/exec.ts';
-import { api, forever, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, type World, world } from '../../../support/control.ts';
 import type { FakeProgram } from '../../../support/fake-io.ts';
 
 async function setUp(programs: Record<string, FakeProgram> = {}, spawn = {}, config = {}) {
@@ -75,6 +75,30 @@ describe('a plain exec', () => {
     });
   });
 
+  it.each([
+    ['detached', { detach: true }],
+    ['on a terminal', { tty: { rows: 24, cols: 80 } }],
+  ])('%s has no deadline of its own but its owner’s', async (_name, how) => {
+    const deadlines: number[] = [];
+    const seen: FakeProgram = async ({ spec }) => {
+      deadlines.push(spec.timeoutMs ?? -1);
+      return {};
+    };
+    const w = world();
+    const ann = owned('ann');
+    const { id } = await w.control.sandboxes.spawn({}, ann, {}, forever);
+    w.fake.of(id).programs.set('x', seen);
+    const open = () => w.control.exec.open(id, { command: 'x', ...how, detach: false }, ann, forever);
+    const start =
+      'detach' in how ? () => w.control.exec.detach(id, { command: 'x', detach: true }, ann, forever) : open;
+    await start();
+    await w.control.quotas.put('ann', { max_exec_timeout: '2s' }, admin);
+    await start();
+    await w.control.quotas.put('ann', { max_sandboxes: 5 }, admin);
+    await start();
+    expect(deadlines).toEqual([0, 2000, 0]);
+  });
+
   it('keeps each output up to the cap and says so', async () => {
     const { w, id } = await setUp(
       {
@@ -122,7 +146,10 @@ describe('a plain exec', () => {
         details: { exec_id: expect.any(String), stdout: 'so far', stderr: '' },
       },
     });
-    expect((await execEvents(w)).map(({ type }) => type)).toEqual(['exec.started', 'exec.timeout']);
+    expect(await execEvents(w)).toMatchObject([
+      { type: 'exec.started' },
+      { type: 'exec.timeout', data: { exit_code: 124 } },
+    ]);
   });
 
   it.each<[ExecRequest, string]>([

@@ -1,0 +1,36 @@
+// Text that comes as JSON and is none: half a surrogate pair can be written as an escape, and every answer that repeats it
+// is no JSON for strict readers. Bytes that are UTF-8 hold none, so only bodies with such escapes are looked through.
+import { ServiceError } from '../../domain/errors.ts';
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+/** Read by code points, so that only one without its other half is a surrogate. */
+const HALF = /\p{Surrogate}/u;
+const NAME_CHARACTERS = 128;
+
+/** Throws `bad_request` naming the first field of `value`, read from `text`, that holds half a surrogate pair. */
+export function refuseHalfPairs(text: string, value: unknown): void {
+  if (!SURROGATE_ESCAPE.test(text)) return;
+  const field = illFormed(value);
+  if (field === undefined) return;
+  // A cut may have left one in the name.
+  const name = field.replace(/\p{Surrogate}/gu, '\ufffd');
+  throw new ServiceError('bad_request', `${name} holds half of a surrogate pair, which is no text.`, {
+    remedy: 'Send both halves, or the character itself.',
+  });
+}
+
+/** Without recursion: a body may be nested as deep as it is long. */
+function illFormed(root: unknown): string | undefined {
+  const left: { value: unknown; name: string }[] = [{ value: root, name: '' }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value, name } = next;
+    if (typeof value === 'string' && HALF.test(value)) return name || 'The body';
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [key, inner] of Object.entries(value)) {
+      const named = (name === '' ? key : `${name}.${key}`).slice(0, NAME_CHARACTERS);
+      if (HALF.test(key)) return `A key of ${name || 'the body'}`;
+      left.push({ value: inner, name: named });
+    }
+  }
+  return undefined;
+}
