@@ -48,6 +48,7 @@ function changes(talk: Talk): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'r
       return talk.call('move', none, {
         args: () => new WireWriter().str(from).str(to),
         deadlineMs: LONG_MS,
+        words: { [ERRNO.ENOENT]: 'There is nothing at the path to move, or no folder to move it to.' },
         signal,
       });
     },

@@ -8,13 +8,27 @@ const LONGEST_DETAIL = 400;
 
 /** `error` itself when it is ours; a usage error for what the command line's parser refused; else `internal`. */
 export function asFailure(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
+  if (error instanceof ServiceError) return inCommands(error);
   const { message, oclif } = error as Error & { oclif?: object };
   if (oclif === undefined)
     return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
   // The parser sets its reasons on lines of their own behind a tab.
   const [text = ''] = message.replaceAll(/ ?\n\t/g, ': ').split('\nSee more help');
   return new ServiceError('bad_request', text, { remedy: 'See --help.', cause: error });
+}
+
+/** Servers speak to programs; whoever types has other means. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  'Send it in the header X-API-Key.': 'Set SVC_API_KEY, or name a file with --api-key-file.',
+  'Send it in the header X-Admin-API-Key.': 'Set SVC_ADMIN_API_KEY.',
+  'It may have expired; list those there are.': 'It may have expired; see `svc sandbox list`.',
+};
+
+function inCommands(failure: ServiceError): ServiceError {
+  const remedy = REMEDIES[failure.remedy ?? ''];
+  if (remedy === undefined) return failure;
+  const { code, message, details, cause } = failure;
+  return new ServiceError(code, message, { remedy, cause, ...(details && { details }) });
 }
 
 /** Several lines: what happened, the details, what to do, and the request id when the server gave one. */

@@ -65,6 +65,8 @@ export function configFailure(problems: readonly Problem[]): ServiceError {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
   return new ServiceError('bad_request', `The configuration has ${count}.`, {
     details: { problems: problems.slice(0, MOST_SHOWN) },
-    remedy: 'Run `svc config explain KEY` to see what a key takes.',
+    remedy: problems.some(({ key }) => key !== undefined)
+      ? 'Run `svc config explain KEY` to see what a key takes.'
+      : 'Correct it where it says, or name another file with --config.',
   });
 }

@@ -71,7 +71,7 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
 function visible(deps: QuotasDeps, text: string, caller: Caller): string {
   const owner_id = parseQuotaOwner(text);
   const own = visibleOwner(deps, caller);
-  if (own !== undefined && own !== owner_id) throw noQuota();
+  if (own !== undefined && own !== owner_id) throw anothersQuota();
   return owner_id;
 }
 
@@ -96,6 +96,12 @@ function deletedEvent(owner_id: string, timestamp: string): EventDraft {
 function noQuota(): ServiceError {
   return new ServiceError('not_found', 'The owner has no quota of its own.', {
     remedy: 'The defaults are in force; its usage shows them.',
+  });
+}
+
+function anothersQuota(): ServiceError {
+  return new ServiceError('not_found', 'There is no such quota.', {
+    remedy: 'An owner sees its own; an admin key sees all.',
   });
 }
 

@@ -22,9 +22,10 @@ export function unroutedFailure(routes: readonly Route[]): (url: string) => Serv
     const [path = ''] = url.split(/[?#]/, 1);
     const here = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
     if (here.length > 0) return wrongMethod(here);
-    return new ServiceError('not_found', 'There is nothing at this path.', {
-      remedy: `The API lies below ${API_PREFIX}.`,
-    });
+    const remedy = path.startsWith(`${API_PREFIX}/`)
+      ? `See ${API_PREFIX}/openapi.json for the paths there are; none ends with a slash.`
+      : `The API lies below ${API_PREFIX}.`;
+    return new ServiceError('not_found', 'There is nothing at this path.', { remedy });
   };
 }
 

@@ -63,6 +63,8 @@ function refuseUnknown(schema: TSchema, value: unknown, what: string): void {
     additionalProperties?: unknown;
   };
   if (additionalProperties !== false || typeof value !== 'object' || value === null) return;
+  // That it is no object is what has to be said of a list.
+  if (Array.isArray(value)) return;
   const unknown = Object.keys(value).filter((name) => !Object.hasOwn(properties ?? {}, name));
   if (unknown.length === 0) return;
   const named = unknown.slice(0, MAX_NAMED).map((name) => JSON.stringify(name.slice(0, 64)));

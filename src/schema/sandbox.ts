@@ -39,7 +39,7 @@ export const Env = Type.Record(
   {
     additionalProperties: false,
     maxProperties: 256,
-    description: 'Environment variables.',
+    description: 'Environment variables: names of letters, digits and _, to 256 characters.',
   },
 );
 

@@ -39,8 +39,10 @@ function reason({ keyword, params, parentSchema, message }: ErrorObject): string
 
 /** What a keyword's failure says after the subject; a rule's own description is the best help there is. */
 const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: string]: unknown }) => string> = {
-  additionalProperties: ({ additionalProperty }, { patternProperties }) =>
-    `${patternProperties ? 'does not take the name' : 'has an unknown field'} ${quoted(additionalProperty)}`,
+  additionalProperties: ({ additionalProperty }, { patternProperties, description }) =>
+    patternProperties
+      ? `does not take the name ${quoted(additionalProperty)}${said(description)}`
+      : `has an unknown field ${quoted(additionalProperty)}`,
   propertyNames: ({ propertyName }) => `has an unknown field ${quoted(propertyName)}`,
   required: ({ missingProperty }) => `lacks ${quoted(missingProperty)}`,
   enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
@@ -51,9 +53,10 @@ const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: strin
   maxLength: ({ limit }) => `must have at most ${limit} characters`,
   maxItems: ({ limit }) => `must have at most ${limit} entries`,
   maxProperties: ({ limit }) => `must have at most ${limit} entries`,
-  pattern: (_params, { description }) =>
-    `is not of the right form${description ? `: ${String(description).replace(/\.$/, '')}` : ''}`,
+  pattern: (_params, { description }) => `is not of the right form${said(description)}`,
 };
+
+const said = (description: unknown) => (description ? `: ${String(description).replace(/\.$/, '')}` : '');
 
 const TYPES: Record<string, string> = {
   object: 'an object',

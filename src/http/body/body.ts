@@ -85,6 +85,10 @@ function parsed(text: string, read: JsonReader): unknown {
     if (text.charCodeAt(0) === 0xfeff) throw new SyntaxError('byte order mark');
     return read(text);
   } catch (cause) {
-    throw new ServiceError('bad_request', 'The body is not valid JSON.', { cause });
+    const reaches = cause instanceof Error && /forbidden prototype property/i.test(cause.message);
+    const message = reaches
+      ? 'The body has a key that reaches for a prototype.'
+      : 'The body is not valid JSON.';
+    throw new ServiceError('bad_request', message, { cause });
   }
 }

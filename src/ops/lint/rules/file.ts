@@ -24,7 +24,7 @@ export const SECRET_FILE: LintRule = {
   key: '',
   title: 'A secret file cannot be used.',
   why: 'The file that a `_file` key names is missing, empty, readable by anybody, or named beside the secret itself: `svc serve` refuses to start.',
-  mend: 'Put the file there, readable by the service alone. Where it exists only on the server, say so with --assume-env KEY.',
+  mend: 'Put the file there, readable by the service alone, and name the secret in one way: the file or the value. Where it exists only on the server, say so with --assume-env KEY.',
   example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
   level: 'error',
   production: 'error',
