@@ -13,6 +13,7 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --ttl 1h30m --memory 1024 --metadata purpose=ci',
+    '<%= config.bin %> <%= command.id %> --template python --ttl 10m',
     'id=$(<%= config.bin %> <%= command.id %> --json | jq -r .id)',
   ];
   static override flags = {

@@ -17,10 +17,12 @@ export function asFailure(error: unknown): ServiceError {
   return new ServiceError('bad_request', text, { remedy: 'See --help.', cause: error });
 }
 
+const ADMIN = 'Give the admin key: in SVC_API_KEY, or in a file with --api-key-file.';
 /** Servers speak to programs; whoever types has other means. */
 const REMEDIES: Readonly<Record<string, string>> = {
   'Send it in the header X-API-Key.': 'Set SVC_API_KEY, or name a file with --api-key-file.',
-  'Send it in the header X-Admin-API-Key.': 'Set SVC_ADMIN_API_KEY.',
+  'Send it in the header X-Admin-API-Key.': ADMIN,
+  'Send the admin key in the header X-Admin-API-Key.': ADMIN,
   'It may have expired; list those there are.': 'It may have expired; see `svc sandbox list`.',
 };
 

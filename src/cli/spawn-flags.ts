@@ -4,6 +4,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 
 export const spawnFlags = {
+  template: Flags.string({ description: 'Template that says what no flag says; not with --image.' }),
   image: Flags.string({ description: 'Runtime image; the server default when omitted.' }),
   provider: Flags.string({ description: 'Provider kind; the server default when omitted.' }),
   memory: Flags.integer({ description: 'Memory limit in megabytes.', min: 16 }),
@@ -19,6 +20,7 @@ export const spawnFlags = {
 };
 
 export interface SpawnFlags {
+  template?: string | undefined;
   image?: string | undefined;
   provider?: string | undefined;
   memory?: number | undefined;
@@ -32,6 +34,7 @@ export interface SpawnFlags {
 /** The spawn request that the flags say; what was not said is left to the server. */
 export function spawnRequest(flags: SpawnFlags): SpawnRequest {
   const said = {
+    template: flags.template,
     image: flags.image,
     provider: flags.provider,
     memory_mb: flags.memory,

@@ -109,3 +109,17 @@ it('faults keep secrets to themselves', async () => {
   expect(written.err).toContain('Unexpected fault');
   expect(written.err).not.toMatch(/hunter22|abcdefgh/);
 });
+
+it('tells who types what a server tells programs', async () => {
+  const failure = new ServiceError('unauthorized', 'An API key is needed.', {
+    remedy: 'Send it in the header X-API-Key.',
+    details: { request_id: 'r-1' },
+  });
+  const code = await runProbe([], async () => {
+    throw failure;
+  });
+  expect(code).toBe(6);
+  expect(written.err).toContain('SVC_API_KEY');
+  expect(written.err).toContain('r-1');
+  expect(written.err).not.toContain('header');
+});
