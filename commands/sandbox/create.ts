@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
-import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
+import { spawnFlags, spawnRequest, templateFlag } from '../../src/cli/spawn-flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
@@ -19,6 +19,7 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
   static override flags = {
     ...clientFlags,
     ...spawnFlags,
+    template: templateFlag,
     'idempotency-key': Flags.string({
       description: 'Repeating a create with the same key gives the same sandbox for 24 h.',
     }),

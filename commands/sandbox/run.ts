@@ -4,7 +4,7 @@ import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
 import { runOnce } from '../../src/cli/run-once.ts';
-import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
+import { spawnFlags, spawnRequest, templateFlag } from '../../src/cli/spawn-flags.ts';
 
 export default class SandboxRun extends ExecCommand {
   static override summary = 'Run one command in a sandbox of its own.';
@@ -19,6 +19,7 @@ export default class SandboxRun extends ExecCommand {
   static override flags = {
     ...clientFlags,
     ...spawnFlags,
+    template: templateFlag,
     ...execFlags,
     keep: Flags.boolean({
       description: 'Leave the sandbox to its time to live and print its id on standard error.',

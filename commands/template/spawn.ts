@@ -6,7 +6,7 @@ import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
-const { image: _, template: __, ...overrides } = spawnFlags;
+const { image: _, ...overrides } = spawnFlags;
 
 export default class TemplateSpawn extends SvcCommand<Sandbox> {
   static override summary = 'Spawn a sandbox from a template.';

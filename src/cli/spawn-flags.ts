@@ -4,7 +4,6 @@ import { ServiceError } from '../domain/errors.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 
 export const spawnFlags = {
-  template: Flags.string({ description: 'Template that says what no flag says; not with --image.' }),
   image: Flags.string({ description: 'Runtime image; the server default when omitted.' }),
   provider: Flags.string({ description: 'Provider kind; the server default when omitted.' }),
   memory: Flags.integer({ description: 'Memory limit in megabytes.', min: 16 }),
@@ -18,6 +17,11 @@ export const spawnFlags = {
   }),
   network: Flags.string({ description: 'none cuts the sandbox off.', options: ['default', 'none'] }),
 };
+
+/** Of the commands that spawn. */
+export const templateFlag = Flags.string({
+  description: 'Template that says what no flag says; not with --image.',
+});
 
 export interface SpawnFlags {
   template?: string | undefined;
