@@ -77,7 +77,7 @@ describeWith(['unshare', 'jq', 'python3'], 'the documents that teach', () => {
     const all = stepsOf(readFileSync(join(packageRoot, 'README.md'), 'utf8'));
     const steps = all.filter(({ command }) => !command.startsWith('npm '));
     expect(steps.length).toBeGreaterThan(8);
-    for (const name of ['notes.txt', 'data.bin']) writeFileSync(join(folder, name), 'notes');
+    symlinkSync(join(packageRoot, 'README.md'), join(folder, 'README.md'));
     await follow(steps);
   });
 });
