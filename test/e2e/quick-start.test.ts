@@ -1,7 +1,7 @@
 // docs/quick-start.md and README.md, every command as written: each has to succeed and to print what
 // stands below it. The server is one on a port of its own; the aliases are programs of those names.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
