@@ -77,6 +77,7 @@ export class AuditTrail implements AuditLog {
 function parseFilter({ limit = PAGE, cursor, since, until, format: _, ...exact }: AuditQuery): AuditFilter {
   return {
     ...exact,
+    ...(exact.method !== undefined && { method: exact.method.toUpperCase() }),
     limit,
     ...(since !== undefined && { since: stampOf(since, 'since') }),
     ...(until !== undefined && { until: stampOf(until, 'until') }),

@@ -1,4 +1,5 @@
 // How the providers are: probed on demand, the answer kept for 5 s, one probe of a provider at a time (api.md part 7).
+import { withoutHostPaths } from '../domain/host-paths.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { ProbeReport, Provider, ProviderSet } from '../providers/provider.ts';
 import type { Publisher } from './publish.ts';
@@ -6,7 +7,10 @@ import type { Publisher } from './publish.ts';
 const KEPT_MS = 5000;
 
 export interface Probed {
+  /** Its message names no place on the host. */
   report: ProbeReport;
+  /** The message as it was said, for administrators. */
+  reason?: string | undefined;
   latency_ms: number;
   /** ISO 8601; absent when it was not finished in time. */
   last_checked?: string;
@@ -83,8 +87,10 @@ export class Probes {
     const began = clock.monotonic();
     const report = await provider.probe(new AbortController().signal);
     const at = clock.monotonic();
+    const { message: reason } = report;
     const known = {
-      report,
+      report: { ...report, ...(reason !== undefined && { message: withoutHostPaths(reason) }) },
+      reason,
       latency_ms: Math.round((at - began) * 10) / 10,
       last_checked: publisher.now(),
       at,
@@ -108,7 +114,7 @@ export class Probes {
     publisher.note(
       'provider.failed',
       {},
-      { operation: 'probe', provider: kind, code: 'unavailable', message },
+      { operation: 'probe', provider: kind, code: 'unavailable', message: withoutHostPaths(message) },
     );
   }
 }

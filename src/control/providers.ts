@@ -1,4 +1,5 @@
 // What runs sandboxes here, as the API shows it (api.md part 7).
+import { withoutPathValues } from '../domain/host-paths.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { ProviderItem } from '../schema/provider.ts';
@@ -16,13 +17,13 @@ export interface ProviderViewDeps {
 
 export function providerViews(deps: ProviderViewDeps): ProviderViews {
   const { providers, probes, sandboxes, config } = deps;
-  const items = async () => {
+  const items = async (full = false) => {
     const probed = await Promise.all(providers.all.map((provider) => probes.read(provider)));
     const chosen = config.default === 'auto' ? firstHealthy(probed) : undefined;
     return providers.all.map((provider, index) =>
       item(
         provider,
-        probed[index] as Probed,
+        shownTo(full, probed[index] as Probed),
         chosen === undefined ? provider.kind === config.default : index === chosen,
       ),
     );
@@ -32,20 +33,25 @@ export function providerViews(deps: ProviderViewDeps): ProviderViews {
     test: async () => {
       const probed = await Promise.all(providers.all.map((provider) => probes.test(provider)));
       return Object.fromEntries(
-        providers.all.map(({ kind }, index) => [kind, healthOf(probed[index] as Probed)]),
+        providers.all.map(({ kind }, index) => [kind, healthOf(shownTo(true, probed[index] as Probed))]),
       );
     },
-    get: async (name) => {
+    get: async (name, full = false) => {
       const provider = providers.get(name);
-      const [all, { by_provider }] = await Promise.all([items(), sandboxes.countActive()]);
+      const [all, { by_provider }] = await Promise.all([items(full), sandboxes.countActive()]);
+      const settings = deps.redact(config[provider.kind]);
       return {
         ...(all.find(({ kind }) => kind === provider.kind) as ProviderItem),
         sandbox_count: by_provider[provider.kind] ?? 0,
         ...provider.describe(),
-        config: deps.redact(config[provider.kind]) as Record<string, unknown>,
+        config: (full ? settings : withoutPathValues(settings)) as Record<string, unknown>,
       };
     },
   };
+}
+
+function shownTo(full: boolean, { report, reason, ...rest }: Probed): Probed {
+  return { ...rest, report: full && reason !== undefined ? { ...report, message: reason } : report };
 }
 
 /** What `auto` takes now; the first when none is healthy. */

@@ -30,7 +30,7 @@ const filter = (description: string, maxLength: number) =>
 export const AuditQuery = Type.Object(
   {
     actor: filter('Exactly this actor.', 64),
-    method: filter('Exactly this method.', 16),
+    method: filter('Exactly this method, in any case.', 16),
     status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Exactly this status.' })),
     path: filter('Paths that hold this text.', 1024),
     since: filter('From this moment on, ISO 8601.', 40),

@@ -6,10 +6,11 @@ import type { Snapshot } from '../../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../../schema/system.ts';
 
 export interface ProviderViews {
-  list(): Promise<ProviderItem[]>;
+  /** `full`: with places on the host, for administrators. */
+  list(full?: boolean): Promise<ProviderItem[]>;
   /** Checks all now; by name. */
   test(): Promise<ProviderTests>;
-  get(name: string): Promise<ProviderDetail>;
+  get(name: string, full?: boolean): Promise<ProviderDetail>;
 }
 
 export interface AnsweredRequest {

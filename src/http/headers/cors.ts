@@ -3,7 +3,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 
-const EXPOSED = 'X-Request-ID, X-Next-Cursor, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining';
+const EXPOSED =
+  'X-Request-ID, X-Next-Cursor, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, ETag, Accept-Ranges, Content-Range';
 const ALLOWED_HEADERS =
   'Content-Type, X-API-Key, X-Admin-API-Key, X-User-ID, X-Request-ID, Idempotency-Key, If-Match, Last-Event-ID, Range';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE';

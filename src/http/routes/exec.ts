@@ -38,7 +38,15 @@ export const execRoutes: Route[] = [
       other: { 'application/x-ndjson': { schema: ExecLine } },
     },
     alternative: { status: 202, description: 'The detached command runs.', schema: ExecDetached },
-    errors: ['not_found', 'timeout', 'conflict', 'resource_limit', 'provider_error', 'unavailable'],
+    errors: [
+      'not_found',
+      'timeout',
+      'conflict',
+      'resource_limit',
+      'provider_error',
+      'not_implemented',
+      'unavailable',
+    ],
     example: { command: 'echo hello', timeout: '10s' },
     handler: async ({ params, body, caller, signal }, { exec }) => {
       if (body.detach) return new Answer(await exec.detach(params.id, body, caller, signal), { status: 202 });
@@ -55,7 +63,7 @@ export const execRoutes: Route[] = [
       'The first message is {"type":"start", …an exec request without stream and stdin, "tty", "cols", "rows", "binary"}; then stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server says started (exec_id), stdout and stderr (data), then exit or error. With binary true outputs are binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it was detached. Browsers send the key as the subprotocol svc.key.<base64url> and the owner as svc.user.<base64url> beside svc.v1.',
     params: SandboxParams,
     success: { status: 101, description: 'The connection is a WebSocket.' },
-    errors: ['not_found', 'conflict', 'resource_limit', 'unavailable'],
+    errors: ['not_found', 'conflict', 'resource_limit', 'not_implemented', 'unavailable'],
     handler: async ({ params, caller }, { exec, sandboxes }) => {
       await sandboxes.get(params.id, caller);
       return new SocketAnswer((ws, tools) =>
@@ -75,7 +83,7 @@ export const execRoutes: Route[] = [
     description: 'All that run and the newest 256 that have ended, newest first.',
     params: SandboxParams,
     success: { status: 200, description: 'The commands.', schema: Type.Array(ExecItem) },
-    errors: ['not_found', 'conflict', 'unavailable'],
+    errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
     handler: ({ params, caller, signal }, { exec }) => exec.list(params.id, caller, signal),
   }),
   defineRoute({
@@ -85,7 +93,7 @@ export const execRoutes: Route[] = [
     summary: 'Get one command of a sandbox',
     params: ExecParams,
     success: { status: 200, description: 'The command.', schema: ExecItem },
-    errors: ['not_found', 'conflict', 'unavailable'],
+    errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
     handler: ({ params, caller, signal }, { exec }) => exec.get(params.id, params.exec_id, caller, signal),
   }),
   defineRoute({
@@ -102,7 +110,7 @@ export const execRoutes: Route[] = [
       description: 'Its output.',
       other: { 'application/x-ndjson': { schema: ExecLine } },
     },
-    errors: ['not_found', 'conflict', 'unavailable'],
+    errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
     handler: async ({ params, query, caller, signal }, { exec }) =>
       execNdjson(await exec.output(params, query, caller, signal)),
   }),
@@ -114,7 +122,7 @@ export const execRoutes: Route[] = [
     params: ExecParams,
     body: ExecSignalRequest,
     success: { status: 200, description: 'It was sent.', schema: ExecSignalled },
-    errors: ['not_found', 'conflict', 'unavailable'],
+    errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
     example: { signal: 'SIGTERM' },
     handler: async ({ params, body, caller }, { exec }) => {
       await exec.signal(params, body.signal, caller);
@@ -135,7 +143,7 @@ export const execRoutes: Route[] = [
       schema: Type.Array(Type.String()),
       other: { 'application/x-ndjson': { schema: LogLine } },
     },
-    errors: ['not_found', 'conflict', 'unavailable'],
+    errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
     handler: async ({ params, query, caller, signal }, { logs }) => {
       const { lines = 100, follow = false } = query;
       if (follow) return ndjson(await logs.follow(params.id, lines, caller, signal));

@@ -80,7 +80,7 @@ export const fileContentRoutes: Route[] = [
       other: { [BYTES_TYPE]: {} },
       headers: { 'Accept-Ranges': 'bytes' },
     },
-    errors: ['forbidden', 'not_found', 'conflict', 'provider_error', 'unavailable'],
+    errors: ['forbidden', 'not_found', 'conflict', 'provider_error', 'not_implemented', 'unavailable'],
     handler: async ({ params, query, headers, caller, signal }, { files }) =>
       download(await files.read(params.id, query.path, parseRange(headers), caller, signal)),
   }),

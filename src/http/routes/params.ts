@@ -35,6 +35,7 @@ export const FILE_ERRORS = [
   'conflict',
   'resource_limit',
   'provider_error',
+  'not_implemented',
   'unavailable',
 ] as const;
 

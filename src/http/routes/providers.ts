@@ -1,4 +1,5 @@
-// Providers (api.md part 7). Twice: as they are, and below /admin where the admin key is always needed.
+// Providers (api.md part 7). Twice: as they are, and below /admin where the admin key is always needed and places on the
+// host are shown.
 import { Type } from 'typebox';
 import { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -19,7 +20,7 @@ const views = ({ ids, tag, auth }: Place) => [
     summary: 'List providers with their health',
     success: { status: 200, description: 'All that are enabled.', schema: Type.Array(ProviderItem) },
     errors: [],
-    handler: (_call, { providers }) => providers.list(),
+    handler: (_call, { providers }) => providers.list(auth === 'admin'),
   }),
   defineRoute({
     id: ids.get,
@@ -33,7 +34,7 @@ const views = ({ ids, tag, auth }: Place) => [
       schema: ProviderDetail,
     },
     errors: ['not_found'],
-    handler: ({ params }, { providers }) => providers.get(params.name),
+    handler: ({ params }, { providers }) => providers.get(params.name, auth === 'admin'),
   }),
 ];
 

@@ -43,6 +43,14 @@ it('refers only to schemas that are there', () => {
   expect(json).not.toContain('"$id"');
 });
 
+it('says that nothing inside a sandbox of another worker is reached', () => {
+  const inside = operations.filter(({ place }) => /\/sandboxes\/\{id\}\/(?:execs?|files|logs)\b/.test(place));
+  expect(inside.length).toBeGreaterThan(10);
+  expect(inside.filter(({ operation }) => !('501' in operation.responses)).map(({ place }) => place)).toEqual(
+    [],
+  );
+});
+
 describe.each(operations)('$place', ({ place, operation }) => {
   it('declares every place of its path', () => {
     const inPath = operation.parameters

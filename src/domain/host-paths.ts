@@ -1,0 +1,20 @@
+// Texts and settings that were written for the operator, as others may read them: without places on the host. What every
+// Linux has (/dev, /proc, /sys) says nothing of this one, and is kept.
+
+const HIDDEN = '(path)';
+const IN_TEXT =
+  /unix:[^\s,;"')]*[^\s,;"').:]|(?<![\w.:/<])\/(?!(?:dev|proc|sys)\/)(?:[\w.@+-]*[\w@+-])(?:\/[\w.@+-]*[\w@+-])*/g;
+const IS_PATH = /^(?:unix:|~|\.{0,2}\/)/;
+
+/** `text` with each path replaced; addresses of the web are left. */
+export function withoutHostPaths(text: string): string {
+  return text.replace(IN_TEXT, HIDDEN);
+}
+
+/** A configuration with each value that is a path replaced. */
+export function withoutPathValues(value: unknown): unknown {
+  if (typeof value === 'string') return IS_PATH.test(value) ? HIDDEN : value;
+  if (Array.isArray(value)) return value.map(withoutPathValues);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutPathValues(inner)]));
+}
