@@ -78,7 +78,7 @@ describe('a quota', () => {
     expect(effectiveLimits(quotaOf('ann', {}, stamp()), defaults)).toEqual(defaults);
     const quota = quotaOf('ann', { max_sandboxes: 9, max_ttl: '2h', max_exec_timeout: '1s' }, stamp());
     expect(effectiveLimits(quota, NO_OWNER_CAPS)).toEqual({
-      ...{ max_sandboxes: 9, maxTtlMs: 7_200_000, maxExecTimeoutMs: 1000 },
+      ...{ max_sandboxes: 9, maxTtlMs: 7_200_000, maxExecTimeoutMs: 1000, ownExecTimeoutMs: 1000 },
     });
   });
 
