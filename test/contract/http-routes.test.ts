@@ -323,9 +323,12 @@ describe('files', () => {
       await call('POST', files, { path: '/c', content: bytes.toString('base64'), encoding: 'base64' }),
     ).toMatchObject(written('/c', 4));
     expect(http.control.fileMap.get('/c')).toEqual(bytes);
-    expect(await call('POST', files, { path: '/lone', content: '\ud800' })).toMatchObject(
-      written('/lone', 3),
-    );
+    expect(await call('POST', files, { path: '/lone', content: '\ud800' })).toMatchObject({
+      ...{
+        status: 400,
+        json: { code: 'bad_request', message: expect.stringMatching(/^content holds half/) },
+      },
+    });
   });
 
   it.each([
