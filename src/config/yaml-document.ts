@@ -1,6 +1,7 @@
 // YAML text to a document that is safe to walk: known tags, few aliases, faults in our own words with their place.
-import { type Alias, isAlias, LineCounter, type Node, parseDocument, visit, type YAMLError } from 'yaml';
+import { type Alias, isAlias, type Node, parseDocument, visit, type YAMLError } from 'yaml';
 import { type Problem, problemAt, type Source } from './setting.ts';
+import { TextLines } from './text-lines.ts';
 
 const MAX_ALIASES = 100;
 const MOST_FAULTS = 10;
@@ -18,12 +19,9 @@ export interface YamlDocument {
 
 /** `contents` is null when the text is empty or has `problems`. Linear in the text. Never throws. */
 export function readYaml(text: string, name: string): YamlDocument {
-  const lines = new LineCounter();
-  const place = (offset: number): Source => {
-    const { line, col } = lines.linePos(offset);
-    return { layer: 'file', name, line: Math.max(1, line), column: Math.max(1, col) };
-  };
-  const document = parseDocument(text, { ...OPTIONS, lineCounter: lines });
+  const lines = new TextLines(text);
+  const place = (offset: number): Source => ({ layer: 'file', name, ...lines.placeOf(offset) });
+  const document = parseDocument(text, OPTIONS);
   const at = (node: unknown) => place((node as Node | undefined)?.range?.[0] ?? 0);
   const faults = [...document.errors, ...document.warnings];
   const isDeep = isTooDeep(faults, document.contents);

@@ -1,6 +1,7 @@
 // Where keys and entries stand in a YAML file, for who judges values instead of reading them. A key that is not there has
 // the place of the nearest section around it.
 import { isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
+import { TextLines } from './text-lines.ts';
 import { readYaml, type YamlDocument } from './yaml-document.ts';
 
 export interface Place {
@@ -25,14 +26,12 @@ interface Range {
 /** For `text` that is fit for YAML; anything else has one place, its beginning. */
 export function yamlPlaces(text: string): FindPlace {
   const document = readYaml(text, '');
-  const starts = lineStarts(text);
+  const lines = new TextLines(text);
   return (path, entry) => {
     const { range, isExact } = rangeOf(document, path.split('.'), entry);
-    const line = lineAt(starts, range.start);
-    const start = starts[line - 1] ?? 0;
+    const { line, column } = lines.placeOf(range.start);
     const end = Math.min(range.end, endOfLine(text, range.start));
-    const column = range.start - start + 1;
-    return { line, column, endColumn: Math.max(column, end - start + 1), isExact };
+    return { line, column, endColumn: Math.max(column, end - range.start + column), isExact };
   };
 }
 
@@ -61,24 +60,6 @@ function pairRange({ key, value }: Pair): Range {
   const [start, keyEnd] = (key as Node).range ?? [0, 0];
   const valueEnd = (value as Node | null)?.range?.[1];
   return { start, end: Math.max(keyEnd, valueEnd ?? keyEnd) };
-}
-
-/** Offsets at which lines begin. */
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return starts;
-}
-
-/** From 1. By halves: a long list may have a fault in each entry. */
-function lineAt(starts: readonly number[], offset: number): number {
-  let [low, high] = [0, starts.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((starts[middle] ?? 0) <= offset) low = middle;
-    else high = middle;
-  }
-  return low + 1;
 }
 
 function endOfLine(text: string, from: number): number {

@@ -32,6 +32,16 @@ export function maskedEnv(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.keys(env).map((name) => [name, MASKED]));
 }
 
+/** `env` with what is kept for each value that came out masked and comes back as it is. */
+export function unmaskedEnv(
+  env: Record<string, string>,
+  kept: Record<string, string>,
+): Record<string, string> {
+  const unmasked = (name: string, value: string) =>
+    value === MASKED && Object.hasOwn(kept, name) ? kept[name] : value;
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, unmasked(name, value)!]));
+}
+
 /** Throws `bad_request` for a value that came out masked and would go in as it is. */
 export function refuseMasked(env: Record<string, string>): void {
   const masked = Object.keys(env).find((name) => env[name] === MASKED);

@@ -31,7 +31,8 @@ export function undescribed(
   request: { method: string; url: string },
   answer: { status: number; type: string | null; body: string },
 ): string | undefined {
-  const pathname = new URL(request.url).pathname;
+  // As it was sent: a URL would take `..` out of it.
+  const pathname = request.url.replace(/^\w+:\/\/[^/]*/, '').split(/[?#]/, 1)[0] ?? '';
   const method = request.method.toLowerCase();
   const place = patterns.find(
     ({ path, pattern }) => pattern.test(pathname) && document.paths[path]?.[method],

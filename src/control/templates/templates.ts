@@ -2,6 +2,7 @@
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { unmaskedEnv } from '../../domain/template.ts';
 import type { Template } from '../../schema/template.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../control-plane.ts';
@@ -25,6 +26,12 @@ export interface TemplatesDeps extends TemplateRules {
 export function templates(deps: TemplatesDeps): Templates {
   const { templates: store, spawner, clock, templateChanged } = deps;
   const now = () => new Date(clock.now()).toISOString();
+  /** Who may not see the values of `env` can still change the rest. */
+  const unmasked = async <T extends { env?: Record<string, string> }>(name: string, asked: T): Promise<T> => {
+    if (!asked.env) return asked;
+    const { env } = (await store.get(name)) ?? { env: {} };
+    return { ...asked, env: unmaskedEnv(asked.env, env) };
+  };
   return {
     list: (query, caller) => listTemplates(store, query, caller),
     get: async (name, caller) => templateView(await knownTemplate(store, name), caller),
@@ -40,7 +47,7 @@ export function templates(deps: TemplatesDeps): Templates {
     update: async (name, asked, caller, { versions }) => {
       if (asked.name !== undefined && asked.name !== name) throw otherName();
       const at = { updated_at: now(), ...(versions && { versions }) };
-      const replaced = await store.replace(name, templateFacts(asked, deps), at);
+      const replaced = await store.replace(name, templateFacts(await unmasked(name, asked), deps), at);
       if (replaced.kind === 'absent') throw unknownTemplate();
       if (replaced.kind === 'stale') throw stale(replaced.version);
       templateChanged();

@@ -65,6 +65,18 @@ describe('a template', () => {
     expect(await update({}, { versions: [1] })).toMatchObject({ version: 2 });
   });
 
+  it('keeps values of env that come back masked', async () => {
+    const w = world();
+    const { templates } = w.control;
+    const env = { TOKEN: 'hush', OLD: 'x' };
+    await templates.create({ name: 't', image: 'i', env }, api);
+    await templates.update('t', { image: 'j', env: { TOKEN: '***', NEW: 'y' } }, api, {});
+    expect(await templates.get('t', admin)).toMatchObject({ image: 'j', env: { TOKEN: 'hush', NEW: 'y' } });
+    await expect(templates.update('t', { image: 'j', env: { OLD: '***' } }, api, {})).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+  });
+
   it('shows values of env to admins alone, wherever it is shown', async () => {
     const w = world();
     const env = { TOKEN: 'hush', EMPTY: '' };
