@@ -40,7 +40,10 @@ async function openRoutes(): Promise<OpenTarget> {
 
 async function judged(fuzzed: FuzzedServer, request: FuzzRequest, agent: Agent): Promise<Outcome> {
   const heard = await ask(fuzzed.port, request, agent);
-  const url = new URL(request.path, fuzzed.server.url).href;
+  // As it is sent: a URL would take `..` out of it.
+  const url = request.path.startsWith('/')
+    ? `${fuzzed.server.url}${request.path}`
+    : new URL(request.path, fuzzed.server.url).href;
   const fault = misbehaved({ ...request, url }, heard);
   return { kind: kindOf(heard), fault: fault && `${fault}\n  ${told(request)}` };
 }
