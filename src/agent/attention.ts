@@ -17,14 +17,16 @@ interface Lasting {
 export class Attention {
   readonly #clock: Clock;
   readonly #ping: () => Promise<void>;
+  readonly #heard: () => number;
   readonly #streams = new Map<Lasting, string>();
   #timer: Timer | undefined;
   #isLooking = false;
 
-  /** `ping` rejects after PONG_MS without an answer. */
-  constructor(clock: Clock, ping: () => Promise<void>) {
+  /** `ping` rejects after PONG_MS without an answer; `heard` counts what has come from the agent. */
+  constructor(clock: Clock, ping: () => Promise<void>, heard: () => number) {
     this.#clock = clock;
     this.#ping = ping;
+    this.#heard = heard;
   }
 
   /** From now until the stream settles. It rejects with `unavailable` when two pings in a row got no answer. */
@@ -56,11 +58,16 @@ export class Attention {
     else if (this.#streams.size > 0) this.#later();
   }
 
-  #answers(): Promise<boolean> {
-    // A ping that could not be sent says nothing of the agent.
-    return this.#ping().then(
-      () => true,
-      (error: unknown) => asServiceError(error).code === 'resource_limit',
-    );
+  /** On a slow wire an answer waits behind output: whatever comes is a sign of life. */
+  async #answers(): Promise<boolean> {
+    const before = this.#heard();
+    try {
+      await this.#ping();
+      return true;
+    } catch (error) {
+      // One that could not be sent has not waited.
+      if (asServiceError(error).code === 'resource_limit') await this.#clock.sleep(PONG_MS);
+      return this.#heard() !== before;
+    }
   }
 }

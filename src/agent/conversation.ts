@@ -25,6 +25,7 @@ export class Conversation {
   readonly #streams: Streams;
   #close!: () => void;
   #isOver = false;
+  #heard = 0;
 
   constructor(deps: ConversationDeps, tag: number, rest: Buffer) {
     const { stream } = deps;
@@ -36,6 +37,7 @@ export class Conversation {
       clock: deps.clock,
       begin: (plan, signal) => this.#streams.open(plan, signal),
       fault: (error) => this.fault(error),
+      heard: () => this.#heard,
     });
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
@@ -58,6 +60,7 @@ export class Conversation {
 
   #listen(parser: FrameParser, rest: Buffer): void {
     const take = (chunk: Buffer) => {
+      this.#heard += chunk.length;
       try {
         if (!this.#isOver) parser.push(chunk);
       } catch (error) {

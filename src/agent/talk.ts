@@ -26,20 +26,24 @@ export interface TalkDeps {
   begin: Begin;
   /** The agent broke the protocol: ends the session. The answer is what to tell the caller. */
   fault(error: unknown): ServiceError;
+  /** How much has come from the agent: any number that grows with it. */
+  heard(): number;
 }
 
 export class Talk {
   readonly clock: Clock;
   readonly begin: Begin;
   readonly fault: TalkDeps['fault'];
+  readonly heard: TalkDeps['heard'];
   readonly #attention: Attention;
 
-  constructor({ clock, begin, fault }: TalkDeps) {
+  constructor({ clock, begin, fault, heard }: TalkDeps) {
     this.clock = clock;
     this.begin = begin;
     this.fault = fault;
+    this.heard = heard;
     const ping = () => this.call('ping', readPong, { deadlineMs: PONG_MS });
-    this.#attention = new Attention(clock, ping);
+    this.#attention = new Attention(clock, ping, heard);
   }
 
   /** Opens a stream of one kind. */

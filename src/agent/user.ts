@@ -15,7 +15,7 @@ const LEAVE_WORDS = { [ERRNO.EBUSY]: 'What runs there does not end.' };
 /** `closed`: of the session that `talk` belongs to. */
 export function userIo(talk: Talk, user: PoolUser, closed: Promise<void>): UserIo {
   const view = viewOf(talk.begin, user.uid);
-  const own = new Talk({ clock: talk.clock, begin: view.begin, fault: talk.fault });
+  const own = new Talk({ clock: talk.clock, begin: view.begin, fault: talk.fault, heard: talk.heard });
   const inside = sandboxInside(own);
   const args = () => new WireWriter().u32(user.uid).str(user.home);
   return {

@@ -78,9 +78,12 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
   }
 }
 
-/** Where only this machine can call the server, its workers are here, too, and could call loopback themselves. */
+/**
+ * With authentication off only this machine can call the server: its workers are here, too, and could call loopback
+ * themselves. With keys a proxy may let others in, and only the setting tells.
+ */
 function withNearWorkers(config: Config): Config {
-  const { server, worker } = config;
-  const isNear = isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
+  const { auth, server, worker } = config;
+  const isNear = !auth.enabled && isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
   return isNear ? { ...config, worker: { ...worker, allow_loopback_rpc: true } } : config;
 }

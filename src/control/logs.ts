@@ -21,7 +21,9 @@ export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
       }),
     async follow(id, lines, caller, signal) {
       const held = await open(id, caller, signal);
-      return followed(released(held, held.io.console({ lines, follow: true }, signal)), clock, signal);
+      const console = held.io.console({ lines, follow: true }, signal);
+      const why = (error: unknown) => reach.told(id, () => Promise.reject(error));
+      return followed(released(held, console), { clock, signal, why });
     },
   };
 }
@@ -29,13 +31,15 @@ export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
 /** Ends without a word when the sandbox does: that is the end of its console. */
 async function* followed(
   lines: AsyncGenerator<string>,
-  clock: Clock,
-  signal: AbortSignal,
+  { clock, signal, why }: { clock: Clock; signal: AbortSignal; why(error: unknown): Promise<never> },
 ): AsyncGenerator<LogLine | undefined> {
   try {
     for await (const line of orSilence(lines, clock)) yield line === undefined ? undefined : { line };
   } catch (error) {
-    if (!signal.aborted && asServiceError(error).code !== 'unavailable') throw error;
+    if (signal.aborted) return;
+    await why(error).catch((told: unknown) => {
+      if (asServiceError(told).code !== 'not_found') throw told;
+    });
   }
 }
 

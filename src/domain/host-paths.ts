@@ -3,8 +3,8 @@
 
 const HIDDEN = '(path)';
 const IN_TEXT =
-  /unix:[^\s,;"')]*[^\s,;"').:]|(?<![\w.:/<])\/(?!(?:dev|proc|sys)\/)(?:[\w.@+-]*[\w@+-])(?:\/[\w.@+-]*[\w@+-])*/g;
-const IS_PATH = /^(?:unix:|~|\.{0,2}\/)/;
+  /(?:unix|file):[^\s,;"')]*[^\s,;"').:]|(?<![\p{L}\p{N}_./<\]])(?<!:(?=\/\/))\/(?!(?:dev(?!\/shm)|proc(?!\/[^/\s]*\/root)|sys)\/)(?:[\p{L}\p{N}_.@+~-]*[\p{L}\p{N}_@+~-])(?:\/[\p{L}\p{N}_.@+~-]*[\p{L}\p{N}_@+~-])*/gu;
+const IS_PATH = /^(?:unix:|file:|~|\.{0,2}\/)/;
 
 /** `text` with each path replaced; addresses of the web are left. */
 export function withoutHostPaths(text: string): string {

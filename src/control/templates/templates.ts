@@ -3,8 +3,8 @@ import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { unmaskedEnv } from '../../domain/template.ts';
-import type { Template } from '../../schema/template.ts';
-import type { TemplateStore } from '../../store/seam/templates.ts';
+import type { Template, TemplateUpdate } from '../../schema/template.ts';
+import type { Replacement, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../control-plane.ts';
 import type { Templates } from '../plane/templates.ts';
 import type { Spawner } from '../spawn/spawn.ts';
@@ -12,6 +12,8 @@ import { type TemplateRules, templateFacts } from './template-facts.ts';
 import { knownTemplate, templateView, unknownTemplate } from './template-views.ts';
 
 const PAGE = 1000;
+/** An update is made again when another one came between its reading and its writing. */
+const ATTEMPTS = 5;
 /** Templates at most: each may be as large as a request. */
 const MOST_TEMPLATES = 1000;
 
@@ -26,12 +28,6 @@ export interface TemplatesDeps extends TemplateRules {
 export function templates(deps: TemplatesDeps): Templates {
   const { templates: store, spawner, clock, templateChanged } = deps;
   const now = () => new Date(clock.now()).toISOString();
-  /** Who may not see the values of `env` can still change the rest. */
-  const unmasked = async <T extends { env?: Record<string, string> }>(name: string, asked: T): Promise<T> => {
-    if (!asked.env) return asked;
-    const { env } = (await store.get(name)) ?? { env: {} };
-    return { ...asked, env: unmaskedEnv(asked.env, env) };
-  };
   return {
     list: (query, caller) => listTemplates(store, query, caller),
     get: async (name, caller) => templateView(await knownTemplate(store, name), caller),
@@ -47,7 +43,7 @@ export function templates(deps: TemplatesDeps): Templates {
     update: async (name, asked, caller, { versions }) => {
       if (asked.name !== undefined && asked.name !== name) throw otherName();
       const at = { updated_at: now(), ...(versions && { versions }) };
-      const replaced = await store.replace(name, templateFacts(await unmasked(name, asked), deps), at);
+      const replaced = await replace(deps, name, asked, at);
       if (replaced.kind === 'absent') throw unknownTemplate();
       if (replaced.kind === 'stale') throw stale(replaced.version);
       templateChanged();
@@ -65,6 +61,24 @@ export function templates(deps: TemplatesDeps): Templates {
         signal,
       ),
   };
+}
+
+/** Who may not see the values of `env` can still change the rest: one that comes back masked stays what it is by then. */
+async function replace(
+  deps: TemplatesDeps,
+  name: string,
+  asked: TemplateUpdate,
+  at: { updated_at: string; versions?: readonly number[] },
+): Promise<Replacement> {
+  const { templates: store } = deps;
+  for (let left = ATTEMPTS; ; left--) {
+    const kept = await store.get(name);
+    const { version, env = {} } = kept ?? {};
+    const facts = templateFacts({ ...asked, ...(asked.env && { env: unmaskedEnv(asked.env, env) }) }, deps);
+    const isWanted = version !== undefined && (at.versions?.includes(version) ?? true);
+    const replaced = await store.replace(name, facts, { ...at, ...(isWanted && { versions: [version] }) });
+    if (replaced.kind !== 'stale' || !isWanted || left === 0) return replaced;
+  }
 }
 
 async function listTemplates(

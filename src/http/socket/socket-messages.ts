@@ -46,7 +46,8 @@ function readJson({ data, isBinary }: SocketFrame): { type?: unknown } {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw bad('The message is not a JSON object.');
-  refuseHalfPairs(text, value);
+  // A terminal may cut its input between two halves: what is typed is bytes, and half a character becomes U+FFFD.
+  if ((value as { type?: unknown }).type !== 'stdin') refuseHalfPairs(text, value);
   return value;
 }
 

@@ -11,6 +11,9 @@ import type { Tail } from './tail.ts';
 const BEHIND_MS = 1000;
 /** A process that stood still hears what has come meanwhile between two of them. */
 const STEPS = 4;
+/** How long the next one may say nothing before the old one is kept instead: a stream that is half dead never will. */
+const PATIENCE_MS = 30_000;
+const SILENT = Symbol('silent');
 /** How long the old one may take for what it has left to say once the next one has told of the end. */
 const LAST_WORDS_MS = 60_000;
 
@@ -44,8 +47,9 @@ async function change({ sandbox, clock, pid, tail }: Followed, old: Line): Promi
 
 async function choose(meeting: Meeting, old: Line, next: Line): Promise<Line> {
   meeting.begin();
-  await Promise.race([meeting.spoken, exitedOf(old), next.ended]);
+  const isSilent = await Promise.race([meeting.spoken, exitedOf(old), next.ended, meeting.patience()]);
   if (meeting.hasSpoken) return next;
+  if (isSilent === SILENT) return old;
   const isOver = await Promise.race([exitedOf(old), next.ended.then(exitOf)]);
   if (!isOver) return old;
   const isTold = await Promise.race([old.ended.then(exitOf), meeting.lastWords()]);
@@ -102,8 +106,16 @@ class Meeting {
     if (!this.hasSpoken) this.#held.pour(this.#tail);
   }
 
+  /** Resolves when the next one has had its time. */
+  patience(): Promise<typeof SILENT> {
+    return new Promise((resolve) => {
+      this.#last = this.#clock.after(PATIENCE_MS, () => resolve(SILENT));
+    });
+  }
+
   /** Resolves when the old one has had its time. */
   lastWords(): Promise<undefined> {
+    this.#last?.cancel();
     return new Promise((resolve) => {
       this.#last = this.#clock.after(LAST_WORDS_MS, () => resolve(undefined));
     });

@@ -4,7 +4,7 @@ import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
 import { addressFault } from '../../domain/outgoing-address.ts';
-import { refusedAddress } from './faults.ts';
+import { markUnopened, refusedAddress } from './faults.ts';
 
 const CONNECT_MS = 10_000;
 
@@ -30,7 +30,10 @@ export function guardedConnector(reach: Reach, build: typeof buildConnector): bu
   return (options, callback) => {
     const fault = isIP(options.hostname) === 0 ? undefined : judged(reach, options.hostname);
     if (fault) return void callback(fault, null);
-    connect(options, callback);
+    connect(options, (...opened) => {
+      if (opened[0]) markUnopened(opened[0]);
+      callback(...opened);
+    });
   };
 }
 

@@ -67,13 +67,25 @@ interface Thrown {
   errors: unknown[];
 }
 
+/** Errors of opening a connection, by identity: after one of these nothing has been sent, whatever it is called. */
+const UNOPENED = new WeakSet<object>();
+
+/** `error` has kept a connection from being opened. */
+export function markUnopened(error: object): void {
+  UNOPENED.add(error);
+}
+
 /** Several addresses were tried when Node gives an AggregateError; the first failure stands for all. */
 function factsOf(error: unknown): { code: string; connected: boolean } {
   const { code, name: kind, syscall, errors } = (error ?? {}) as Partial<Thrown>;
-  if (errors?.length) return factsOf(errors[0]);
+  const isUnopened = typeof error === 'object' && error !== null && UNOPENED.has(error);
+  if (errors?.length) {
+    const first = factsOf(errors[0]);
+    return { ...first, connected: first.connected && !isUnopened };
+  }
   const name = String(code ?? kind).slice(0, 64);
   const isBefore = syscall === 'connect' || syscall === 'getaddrinfo' || name === 'UND_ERR_CONNECT_TIMEOUT';
-  return { code: name, connected: !isBefore && !BAD_TLS.test(name) };
+  return { code: name, connected: !isBefore && !isUnopened };
 }
 
 /** An answer that is not what was agreed. `says` follows the name of whom we asked. */

@@ -69,3 +69,29 @@ test('one ping serves all that lasts', async () => {
     ...[...lasting, lines].map((each) => expect(each).rejects.toMatchObject({ code: 'unavailable' })),
   ]);
 });
+
+test('whatever comes from the agent is a sign of life', async () => {
+  const { io, agent, clock } = await openScripted();
+  const exec = io.exec(spec);
+  const { stream } = await agent.frame(TYPE.OPEN);
+  const output = exec.output[Symbol.asyncIterator]();
+  for (let n = 1; n <= 3; n++) {
+    await clock.advance(QUIET_MS);
+    await pinged(agent, n);
+    agent.data(stream, 1, `${n}`);
+    expect(String((await output.next()).value?.data)).toBe(`${n}`);
+    await clock.advance(PONG_MS);
+  }
+  agent.exited(stream, 5);
+  expect((await exec.exit).exit_code).toBe(5);
+});
+
+test('a ping that cannot be sent says nothing of an agent that is silent', async () => {
+  const { io, agent, clock } = await openScripted();
+  const exec = io.exec(spec);
+  await agent.frame(TYPE.OPEN);
+  const calls = Array.from({ length: 1100 }, () => io.ping().catch(() => undefined));
+  await clock.advance(QUIET_MS + 2 * PONG_MS);
+  await expect(exec.exit).rejects.toMatchObject({ code: 'unavailable' });
+  await Promise.all(calls);
+});

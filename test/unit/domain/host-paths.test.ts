@@ -11,6 +11,9 @@ it.each([
   ],
   ['"/srv/a b" and (/home/me/x)', '"(path) b" and ((path))'],
   ['/dev/kvm cannot be opened.', '/dev/kvm cannot be opened.'],
+  ['/home/jürgen/a~b/x, ENOENT:/opt/y', '(path), ENOENT:(path)'],
+  ['file:///etc/key and /dev/shm/x and /proc/7/root/y', '(path) and (path) and (path)'],
+  ['/proc/cpuinfo at http://[::1]/x', '/proc/cpuinfo at http://[::1]/x'],
   ['https://example.com/a/b and/or cpu', 'https://example.com/a/b and/or cpu'],
 ])('%s', (text, shown) => expect(withoutHostPaths(text)).toBe(shown));
 

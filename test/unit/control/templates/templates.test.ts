@@ -77,6 +77,17 @@ describe('a template', () => {
     });
   });
 
+  it('keeps what another update has made of a masked value meanwhile', async () => {
+    const w = world();
+    const { templates } = w.control;
+    await templates.create({ name: 't', image: 'i', env: { TOKEN: 'old' } }, api);
+    await Promise.all([
+      templates.update('t', { image: 'j', env: { TOKEN: '***' } }, api, {}),
+      templates.update('t', { image: 'k', env: { TOKEN: 'new' } }, admin, {}),
+    ]);
+    expect((await templates.get('t', admin)).env).toEqual({ TOKEN: 'new' });
+  });
+
   it('shows values of env to admins alone, wherever it is shown', async () => {
     const w = world();
     const env = { TOKEN: 'hush', EMPTY: '' };

@@ -172,6 +172,19 @@ describe('two handles of one command', () => {
       expect([course.old.isLeft, course.clock.pending()]).toEqual([true, 0]);
     });
 
+    it('go on with the old one when the next one stays silent', async () => {
+      for (let second = 0; second < 31; second++) {
+        course.ofOld(second === 0 ? '1' : '.');
+        await course.clock.advance(1000);
+      }
+      await settle();
+      expect(await course.told()).toMatch(/^1\.+$/);
+      expect([course.old.isLeft, course.next?.isLeft]).toEqual([false, true]);
+      course.ofOld('end');
+      expect((await course.heard()).exit).toBe(7);
+      expect(course.clock.pending()).toBe(0);
+    });
+
     it('hold no more than is kept', async () => {
       for (let at = 0; at < 40; at++) course.ofOld(`${at}`.padEnd(16 * 1024, '.'));
       course.ofOld('end');
