@@ -29,7 +29,7 @@ export class Attention {
     this.#heard = heard;
   }
 
-  /** From now until the stream settles. It rejects with `unavailable` when two pings in a row got no answer. */
+  /** From now until the stream settles. It rejects with `unavailable` when nothing came after two pings in a row. */
   add(stream: Lasting, what: string): void {
     const remove = () => this.#remove(stream);
     this.#streams.set(stream, what);
