@@ -1,41 +1,114 @@
 // `npm test`: builds what is stale, then runs every suite with what this host has. Arguments go to vitest.
 //
+// As root, and without arguments, slow suites run in two lanes side by side (scripts/test-lane.sh): they wait more than
+// they compute. SVC_TEST_LANES=1 runs everything in one.
+//
 // With SVC_TEST_AGAIN, as `npm run verify` sets it, a few files that failed run once more, alone: a test of real engines and
 // processes may fail by what else the machine does. One that passes then is named as unstable and does not fail the run.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 
 /** More than these are no accident. */
 const MOST_AGAIN = 3;
+/** Suites that run side by side; each lane is a list of vitest projects. */
+const LANES = [['contract'], ['e2e', 'fault']];
+const FAST = ['unit', 'rules'];
+const SLOWEST = 20;
 
 bootstrap();
-const folder = mkdtempSync(join(tmpdir(), 'svc-test-report-'));
-const first = run(process.argv.slice(2));
-const isAccident = first.failed.length > 0 && first.failed.length <= MOST_AGAIN && first.unhandled === 0;
-const status = process.env.SVC_TEST_AGAIN && isAccident ? again(first) : first.status;
+// Outside /tmp, which a lane does not share.
+const folder = mkdtempSync('/var/tmp/svc-test-report-');
+const reports = await runAll(process.argv.slice(2));
+const total = sum(reports);
+showSlowest(total);
+const status = process.env.SVC_TEST_AGAIN && isAccident(total) ? await again(total) : close(total);
 rmSync(folder, { recursive: true });
 process.exit(status);
 
-function again({ failed, passed_elsewhere }) {
-  process.stdout.write(`\nOnce more, alone: ${failed.join(', ')}\n`);
-  const second = run(failed);
-  if (second.status !== 0) return second.status;
-  for (const file of failed) process.stdout.write(`UNSTABLE  ${file} failed above, and passed alone\n`);
-  process.stdout.write(`\n${passed_elsewhere + second.passed_elsewhere} passed, 0 failed\n`);
-  return 0;
+/** @param {string[]} args */
+async function runAll(args) {
+  const projects = (names) => names.flatMap((name) => ['--project', name]);
+  const split = args.length === 0 && process.getuid?.() === 0 && process.env.SVC_TEST_LANES !== '1';
+  if (!split) return [await run('all', args)];
+  const fast = await run('fast', projects(FAST));
+  const lanes = LANES.map((names, at) =>
+    run(names.join('-'), projects(names), { lane: true, shown: at === 0 }),
+  );
+  return [fast, ...(await Promise.all(lanes))];
 }
 
-function run(args) {
-  const report = join(folder, 'report.json');
+/** What one run of vitest reports: files that failed, tests that passed and failed, and what was skipped. */
+function run(name, args, { lane = false, shown = true } = {}) {
+  const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
-  const vitest = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
-    ...{ cwd: root, stdio: ['ignore', 1, 2] },
+  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
+  const command = lane ? ['bash', 'scripts/test-lane.sh', ...vitest] : vitest;
+  // The output of a lane that runs beside another one comes in one piece when it has ended.
+  const kept = join(folder, `${name}.log`);
+  const output = shown ? [1, 2] : [openSync(kept, 'w'), openSync(kept, 'a')];
+  const child = spawn(command[0], command.slice(1), {
+    ...{ cwd: root, stdio: ['ignore', ...output] },
     env: { ...process.env, SVC_TEST_REPORT: report },
   });
-  const none = { failed: [], unhandled: 0, passed_elsewhere: 0 };
-  const said = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
-  return { status: vitest.status ?? 1, ...said };
+  return new Promise((resolve) => {
+    child.once('close', (code) => {
+      if (!shown) process.stdout.write(readFileSync(kept));
+      const none = {
+        failed_files: [],
+        unhandled: 1,
+        passed: 0,
+        failed: 1,
+        passed_elsewhere: 0,
+        skipped: [],
+        files: [],
+      };
+      const said = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
+      resolve({ status: code ?? 1, ...said });
+    });
+  });
+}
+
+function sum(reports) {
+  const add = (key) => reports.reduce((total, report) => total + report[key], 0);
+  return {
+    status: reports.find(({ status }) => status !== 0)?.status ?? 0,
+    ...{ passed: add('passed'), failed: add('failed'), unhandled: add('unhandled') },
+    passed_elsewhere: add('passed_elsewhere'),
+    failed_files: reports.flatMap(({ failed_files }) => failed_files),
+    skipped: reports.flatMap(({ skipped }) => skipped),
+    files: reports.flatMap(({ files }) => files),
+  };
+}
+
+/** Where the time of a long run went. */
+function showSlowest({ files }) {
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  if (files.length <= SLOWEST) return;
+  process.stdout.write('\nSlowest files:\n');
+  for (const { file, seconds } of slowest)
+    process.stdout.write(`${String(seconds).padStart(6)} s  ${file}\n`);
+}
+
+function isAccident({ failed_files, unhandled }) {
+  return failed_files.length > 0 && failed_files.length <= MOST_AGAIN && unhandled === 0;
+}
+
+async function again(first) {
+  process.stdout.write(`\nOnce more, alone: ${first.failed_files.join(', ')}\n`);
+  const second = await run('again', first.failed_files);
+  if (second.status === 0)
+    for (const file of first.failed_files)
+      process.stdout.write(`UNSTABLE  ${file} failed above, and passed alone\n`);
+  const passed = first.passed_elsewhere + second.passed;
+  return close({ ...second, passed, skipped: [...first.skipped, ...second.skipped] });
+}
+
+/** Prints what was skipped and the closing line; the status to exit with. */
+function close({ status, passed, failed, skipped }) {
+  for (const name of skipped) process.stdout.write(`SKIPPED  ${name}\n`);
+  const counts = `${passed} passed, ${failed} failed`;
+  process.stdout.write(`\n${counts}${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}\n`);
+  return status === 0 && failed > 0 ? 1 : status;
 }

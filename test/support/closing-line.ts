@@ -1,5 +1,5 @@
-// A reporter that ends the run with what was skipped and the plain line `N passed, N failed`. What `scripts/test.js` needs to
-// know of the run goes to the file that SVC_TEST_REPORT names.
+// A reporter that counts. `scripts/test.js`, which may run vitest several times, names a file for the counts in
+// SVC_TEST_REPORT and prints the closing line itself; alone, vitest's run ends with what was skipped and that line.
 import { writeFileSync } from 'node:fs';
 import type { Reporter, TestModule } from 'vitest/node';
 
@@ -7,12 +7,13 @@ export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const failed = modules.reduce((sum, module) => sum + failures(module), unhandled.length);
-    const skipped = tests.filter((test) => test.result().state === 'skipped');
-    for (const test of skipped) console.log(`SKIPPED  ${test.fullName}`);
-    console.log(
-      `\n${passed(modules)} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`,
-    );
-    report(modules, unhandled.length);
+    const skipped = tests.filter((test) => test.result().state === 'skipped').map((test) => test.fullName);
+    const file = process.env.SVC_TEST_REPORT;
+    if (file) report(file, { modules, unhandled: unhandled.length, failed, skipped });
+    if (file) return;
+    for (const name of skipped) console.log(`SKIPPED  ${name}`);
+    const counts = `${passed(modules)} passed, ${failed} failed`;
+    console.log(`\n${counts}${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
   }
 }
 
@@ -27,11 +28,22 @@ function failures(module: TestModule): number {
   return [...module.children.allTests('failed')].length + groups.length;
 }
 
-function report(modules: readonly TestModule[], unhandled: number): void {
-  const file = process.env.SVC_TEST_REPORT;
-  if (!file) return;
+interface Counts {
+  modules: readonly TestModule[];
+  /** Errors outside any test. */
+  unhandled: number;
+  failed: number;
+  skipped: readonly string[];
+}
+
+function report(file: string, { modules, unhandled, failed, skipped }: Counts): void {
   const broken = modules.filter((module) => failures(module) > 0);
   const others = modules.filter((module) => !broken.includes(module));
-  const failed = broken.map((module) => module.relativeModuleId);
-  writeFileSync(file, JSON.stringify({ failed, unhandled, passed_elsewhere: passed(others) }));
+  const counts = { passed: passed(modules), passed_elsewhere: passed(others), failed, unhandled, skipped };
+  const files = modules.map((module) => ({
+    file: module.relativeModuleId,
+    seconds: Math.round(module.diagnostic().duration / 1000),
+  }));
+  const failed_files = broken.map((module) => module.relativeModuleId);
+  writeFileSync(file, JSON.stringify({ ...counts, failed_files, files }));
 }
