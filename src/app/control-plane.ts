@@ -17,6 +17,7 @@ import type { Redactor } from '../redact/engine.ts';
 import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { closeStack } from './close-stack.ts';
+import { processLedger } from './process-ledger.ts';
 
 export interface ControlPlaneDeps {
   config: Config;
@@ -47,11 +48,16 @@ export interface OpenControlPlane {
 export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenControlPlane> {
   const { clock, logger } = deps;
   const config = withNearWorkers(deps.config);
+  const ledger = processLedger(config, clock);
   const opened = closeStack();
   try {
     const store = await openSqliteStore({ ...deps, ...config.database });
     opened.push(() => store.close());
-    const providers = await providerRegistry({ ...deps, config: config.providers, instance: store.instance });
+    const providers = await providerRegistry({
+      ...{ ...deps, ledger },
+      config: config.providers,
+      instance: store.instance,
+    });
     opened.push(() => providers.close());
     const bus = eventBus({ logger });
     const writer = eventWriter({
@@ -68,7 +74,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
     opened.push(() => remote.close());
     const host = { cpus: deps.host.cpus, memoryMb: deps.host.memoryMb, hostname: hostname() };
-    const given = { ...deps, config, host, store, providers, remote };
+    const given = { ...deps, config, host, store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     return { control, announce: (address) => store.announce(address), close: () => opened.close() };

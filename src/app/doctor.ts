@@ -13,6 +13,7 @@ import { lintConfig } from '../ops/lint/lint.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
+import { processLedger } from './process-ledger.ts';
 
 /** What providers would log is in the report. */
 export const SILENT: Logger = {
@@ -41,7 +42,7 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       lintConfig({ file: fullPath(named), cwd: process.cwd(), production, assumed: givenSecrets() }),
     openProviders: (config, instance) =>
       providerRegistry({
-        ...{ host, clock, random, instance },
+        ...{ host, clock, random, instance, ledger: processLedger(config, clock) },
         config: config.providers,
         logger: SILENT,
         packageRoot: packageRoot(),

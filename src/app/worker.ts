@@ -20,6 +20,7 @@ import { requireCallable, type WorkerCredential } from '../worker/credential.ts'
 import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
+import { processLedger } from './process-ledger.ts';
 import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
 
 export interface WorkerProcessDeps {
@@ -57,6 +58,7 @@ export async function openWorker(deps: WorkerProcessDeps): Promise<RunningWorker
     opened.push(() => journal.close());
     const providers = await providerRegistry({
       ...deps,
+      ledger: processLedger(config, deps.clock),
       config: config.providers,
       instance: journal.instance,
     });
@@ -84,7 +86,8 @@ export async function beatOnce(deps: WorkerProcessDeps): Promise<HeartbeatAnswer
   const near = await surroundings(deps);
   // It starts nothing, so its runtimes need no name that lasts.
   const instance = { id: deps.ids.uuid(), key: deps.random.bytes(32).toString('hex') };
-  const providers = await providerRegistry({ ...deps, config: deps.config.providers, instance });
+  const ledger = processLedger(deps.config, deps.clock);
+  const providers = await providerRegistry({ ...deps, ledger, config: deps.config.providers, instance });
   const { serve, facts } = near;
   try {
     const rpcUrl = serve === undefined || serve.port === 0 ? undefined : serve.rpcUrl(serve.port);

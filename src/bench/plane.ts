@@ -1,6 +1,7 @@
 // A control plane over a real database and a provider that makes nothing: what takes time in it is admission, the queue
 // and the store.
 import { join } from 'node:path';
+import { processLedger } from '../app/process-ledger.ts';
 import { loadConfig } from '../config/load.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
@@ -61,6 +62,7 @@ export function withPlane<T>(
     const control = createControlPlane({
       ...{ config, store: telling(store, watched), providers: onlyOne(nothing(watched)), bus, writer },
       ...{ clock, ids: realIds(random), logger: SILENT, version: '0.0.0', host: { cpus: 2 } },
+      ledger: processLedger(config, clock),
       redact: (value) => value,
     });
     try {

@@ -1,5 +1,6 @@
 // What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
 import type { Role } from '../domain/access.ts';
+import type { ByteLedger } from '../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
 import type { AuditLog } from './audit.ts';
@@ -58,6 +59,8 @@ export interface ControlPlane {
   metrics: MetricViews;
   rates: RateLimits;
   audit: AuditLog;
+  /** Asked before anything large is kept for a caller. */
+  ledger: ByteLedger;
   /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
   /** Takes over what changed in its configuration, in place, of what may change while it serves. */

@@ -1,4 +1,5 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
+import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
@@ -68,6 +69,8 @@ export interface ControlDeps {
   ids: Ids;
   logger: Logger;
   version: string;
+  /** Of all bytes kept for callers. */
+  ledger: ByteLedger;
   /** Where numbers are kept; a fresh one unless given. */
   metrics?: Metrics;
   /** The newest log lines, redacted, for diagnostics. */
@@ -111,6 +114,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
     health: healthViews(all),
     rates: background.rates,
     audit: background.audit,
+    ledger: deps.ledger,
     start: () => work.start(),
     reload: () => reload({ ...all, queue }),
     drain: () => queue.close(),

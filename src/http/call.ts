@@ -1,6 +1,7 @@
 // One request as a handler sees it: the validated parts, who asks, and the signal that ends with the connection.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Caller } from '../control/control-plane.ts';
+import { accountOf, type ByteLedger, type Hold } from '../domain/byte-ledger.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { Admitted } from './caller.ts';
 import { clientGone } from './client-gone.ts';
@@ -16,6 +17,7 @@ interface CallParts<P, Q, B> {
   response: ServerResponse;
   server: ServerFacts;
   scheme: Scheme;
+  ledger: ByteLedger;
 }
 
 export class Call<P, Q, B> {
@@ -34,7 +36,9 @@ export class Call<P, Q, B> {
   /** By which the client speaks to us, or to a trusted proxy. */
   readonly scheme: Scheme;
   readonly #response: ServerResponse;
+  readonly #ledger: ByteLedger;
   #signal: AbortSignal | undefined;
+  #hold: Hold | undefined;
 
   constructor(parts: CallParts<P, Q, B>) {
     this.params = parts.params;
@@ -48,6 +52,7 @@ export class Call<P, Q, B> {
     this.server = parts.server;
     this.scheme = parts.scheme;
     this.#response = parts.response;
+    this.#ledger = parts.ledger;
   }
 
   /** Aborts when the client has gone. */
@@ -55,4 +60,16 @@ export class Call<P, Q, B> {
     this.#signal ??= clientGone(this.#response);
     return this.#signal;
   }
+
+  /** What is kept in memory for this call, on its caller's account; all of it goes back when the answer is out. */
+  get hold(): Hold {
+    this.#hold ??= heldFor(this.#response, this.#ledger.open(accountOf(this.caller)));
+    return this.#hold;
+  }
+}
+
+function heldFor(response: ServerResponse, hold: Hold): Hold {
+  if (response.destroyed || response.closed) hold.release();
+  else response.once('close', () => hold.release());
+  return hold;
 }

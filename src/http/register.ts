@@ -95,10 +95,10 @@ function handlerOf(route: Route, deps: RegisterDeps) {
     const { params, query, body, headers, admitted, scheme } = request;
     if (!admitted) throw new Error('a handler was reached without the pipeline');
     const parts = { params, query, body, headers, admitted, response: reply.raw, server: facts, scheme };
-    const result = await route.handler(
-      new Call(parts as ConstructorParameters<typeof Call<never, never, never>>[0]),
-      control,
-    );
+    const call = new Call({ ...parts, ledger: control.ledger } as ConstructorParameters<
+      typeof Call<never, never, never>
+    >[0]);
+    const result = await route.handler(call, control);
     if (result instanceof SocketAnswer) return upgrades.accept(reply, result);
     if (result instanceof PushAnswer) return push(reply, result, deps);
     return send(reply, route, result, deps.logger);

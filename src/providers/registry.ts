@@ -1,4 +1,5 @@
 // The one place that knows which providers there are. Each is loaded only when enabled, and always guarded.
+import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger, Random } from '../domain/ports.ts';
 import type { Host } from '../host/host.ts';
@@ -13,6 +14,8 @@ export interface RegistryDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Asked before much of a backend's answer is kept. */
+  ledger: ByteLedger;
   /** Of the store. */
   instance: { id: string; key: string };
   packageRoot: string;

@@ -140,6 +140,12 @@ export const Config = section('svc configuration', {
       'Largest JSON body of a file write in bytes.',
     ),
     max_file_size: whole(1024 * MEBIBYTE, 1024, 1024 * 1024 * MEBIBYTE, 'Largest raw file upload in bytes.'),
+    buffer_limit: whole(
+      0,
+      0,
+      1024 * 1024 * MEBIBYTE,
+      'Bytes of bodies, outputs, lists and answers kept in memory at once, for all calls together; 0 is a quarter of the heap or an eighth of the memory, whichever is less.',
+    ),
     cors_allowed_origins: strings(
       'Browser origins that may call, for example https://app.example.com; * is any.',
     ),

@@ -55,6 +55,18 @@ const RateLimit = part(
   'Buckets are known by hashes, so no caller can be named.',
 );
 
+const Buffers = part(
+  {
+    limit_bytes: count,
+    held_bytes: count,
+    peak_bytes: count,
+    holders: Type.Integer({ minimum: 0, description: 'Owners and keys that hold some.' }),
+    refused_share_total: Type.Integer({ minimum: 0, description: "Refused or cut for an owner's share." }),
+    refused_full_total: Type.Integer({ minimum: 0, description: 'Refused or cut because all was taken.' }),
+  },
+  'Bodies, outputs, lists and answers kept in memory for calls (server.buffer_limit).',
+);
+
 const WorkersNumbers = part({
   total: Type.Integer({ minimum: 0, description: 'local among them.' }),
   by_status: counts,
@@ -99,6 +111,7 @@ const numbers = {
   prewarm: Prewarmed,
   quotas: QuotaSummary,
   rate_limit: RateLimit,
+  buffers: Buffers,
   events: part({
     subscribers: count,
     stored_total: Type.Integer({ description: 'Since the start.' }),

@@ -144,6 +144,19 @@ export const METRICS = {
     type: 'gauge',
     help: 'Readers of the event stream.',
   },
+  svc_buffer_bytes: {
+    type: 'gauge',
+    help: 'Bytes of bodies, outputs, lists and answers kept in memory for calls.',
+  },
+  svc_buffer_limit_bytes: {
+    type: 'gauge',
+    help: 'The most of those there may be (server.buffer_limit).',
+  },
+  svc_buffer_refusals_total: {
+    type: 'counter',
+    help: "Takings refused, or outputs cut: for an owner's share, or because all was full.",
+    labels: ['reason'],
+  },
   svc_orphans_total: {
     type: 'counter',
     help: 'Runtimes without a sandbox that were destroyed.',

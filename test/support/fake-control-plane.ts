@@ -6,6 +6,7 @@ import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
 import type { LiveExec, LiveRequest } from '../../src/control/plane/execs.ts';
 import type { ByteRange } from '../../src/control/plane/files.ts';
 import { BucketRateLimits } from '../../src/control/rate-limits.ts';
+import { ByteLedger } from '../../src/domain/byte-ledger.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { realClock } from '../../src/host/clock.ts';
@@ -58,7 +59,10 @@ const EXEC_ITEM: ExecItem = {
   ...{ exec_id: EXEC_ID, command: 'sleep 1', detached: true, state: 'running', started_at: STAMP },
 };
 
+const ROOMY = 1024 * 1024 * 1024;
+
 export interface FakeControlOptions {
+  ledger?: ByteLedger;
   clock?: Clock;
   rate_limit?: Partial<Config['rate_limit']>;
 }
@@ -66,6 +70,7 @@ export interface FakeControlOptions {
 export function fakeControlPlane({
   clock = realClock(),
   rate_limit,
+  ledger = new ByteLedger(ROOMY, clock),
 }: FakeControlOptions = {}): FakeControlPlane {
   const asked: Asked[] = [];
   const sandboxMap = new Map<string, Sandbox>();
@@ -272,6 +277,7 @@ export function fakeControlPlane({
         ...(audited.length > limit && { next_cursor: 'next' }),
       }),
     },
+    ledger,
     rates: new BucketRateLimits({ config: { ...RATE_LIMIT, ...rate_limit }, clock, ids: fakeIds() }),
     start: async () => {},
     reload: () => {},

@@ -62,6 +62,10 @@ const numbers: MetricsBody = {
       blocked_total: 0,
     },
   },
+  buffers: {
+    ...{ limit_bytes: 1, held_bytes: 0, peak_bytes: 0, holders: 0 },
+    ...{ refused_share_total: 0, refused_full_total: 0 },
+  },
   events: { subscribers: 0, stored_total: 0, oldest_id: 0, newest_id: 0 },
   operations: [],
 };

@@ -1,5 +1,6 @@
 // The outside world as a test owns it: time that moves when told, ids that count, seeded randomness, a log to read.
 // A timer of a fake clock never fires by itself: `await clock.advance(ms)`.
+import { ByteLedger } from '../../src/domain/byte-ledger.ts';
 import type { Clock, Ids, Logger, Random, Timer } from '../../src/domain/ports.ts';
 
 /** 2026-01-02T03:04:05.000Z */
@@ -143,9 +144,15 @@ export interface FakeDeps {
   ids: Ids;
   random: Random;
   logger: RecordingLogger;
+  ledger: ByteLedger;
 }
+
+/** Larger than what a test holds that does not care. */
+const ROOMY = 1024 * 1024 * 1024;
 
 /** One of each. */
 export function fakeDeps(): FakeDeps {
-  return { clock: fakeClock(), ids: fakeIds(), random: seededRandom(), logger: recordingLogger() };
+  const clock = fakeClock();
+  const ledger = new ByteLedger(ROOMY, clock);
+  return { clock, ids: fakeIds(), random: seededRandom(), logger: recordingLogger(), ledger };
 }

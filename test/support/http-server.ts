@@ -1,5 +1,6 @@
 // The HTTP server over a fake control plane on a free loopback port, and raw sockets to speak to it.
 import { connect } from 'node:net';
+import type { ByteLedger } from '../../src/domain/byte-ledger.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { realClock } from '../../src/host/clock.ts';
 import type { HttpServer } from '../../src/http/server.ts';
@@ -19,6 +20,7 @@ export interface HttpOptions {
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
   headersTimeoutMs?: number;
+  ledger?: ByteLedger;
 }
 
 export interface TestHttp {
@@ -58,6 +60,7 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       max_file_size: 16 * MEBIBYTE,
       cors_allowed_origins: [],
       trusted_proxies: [],
+      buffer_limit: 0,
       preview_domain: '',
       preview_access: 'public',
       preview_scheme: 'auto',

@@ -12,6 +12,7 @@ export function exposeReadings(metrics: Metrics, { body, groups }: Readings): vo
   exposeWorkers(metrics, body);
   exposePrewarm(metrics, body.prewarm);
   exposeRates(metrics, body.rate_limit);
+  exposeBuffers(metrics, body.buffers);
   metrics.set(
     'svc_provider_up',
     body.providers.map(({ name, healthy }) => ({ labels: { provider: name }, value: Number(healthy) })),
@@ -89,6 +90,15 @@ function exposeRates(metrics: Metrics, rates: MetricsBody['rate_limit']): void {
   ]);
   metrics.set('svc_rate_limit_buckets', plain(rates.buckets));
   metrics.setTotals('svc_rate_limit_evictions_total', plain(rates.evicted_total));
+}
+
+function exposeBuffers(metrics: Metrics, buffers: MetricsBody['buffers']): void {
+  metrics.set('svc_buffer_bytes', plain(buffers.held_bytes));
+  metrics.set('svc_buffer_limit_bytes', plain(buffers.limit_bytes));
+  metrics.setTotals('svc_buffer_refusals_total', [
+    { labels: { reason: 'share' }, value: buffers.refused_share_total },
+    { labels: { reason: 'full' }, value: buffers.refused_full_total },
+  ]);
 }
 
 /** The one sample of a family without labels. */

@@ -1,5 +1,6 @@
 // What is read when somebody asks how the service is: counts of rows, health of parts, requests answered. The same
 // readings make the JSON of /metrics and the gauges of /metrics/prometheus, so that the two cannot differ.
+import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
@@ -27,6 +28,7 @@ export interface ReadingDeps {
   queue: { stats(): QueueCounts & { depth: number } };
   prewarm: { stats(): PrewarmStats };
   rates: { stats(): RateStats };
+  ledger: ByteLedger;
   workerStats: WorkerStats;
   settings: { queue: QueueSettings };
   clock: Clock;
@@ -49,7 +51,7 @@ export class Instruments {
 
   /** Rejects when the database does not answer. */
   async read(): Promise<Readings> {
-    const { clock, prewarm, rates } = this.#deps;
+    const { clock, prewarm, rates, ledger } = this.#deps;
     const [store, groups, quotas, providers, events, operations, fleet] = await Promise.all([
       this.#store(),
       this.#groups(),
@@ -74,6 +76,7 @@ export class Instruments {
         prewarm: prewarm.stats(),
         quotas,
         rate_limit: rates.stats(),
+        buffers: ledger.stats(),
         events,
         operations,
       },

@@ -134,6 +134,28 @@ describe('what happens is counted', () => {
     expect((await samples(made, 'svc_rate_limit_requests_total'))['{outcome="allowed"}']).toBe(2);
   });
 
+  it('bytes kept for calls, and takings that were refused', async () => {
+    const made = await used();
+    const hold = made.ledger.open({ name: `owner ${OWNER}`, isOwner: true });
+    hold.grow(5_000_000);
+    const { limit_bytes } = made.ledger.stats();
+    hold.growUpTo(limit_bytes);
+    const numbers = { limit_bytes, held_bytes: limit_bytes, peak_bytes: limit_bytes, holders: 1 };
+    expect((await made.control.metrics.body()).buffers).toEqual({
+      ...numbers,
+      ...{ refused_share_total: 0, refused_full_total: 1 },
+    });
+    expect((await made.control.metrics.diagnostics({ logs: false })).buffers).toMatchObject(numbers);
+    expect(await samples(made, 'svc_buffer_bytes')).toEqual({ '': limit_bytes });
+    expect(await samples(made, 'svc_buffer_limit_bytes')).toEqual({ '': limit_bytes });
+    expect(await samples(made, 'svc_buffer_refusals_total')).toEqual({
+      '{reason="share"}': 0,
+      '{reason="full"}': 1,
+    });
+    hold.release();
+    expect(await samples(made, 'svc_buffer_bytes')).toEqual({ '': 0 });
+  });
+
   it('ready sandboxes, and who found one', async () => {
     const made = world();
     await made.control.start();
