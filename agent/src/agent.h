@@ -29,6 +29,8 @@ int launcher_main(int argc, char **argv);
 int init_main(int argc, char **argv);
 /* `svc-agent clock-rate`: kHz of the time stamp counter on standard output. (clock-rate.c) */
 int clock_rate_main(void);
+/* `svc-agent lock-file`: locks the open file that is its standard input; 1 when another opening has it. (file-lock.c) */
+int lock_file_main(void);
 
 /* ---- file work: each operation runs in a child forked by the agent, so that it may block, be killed,
  * and (in a pool) first take another uid. Implemented in fileops.c and its neighbours. */

@@ -31,6 +31,7 @@ static const char help[] =
 	"  svc-agent launcher  Starts sandboxes for the server; requests on standard input.\n"
 	"  svc-agent init      First process of a sandbox that the launcher started.\n"
 	"  svc-agent clock-rate  kHz of this machine's time stamp counter.\n"
+	"  svc-agent lock-file   Locks the file that is standard input, for whoever opened it.\n"
 	"  svc-agent version\n";
 
 static int usage(const char *why)
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
 		return init_main(argc - 1, argv + 1);
 	if (strcmp(role, "clock-rate") == 0)
 		return clock_rate_main();
+	if (strcmp(role, "lock-file") == 0)
+		return lock_file_main();
 	if (strcmp(role, "version") == 0 || strcmp(role, "--version") == 0)
 		return puts(SVC_BUILD) < 0;
 	if (strcmp(role, "help") == 0 || strcmp(role, "--help") == 0)

@@ -40,7 +40,11 @@ const TABLE: Record<string, Allowance> = {
   host: { folders: ['domain'], packages: ['execa'] },
   events: { folders: ['schema', 'domain'], packages: [] },
   store: { folders: ['schema', 'domain'], packages: [] },
-  'store/sqlite': { folders: ['schema', 'domain', 'store'], packages: ['better-sqlite3'] },
+  'store/sqlite': {
+    // The kernel's lock on the file itself is taken by a program of ours.
+    folders: ['schema', 'domain', 'store', 'host/file-lock.ts', 'host/package-root.ts', 'agent/binary.ts'],
+    packages: ['better-sqlite3'],
+  },
   agent: { folders: ['schema', 'domain'], packages: [] },
   providers: { folders: ['schema', 'domain', 'host', 'agent'], packages: [] },
   'providers/outgoing': { folders: ['schema', 'domain'], packages: ['undici'] },

@@ -20,10 +20,16 @@ export interface Child {
 const bundles = new Map<string, Promise<string>>();
 
 /** Runs `test/support/<name>` with `args`; killed with the test at the latest. */
-export async function startChild(name: string, args: string[]): Promise<Child> {
-  const child = spawn(process.execPath, [await bundleOf(name), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+export async function startChild(
+  name: string,
+  args: string[],
+  { stderr = 'inherit' }: { stderr?: 'inherit' | 'ignore' } = {},
+): Promise<Child> {
+  const child: ChildProcessByStdio<null, Readable, null> = spawn(
+    process.execPath,
+    [await bundleOf(name), ...args],
+    { stdio: ['ignore', 'pipe', stderr] },
+  );
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
   return { pid: child.pid!, ...reading(child) };

@@ -8,6 +8,7 @@ import type { BackupReport, VerifyReport } from '../../schema/db-report.ts';
 import { rowsOf } from '../../store/sqlite/facts.ts';
 import { copyOnline } from '../../store/sqlite/online-copy.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import { holdTarget } from './backup-target.ts';
 import { type Checker, openChecker } from './checker.ts';
 import { hashFile } from './copy-file.ts';
 import { type PartFile, partFile, refuseTaken } from './part-file.ts';
@@ -30,14 +31,25 @@ export async function backupDatabase(request: BackupRequest, clock: Clock): Prom
   const started = clock.monotonic();
   const output = resolve(request.output);
   if (!request.force && existsSync(output)) throw refuseTaken(output);
-  const bytes = fileOf(request.database).size + walBytes(request.database);
+  const release = await holdTarget(request.database, output);
+  try {
+    const report = await intoPart({ ...request, output });
+    return { ...report, output, duration_ms: Math.round(clock.monotonic() - started) };
+  } finally {
+    release();
+  }
+}
+
+async function intoPart(request: BackupRequest): Promise<Made> {
+  const { database, output, signal, force = false } = request;
+  const bytes = fileOf(database).size + walBytes(database);
   requireSpace(dirname(output), bytes);
   const part = partFile(output);
-  const checker = openChecker(bytes, request.signal);
+  const checker = openChecker(bytes, signal);
   try {
     const report = await makeBackup(request, part, checker);
-    part.publish(request.force === true);
-    return { ...report, output, duration_ms: Math.round(clock.monotonic() - started) };
+    part.publish(force);
+    return report;
   } finally {
     checker.close();
     part.discard();

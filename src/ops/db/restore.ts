@@ -1,6 +1,6 @@
 // `svc db restore`: puts a backup in the place of a database that no server holds. Whatever is killed when, the final
 // name leads to the whole old database or the whole new one; the last deed that counts is one rename.
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -11,7 +11,8 @@ import { settlePath } from '../../store/sqlite/file.ts';
 import { foldDatabase } from '../../store/sqlite/fold.ts';
 import { acquireLock } from '../../store/sqlite/lock.ts';
 import { settleCopy } from '../../store/sqlite/online-copy.ts';
-import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
+import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
+import { refuseManyNames } from '../../store/sqlite/sole-file.ts';
 import { requireSound } from './backup.ts';
 import { openChecker } from './checker.ts';
 import { type Copied, copyHashed } from './copy-file.ts';
@@ -40,6 +41,8 @@ export async function restoreDatabase(request: RestoreRequest, clock: Clock): Pr
   const stamp = new Date(clock.now()).toISOString();
   const lock = acquireLock(database, stamp);
   try {
+    if (existsSync(database)) await lock.holdFile();
+    else refuseManyNames(database);
     giveTo(`${database}.lock`, ownerOf(database));
     const report = await underLock({ ...request, input: resolve(request.input), database }, stamp);
     return { ...report, duration_ms: Math.round(clock.monotonic() - started) };
@@ -57,7 +60,7 @@ function targetOf({ input, database }: RestoreRequest): string {
       details: { folder },
     });
   const path = settlePath(database);
-  if (realpathSync(input) === path)
+  if (isSameFile(input, path))
     throw new ServiceError('bad_request', 'The backup and the database are the same file.', {
       remedy: 'Name the backup first, and the database with --database.',
     });

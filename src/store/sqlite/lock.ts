@@ -1,8 +1,11 @@
-// One server for one database. The lock is an SQLite file held by BEGIN EXCLUSIVE: the kernel drops it with the process,
-// so it is never stale. The note beside it says who holds it; it is for the message only and is never trusted.
+// One server for one database. Two locks of the kernel, which drops them with the process, so they are never stale: one
+// on the name, an SQLite file held by BEGIN EXCLUSIVE, which is there before the database is; and one on the file itself,
+// whatever names lead to it. The note says who holds the name; it is for the message only and is never trusted.
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 import { isBusy, storeFailure } from './failures.ts';
+import { lockItself } from './file-itself.ts';
+import { refuseManyNames } from './sole-file.ts';
 import Sqlite from './sqlite.ts';
 
 const NOTE_LIMIT_BYTES = 4096;
@@ -18,9 +21,14 @@ export interface LockHolder {
 }
 
 export interface DatabaseLock {
+  /**
+   * Locks the database file itself, which is there by now and is not opened by SQLite yet. Throws `conflict` when another
+   * process has it by another name, `unavailable` when it has several names or cannot be locked.
+   */
+  holdFile(): Promise<void>;
   /** Adds the address to the note. A note that cannot be written is no failure. */
   announce(address: string): void;
-  /** Idempotent. */
+  /** After every connection to the database is closed. Idempotent. */
   release(): void;
 }
 
@@ -32,12 +40,18 @@ export function acquireLock(databasePath: string, started_at: string): DatabaseL
   const db = openExclusive(path, `${path}.json`);
   const holder: LockHolder = { pid: process.pid, started_at };
   writeNote(`${path}.json`, holder);
+  let letGo = () => {};
   return {
+    holdFile: async () => {
+      refuseManyNames(databasePath);
+      letGo = await lockItself(databasePath);
+    },
     announce: (address) => writeNote(`${path}.json`, { ...holder, address }),
     release: () => {
       if (!db.open) return;
       // The note first: after the lock is gone it may already be the next holder's.
       rmSync(`${path}.json`, { force: true });
+      letGo();
       db.close();
     },
   };

@@ -115,6 +115,7 @@ async function openChecked(options: SqliteOptions, opened: Opened): Promise<Data
   const { path, clock, logger } = options;
   refuseLoss(path);
   settleRights(path);
+  await opened.lock?.holdFile();
   const unclean = stoppedUncleanly(path);
   const durable = opened.connect(path);
   await patiently(clock, () => checkIdentity(durable));

@@ -65,6 +65,12 @@ export function fileOf(path: string): { size: number; uid: number; gid: number; 
   return stats;
 }
 
+/** Whether two names lead to one file; false when either is not there. */
+export function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false, bigint: true }));
+  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
+}
+
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 export const walBytes = (path: string): number => sizeOf(`${path}-wal`);
 

@@ -45,11 +45,12 @@ export interface JournalDeps {
  */
 export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJournal> {
   const path = settlePath(deps.path);
-  const lock = lockFor(path, deps.clock);
+  const lock = await taking(() => acquireLock(path, new Date(deps.clock.now()).toISOString()));
   let db: Database | undefined;
   try {
     refuseLoss(path);
     settleRights(path);
+    await taking(() => lock.holdFile());
     db = new Sqlite(path, { timeout: 0 });
     prepare(db);
     const instance = loadInstance(db, deps);
@@ -61,9 +62,9 @@ export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJourna
   }
 }
 
-function lockFor(path: string, clock: Clock) {
+async function taking<T>(take: () => T | Promise<T>): Promise<T> {
   try {
-    return acquireLock(path, new Date(clock.now()).toISOString());
+    return await take();
   } catch (error) {
     const failure = storeFailure(error);
     if (failure.code !== 'conflict') throw failure;

@@ -1,6 +1,8 @@
 // The database and the disk under it. The file is looked at, not opened: a connection would leave files of its user.
-import { dirname, isAbsolute } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import { ServiceError } from '../../../domain/errors.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/migrate.ts';
+import { refuseManyNames } from '../../../store/sqlite/sole-file.ts';
 import { type CheckGroup, fail, failInProduction, type Observation, pass, skip, warn } from '../check.ts';
 import { holderOf } from '../holder.ts';
 import type { Patient } from '../patient.ts';
@@ -118,9 +120,20 @@ export const DATABASE: CheckGroup = {
         return pass(`Process ${holder.pid} serves it${where}.`);
       },
     },
+    { name: 'names', title: 'Names of the file', look: async ({ config }) => names(config.database.path) },
     { name: 'schema', title: 'Schema', look: schema },
   ],
 };
+
+function names(path: string): Observation {
+  try {
+    refuseManyNames(resolve(path));
+    return pass('It is reached by one name.');
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return fail(error.message, error.remedy ?? '');
+  }
+}
 
 const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';

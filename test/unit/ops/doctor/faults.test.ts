@@ -1,8 +1,8 @@
 // One table: what is wrong with a machine, and the one check that tells it. All others stay as on a sound machine.
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
 import type { Verdict } from '../../../../src/schema/doctor.ts';
@@ -64,6 +64,14 @@ const stray = {
   created_at: '2026-01-01T00:00:00.000Z',
 } as const;
 const known = { ...stray, id: 'sb-known' };
+/** On this machine, since links are looked at past the host's seam. */
+function linkedFile(): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'svc-doctor-')), 'svc.db');
+  writeFileSync(path, '');
+  linkSync(path, `${path}.link`);
+  afterAll(() => rmSync(dirname(path), { recursive: true }));
+  return path;
+}
 const limits = (files: string, processes: string) => ({
   '/proc/self/limits': `Max processes             ${processes}   ${processes}   processes\nMax open files            ${files}   ${files}   files\n`,
 });
@@ -98,6 +106,7 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['no room is left', 'database.space', 'fail', { host: { fileSystem: { freeBytes: 1e6 } } }],
   ['it is on NFS', 'database.file_system', 'fail', { host: { fileSystem: { type: 0x6969 } } }],
   ['it is in memory', 'database.file_system', 'warn', { host: { fileSystem: { type: 0x01021994 } } }],
+  ['it has a hard link', 'database.names', 'fail', { config: { database: { path: linkedFile() } } }],
   ['it is no database', 'database.schema', 'fail', { files: { [DATABASE]: 'hello' } }],
   [
     'it is of another program',

@@ -1,0 +1,33 @@
+// A lock of the kernel on an open file. Node has no call for it, so a small program takes it on a descriptor that it is
+// handed: flock(2) belongs to the opening that both share, and stays when the program ends.
+import { spawn } from 'node:child_process';
+import { ServiceError } from '../domain/errors.ts';
+
+const DEADLINE_MS = 10_000;
+const TAKEN = 1;
+
+/**
+ * Locks the file that is open as `fd` for as long as this descriptor is open, by `svc-agent` at `program`. False when
+ * another opening of the same file has the lock, by whatever name. Throws `unavailable` when it cannot be taken at all.
+ */
+export async function lockFile(program: string, fd: number): Promise<boolean> {
+  const child = spawn(program, ['lock-file'], {
+    stdio: [fd, 'ignore', 'ignore'],
+    env: {},
+    timeout: DEADLINE_MS,
+    killSignal: 'SIGKILL',
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', (cause) => reject(notTaken(cause)));
+    child.once('exit', resolve);
+  });
+  if (code === 0) return true;
+  if (code === TAKEN) return false;
+  throw notTaken(new Error(`svc-agent lock-file ended with ${code}`));
+}
+
+const notTaken = (cause: unknown) =>
+  new ServiceError('unavailable', 'The database file cannot be locked.', {
+    cause,
+    remedy: 'Put it on a local disk; check that svc-agent of this package may be executed.',
+  });

@@ -1,0 +1,47 @@
+// The lock on a database file by what it is, device and inode, not by what it is called.
+import { closeSync, constants, fstatSync, openSync, statSync } from 'node:fs';
+import { findAgent } from '../../agent/binary.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { lockFile } from '../../host/file-lock.ts';
+import { packageRoot } from '../../host/package-root.ts';
+
+/**
+ * Locks the file at `path`; what it returns lets go, once. To be called before SQLite opens the file and let go after
+ * SQLite has closed it: closing any descriptor of a file drops SQLite's own locks on it. Throws `conflict` when another
+ * process has it, `unavailable` when it cannot be locked.
+ */
+export async function lockItself(path: string): Promise<() => void> {
+  const program = await findAgent(packageRoot(), process.arch);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  let isHeld = true;
+  const letGo = () => {
+    if (isHeld) closeSync(fd);
+    isHeld = false;
+  };
+  try {
+    if (!(await lockFile(program, fd))) throw inUse();
+    if (!isStill(path, fd)) throw replaced();
+    return letGo;
+  } catch (error) {
+    letGo();
+    throw error;
+  }
+}
+
+function isStill(path: string, fd: number): boolean {
+  const [named, held] = [
+    statSync(path, { throwIfNoEntry: false, bigint: true }),
+    fstatSync(fd, { bigint: true }),
+  ];
+  return named?.dev === held.dev && named.ino === held.ino;
+}
+
+const inUse = () =>
+  new ServiceError('conflict', 'The database is in use by another process, by another name.', {
+    remedy: 'Stop that server first, or give this one another database.path.',
+  });
+
+const replaced = () =>
+  new ServiceError('unavailable', 'The database file was replaced while it was opened.', {
+    remedy: 'Try again.',
+  });

@@ -1,0 +1,46 @@
+// Whether a database file and what stands beside it can be reached by one name only. SQLite finds its log by the name of the
+// file: two names of one file have two logs, and whoever writes through one overwrites what came through the other.
+import { lstatSync, readFileSync } from 'node:fs';
+import { ServiceError } from '../../domain/errors.ts';
+
+/** What SQLite and the service keep under the name of a database. */
+const PARTS = ['', '-wal', '-shm', '-journal', '.reserve', '.lock'];
+
+/**
+ * Throws `unavailable` when a file of the database at `path` has more than one link, is a symbolic link, or is a mount
+ * point by itself. A folder may be mounted: all its names come with it.
+ */
+export function refuseManyNames(path: string): void {
+  const mounts = mountPoints();
+  for (const part of PARTS) {
+    const file = path + part;
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (!stats) continue;
+    if (stats.isSymbolicLink()) throw manyNames(file, 'is a symbolic link', REPLACE);
+    if (stats.isFile() && stats.nlink > 1) throw manyNames(file, `has ${stats.nlink} hard links`, REPLACE);
+    if (mounts.has(file)) throw manyNames(file, 'is a mount point by itself', 'Mount its folder instead.');
+  }
+}
+
+const REPLACE =
+  'Remove the other name; or stop every server that uses it, copy the file, and move the copy over this name.';
+
+function manyNames(file: string, what: string, remedy: string): ServiceError {
+  return new ServiceError('unavailable', `A file of the database ${what}: it has another name.`, {
+    remedy,
+    details: { file },
+  });
+}
+
+/** Of this process, as proc(5) lists them: blanks in names are octal there. Empty where the kernel does not say. */
+function mountPoints(): Set<string> {
+  try {
+    const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+    return new Set(lines.map((line) => unescaped(line.split(' ')[4] ?? '')));
+  } catch {
+    return new Set();
+  }
+}
+
+const unescaped = (name: string) =>
+  name.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
