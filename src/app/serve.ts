@@ -1,11 +1,11 @@
 // The server as one object: control plane and HTTP over it. Signals, logs and exit codes are the command's job.
 import { type TakenOver, takeOver } from '../config/take-over.ts';
+import { configWarnings } from '../domain/config-warnings.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { createHttpServer } from '../http/server.ts';
 import type { Config } from '../schema/config.ts';
 import { closeStack } from './close-stack.ts';
 import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
-import { startWarnings } from './start-warnings.ts';
 
 export interface RunningServer {
   /** For example `http://127.0.0.1:7423`. */
@@ -26,7 +26,7 @@ export interface RunningServer {
 export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
   const opened = closeStack();
   try {
-    for (const warning of startWarnings(deps.config)) deps.logger.warn({}, warning);
+    for (const warning of configWarnings(deps.config)) deps.logger.warn({}, warning);
     const plane = await openControlPlane(deps);
     opened.push(() => plane.close());
     const http = createHttpServer({ ...deps, control: plane.control });

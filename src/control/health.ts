@@ -1,8 +1,10 @@
 // Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
+import { configWarnings } from '../domain/config-warnings.ts';
 import { displayDuration } from '../domain/duration.ts';
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
+import type { Config } from '../schema/config.ts';
 import type { Health } from '../schema/system.ts';
 import type { Store } from '../store/store.ts';
 import type { HealthViews } from './plane/system.ts';
@@ -21,6 +23,7 @@ export interface HealthDeps {
   clock: Clock;
   version: string;
   workerStats: WorkerStats;
+  config: Pick<Config, 'auth'>;
   /** `auto` or a kind. */
   defaultProvider: string;
 }
@@ -52,7 +55,9 @@ export function healthViews(deps: HealthDeps): HealthViews {
           status,
           checks: { database: word(database), providers: word(providers), workers: word(workers) },
         };
-      return { status, ...about(), uptime_seconds: Math.floor(uptimeMs() / 1000), checks };
+      const warnings = configWarnings(deps.config);
+      const uptime_seconds = Math.floor(uptimeMs() / 1000);
+      return { status, ...about(), uptime_seconds, checks, ...(warnings.length > 0 && { warnings }) };
     },
   };
 }

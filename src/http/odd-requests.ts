@@ -3,6 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { Ids } from '../domain/ports.ts';
+import { framingFailure } from './body/body.ts';
+import { headerCountFailure } from './headers/header-count.ts';
 import { answerAndClose } from './raw-answer.ts';
 
 /** Answers CONNECT, which names no path of ours; unknown expectations pass the pipeline, which refuses them. */
@@ -18,8 +20,13 @@ export function takeOddRequests(server: Server, ids: Ids): void {
   });
 }
 
+/** Why nothing more of this connection may be taken for a request; undefined: it is sound. */
+export function connectionFailure(request: IncomingMessage): ServiceError | undefined {
+  return headerCountFailure(request) ?? framingFailure(request.headers) ?? expectationFailure(request);
+}
+
 /** For an expectation that Node does not meet by itself. RFC 9110 10.1.1: HTTP/1.0 knows none. */
-export function expectationFailure({ headers, httpVersion }: IncomingMessage): ServiceError | undefined {
+function expectationFailure({ headers, httpVersion }: IncomingMessage): ServiceError | undefined {
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue')
     return undefined;

@@ -15,14 +15,14 @@ import { logAccess } from './access-log.ts';
 import { answeredRequest } from './answered.ts';
 import { type Auditor, auditor } from './audit.ts';
 import { authenticator } from './authenticate.ts';
-import { BYTES_TYPE, checkBody, framingFailure, hasBody, isEmptyFile, mediaType } from './body/body.ts';
+import { BYTES_TYPE, checkBody, hasBody, isEmptyFile, mediaType } from './body/body.ts';
 import { type Access, type Admitted, admit } from './caller.ts';
 import { type Cors, cors, isPreflight } from './headers/cors.ts';
 import { hostCheck } from './headers/host-header.ts';
 import { refuseRepeated } from './headers/single-headers.ts';
 import { type Scheme, schemeOf } from './headers/way.ts';
 import type { InFlight } from './in-flight.ts';
-import { expectationFailure } from './odd-requests.ts';
+import { connectionFailure } from './odd-requests.ts';
 import type { PreviewGateway, Target } from './previews/gateway.ts';
 import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
@@ -126,7 +126,7 @@ function alwaysHook(
     request.preview = deps.previews.targetOf(raw);
     const { origins } = current();
     follow(request, reply.raw, followed);
-    const doubt = framingFailure(raw.headers) ?? expectationFailure(raw);
+    const doubt = connectionFailure(raw);
     if (doubt) return refuseConnection(request, reply, doubt);
     try {
       if (deps.closing()) throw stopping(reply);

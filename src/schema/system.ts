@@ -58,6 +58,11 @@ export const Health = Type.Object(
       { database: check, providers: check, workers: check },
       { additionalProperties: false },
     ),
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What the configuration allows that may not be meant; they leave the status as it is.',
+      }),
+    ),
   },
   { $id: 'Health', additionalProperties: false },
 );

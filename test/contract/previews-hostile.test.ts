@@ -47,6 +47,7 @@ describe('an answer is refused as a whole', () => {
     ['another HTTP', 'HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
     ['half a head', `${OK}Content-Le`],
     ['endless headers', `${OK}${'X: y\r\n'.repeat(20_000)}`],
+    ['headers of which some are dropped', `${OK}${'X:\r\n'.repeat(2500)}\r\n`],
     ['an endless header', `${OK}X: ${'y'.repeat(100_000)}`],
     ['an endless status line', `HTTP/1.1 200 ${'y'.repeat(100_000)}`],
     ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nhix`],

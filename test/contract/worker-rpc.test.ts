@@ -10,6 +10,7 @@ import { rpcServer } from '../../src/worker/rpc-server.ts';
 import { certificates } from '../support/certificates.ts';
 import { fakeIds } from '../support/fakes.ts';
 import { forgedTokens } from '../support/forged.ts';
+import { rawExchange } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { SECRET, workerBench } from '../support/worker-bench.ts';
 
@@ -103,6 +104,14 @@ describe('a call', () => {
       'POST /rpc HTTP/1.1\r\nHost: w\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n',
     );
     expect(await answered).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('with more than 256 headers is refused, whatever they say', async () => {
+    const { port, token } = await served();
+    const rights = `X-Worker-ID: w1\r\nX-Worker-Token: ${token()}\r\n`;
+    const head = `POST /rpc HTTP/1.1\r\nHost: w\r\n${rights}Content-Type: application/json\r\nContent-Length: 0\r\n`;
+    const { text, closed } = await rawExchange(port, `${head}${'A:\r\n'.repeat(256)}\r\n`);
+    expect([text.slice(0, 12), closed]).toEqual(['HTTP/1.1 431', true]);
   });
 
   it('with a forged token is refused, each of 500', async () => {

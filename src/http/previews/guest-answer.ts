@@ -8,9 +8,14 @@ import { endToEnd, valuesOf } from './header-lists.ts';
 /** Orders to a web server in front: nginx would serve files of its own for them. */
 const ORDERS = /^x-(?:accel-|sendfile|lighttpd-|reproxy-)/;
 
+/** Headers that Node keeps of one head. */
+const MOST_KEPT = 2000;
+
 /** Why an answer has no one meaning, when it has none. */
 export function doubtOf(answer: IncomingMessage): ServiceError | undefined {
   const { statusCode = 0, httpVersionMajor, rawHeaders } = answer;
+  // Node drops those after the 2,000th: what is left may mean something else.
+  if (rawHeaders.length >= 2 * MOST_KEPT) return badAnswer();
   if (httpVersionMajor !== 1 || statusCode < 200 || statusCode > 599) return badAnswer();
   const codings = valuesOf(rawHeaders, 'transfer-encoding');
   const isPlain =

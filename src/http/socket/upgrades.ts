@@ -8,6 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { SocketAnswer } from '../answer.ts';
+import { headerCountFailure } from '../headers/header-count.ts';
 import { checkHandshake } from './handshake.ts';
 import { takeProtocolKeys, VERSION_PROTOCOL } from './socket-protocol.ts';
 
@@ -49,7 +50,9 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
       const { _httpMessage: before } = socket as { _httpMessage?: ServerResponse | null };
       if (before) return void before.once('close', serve);
       if (!socket.writable) return;
-      if (!isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
+      // Putting it back would write down only the headers that Node kept.
+      const isWhole = headerCountFailure(request) === undefined;
+      if (isWhole && !isWebSocket(request)) return serveAsPlain(app.server, request, { socket, head });
       takeProtocolKeys(request);
       waiting.set(request, { socket, head });
       app.routing(request, responseOn(request, socket));

@@ -1,12 +1,12 @@
 // What is told at the start, and what is not worth a word.
 import { expect, it } from 'vitest';
-import { startWarnings } from '../../../src/app/start-warnings.ts';
+import { configWarnings } from '../../../src/domain/config-warnings.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import { testConfig } from '../../support/config.ts';
 
-const warningsOf = (auth: Partial<Config['auth']>) => startWarnings(testConfig({ auth }));
+const warningsOf = (auth: Partial<Config['auth']>) => configWarnings(testConfig({ auth }));
 
-const tenants = { enabled: true, enforce_owner: true };
+const tenants = { enabled: true, enforce_owner: true, admin_api_key: 'k'.repeat(32) };
 
 it('says that owners may raise their own quotas', () => {
   expect(warningsOf(tenants)).toEqual([expect.stringContaining('auth.quota_writes')]);
@@ -14,9 +14,15 @@ it('says that owners may raise their own quotas', () => {
 });
 
 it('says that owners without keys are kept apart by their word alone', () => {
-  expect(warningsOf({ enforce_owner: true, quota_writes: 'admin' })).toEqual([
+  expect(warningsOf({ ...tenants, enabled: false, quota_writes: 'admin' })).toEqual([
     expect.stringContaining('auth.enabled'),
   ]);
+});
+
+it('says that the key of all owners opens the calls of administrators', () => {
+  const alone = { enabled: true, enforce_owner: true, quota_writes: 'admin' } as const;
+  expect(warningsOf(alone)).toEqual([expect.stringMatching(/admin_api_key.*admin_fallback_enabled/)]);
+  expect(warningsOf({ ...alone, admin_fallback_enabled: false })).toEqual([]);
 });
 
 it('says nothing where nobody is kept apart', () => {

@@ -1,0 +1,12 @@
+// How many headers a request may have. Node drops those after the 2,000th without a word, so a check of what comes twice
+// would never see them: a request far below that is refused whole.
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../domain/errors.ts';
+
+export const MAX_HEADERS = 256;
+
+/** The refusal of a request with more than 256 header lines; undefined for every other. */
+export function headerCountFailure({ rawHeaders }: IncomingMessage): ServiceError | undefined {
+  if (rawHeaders.length <= 2 * MAX_HEADERS) return undefined;
+  return new ServiceError('bad_request', `The request has more than ${MAX_HEADERS} headers.`, { status: 431 });
+}
