@@ -11,6 +11,7 @@ import type { Destroyer } from './upkeep/destroy.ts';
 import type { Housekeeping } from './upkeep/housekeeping.ts';
 import type { Reaper } from './upkeep/reaper.ts';
 import type { Reconciler } from './upkeep/reconcile.ts';
+import type { Vitals } from './upkeep/vitals.ts';
 import type { Watching } from './upkeep/watching.ts';
 import type { Prewarm } from './warm/prewarm.ts';
 import type { LeaseKeeper } from './workers/keeper.ts';
@@ -24,6 +25,7 @@ export interface BackgroundDeps {
   reaper: Reaper;
   reconciler: Reconciler;
   watching: Watching;
+  vitals: Vitals;
   housekeeping: Housekeeping;
   localWorker: LocalWorker;
   keeper: LeaseKeeper;
@@ -74,6 +76,7 @@ export class Background {
     const over = [reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm].map((part) =>
       part.stop(),
     );
+    this.#deps.vitals.stop();
     rates.stop();
     await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
     sessions.closeAll();

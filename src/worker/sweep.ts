@@ -4,6 +4,9 @@ import type { Provider, RuntimeListing } from '../providers/provider.ts';
 import { endRuntime } from './ending.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 
+/** Between two findings that a runtime is gone. */
+const AGAIN_MS = 1000;
+
 /**
  * Ends runtimes that nobody was given or that are over, and forgets sandboxes that have none. A provider that cannot list
  * is left for the next time; its sandboxes are held as the journal says. Never rejects.
@@ -52,13 +55,24 @@ async function sweepRuntime(parts: WorkerParts, provider: Provider, runtime: Run
   });
 }
 
-async function sweepMissing({ held, logger }: WorkerParts, provider: Provider, id: string): Promise<void> {
+/** Found gone once, it is looked for again a second later: only then it is lost. */
+async function sweepMissing(parts: WorkerParts, provider: Provider, id: string): Promise<void> {
+  if (!(await isGone(parts, provider, id))) return;
+  parts.clock.after(AGAIN_MS, () => void alone(parts, id, () => sweepLost(parts, provider, id)));
+}
+
+async function sweepLost(parts: WorkerParts, provider: Provider, id: string): Promise<void> {
+  const { held, logger } = parts;
   await held.lock.run(id, async () => {
-    const record = held.find(id)?.record;
-    if (!record || record.state === 'ended') return;
-    const ref = { runtime_id: record.made?.runtime_id, id, epoch: record.epoch };
-    if ((await provider.inspect(ref, unaborted())) !== 'gone') return;
+    if (!(await isGone(parts, provider, id))) return;
     await held.note(id, { state: 'ended' });
     logger.warn({ sandbox_id: id }, 'A sandbox has lost its runtime.');
   });
+}
+
+async function isGone({ held }: WorkerParts, provider: Provider, id: string): Promise<boolean> {
+  const record = held.find(id)?.record;
+  if (!record || record.state === 'ended') return false;
+  const ref = { runtime_id: record.made?.runtime_id, id, epoch: record.epoch };
+  return (await provider.inspect(ref, unaborted())) === 'gone';
 }

@@ -132,9 +132,7 @@ export class Reconciler {
     } else if (row.state === 'destroying') {
       destroyer.finishLater(row);
     } else if (!alive || row.state === 'unhealthy') {
-      const finding = await vitals.examine(row.id);
-      if (finding === 'lost')
-        this.#deps.logger.warn({ sandbox_id: row.id }, 'The runtime of a sandbox is lost.');
+      await vitals.examine(row.id);
     }
   }
 

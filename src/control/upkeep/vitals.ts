@@ -1,12 +1,18 @@
 // Whether a sandbox that did not answer still lives. Three outcomes: it answers (`running`), its runtime is there and
-// silent (`unhealthy`), its runtime is gone (the row ends as `destroyed` with `runtime_lost`).
-import type { Logger } from '../../domain/ports.ts';
+// silent (`unhealthy`), its runtime is gone (the row ends as `destroyed` with `runtime_lost`). Gone means found missing
+// twice, a second apart; in between it is `unknown`, and calls hear 503.
+import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RuntimeState } from '../../providers/provider.ts';
 import type { SandboxState } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { Pool } from '../pool.ts';
 import type { Runtimes } from '../runtimes.ts';
 import type { Sessions } from '../sessions.ts';
 import type { Destroyer } from './destroy.ts';
+import { AGAIN_MS, Missing } from './missing.ts';
+
+/** Second looks at once. */
+const AT_ONCE = 16;
 
 export type Finding = 'answers' | 'silent' | 'lost' | 'unknown';
 
@@ -15,15 +21,20 @@ export interface VitalsDeps {
   runtimes: Pick<Runtimes, 'inspect'>;
   sessions: Sessions;
   destroyer: Destroyer;
+  clock: Clock;
   logger: Logger;
 }
 
 export class Vitals {
   readonly #deps: VitalsDeps;
   readonly #running = new Map<string, Promise<Finding>>();
+  readonly #missing: Missing;
+  readonly #looks = new Pool(AT_ONCE);
+  #stopped = false;
 
   constructor(deps: VitalsDeps) {
     this.#deps = deps;
+    this.#missing = new Missing(deps);
   }
 
   /** Finds out and writes it down; by many at once it is done once. Never rejects: `unknown` when the provider does not say. */
@@ -45,16 +56,35 @@ export class Vitals {
     if (row.state === 'unhealthy') await this.#move(row, 'running');
   }
 
+  /** No second look from now on. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
   async #examine(id: string): Promise<Finding> {
     const row = await this.#deps.sandboxes.get(id);
-    if (row?.state !== 'running' && row?.state !== 'unhealthy') return 'lost';
-    if ((await this.#inspect(row)) !== 'running') return this.#lost(row);
+    if (row?.state !== 'running' && row?.state !== 'unhealthy') {
+      this.#missing.forget(id);
+      return 'lost';
+    }
+    if ((await this.#inspect(row)) !== 'running') {
+      if (this.#missing.confirms(row)) return this.#lost(row);
+      this.#lookAgain(id);
+      return 'unknown';
+    }
+    this.#missing.forget(id);
     if (await this.#answers(row)) {
       await this.answered(row);
       return 'answers';
     }
     if (row.state === 'running') await this.#move(row, 'unhealthy');
     return 'silent';
+  }
+
+  #lookAgain(id: string): void {
+    this.#deps.clock.after(AGAIN_MS, () => {
+      if (!this.#stopped) void this.#looks.run(() => this.examine(id));
+    });
   }
 
   #inspect(row: SandboxRecord): Promise<RuntimeState> {
@@ -73,7 +103,10 @@ export class Vitals {
 
   async #lost({ id }: SandboxRecord): Promise<Finding> {
     const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
-    if (marked) this.#deps.destroyer.finishLater(marked);
+    if (marked) {
+      this.#deps.destroyer.finishLater(marked);
+      this.#deps.logger.warn({ sandbox_id: id }, 'The runtime of a sandbox is lost.');
+    }
     return 'lost';
   }
 

@@ -5,6 +5,7 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Runtimes } from '../runtimes.ts';
 import type { Destroyer } from '../upkeep/destroy.ts';
+import { AGAIN_MS, Missing } from '../upkeep/missing.ts';
 
 const WITHIN_MS = 2000;
 const KEPT_MS = 2000;
@@ -22,9 +23,11 @@ export class RemoteStatus {
   readonly #deps: RemoteStatusDeps;
   /** When it was asked last, monotonic. */
   readonly #asked = new Map<string, number>();
+  readonly #missing: Missing;
 
   constructor(deps: RemoteStatusDeps) {
     this.#deps = deps;
+    this.#missing = new Missing(deps);
   }
 
   /** Whether `fresh` has anybody to ask: not for one of this server. */
@@ -35,9 +38,7 @@ export class RemoteStatus {
   /** The row after its worker was asked. A worker that does not answer is no failure. */
   async fresh(row: SandboxRecord): Promise<SandboxRecord> {
     if (!this.isRemote(row) || !this.#isDue(row.id)) return row;
-    await this.#ask(row).catch((error: unknown) =>
-      this.#deps.logger.debug({ sandbox_id: row.id, err: error }, 'A worker did not say how a sandbox is.'),
-    );
+    await this.#ask(row);
     return (await this.#deps.sandboxes.get(row.id)) ?? row;
   }
 
@@ -50,12 +51,27 @@ export class RemoteStatus {
     return true;
   }
 
+  async #again(id: string): Promise<void> {
+    const row = await this.#deps.sandboxes.get(id).catch(() => undefined);
+    if (row && this.isRemote(row)) await this.#ask(row);
+    else this.#missing.forget(id);
+  }
+
+  /** Never rejects. */
   async #ask(row: SandboxRecord): Promise<void> {
+    await this.#learn(row).catch((error: unknown) =>
+      this.#deps.logger.debug({ sandbox_id: row.id, err: error }, 'A worker did not say how a sandbox is.'),
+    );
+  }
+
+  async #learn(row: SandboxRecord): Promise<void> {
     const { runtimes, clock, destroyer, sandboxes } = this.#deps;
     const late = new AbortController();
     const timer = clock.after(WITHIN_MS, () => late.abort(new Error('no answer within 2 s')));
     const state = await runtimes.inspect(row, late.signal).finally(() => timer.cancel());
+    if (state === 'running') this.#missing.forget(row.id);
     if (state !== 'running') {
+      if (!this.#missing.confirms(row)) return void clock.after(AGAIN_MS, () => void this.#again(row.id));
       const marked = await destroyer.mark(row.id, 'runtime_lost');
       if (marked) destroyer.finishLater(marked);
     } else if (row.state === 'unhealthy') {

@@ -8,5 +8,7 @@ export const MAX_HEADERS = 256;
 /** The refusal of a request with more than 256 header lines; undefined for every other. */
 export function headerCountFailure({ rawHeaders }: IncomingMessage): ServiceError | undefined {
   if (rawHeaders.length <= 2 * MAX_HEADERS) return undefined;
-  return new ServiceError('bad_request', `The request has more than ${MAX_HEADERS} headers.`, { status: 431 });
+  return new ServiceError('bad_request', `The request has more than ${MAX_HEADERS} headers.`, {
+    status: 431,
+  });
 }

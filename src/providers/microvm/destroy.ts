@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { removeCgroups } from '../userspace/cgroup-end.ts';
 import { until } from '../userspace/patience.ts';
+import { ifOurs, ifPresent } from '../userspace/presence.ts';
 import { isAlive, killProcess, type ProcessMark, parseStat } from '../userspace/processes.ts';
 import { releaseSlot, releaseSlots } from '../userspace/uid-slots.ts';
 import { type RuntimePaths, runtimePaths } from './places.ts';
@@ -39,12 +40,10 @@ function markOf({ pid, pid_start }: RuntimeRecord): ProcessMark | undefined {
   return pid === undefined || pid_start === undefined ? undefined : { pid, start: pid_start };
 }
 
-/** The start of a process that was just made; undefined when it has ended already. */
+/** The start of a process that was just made; undefined when it has ended already. Throws as isAlive. */
 export async function startOf(pid: number): Promise<number | undefined> {
-  return readFile(`/proc/${pid}/stat`, 'utf8').then(
-    (text) => parseStat(text)?.start,
-    () => undefined,
-  );
+  const text = await ifPresent(readFile(`/proc/${pid}/stat`, 'utf8'));
+  return text === undefined ? undefined : parseStat(text)?.start;
 }
 
 async function endMonitor(
@@ -65,10 +64,10 @@ async function living(marks: readonly ProcessMark[]): Promise<number> {
 
 /** The server was killed between the start of a monitor and its record: the monitor's own arguments name the folder. */
 async function unrecorded({ pidfile, sockets }: RuntimePaths): Promise<ProcessMark[]> {
-  const numbers = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: ProcessMark[] = [];
   for (const pid of numbers) {
-    const words = (await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')).split('\0');
+    const words = ((await ifOurs(readFile(`/proc/${pid}/cmdline`, 'latin1'))) ?? '').split('\0');
     const isOurs = words.includes(pidfile) || words.includes(sockets.monitor);
     const start = isOurs ? await startOf(pid) : undefined;
     if (start !== undefined) found.push({ pid, start });

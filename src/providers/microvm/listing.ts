@@ -2,6 +2,7 @@
 import { lstat } from 'node:fs/promises';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import { parseRuntimeName, runFolder, runtimeName } from '../userspace/places.ts';
+import { ifPresent } from '../userspace/presence.ts';
 import { isRunning } from './destroy.ts';
 import { isTemplateRun, runtimeNames } from './places.ts';
 import { readRecord } from './record.ts';
@@ -22,7 +23,7 @@ export async function listRuntimes(state: MicrovmState): Promise<RuntimeListing[
 async function describe(state: MicrovmState, name: string): Promise<RuntimeListing | undefined> {
   const label = parseRuntimeName(name);
   const folder = runFolder(state.places, name);
-  const facts = await lstat(folder).catch(() => undefined);
+  const facts = await ifPresent(lstat(folder));
   if (!label || !facts?.isDirectory()) return undefined;
   const record = await readRecord(folder);
   const isAlive = record !== undefined && (await isRunning(state, record));

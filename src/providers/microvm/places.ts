@@ -4,6 +4,7 @@ import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makePlaces, type Places, parseRuntimeName, placesFor, runFolder } from '../userspace/places.ts';
+import { ifPresent } from '../userspace/presence.ts';
 import type { MicrovmDeps } from './deps.ts';
 
 /** sun_path is 108 bytes with its end. unix(7) */
@@ -65,9 +66,9 @@ export async function makeMicrovmPlaces(places: MicrovmPlaces, uid: number): Pro
     });
 }
 
-/** Names of all run folders of this instance. */
+/** Names of all run folders of this instance. Throws `unavailable` when they cannot be known. */
 export async function runtimeNames(places: MicrovmPlaces): Promise<string[]> {
-  const names = await readdir(places.instance).catch(() => []);
+  const names = (await ifPresent(readdir(places.instance))) ?? [];
   return names.filter((name) => parseRuntimeName(name));
 }
 

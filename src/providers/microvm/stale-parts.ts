@@ -3,6 +3,7 @@
 import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
+import { ifOurs, ifPresent } from '../userspace/presence.ts';
 import type { MicrovmDeps } from './deps.ts';
 import type { Machinery } from './machinery.ts';
 import { readTemplateFacts } from './template.ts';
@@ -76,10 +77,10 @@ async function oldIn({ clock, dataFolder }: StaleParts, kind: string): Promise<s
 
 /** Of the kernels and first roots that saved guests run, hex. */
 async function digestsOfTemplates(root: string): Promise<string[]> {
-  const instances = await readdir(root).catch(() => []);
+  const instances = (await ifPresent(readdir(root))) ?? [];
   const folders = await Promise.all(
     instances.map(async (name) => {
-      const keys = await readdir(join(root, name)).catch(() => []);
+      const keys = (await ifOurs(readdir(join(root, name)))) ?? [];
       return keys.map((key) => join(root, name, key));
     }),
   );
@@ -89,7 +90,7 @@ async function digestsOfTemplates(root: string): Promise<string[]> {
 
 /** A kernel's folder is named by its digest, a first root's has it beside it. */
 async function isSaved(folder: string, digests: readonly string[]): Promise<boolean> {
-  const own = await readFile(join(folder, 'digest'), 'utf8').catch(() => undefined);
+  const own = await ifPresent(readFile(join(folder, 'digest'), 'utf8'));
   const name = basename(folder).replace(/^\d+-/, '');
   return digests.some((digest) => (own === undefined ? digest.startsWith(name) : digest === own));
 }
@@ -97,5 +98,6 @@ async function isSaved(folder: string, digests: readonly string[]): Promise<bool
 /** QEMU's arguments name its kernel and first root. */
 async function commandsThatRun(): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => PID.test(name));
-  return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
+  const texts = await Promise.all(pids.map((pid) => ifOurs(readFile(`/proc/${pid}/cmdline`, 'latin1'))));
+  return texts.map((text) => text ?? '');
 }

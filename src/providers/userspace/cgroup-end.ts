@@ -32,7 +32,10 @@ async function removeCgroup(folder: string): Promise<boolean> {
     await rmdir(folder);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return true;
+    const { code } = error as NodeJS.ErrnoException;
+    // Not ours to remove: the server was moved to where it may not.
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS'].includes(`${code}`)) return true;
+    if (code !== 'EBUSY') return false;
   }
   const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').map(Number);
   for (const pid of pids.filter((one) => one > 1)) kill(pid);

@@ -123,6 +123,9 @@ async function endUnrecorded(
   if (await hasFolder(folder)) await until(state.clock, () => isRefused(join(folder, 'agent.sock')), signal);
 }
 
+/** What connecting to a socket that nobody holds says; all else says nothing. */
+const NOBODY = new Set(['ECONNREFUSED', 'ENOENT']);
+
 function isRefused(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -130,7 +133,7 @@ function isRefused(path: string): Promise<boolean> {
       socket.destroy();
       resolve(false);
     });
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EAGAIN'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(NOBODY.has(`${code}`)));
   });
 }
 

@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import { isRunning } from './destroy.ts';
 import { isTrial, parseRuntimeName, runFolder, runtimeName } from './places.ts';
+import { ifPresent } from './presence.ts';
 import { hasFolder, readRecord } from './record.ts';
 import { runtimeNames, type UserspaceState } from './state.ts';
 
@@ -23,7 +24,7 @@ export async function listRuntimes(state: UserspaceState): Promise<RuntimeListin
 async function describe(state: UserspaceState, name: string): Promise<RuntimeListing | undefined> {
   const label = parseRuntimeName(name);
   const folder = runFolder(state.places, name);
-  const facts = await lstat(folder).catch(() => undefined);
+  const facts = await ifPresent(lstat(folder));
   if (!label || !facts?.isDirectory()) return undefined;
   const record = await readRecord(folder);
   const isAlive = record !== undefined && (await isRunning(state, record));

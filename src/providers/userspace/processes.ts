@@ -1,5 +1,6 @@
 // Processes of this host by number and start time: a number alone may be somebody else's by now.
 import { readFile } from 'node:fs/promises';
+import { ifPresent } from './presence.ts';
 
 export interface ProcessMark {
   pid: number;
@@ -7,9 +8,13 @@ export interface ProcessMark {
   start: number;
 }
 
-/** Whether that very process lives. One that is dead and not yet waited for does not. */
+/**
+ * Whether that very process lives. One that is dead and not yet waited for does not. Throws `unavailable` when it cannot be
+ * known.
+ */
 export async function isAlive(mark: ProcessMark): Promise<boolean> {
-  const facts = await readFile(`/proc/${mark.pid}/stat`, 'utf8').then(parseStat, () => undefined);
+  const text = await ifPresent(readFile(`/proc/${mark.pid}/stat`, 'utf8'));
+  const facts = text === undefined ? undefined : parseStat(text);
   return facts !== undefined && facts.start === mark.start && facts.state !== 'Z' && facts.state !== 'X';
 }
 
@@ -20,7 +25,7 @@ export function parseStat(text: string): { state: string; start: number } | unde
   return state && Number.isInteger(start) ? { state, start } : undefined;
 }
 
-/** A signal, when it is alive and the same. Resolves at once; see isAlive. */
+/** A signal, when it is alive and the same. Resolves at once; throws as isAlive. */
 export async function killProcess(mark: ProcessMark, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (!(await isAlive(mark))) return;
   try {

@@ -3,6 +3,7 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { ifPresent } from './presence.ts';
 
 /** What the server hands to the launcher. */
 export interface RecordDraft {
@@ -45,12 +46,9 @@ export async function readRecord(folder: string): Promise<RuntimeRecord | undefi
   return parse(text);
 }
 
-/** Whether there is a run folder. */
+/** Whether there is a run folder. Throws `unavailable` when it cannot be known. */
 export async function hasFolder(folder: string): Promise<boolean> {
-  return lstat(folder).then(
-    (facts) => facts.isDirectory(),
-    () => false,
-  );
+  return (await ifPresent(lstat(folder)))?.isDirectory() === true;
 }
 
 function parse(text: string): RuntimeRecord | undefined {

@@ -7,6 +7,7 @@ import type { UserspaceDeps } from './deps.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
 import { makePlaces, type Places, parseRuntimeName, placesFor } from './places.ts';
+import { ifPresent } from './presence.ts';
 import { sweepSlots } from './uid-slots.ts';
 import { hostView, imageView, type View } from './view.ts';
 
@@ -86,15 +87,16 @@ async function prepareOnce(deps: UserspaceDeps, places: Places): Promise<Prepare
   return { agent, cgroups: await findCgroupHost(`svc-${places.short}-trial`) };
 }
 
-/** Names of all run folders of this instance. */
+/** Names of all run folders of this instance. Throws `unavailable` when they cannot be known. */
 export async function runtimeNames(places: Places): Promise<string[]> {
-  const names = await readdir(places.instance).catch(() => []);
+  const names = (await ifPresent(readdir(places.instance))) ?? [];
   return names.filter((name) => parseRuntimeName(name));
 }
 
 /** Takes the instance's folder off the host when no runtime is in it. Idempotent; never throws. */
 async function leavePlaces(places: Places): Promise<void> {
-  if ((await runtimeNames(places)).length > 0) return;
+  const names = await runtimeNames(places).catch(() => undefined);
+  if (names?.length !== 0) return;
   await rm(join(places.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
   await rmdir(places.instance).catch(() => undefined);
 }

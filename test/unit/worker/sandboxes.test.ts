@@ -380,6 +380,8 @@ describe('a worker that was killed', () => {
     bench.provider.runtimes.clear();
     await bench.restart();
     expect(await state(bench, A)).toBe('gone');
+    expect(bench.parts.held.living()).toHaveLength(1);
+    await bench.clock.advance(1000);
     expect(bench.parts.held.living()).toEqual([]);
   });
 

@@ -27,7 +27,7 @@ describe('a restart', () => {
         if (there === 'there') w.fake.plant(id);
       }
     await w.restart();
-    await w.clock.advance(0);
+    await w.clock.advance(1000);
     const after = Object.fromEntries(
       await Promise.all(Object.entries(ids).map(async ([name, id]) => [name, await end(w, id)])),
     );

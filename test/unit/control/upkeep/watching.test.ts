@@ -15,7 +15,7 @@ const end = async (w: World, id: string) => {
   return `${row?.state} ${row?.end_reason ?? ''}`.trim();
 };
 
-it('a death that is told is known at once, and told', async () => {
+it('a death that is told is known a second later, and told', async () => {
   const w = await started();
   const [dead, removed, well] = [await spawn(w), await spawn(w), await spawn(w)];
   w.fake.crash(dead);
@@ -23,6 +23,9 @@ it('a death that is told is known at once, and told', async () => {
   expect(w.fake.tell({ id: dead })).toBe(1);
   w.fake.tell({ id: removed, what: 'removed' });
   await w.clock.advance(0);
+  await w.clock.advance(999);
+  expect(await end(w, dead)).toBe('running');
+  await w.clock.advance(1);
   expect(await Promise.all([dead, removed, well].map((id) => end(w, id)))).toEqual([
     'destroyed runtime_lost',
     'destroyed runtime_lost',
@@ -33,7 +36,7 @@ it('a death that is told is known at once, and told', async () => {
   expect(w.fake.runtimes.size).toBe(1);
 });
 
-it('the death of a VM that is told ends all in it at once, and nobody in another', async () => {
+it('the death of a VM that is told ends all in it, and nobody in another', async () => {
   const w = world({ pool: { enabled: true, max_vms: 2, max_users_per_vm: 2 } });
   await w.control.start();
   await w.clock.advance(0);
@@ -49,6 +52,7 @@ it('the death of a VM that is told ends all in it at once, and nobody in another
   expect(await end(w, bob.id)).toBe('running');
   w.fake.tell({ id: ann.vm });
   await w.clock.advance(0);
+  await w.clock.advance(1000);
   expect(await Promise.all([ann, bob, cid].map(({ id }) => end(w, id)))).toEqual([
     'destroyed runtime_lost',
     'destroyed runtime_lost',

@@ -138,7 +138,8 @@ it('are told of a new deadline, and read as their worker says', async () => {
   expect(w.remote.calls.filter((call) => call.startsWith('w1 status'))).toHaveLength(1);
   w.remote.worker('w1').runtimes.clear();
   await w.clock.advance(2000);
-  await w.control.sandboxes.get(id, api);
+  expect(await w.control.sandboxes.get(id, api)).toMatchObject({ state: 'running' });
+  await w.clock.advance(1000);
   const isOver = async () => (await w.store.sandboxes.get(id))?.state === 'destroyed';
   await until('its end', isOver);
   expect(await w.store.sandboxes.get(id)).toMatchObject({ end_reason: 'runtime_lost' });
