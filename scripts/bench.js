@@ -10,7 +10,7 @@ const { only } = options(
     only: { kind: 'list', says: 'Rows to measure; nothing is kept. `svc bench --list` names them.' },
   },
 );
-bootstrap();
+await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { bench } = await importBundled('src/bench/run.ts');
 const { keep, keptBefore } = await importBundled('src/bench/keep.ts');

@@ -1,5 +1,5 @@
 // Brings a clean clone to a built state: packages, TypeScript, agent. Does only what is missing or stale.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,33 +8,63 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const INPUTS = ['package.json', 'package-lock.json', 'tsconfig.json', 'agent', 'commands', 'src', 'scripts'];
 
-/** Installs and builds when needed; prints one line a step. Exits with the step's status when it fails. */
-export function bootstrap() {
+/** How often a long step says what it does at the moment. */
+const PROGRESS_MS = 10_000;
+
+/** Installs and builds when needed; prints what it does, and every ten seconds how far it is. Exits with 1 when a step fails. */
+export async function bootstrap() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19))
     fail(`svc needs Node 20.19 or newer; this is ${process.version}.`);
   // The lock holds all of package.json that says what to install.
   const lock = digest(['package-lock.json']);
   if (stamp('node_modules/.svc-lock') !== lock) {
-    step('Installing packages', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+    const install = ['ci', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+    await step('Installing packages', 'npm', install, installing);
     writeFileSync(join(root, 'node_modules/.svc-lock'), lock);
   }
   const sources = digest(INPUTS);
   if (stamp('dist/.svc-sources') !== sources) {
-    step('Building', process.execPath, ['scripts/build.js']);
+    await step('Building', process.execPath, ['scripts/build.js']);
     mkdirSync(join(root, 'dist'), { recursive: true });
     writeFileSync(join(root, 'dist/.svc-sources'), sources);
   }
 }
 
-function step(title, command, args) {
-  const started = process.hrtime.bigint();
+/** Runs one command; `doing` names what the process `pid` and its children do at the moment. */
+async function step(title, command, args, doing = () => '') {
+  const started = performance.now();
+  const elapsed = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
   process.stderr.write(`${title} …\n`);
-  const { status, error } = spawnSync(command, args, { cwd: root, env: buildEnv(), stdio: ['ignore', 2, 2] });
-  if (error || status !== 0) fail(`${title} failed. The lines above say why.`);
-  process.stderr.write(
-    `${title}: done in ${Number((process.hrtime.bigint() - started) / 100_000_000n) / 10} s\n`,
-  );
+  const child = spawn(command, args, { cwd: root, env: buildEnv(), stdio: ['ignore', 2, 2] });
+  const progress = setInterval(() => {
+    process.stderr.write(`${title}: ${doing(child.pid) || 'running'}, ${elapsed()}\n`);
+  }, PROGRESS_MS);
+  const status = await new Promise((resolve) => {
+    child.once('error', () => resolve(undefined)).once('close', resolve);
+  });
+  clearInterval(progress);
+  if (status !== 0) fail(`${title} failed. The lines above say why.`);
+  process.stderr.write(`${title}: done in ${elapsed()}\n`);
+}
+
+/** A compiler runs only where no prebuilt binary of a native package could be downloaded for this Node and machine. */
+function installing(pid) {
+  const compiling = descendants(pid).some((name) => /^(cc1plus|cc1|g\+\+|c\+\+|make|node-gyp)$/.test(name));
+  return compiling ? 'compiling better-sqlite3 (no prebuilt binary was found)' : 'downloading and unpacking';
+}
+
+/** Names of the processes below `pid` (proc(5)); none where /proc cannot be read. */
+function descendants(pid) {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    return children.flatMap((child) => [
+      readFileSync(`/proc/${child}/comm`, 'utf8').trim(),
+      ...descendants(child),
+    ]);
+  } catch {
+    return [];
+  }
 }
 
 /** Native packages are built against the headers that came with this Node, where they are: nothing is fetched for it. */
@@ -73,4 +103,4 @@ function files(path) {
   return [path];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) bootstrap();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bootstrap();

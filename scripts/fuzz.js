@@ -15,7 +15,7 @@ const { only, seed, runs, minutes, keep } = options(
     keep: { kind: 'boolean', default: true, says: 'Leave proof/results.json as it is.' },
   },
 );
-bootstrap();
+await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { counted, fuzz } = await importBundled('test/support/fuzz/fuzz.ts');
 const { record } = await importBundled('test/support/proof/results.ts');

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 
-bootstrap();
+await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { generatedFiles } = await importBundled('src/app/generated-files.ts');
 const { reliabilityPage } = await importBundled('test/support/proof/page.ts');

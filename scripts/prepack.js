@@ -3,5 +3,5 @@
 import { bootstrap, root } from './bootstrap.js';
 import { buildAgent } from './build-agent.js';
 
-bootstrap();
+await bootstrap();
 for (const architecture of ['x64', 'arm64']) buildAgent(root, architecture);

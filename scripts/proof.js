@@ -31,7 +31,7 @@ const values = options(
     keep: { kind: 'boolean', default: true, says: 'Leave proof/results.json as it is.' },
   },
 );
-bootstrap();
+await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { prove } = await importBundled('test/support/proof/prove.ts');
 const { only, setting, side, filter, runs, minutes, seed, keep, long } = values;

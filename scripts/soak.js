@@ -17,7 +17,7 @@ const { cycles, minutes, faults, keep, provider } = options(
     keep: { kind: 'boolean', default: true, says: 'Leave proof/results.json as it is.' },
   },
 );
-bootstrap();
+await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { soak } = await importBundled('src/bench/soak.ts');
 const { record } = await importBundled('test/support/proof/results.ts');

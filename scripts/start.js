@@ -1,26 +1,52 @@
 // `npm start`: from a clean clone to a serving control plane on the embedded default, the main job shown once.
 // Settings come from svc.yaml and SVC_ variables as ever; only the provider defaults to the embedded one.
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 import { nextSteps } from './next-steps.js';
 
-bootstrap();
+/** Two signals within this time are one key press. */
+const SAME_KEY_PRESS_MS = 500;
+
+await bootstrap();
 const cli = join(root, 'bin/svc.js');
 const env = { SVC_PROVIDERS_DEFAULT: 'userspace', SVC_LOGGING_LEVEL: 'warn', ...process.env };
+// A session of its own: the terminal sends Ctrl-C to everything in the foreground, and the server, which takes a second
+// signal for impatience, would otherwise get two.
 const server = spawn(process.execPath, [cli, 'serve'], {
   cwd: root,
   env,
+  detached: true,
   stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 });
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => server.kill(signal));
+stopOnSignals(server);
 server.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
-server.once('message', ({ address }) => void show(address));
+server.once('message', (message) => void show(message));
+
+/** One key press can arrive twice, from the terminal and from npm; a later signal ends the server at once. */
+function stopOnSignals(child) {
+  let sentAt = Number.NEGATIVE_INFINITY;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => {
+      if (performance.now() - sentAt < SAME_KEY_PRESS_MS) return;
+      sentAt = performance.now();
+      child.kill('SIGTERM');
+    });
+}
+
+/** Where the server keeps what outlives it. Root's default is a system folder, which a first try may not want. */
+function dataLine(database) {
+  const isDefault = process.env.SVC_DATABASE_PATH === undefined;
+  const asRoot = process.getuid?.() === 0 && isDefault;
+  const advice = asRoot ? ' You are root; set SVC_DATABASE_PATH to keep data elsewhere.' : '';
+  return `Data is stored in ${dirname(database)}.${advice}`;
+}
 
 /** Spawns a sandbox, runs a command in it and destroys it, each with its time over HTTP; then what to try next. */
-async function show(address) {
+async function show({ address, database }) {
   const call = caller(`${address}/api/v1`);
-  say(`\nServing on ${address}. One sandbox, from nothing to nothing:\n`);
+  say(`\nServing on ${address}. ${dataLine(database)}\n`);
+  say('One sandbox is created, used and destroyed:\n');
   try {
     const [{ id, provider, image }, createMs] = await call('POST', '/sandboxes', { ttl: '5m' });
     say(`  POST   /sandboxes             ${createMs} ms   ${id}, provider ${provider}, image ${image}`);
@@ -31,13 +57,13 @@ async function show(address) {
     const [{ status }, destroyMs] = await call('DELETE', `/sandboxes/${id}`);
     say(`  DELETE /sandboxes/{id}        ${destroyMs} ms   ${status}\n`);
   } catch (error) {
-    say(`\nThe sandbox could not be shown: ${error.message}\n`);
+    say(`\nThe demonstration failed: ${error.message}\n`);
     server.kill('SIGTERM');
     return;
   }
   say('In another terminal, try:\n');
   for (const line of nextSteps(address)) say(`  ${line}`);
-  say('\nCtrl-C stops the server; sandboxes live on until their time ends.');
+  say('\nCtrl-C stops the server. Sandboxes keep running until their TTL ends.');
 }
 
 /** Calls that resolve with the body and the whole ms they took, and throw what the server says is wrong. */

@@ -17,7 +17,7 @@ const LANES = [['contract'], ['e2e', 'fault']];
 const FAST = ['unit', 'rules'];
 const SLOWEST = 20;
 
-bootstrap();
+await bootstrap();
 // Outside /tmp, which a lane does not share.
 const folder = mkdtempSync('/var/tmp/svc-test-report-');
 const reports = await runAll(process.argv.slice(2));

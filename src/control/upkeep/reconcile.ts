@@ -1,5 +1,6 @@
 // Holds the rows against the runtimes that are really there, at start and every so often. A provider that does not answer is
 // skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
+import { ServiceError } from '../../domain/errors.ts';
 import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
@@ -36,6 +37,8 @@ export interface ReconcileDeps {
   destroyer: Destroyer;
   vitals: Vitals;
   abandon: Abandon;
+  /** Its outage is a warning even while nothing uses it. */
+  defaultProvider: string;
   clock: Clock;
   logger: Logger;
 }
@@ -81,11 +84,18 @@ export class Reconciler {
     await Promise.all(ending.map((row) => this.#pool.run(() => this.#row(row, false))));
   }
 
-  /** Said once until it answers again: a host may have no engine at all. */
-  #missed({ kind }: Provider, error: unknown): void {
-    const level = this.#silent.has(kind) ? 'debug' : 'warn';
+  /** Logged once until it answers again. A host without an engine is not a fault unless sandboxes depend on it. */
+  async #missed({ kind }: Provider, error: unknown): Promise<void> {
+    const { logger, sandboxes, defaultProvider } = this.#deps;
+    const isRepeated = this.#silent.has(kind);
     this.#silent.add(kind);
-    this.#deps.logger[level]({ provider: kind, err: error }, 'A provider could not be reconciled.');
+    const used = await sandboxes.countActive().catch(() => undefined);
+    const matters = kind === defaultProvider || used === undefined || (used.by_provider[kind] ?? 0) > 0;
+    const level = isRepeated ? 'debug' : matters ? 'warn' : 'info';
+    logger[level](
+      { provider: kind, ...reasonOf(error) },
+      'The provider does not answer; its sandboxes are compared again when it does.',
+    );
   }
 
   /** The same with one provider, whose news may have been missed. Never rejects. */
@@ -173,6 +183,13 @@ export class Reconciler {
     logger.info({ action, provider, sandbox_id: subject.id, reason }, 'reconcile');
     publisher.note('reconcile.action', subject, { action, provider, reason });
   }
+}
+
+/** An outage needs no stack. */
+function reasonOf(error: unknown): { reason: string } | { err: unknown } {
+  if (!(error instanceof ServiceError) || error.code !== 'unavailable') return { err: error };
+  const { message, cause } = error;
+  return { reason: cause instanceof Error ? `${message} ${cause.message}` : message };
 }
 
 /** A row of the pool lives as long as its VM. */

@@ -1,5 +1,6 @@
 // Rows against runtimes: after a crash, after deaths behind our back, and what must be left alone.
 import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../../src/domain/errors.ts';
 import { api, forever, type World, world } from '../../../support/control.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 
@@ -211,5 +212,35 @@ describe('a provider that was taken out of the configuration', () => {
       expect(lines.filter((line) => line.includes(id) && line.includes('without its runtime'))).toHaveLength(
         1,
       );
+  });
+});
+
+describe('a provider that does not answer', () => {
+  const levelOf = async (w: World) => {
+    await w.restart();
+    await w.clock.advance(0);
+    const line = w.logger.lines.find(({ message }) => message.startsWith('The provider does not answer'));
+    expect(JSON.stringify(line)).not.toContain('stack');
+    return line?.level;
+  };
+  const outage = new ServiceError('unavailable', 'The engine cannot be reached.');
+
+  it('is a line of information while nothing uses it', async () => {
+    const w = world({ providers: { default: 'container' } });
+    w.provider.list = () => Promise.reject(outage);
+    expect(await levelOf(w)).toBe('info');
+  });
+
+  it('is a warning while sandboxes depend on it', async () => {
+    const w = world({ providers: { default: 'container' } });
+    await put(w, { state: 'running', provider: w.fake.kind });
+    w.provider.list = () => Promise.reject(outage);
+    expect(await levelOf(w)).toBe('warn');
+  });
+
+  it('is a warning where it is the default', async () => {
+    const w = world({ providers: { default: 'userspace' } });
+    w.provider.list = () => Promise.reject(outage);
+    expect(await levelOf(w)).toBe('warn');
   });
 });
