@@ -18,7 +18,7 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
   const creating = (id: string) => `POST /containers/create?name=${nameOf(id)}`;
   const starting = (id: string) => `POST /containers/${nameOf(id)}/start`;
   const removing = (id: string) => `DELETE /containers/${nameOf(id)}`;
-  const nameOf = (id: string) => containerName(home.instance.id, { id, epoch: 1 });
+  const nameOf = (id: string) => containerName(home.instance, { id, epoch: 1 });
   beforeAll(async () => {
     engine = await sharedEngine();
   }, 120_000);
@@ -35,7 +35,7 @@ describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
     await provider.create(containerSpec(id), soon());
     expect(await containers()).toMatchObject([{ State: 'running', Labels: { 'svc.id': id } }]);
     const io = await provider.attach({ id, epoch: 1 }, soon());
-    expect(await runInside(io, ['hostname'])).toMatchObject({ stdout: `${id}\n` });
+    expect(await runInside(io, ['hostname'])).toMatchObject({ stdout: 'sandbox\n' });
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(await containers()).toEqual([]);
   });

@@ -59,7 +59,7 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
     io.close();
     // The first session came with the create; this one is an attach of its own.
     const again = await one.attach({ id, epoch: 1 }, soon());
-    expect(await runInside(again, ['hostname'])).toMatchObject({ stdout: `${id}\n` });
+    expect(await runInside(again, ['hostname'])).toMatchObject({ stdout: 'sandbox\n' });
     await one.destroy({ id, epoch: 1 }, soon());
     expect(await one.list(soon())).toEqual([]);
   });

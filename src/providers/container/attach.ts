@@ -9,8 +9,7 @@ import type { RuntimeRef } from '../provider.ts';
 import { AttachedStream } from './attached-stream.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { refusedWith } from './engine-faults.ts';
-import { stateOf } from './listing.ts';
-import { containerName } from './names.ts';
+import { nameOf, stateOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
 
 const PARKED_MS = 30_000;
@@ -22,7 +21,7 @@ export async function attachRuntime(
   ref: RuntimeRef,
   signal: AbortSignal,
 ): Promise<SandboxIo> {
-  const name = containerName(state.instance.id, ref);
+  const name = await nameOf(state, ref, signal);
   const parked = state.parked.take(name);
   if (parked) return parked;
   // Attaching to a container that is over never answers.

@@ -11,6 +11,9 @@ const OPEN_FILES = 16_384;
 /** All that the first process of a pool needs: to make workspaces and to become their users. */
 const POOL_CAPS = ['CHOWN', 'SETGID', 'SETUID'];
 
+/** The same for all: newer engines let every container of a network resolve it. */
+const HOST_NAME = 'sandbox';
+
 export const AGENT_FOLDER = '/.svc';
 export const WORKSPACE = '/workspace';
 const POOL_WORKSPACES = '/workspaces';
@@ -38,7 +41,7 @@ export function createBody(order: BodyOrder): object {
   const isPool = spec.role === 'pool';
   return {
     Image: image,
-    Hostname: spec.id,
+    Hostname: HOST_NAME,
     User: isPool ? '0:0' : order.user,
     // The agent makes the default working directory itself: not every engine does.
     WorkingDir: '/',

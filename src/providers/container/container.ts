@@ -6,8 +6,7 @@ import { createRuntime } from './create.ts';
 import type { ContainerDeps } from './deps.ts';
 import { removeContainer } from './destroy.ts';
 import { capabilitiesOf, isolationOf } from './isolation.ts';
-import { inspectRuntime, listRuntimes } from './listing.ts';
-import { containerName } from './names.ts';
+import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { probeContainer } from './probe.ts';
 import { openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
@@ -24,7 +23,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
     probe: (signal) => probeContainer(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref, signal) => inspectRuntime(state, ref, signal),
-    destroy: (ref, signal) => removeContainer(state, containerName(state.instance.id, ref), signal),
+    destroy: async (ref, signal) => removeContainer(state, await nameOf(state, ref, signal), signal),
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: (signal) => listRuntimes(state, signal),
     watch: (heard, signal) => watchRuntimes(state, heard, signal),

@@ -1,17 +1,43 @@
-// Containers as the engine tells of them: by the name of one, and all that carry our instance's label.
+// Containers as the engine tells of them: by the name of one, by the labels of one, and all with our instance's label.
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import { engineGarbled, refusedWith } from './engine-faults.ts';
-import { containerName, identityOf, instanceFilter } from './names.ts';
+import { attemptFilter, containerName, identityOf, instanceFilter, ownName } from './names.ts';
 import type { ContainerState } from './state.ts';
 
 const MAX_LIST = 64 * 1024 * 1024;
 
-export function inspectRuntime(
+export async function inspectRuntime(
   state: ContainerState,
   ref: RuntimeRef,
   signal: AbortSignal,
 ): Promise<RuntimeState> {
-  return stateOf(state, containerName(state.instance.id, ref), signal);
+  return stateOf(state, await nameOf(state, ref, signal), signal);
+}
+
+/**
+ * The name of a sandbox's container: as its row says, else of the one with its labels (an earlier version named it
+ * otherwise), else as it would be called now.
+ */
+export async function nameOf(
+  state: Pick<ContainerState, 'engine' | 'instance'>,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<string> {
+  const { engine, instance } = state;
+  const known = ownName(instance.id, ref.runtime_id);
+  if (known !== undefined) return known;
+  const query = { all: 1, filters: attemptFilter(instance.id, ref) };
+  const order = { method: 'GET', path: '/containers/json', query, what: 'look up a sandbox' } as const;
+  const [found] = listed(await engine.json(order, signal));
+  return (found && givenName(instance.id, found.Names)) ?? containerName(instance, ref);
+}
+
+/** Of all its names the one that the engine was given: links add others, with a second slash. */
+function givenName(instance: string, names: unknown): string | undefined {
+  const all = Array.isArray(names) ? names : [];
+  return all
+    .map((name) => ownName(instance, `${name}`.replace(/^\//, '')))
+    .find((name) => name !== undefined);
 }
 
 export async function stateOf(
@@ -34,17 +60,30 @@ export async function listRuntimes(state: ContainerState, signal: AbortSignal): 
   const query = { all: 1, filters: instanceFilter(state.instance.id) };
   const call = { method: 'GET', path: '/containers/json', query } as const;
   const order = { ...call, what: 'list sandboxes', maxBytes: MAX_LIST };
-  const answer = await state.engine.json(order, signal);
-  if (!Array.isArray(answer)) throw engineGarbled('the list of containers is no list', undefined);
+  const answer = listed(await state.engine.json(order, signal));
   return answer.map((each) => listing(state, each)).filter((each) => each !== undefined);
 }
 
-function listing(state: ContainerState, container: unknown): RuntimeListing | undefined {
-  const { Labels, State, Created } = container as { Labels?: unknown; State?: unknown; Created?: unknown };
+interface Listed {
+  Names?: unknown;
+  Labels?: unknown;
+  State?: unknown;
+  Created?: unknown;
+}
+
+function listed(answer: unknown): Listed[] {
+  if (!Array.isArray(answer)) throw engineGarbled('the list of containers is no list', undefined);
+  return answer.map((each) => each ?? {});
+}
+
+function listing(
+  state: ContainerState,
+  { Names, Labels, State, Created }: Listed,
+): RuntimeListing | undefined {
   const identity = identityOf(Labels);
   if (!identity) return undefined;
   return {
-    runtime_id: containerName(state.instance.id, identity),
+    runtime_id: givenName(state.instance.id, Names) ?? containerName(state.instance, identity),
     ...identity,
     state: typeof State === 'string' && isRunning(State) ? 'running' : 'stopped',
     created_at: createdAt(Created, state),

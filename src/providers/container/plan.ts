@@ -47,7 +47,7 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
     seccomp: state.config.seccomp_profile === 'svc' && !facts.limits.system_calls ? undefined : seccomp,
   };
   if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
-  return { name: containerName(state.instance.id, spec), image, spec, body: createBody(order), warnings };
+  return { name: containerName(state.instance, spec), image, spec, body: createBody(order), warnings };
 }
 
 function fitted({ config }: ContainerState, asked: RuntimeSpec, facts: EngineFacts) {

@@ -2,7 +2,7 @@
 import type { RuntimeEvent } from '../provider.ts';
 import { engineLost } from './engine-faults.ts';
 import { jsonLines } from './json-lines.ts';
-import { containerName, identityOf, instanceFilter } from './names.ts';
+import { containerName, identityOf, instanceFilter, ownName } from './names.ts';
 import type { ContainerState } from './state.ts';
 
 const MEANING: Readonly<Record<string, RuntimeEvent['what']>> = {
@@ -41,11 +41,12 @@ export async function watchRuntimes(
 }
 
 function tell(state: ContainerState, line: object, heard: (event: RuntimeEvent) => void): void {
-  const { Action, Actor } = line as { Action?: unknown; Actor?: { Attributes?: unknown } };
+  const { Action, Actor } = line as { Action?: unknown; Actor?: { Attributes?: { name?: unknown } } };
   const identity = identityOf(Actor?.Attributes);
   if (!identity || typeof Action !== 'string') return;
   // A process inside was killed for its memory; when it was the first one, `die` follows.
   if (Action === 'oom') state.logger.info({ sandbox_id: identity.id }, 'a sandbox is out of memory');
   const what = MEANING[Action];
-  if (what) heard({ runtime_id: containerName(state.instance.id, identity), ...identity, what });
+  const name = ownName(state.instance.id, `${Actor?.Attributes?.name}`);
+  if (what) heard({ runtime_id: name ?? containerName(state.instance, identity), ...identity, what });
 }

@@ -12,8 +12,10 @@ export function harm({ env, instance, home }: TestServer, id: string, how: keyof
   const socket = env.SVC_PROVIDERS_CONTAINER_SOCKET;
   if (socket !== undefined) {
     const engine = ['-H', `unix://${socket}`];
-    const wanted = ['ps', '-aq', '--filter', `name=svc-${instance}-${id}`];
-    const [container] = spawnSync('docker', [...engine, ...wanted], { encoding: 'utf8' }).stdout.split('\n');
+    const labels = ['--filter', `name=svc-${instance}-`, '--filter', `label=svc.id=${id}`];
+    const [container] = spawnSync('docker', [...engine, 'ps', '-aq', ...labels], {
+      encoding: 'utf8',
+    }).stdout.split('\n');
     if (container) spawnSync('docker', [...engine, how, container], { stdio: 'ignore' });
     return;
   }

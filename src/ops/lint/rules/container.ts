@@ -189,6 +189,18 @@ const RULES: readonly ContainerRule[] = [
     production: 'error',
     check: ({ tls }) => faultIf(!tls.verify),
   },
+  {
+    id: 'SVC613',
+    key: 'server.preview_access',
+    title: 'Public previews are open to containers that share a network.',
+    why: "Containers of one network find each other's addresses, and reach the previews of this service. A public preview is open to every sandbox that learns its name.",
+    mend: 'Set server.preview_access to signed, or providers.container.network_mode to none.',
+    example: 'server:\n  preview_domain: sandboxes.example.com\n  preview_access: signed\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ network_mode }, { server }) =>
+      faultIf(network_mode !== 'none' && server.preview_domain !== '' && server.preview_access === 'public'),
+  },
 ];
 
 export const CONTAINER_RULES: readonly LintRule[] = RULES.map((rule) => ({

@@ -18,7 +18,7 @@ async function planOn(info: object, seccomp_profile = 'svc') {
   const engine = openEngine({ config, clock: realClock() });
   const state = {
     config,
-    instance: { id: 'an-instance' },
+    instance: { id: 'an-instance', key: 'c5'.repeat(32) },
     facts: factsReader(engine, realClock()),
     images: { ready: async () => ({ user: '' }) },
     agent: { ready: async () => 'agent' },
