@@ -25,7 +25,10 @@ export interface BodyOrder {
   config: ContainerConfig;
   /** Effective: the configured one, else the engine's default. */
   runtime: string;
+  /** Id of the image, so that it is the one that was looked up. */
   image: string;
+  /** Where the image declares volumes. */
+  volumes: readonly string[];
   /** Effective: the configured one, else the image's. */
   user: string;
   agentVolume: string;
@@ -111,7 +114,7 @@ function hostConfig(order: BodyOrder, isPool: boolean): object {
     ],
     ShmSize: Math.min(SHM_MB * MEBIBYTE, memory / 4),
     ReadonlyRootfs: isPool || config.read_only_rootfs,
-    Tmpfs: isPool ? poolTmpfs(spec.memory_mb) : tmpfs(order),
+    Tmpfs: { ...volumeTmpfs(order, isPool), ...(isPool ? poolTmpfs(spec.memory_mb) : tmpfs(order)) },
     Mounts: [
       {
         Type: 'volume',
@@ -136,22 +139,31 @@ function hostConfig(order: BodyOrder, isPool: boolean): object {
 function tmpfs(order: BodyOrder): Record<string, string> {
   const { spec, config, user } = order;
   if (!hasOwnWorkspace(order)) return {};
-  const quarter = Math.max(1, Math.floor(spec.memory_mb / 4));
   const shared = config.read_only_rootfs ? config.tmpfs : [];
   return {
-    ...Object.fromEntries(shared.map((path) => [path, options(quarter, 'mode=1777')])),
+    ...Object.fromEntries(shared.map((path) => [path, scratch(spec)])),
     [WORKSPACE]: options(config.workspace_mb, owner(user)),
   };
+}
+
+/** What is mounted there keeps the engine from making volumes of its own. Nothing to write on where the root is read-only. */
+function volumeTmpfs(order: BodyOrder, isPool: boolean): Record<string, string> {
+  const { spec, config, volumes } = order;
+  const nothing = isPool || config.read_only_rootfs;
+  return Object.fromEntries(volumes.map((path) => [path, nothing ? NOTHING : scratch(spec)]));
 }
 
 /** Half of the memory for workspaces, which their users cannot list; message queues are shut. */
 function poolTmpfs(memoryMb: number): Record<string, string> {
   return {
     [POOL_WORKSPACES]: options(Math.max(1, Math.floor(memoryMb / 2)), 'mode=0711'),
-    '/dev/mqueue': 'ro,noexec,nosuid,nodev,size=4k,mode=0555',
+    '/dev/mqueue': NOTHING,
   };
 }
 
+const NOTHING = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
+/** A quarter of the memory, for whoever is inside. */
+const scratch = ({ memory_mb }: RuntimeSpec) => options(Math.max(1, Math.floor(memory_mb / 4)), 'mode=1777');
 const options = (mb: number, who: string) => `rw,exec,nosuid,nodev,size=${mb}m,${who}`;
 
 /** A name has no number outside of its image: then everybody inside, which is that user alone, may write. */

@@ -9,7 +9,7 @@ import { removeContainer } from './destroy.ts';
 import { EngineUnreached, refusedWith } from './engine-faults.ts';
 import { type Plan, planned } from './plan.ts';
 import { agentSettings } from './settings.ts';
-import { PartMissing, startFault } from './start-faults.ts';
+import { missedAgain, PartMissing, startFault } from './start-faults.ts';
 import type { ContainerState } from './state.ts';
 
 const UNDO_MS = 10_000;
@@ -27,7 +27,9 @@ export async function createRuntime(
     if (!(error instanceof PartMissing)) throw error;
     state.agent.forget();
     state.network.forget();
-    return startedAgain({ state, plan: await planned(state, spec, signal), signal });
+    return startedAgain(state, spec, signal).catch((again: unknown) => {
+      throw missedAgain(error, again);
+    });
   });
   const { name, image, warnings } = plan;
   const { memory_mb, vcpus } = plan.spec;
@@ -44,10 +46,12 @@ async function started(attempt: Attempt): Promise<Plan> {
 }
 
 /** After an attempt whose traces may still be there, so its failures promise nothing. */
-function startedAgain(attempt: Attempt): Promise<Plan> {
-  return started(attempt).catch((error: unknown) => {
+async function startedAgain(state: ContainerState, spec: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
+  try {
+    return await started({ state, plan: await planned(state, spec, signal), signal });
+  } catch (error) {
     throw error instanceof NotBegun ? error.cause : error;
-  });
+  }
 }
 
 interface Attempt {

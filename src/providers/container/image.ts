@@ -7,14 +7,22 @@ import type { Engine } from './engine.ts';
 import { engineGarbled, refusedWith } from './engine-faults.ts';
 import { pull } from './pull.ts';
 import { unlessAborted } from './unless-aborted.ts';
+import { declaredVolumes } from './volumes.ts';
 
 export interface ImageFacts {
+  /** What a container is to be made of: a name may mean another image a moment later. */
+  id: string;
   /** The image's USER; empty is root. */
   user: string;
+  /** Where it declares volumes: absolute paths, cleaned. */
+  volumes: string[];
 }
 
 export interface Images {
-  /** The image, pulled if it has to be. `provider_error` that names it and says why it cannot be had. */
+  /**
+   * The image, pulled if it has to be. `provider_error` that names it when it cannot be had, `bad_request` when it declares
+   * volumes that a sandbox cannot have.
+   */
   ready(reference: string, signal: AbortSignal): Promise<ImageFacts>;
 }
 
@@ -52,14 +60,18 @@ async function lookUp(
   try {
     const path = `/images/${encodeURIComponent(reference).replaceAll('%2F', '/')}/json`;
     const answer = await engine.json({ method: 'GET', path, what: 'look up an image' }, signal);
-    if (typeof answer !== 'object' || answer === null)
-      throw engineGarbled('an image is no object', undefined);
-    const { Config } = answer as { Config?: { User?: unknown } | null };
-    return { user: typeof Config?.User === 'string' ? Config.User : '' };
+    return factsOf(reference, answer);
   } catch (error) {
     if (refusedWith(error, 404)) return undefined;
     throw refusedWith(error, 400) ? badReference(reference, error) : error;
   }
+}
+
+function factsOf(reference: string, answer: unknown): ImageFacts {
+  const { Id, Config } = (answer ?? {}) as { Id?: unknown; Config?: Record<string, unknown> | null };
+  if (typeof Id !== 'string' || Id === '') throw engineGarbled('an image has no id', undefined);
+  const user = typeof Config?.User === 'string' ? Config.User : '';
+  return { id: Id, user, volumes: declaredVolumes(reference, Config?.Volumes) };
 }
 
 function refuse(reference: string): never {

@@ -10,6 +10,9 @@ import { seccompProfile } from './seccomp.ts';
 import type { ContainerState } from './state.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
+/** Of the paths in a warning. */
+const SHOWN = 4;
+
 export interface Plan {
   /** Of the container. */
   name: string;
@@ -39,7 +42,8 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
     spec,
     config: state.config,
     runtime: state.config.runtime || facts.default_runtime,
-    image,
+    image: imageFacts.id,
+    volumes: imageFacts.volumes,
     user,
     agentVolume,
     network,
@@ -47,6 +51,7 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
     seccomp: state.config.seccomp_profile === 'svc' && !facts.limits.system_calls ? undefined : seccomp,
   };
   if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
+  if (imageFacts.volumes.length > 0) warnings.push(volumesWarning(imageFacts.volumes));
   return { name: containerName(state.instance, spec), image, spec, body: createBody(order), warnings };
 }
 
@@ -77,6 +82,12 @@ function missingLimits({ limits }: EngineFacts): string[] {
 
 function workspaceWarning(mb: number): string {
   return `/workspace is ${mb} MB of memory and counts as such: the sandbox's user cannot write to the image's disk.`;
+}
+
+function volumesWarning(paths: readonly string[]): string {
+  const shown = paths.slice(0, SHOWN).join(', ');
+  const more = paths.length > SHOWN ? ` and ${paths.length - SHOWN} more` : '';
+  return `The image declares volumes: ${shown}${more}. Each is memory of bounded size, and empty.`;
 }
 
 function noImage(): never {

@@ -3,16 +3,23 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { EngineRefusal } from './engine-faults.ts';
 
-/** What we had put on the engine has been taken away; put there again, the same start may work. */
+/** What the plan found or put on the engine has been taken away; planned again, the same start may work. */
 export class PartMissing extends Error {
-  constructor(cause: unknown) {
-    super('the agent volume or the network is not on the engine', { cause });
+  readonly part: 'agent volume' | 'network' | 'image';
+
+  constructor(part: PartMissing['part'], cause: unknown) {
+    super(`the ${part} is not on the engine any more`, { cause });
     this.name = 'PartMissing';
+    this.part = part;
   }
 }
 
 const AGENT_MISSING = /svc-agent.*(no such file|not found)|(no such file|not found).*svc-agent/is;
-const NETWORK_MISSING = /network .*not found|no such network/i;
+const MISSING: readonly [part: PartMissing['part'], pattern: RegExp][] = [
+  ['agent volume', AGENT_MISSING],
+  ['network', /network .*not found|no such network/i],
+  ['image', /no such image/i],
+];
 
 /** In this order: the word `runtime` is in many messages. */
 const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
@@ -33,17 +40,33 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
     'Check providers.container.user.',
   ],
   [/no space left/i, 'The disk of the engine is full.', 'Free some space there.'],
-  [/no such image/i, 'The image is no longer on the engine.', 'Try again, or put it there.'],
   [/runtime/i, 'The container runtime could not start the sandbox.', 'Check providers.container.runtime.'],
 ];
 
 /** The error to give for a failed create, attach or start. */
 export function startFault(error: unknown): unknown {
   if (!(error instanceof EngineRefusal)) return error;
-  if (AGENT_MISSING.test(error.words) || NETWORK_MISSING.test(error.words)) return new PartMissing(error);
+  const [part] = MISSING.find(([, pattern]) => pattern.test(error.words)) ?? [];
+  if (part) return new PartMissing(part, error);
   const [, message, remedy] = REASONS.find(([pattern]) => pattern.test(error.words)) ?? [];
   return new ServiceError('provider_error', message ?? 'The container engine could not start the sandbox.', {
     cause: error,
     remedy: remedy ?? 'Look up the request id in the log.',
   });
+}
+
+/** The error of a second attempt, when the first one missed a part. Somebody takes it away while sandboxes start. */
+export function missedAgain({ part }: PartMissing, error: unknown): unknown {
+  const isMissing = error instanceof PartMissing;
+  const isRefused = part === 'image' && error instanceof ServiceError && error.code === 'provider_error';
+  if (!isMissing && !isRefused) return error;
+  const gone = isMissing ? error.part : part;
+  return new ServiceError(
+    'unavailable',
+    `The ${gone} was removed from the engine while the sandbox started.`,
+    {
+      cause: error,
+      remedy: gone === 'image' ? 'Put it on the engine, and try again.' : 'Try again.',
+    },
+  );
 }

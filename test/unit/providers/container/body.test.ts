@@ -12,7 +12,8 @@ const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
   spec: containerSpec('sb-golden'),
   config: containerConfig(),
   runtime: 'runc',
-  image: 'alpine:latest',
+  image: 'sha256:0123',
+  volumes: [],
   user: '',
   agentVolume: 'svc-agent-0123456789abcdef',
   network: 'svc',
@@ -80,4 +81,19 @@ it('passes the configured runtime, profile and capabilities', () => {
 it('leaves room for the threads of a kernel in user space, which would not survive their lack', () => {
   const { HostConfig } = createBody(order({ runtime: 'runsc' })) as Body;
   expect(HostConfig.PidsLimit).toBe(8 * containerConfig().pids_limit);
+});
+
+it('mounts memory where the image declares volumes; what is configured for a path wins', () => {
+  const volumes = ['/data', '/tmp', '/workspace'];
+  const mounts = (change: Partial<BodyOrder>) =>
+    (createBody(order({ volumes, ...change })) as Body).HostConfig.Tmpfs;
+  const scratch = 'rw,exec,nosuid,nodev,size=32m,mode=1777';
+  const nothing = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
+  expect(mounts({})).toEqual({ '/data': scratch, '/tmp': scratch, '/workspace': scratch });
+  expect(mounts({ config: { ...containerConfig(), read_only_rootfs: true } })).toMatchObject({
+    ...{ '/data': nothing, '/tmp': scratch, '/workspace': expect.stringContaining('size=512m') },
+  });
+  expect(mounts({ spec: containerSpec('vm-golden', { role: 'pool' }) })).toMatchObject({
+    ...{ '/data': nothing, '/tmp': nothing, '/workspace': nothing },
+  });
 });

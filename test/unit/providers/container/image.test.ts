@@ -11,7 +11,8 @@ import { until } from '../../../support/until.ts';
 const LOOK = 'GET /images/team/app%3A1/json';
 const PULL = 'POST /images/create';
 const missing = status(404, { message: 'No such image' });
-const there = status(200, { Config: { User: 'app' } });
+const there = status(200, { Id: 'sha256:0123', Config: { User: 'app' } });
+const facts = { id: 'sha256:0123', user: 'app', volumes: [] };
 const forever = new AbortController().signal;
 
 interface Place {
@@ -57,7 +58,7 @@ it('is pulled once for many, with its progress in the log', async () => {
     return told().length > 0;
   });
   response.end();
-  expect(await Promise.all(waiting)).toEqual([{ user: 'app' }, { user: 'app' }, { user: 'app' }]);
+  expect(await Promise.all(waiting)).toEqual([facts, facts, facts]);
   expect(pulls()).toBe(1);
   expect(told()[0]?.fields).toMatchObject({
     image: 'team/app:1',
@@ -78,7 +79,7 @@ it('goes on being pulled when one gives up', async () => {
   await expect(waiting[0]).rejects.toBe(reason);
   await until('both have looked', () => scripted.seen.filter((call) => call === LOOK).length === 2);
   response.end();
-  expect(await waiting[1]).toEqual({ user: 'app' });
+  expect(await waiting[1]).toEqual(facts);
   expect(pulls()).toBe(1);
 });
 
@@ -97,7 +98,7 @@ it.each([
   const refused = await all.ready('team/app:1', forever).catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: 'provider_error', message: expect.stringContaining(why) });
   expect(refused).toMatchObject({ message: expect.stringContaining('team/app:1') });
-  expect(await all.ready('team/app:1', forever)).toEqual({ user: 'app' });
+  expect(await all.ready('team/app:1', forever)).toEqual(facts);
   expect(pulls()).toBe(2);
 });
 

@@ -20,7 +20,7 @@ async function planOn(info: object, seccomp_profile = 'svc') {
     config,
     instance: { id: 'an-instance', key: 'c5'.repeat(32) },
     facts: factsReader(engine, realClock()),
-    images: { ready: async () => ({ user: '' }) },
+    images: { ready: async () => ({ id: 'sha256:0123', user: '', volumes: [] }) },
     agent: { ready: async () => 'agent' },
     network: { ready: async () => 'svc' },
   } as unknown as ContainerState;
