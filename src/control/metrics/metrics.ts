@@ -21,6 +21,11 @@ const MISNAMED = [
 ];
 /** A finer clock would wake an idle process a hundred times a second. */
 const LOOP_PRECISION_MS = 100;
+const LAG_GAUGES = ['min', 'max', 'mean', 'p50', 'p90', 'p99'].map(
+  (part) => `nodejs_eventloop_lag_${part}_seconds`,
+);
+/** An empty histogram of Node has a minimum of 2^63 ns and a mean that is not a number. */
+const LONGEST_LAG_SECONDS = 1e6;
 
 export interface Sample<N extends MetricName> {
   labels: Labels<N>;
@@ -47,6 +52,7 @@ export class Metrics {
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+    for (const name of LAG_GAUGES) subtractInterval(this.#registry.getSingleMetric(name) as Gauge);
   }
 
   count<N extends CounterName>(name: N, labels: Labels<N>, by = 1): void {
@@ -92,6 +98,18 @@ export class Metrics {
   async text(): Promise<{ text: string; type: string }> {
     return { text: await this.#registry.metrics(), type: this.#registry.contentType };
   }
+}
+
+/**
+ * Node measures from one tick of its sampling timer to the next (`perf_hooks.monitorEventLoopDelay`), so that an idle loop
+ * shows the interval. What exceeds the interval is the lag.
+ */
+function subtractInterval(gauge: Gauge): void {
+  const set = gauge.set.bind(gauge);
+  const lagOf = (seconds: number) =>
+    seconds < LONGEST_LAG_SECONDS ? Math.max(0, seconds - LOOP_PRECISION_MS / 1000) : 0;
+  gauge.set = (first: number | object, value?: number) =>
+    typeof first === 'number' ? set(lagOf(first)) : set(first, lagOf(value ?? Number.NaN));
 }
 
 function make(name: string, family: MetricFamily, registry: Registry): Family {

@@ -271,6 +271,29 @@ describe('the text', () => {
   });
 });
 
+describe('event loop lag', () => {
+  it('is what exceeds the sampling interval', async () => {
+    const metrics = new Metrics();
+    metrics.watchProcess();
+    const lag = async (part: string) => {
+      const line = (await metrics.text()).text.match(
+        new RegExp(`^nodejs_eventloop_lag_${part}_seconds (.*)$`, 'm'),
+      );
+      return Number(line?.[1]);
+    };
+    // Nothing has been sampled yet.
+    expect(await lag('min')).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 350));
+    // An idle loop showed the interval itself, 0.1 s.
+    expect(await lag('min')).toBeLessThan(0.05);
+    // Reading resets the samples, and the first tick after that records nothing.
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(await lag('max')).toBeGreaterThan(0.2);
+  });
+});
+
 describe('diagnostics', () => {
   it('add build, limits and what to read', async () => {
     const made = await used();
