@@ -8,7 +8,8 @@ import type { TemplateCreate as Request, Template } from '../../src/schema/templ
 
 export default class TemplateCreate extends SvcCommand<Template> {
   static override summary = 'Create a template.';
-  static override description = 'From flags, from a YAML or JSON file, or from a file with flags over it.';
+  static override description =
+    'From flags, from a YAML or JSON file, or from a file with flags over it. While owners are enforced it belongs to the owner that --user names; with an admin key and no owner it is shared by all.';
   static override examples = [
     "<%= config.bin %> <%= command.id %> python --image python:3.12 --setup 'pip install numpy' --prewarm 2",
     '<%= config.bin %> <%= command.id %> --file template.yaml',

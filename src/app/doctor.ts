@@ -53,6 +53,11 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       const { readKnownRuntimes } = await import('../store/sqlite/known-runtimes.ts');
       return readKnownRuntimes(path);
     },
+    sharedSecrets: async (path) => {
+      if (!(await host.stat(path))) return [];
+      const { readSharedSecrets } = await import('../store/sqlite/shared-secrets.ts');
+      return readSharedSecrets(path);
+    },
   };
 }
 

@@ -50,7 +50,7 @@ export function templateFlagFacts(flags: TemplateFlags): Partial<TemplateUpdate>
 
 /** A template as an update would say it again. */
 export function factsOf(template: Template): TemplateUpdate {
-  const { name: _, version: __, created_at: ___, updated_at: ____, ...facts } = template;
+  const { name, owner_id, version, created_at, updated_at, ...facts } = template;
   return facts;
 }
 

@@ -4,6 +4,7 @@ import { age, type Column, facts, table } from './render.ts';
 
 const columns = (now: number): Column<Template>[] => [
   { title: 'name', value: ({ name }) => name },
+  { title: 'owner', value: ({ owner_id }) => owner_id ?? 'shared' },
   { title: 'version', value: ({ version }) => version, align: 'right' },
   { title: 'image', value: ({ image }) => image },
   { title: 'provider', value: ({ provider }) => provider },
@@ -25,6 +26,7 @@ const pairs = (map: Record<string, string> = {}) =>
 export function templateFacts(template: Template): string {
   return facts([
     ['name', template.name],
+    ['owner', template.owner_id ?? 'shared'],
     ['version', template.version],
     ['description', template.description],
     ['image', template.image],

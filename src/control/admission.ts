@@ -42,7 +42,7 @@ export async function admissionOf(
   caller: Caller,
 ): Promise<Shown> {
   const { settings, sandboxes } = deps;
-  const full = await withTemplate(deps.templates, request);
+  const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
   const queue = { ...settings.queue, ...deps.queue.stats() };
   const { asked, limits, others } = await ask(deps, full, caller);
   const decision = await sandboxes.admission(asked, limits);

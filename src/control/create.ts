@@ -237,7 +237,8 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
 
 /** What happens without being asked. */
 function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
-  const all = { ...deps, ...parts, ...settings, settings, cpus: deps.host.cpus };
+  const limitsOf = ownerLimits(deps.store.quotas, settings.ownerLimits);
+  const all = { ...deps, ...parts, ...settings, settings, limitsOf, cpus: deps.host.cpus };
   const reconciler = new Reconciler(all);
   return {
     reaper: new Reaper(all),

@@ -10,12 +10,14 @@ export type WarmShape = Required<
 };
 
 /**
- * The same text for the same template, version and shape. `env` counts only where setup has seen it: it is given to each
+ * The same text for the same template (its key), version and shape. `env` counts only where setup has seen it: it is given to each
  * exec anew, and is not part of what was started. Neither are metadata, owner and ttl.
  */
-export function warmShape(template: { name: string; version: number }, shape: WarmShape): string {
-  const { name, version } = template;
+export function warmShape(
+  { template, version }: { template: string; version: number },
+  shape: WarmShape,
+): string {
   const { image, provider, memory_mb, vcpus, network, setup, env } = shape;
   const seen = setup.length > 0 ? env : {};
-  return fingerprint(name, { version, image, provider, memory_mb, vcpus, network, setup, seen });
+  return fingerprint(template, { version, image, provider, memory_mb, vcpus, network, setup, seen });
 }

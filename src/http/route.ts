@@ -92,9 +92,9 @@ export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
   method: Method;
   /** With `{name}` places, below the prefix. */
   path: string;
-  /** Names a sandbox or the caller's own ones, or makes one: under owner enforcement the caller must say who they are. */
+  /** Names a sandbox, a template or the caller's own ones, or makes one: under owner enforcement the caller must say who they are. */
   owned: boolean;
-  /** Its calls are in the audit: all below /admin, and what changes quotas. */
+  /** Its calls are in the audit: all below /admin, and what changes quotas or templates. */
   audited: boolean;
   handler(call: Call<never, never, never>, control: ControlPlane): unknown;
 }
@@ -111,7 +111,11 @@ export function defineRoute<
     ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
     handler: route.handler,
     ...place,
-    owned: /^\/(?:sandboxes|events|templates\/.*\/spawn|quotas\/\{)/.test(place.path),
-    audited: route.auth === 'quota_write' || place.path.startsWith('/admin'),
+    owned: /^\/(?:sandboxes|events|templates|quotas\/\{)/.test(place.path),
+    audited: route.auth === 'quota_write' || place.path.startsWith('/admin') || changesTemplates(place),
   };
 }
+
+/** What a template says runs in the sandboxes of everybody who shares it. */
+const changesTemplates = ({ method, path }: ReturnType<typeof placeOf>) =>
+  method !== 'GET' && /^\/templates(?:\/\{name\})?$/.test(path);

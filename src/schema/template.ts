@@ -50,6 +50,11 @@ const texts = (description: string) =>
 export const Template = Type.Object(
   {
     name: Type.String(),
+    owner_id: Type.Optional(
+      Type.String({
+        description: 'Whose it is; absent: all owners share it, and administrators alone change it.',
+      }),
+    ),
     description: Type.Optional(Type.String()),
     version: Type.Integer({ description: 'From 1; rises by 1 with each update.' }),
     image: Type.String(),

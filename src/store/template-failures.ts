@@ -1,12 +1,22 @@
 // What both stores say when a template cannot be made.
 import { ServiceError } from '../domain/errors.ts';
+import type { TemplateLimits } from './seam/templates.ts';
 
 export const templateTaken = () =>
   new ServiceError('conflict', 'A template of this name exists already.', {
     remedy: 'Update it, or take another name.',
   });
 
-export const tooManyTemplates = (most: number) =>
-  new ServiceError('resource_limit', `There are ${most} templates already.`, {
-    remedy: 'Delete those that nobody uses.',
-  });
+/** Throws `resource_limit` when one more would be too many. */
+export function refuseTooMany(
+  present: { all: number; ofOwner: number },
+  owner_id: string | undefined,
+  { most, ofOwner }: TemplateLimits,
+): void {
+  if (owner_id !== undefined && present.ofOwner >= ofOwner)
+    throw tooMany(`The owner has ${ofOwner} templates already.`);
+  if (present.all >= most) throw tooMany(`There are ${most} templates already.`);
+}
+
+const tooMany = (message: string) =>
+  new ServiceError('resource_limit', message, { remedy: 'Delete those that nobody uses.' });

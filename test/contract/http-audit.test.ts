@@ -53,6 +53,17 @@ describe('every admin call is recorded', () => {
     },
   );
 
+  it.each(['createTemplate', 'updateTemplate', 'deleteTemplate'] as const)(
+    'and %s by anybody',
+    async (id) => {
+      const record = await recorded(() =>
+        askSample(http.base, id, { 'x-api-key': API_KEY, 'x-user-id': 'ann' }),
+      );
+      expect(record).toMatchObject({ actor: 'api:X-API-Key', user_id: 'ann' });
+      expect(record.path).toMatch(/^\/api\/v1\/templates/);
+    },
+  );
+
   it.each<[string, string, string, Record<string, string>, number, string]>([
     ['without a key', 'GET', '/admin/audit', {}, 401, 'none'],
     ['with a wrong key', 'GET', '/admin/audit', { 'x-api-key': 'wrong' }, 401, 'none'],

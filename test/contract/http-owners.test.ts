@@ -1,6 +1,6 @@
 // Whose records a caller reaches while owners are enforced: every route about one sandbox, by nobody, its owner, another
 // owner and an admin, against the real control plane.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PATHS } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { type World, world } from '../support/control.ts';
@@ -71,6 +71,63 @@ describe('routes about many', () => {
       pruned: expect.any(Number),
     });
     expect(await idsOf(own)).not.toContain(id);
+  });
+});
+
+describe('a route about one template', () => {
+  const admin = { 'x-admin-api-key': ADMIN_KEY };
+  const ROUTES = ['getTemplate', 'spawnTemplate', 'updateTemplate', 'deleteTemplate'] as const;
+  /** Of the name that samples ask for. */
+  const make = async (headers: Record<string, string>) => {
+    const body = JSON.stringify({ name: 'userspace', image: 'i', env: { TOKEN: 'hush' } });
+    const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
+    return (await fetch(`${base}/templates`, init)).status;
+  };
+  const ask = (route: (typeof ROUTES)[number], headers: Record<string, string>) =>
+    askSample(base, route, { ...headers, 'x-request-id': 'same' });
+  afterEach(async () => {
+    for (const { name, owner_id } of await w.store.templates.list({ limit: 100 }))
+      await w.store.templates.delete({ name, ...(owner_id !== undefined && { owner_id }) });
+  });
+
+  it.each(ROUTES)('of an owner: %s', async (route) => {
+    const never = await ask(route, other);
+    expect(never.status).toBe(404);
+    expect(await make(own)).toBe(201);
+    const told = await ask(route, other);
+    expect([told.status, told.text]).toEqual([never.status, never.text]);
+    expect(await make(other)).toBe(201);
+    expect((await ask('deleteTemplate', other)).status).toBe(200);
+    expect((await ask(route, key)).status).toBe(400);
+    expect((await ask(route, admin)).status).toBe(404);
+    expect((await ask(route, own)).status).toBe(route === 'spawnTemplate' ? 201 : 200);
+    const facts = { trials: 4, wrong: 0 };
+    tally('authorization', 'every route of a template × nobody, another owner, admin, owner', facts);
+  });
+
+  it.each(ROUTES)('that all share: %s', async (route) => {
+    expect(await make(admin)).toBe(201);
+    expect(await make(own)).toBe(409);
+    const changes = route === 'updateTemplate' || route === 'deleteTemplate';
+    const expected = changes ? 403 : route === 'spawnTemplate' ? 201 : 200;
+    const told = await ask(route, own);
+    expect(told.status).toBe(expected);
+    expect(told.text).not.toContain('hush');
+    const byAdmin = await ask(route, { ...admin, 'x-user-id': 'ann' });
+    expect(byAdmin.status).toBe(route === 'spawnTemplate' ? 201 : 200);
+    const facts = { trials: 3, wrong: 0 };
+    tally('authorization', 'every route of a shared template × nobody, owner, admin', facts);
+  });
+
+  it('lists the own ones and those that all share', async () => {
+    for (const headers of [own, other, admin]) expect(await make(headers)).toBe(201);
+    const ownersOf = async (headers: Record<string, string>) =>
+      (JSON.parse((await askSample(base, 'listTemplates', headers)).text) as { owner_id?: string }[])
+        .map(({ owner_id }) => owner_id ?? 'shared')
+        .sort();
+    expect(await ownersOf(own)).toEqual(['ann', 'shared']);
+    expect(await ownersOf(other)).toEqual(['bob', 'shared']);
+    expect(await ownersOf(admin)).toEqual(['ann', 'bob', 'shared']);
   });
 });
 

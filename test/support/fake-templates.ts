@@ -47,8 +47,8 @@ export function fakeTemplates(
         throw new ServiceError('precondition_failed', 'It has another version.');
       return put(name, version + 1, asked);
     },
-    async delete(name) {
-      note('templates.delete', undefined, name);
+    async delete(name, caller) {
+      note('templates.delete', caller, name);
       must(name);
       templates.delete(name);
     },

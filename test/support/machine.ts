@@ -28,6 +28,8 @@ export interface Machine {
   fault?: { kind: ProviderKind; step: TrialFault };
   /** What the service's own instance runs, beside what its database knows. */
   strays?: Partial<Record<ProviderKind, RuntimeListing[]>>;
+  /** Shared templates that carry an environment. */
+  sharedSecrets?: string[];
   clock?: Clock;
   signal?: AbortSignal;
 }
@@ -113,6 +115,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
         ),
       );
     },
+    sharedSecrets: async () => wrong.sharedSecrets ?? [],
     knownRuntimes: async () => ({ instance: SERVICE, names: new Set(['sb-known.1']) }),
   };
 }

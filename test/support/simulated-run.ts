@@ -115,7 +115,7 @@ export class SimulatedRun {
     const deeds = [
       () => templates.create({ name: 'py', ...facts }, api),
       () => templates.update('py', facts, api, {}),
-      () => templates.delete('py'),
+      () => templates.delete('py', api),
     ];
     this.#call(Promise.resolve(deeds[this.roll(deeds.length)]?.()));
   }
@@ -181,7 +181,7 @@ export class SimulatedRun {
   async converge(): Promise<void> {
     const { w } = this;
     this.faults(0);
-    await w.control.templates.delete('py').catch(() => undefined);
+    await w.control.templates.delete('py', api).catch(() => undefined);
     for (let round = 0; round < 2; round++) {
       w.provider.release();
       await w.clock.advance(200_000);

@@ -79,10 +79,10 @@ export class Spawner {
   /** The request made whole and found right: it can wait for its turn, and is planned anew when that comes. */
   async #order({ request: short, caller, claim }: Asked, told: { subject: Subject }) {
     const { settings, cpus, clock, ids, limitsOf } = this.#deps;
-    const { request, setup, template } = await withTemplate(this.#deps.templates, short);
+    const owner_id = spawnOwner(short, caller, settings);
+    const { request, setup, template } = await withTemplate(this.#deps.templates, short, owner_id);
     const provider = await chooseProvider(this.#deps, request.provider);
     told.subject = { ...told.subject, provider: provider.kind };
-    const owner_id = spawnOwner(request, caller, settings);
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const planned = async (provider: Provider) => {
       const facts = { settings, cpus, provider, setup, ...names };

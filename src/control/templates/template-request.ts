@@ -2,6 +2,7 @@
 import { templateRequest } from '../../domain/template.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
+import { ownedKey } from './template-owner.ts';
 import { knownTemplate } from './template-views.ts';
 
 export interface FullRequest {
@@ -11,12 +12,13 @@ export interface FullRequest {
   template?: TemplateRecord;
 }
 
-/** Throws `not_found` for an unknown template. */
+/** With the template of `owner_id`, else a shared one. Throws `not_found` for an unknown template. */
 export async function withTemplate(
   templates: Pick<TemplateStore, 'get'>,
   request: SpawnRequest,
+  owner_id: string | undefined,
 ): Promise<FullRequest> {
   if (request.template === undefined) return { request, setup: [] };
-  const template = await knownTemplate(templates, request.template);
+  const template = await knownTemplate(templates, ownedKey(request.template, owner_id));
   return { request: templateRequest(template, request), setup: template.setup, template };
 }

@@ -1,16 +1,17 @@
 // Templates as the API shows them.
 import { ServiceError } from '../../domain/errors.ts';
 import { maskedEnv } from '../../domain/template.ts';
+import type { TemplateKey } from '../../domain/template-key.ts';
 import type { Template } from '../../schema/template.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../control-plane.ts';
 
-/** Throws `not_found`. */
+/** The owner's, else the one that is shared. Throws `not_found`. */
 export async function knownTemplate(
   store: Pick<TemplateStore, 'get'>,
-  name: string,
+  key: TemplateKey,
 ): Promise<TemplateRecord> {
-  const template = await store.get(name);
+  const template = await store.get(key);
   if (!template) throw unknownTemplate();
   return template;
 }

@@ -1,10 +1,13 @@
 // What templates want to have ready: for each its shape, how many, and how one is planned.
+import { fairShares } from '../../domain/fair-shares.ts';
 import type { Ids } from '../../domain/ports.ts';
 import { templateRequest } from '../../domain/template.ts';
+import { formatTemplateKey } from '../../domain/template-key.ts';
 import { warmShape } from '../../domain/warm-shape.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../control-plane.ts';
+import type { LimitsOf } from '../owner-limits.ts';
 import type { Settings } from '../settings.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
@@ -16,11 +19,13 @@ const NOBODY: Caller = { role: 'admin', credential: 'prewarm', request_id: 'prew
 export interface WarmPlanDeps extends ChooseDeps {
   templates: Pick<TemplateStore, 'list'>;
   settings: Settings;
+  limitsOf: LimitsOf;
   cpus: number;
   ids: Ids;
 }
 
 export interface Want {
+  /** `domain/template-key.ts` */
   template: string;
   shape: string;
   count: number;
@@ -33,40 +38,60 @@ export interface Want {
 
 export interface Wants {
   all: Want[];
-  /** Templates of which nothing can be said now: what they have is left alone. */
+  /** Templates, by key, of which nothing can be said now: what they have is left alone. */
   unknown: Map<string, unknown>;
 }
 
-/** In all at most `defaults.max_prewarm`: by name, the first come first. */
+/**
+ * In all at most `defaults.max_prewarm`, which owners share, those of all templates without one as one more; within each,
+ * by name, the first come first.
+ */
 export async function wantedWarm(deps: WarmPlanDeps): Promise<Wants> {
-  const templates = (await deps.templates.list(ALL)).filter(({ prewarm }) => prewarm > 0);
+  const found = await deps.templates.list({ limit: ALL });
+  const templates = found.filter(({ prewarm }) => prewarm > 0).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const left = await shares(deps, templates);
   const wants: Wants = { all: [], unknown: new Map() };
-  let left = deps.settings.maxPrewarm;
-  for (const template of templates.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const count = Math.min(left, template.prewarm);
-    left -= count;
+  for (const template of templates) {
+    const { owner_id, prewarm } = template;
+    const count = Math.min(left.get(owner_id) ?? 0, prewarm);
+    left.set(owner_id, (left.get(owner_id) ?? 0) - count);
     try {
       wants.all.push({ ...(await want(deps, template)), count });
     } catch (error) {
-      wants.unknown.set(template.name, error);
+      wants.unknown.set(formatTemplateKey(template), error);
     }
   }
   return wants;
 }
 
+/** How many each owner may have ready: nobody more than the sandboxes that it may have. */
+async function shares({ settings, limitsOf }: WarmPlanDeps, templates: readonly TemplateRecord[]) {
+  const asked = new Map<string | undefined, number>();
+  for (const { owner_id, prewarm } of templates) asked.set(owner_id, (asked.get(owner_id) ?? 0) + prewarm);
+  for (const [owner_id, count] of asked) {
+    const { max_sandboxes: most } = await limitsOf(owner_id);
+    if (owner_id !== undefined && most > 0) asked.set(owner_id, Math.min(count, most));
+  }
+  return fairShares(asked, settings.maxPrewarm);
+}
+
 async function want(deps: WarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {
   const { settings, cpus, ids } = deps;
-  const { name, setup } = template;
-  const request = { ...templateRequest(template, {}), template: name };
+  const { setup } = template;
+  const request = { ...templateRequest(template, {}), template: template.name };
   const provider = await chooseProvider(deps, request.provider);
   const limits = settings.ownerLimits;
   const plan = (now: number) =>
     planSpawn(request, NOBODY, { settings, cpus, provider, setup, limits, id: ids.sandbox(), now });
   const example = plan(0);
-  return { template: name, shape: shapeOf(template, example), provider, setup, env: example.row.env, plan };
+  const key = formatTemplateKey(template);
+  return { template: key, shape: shapeOf(template, example), provider, setup, env: example.row.env, plan };
 }
 
 /** The shape of what a plan would start. */
 export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
-  return warmShape(template, { ...row, image, setup });
+  return warmShape(
+    { template: formatTemplateKey(template), version: template.version },
+    { ...row, image, setup },
+  );
 }

@@ -25,6 +25,8 @@ export const templateRoutes: Route[] = [
     tag,
     auth,
     summary: 'Create a template',
+    description:
+      'While owners are enforced it belongs to the owner that X-User-ID names; an administrator who names none shares it with all.',
     body: TemplateCreate,
     success: { status: 201, description: 'The template, version 1.', schema: Template, headers: ETAG },
     errors: ['not_found', 'conflict', 'resource_limit'],
@@ -39,6 +41,8 @@ export const templateRoutes: Route[] = [
     tag,
     auth,
     summary: 'List templates, newest first',
+    description:
+      'While owners are enforced those of the caller and those that all share; administrators see all.',
     query: TemplateListQuery,
     success: {
       status: 200,
@@ -58,6 +62,7 @@ export const templateRoutes: Route[] = [
     tag,
     auth,
     summary: 'Get a template',
+    description: 'While owners are enforced the one of the caller, else the one of this name that all share.',
     params: TemplateParams,
     success: { status: 200, description: 'The template.', schema: Template, headers: ETAG },
     errors: ['not_found'],
@@ -76,7 +81,7 @@ export const templateRoutes: Route[] = [
     body: TemplateUpdate,
     headers: { 'If-Match': 'The version in quotes: replaces only that one.' },
     success: { status: 200, description: 'The template, one version on.', schema: Template, headers: ETAG },
-    errors: ['not_found', 'precondition_failed', 'resource_limit'],
+    errors: ['forbidden', 'not_found', 'precondition_failed', 'resource_limit'],
     example: { image: 'python:3.13', prewarm: 2 },
     handler: async ({ params, body, caller, headers }, { templates }) => {
       const template = await templates.update(params.name, body, caller, versionsOf(headers));
@@ -91,9 +96,9 @@ export const templateRoutes: Route[] = [
     description: 'Sandboxes that were spawned from it live on.',
     params: TemplateParams,
     success: { status: 200, description: 'It is deleted.', schema: TemplateDeleted },
-    errors: ['not_found'],
-    handler: async ({ params }, { templates }) => {
-      await templates.delete(params.name);
+    errors: ['forbidden', 'not_found'],
+    handler: async ({ params, caller }, { templates }) => {
+      await templates.delete(params.name, caller);
       return { status: 'deleted' as const };
     },
   }),

@@ -30,6 +30,8 @@ export interface DoctorDeps {
   openProviders(config: Config, instance: Instance): Promise<ProviderSet>;
   /** Reads the database without changing it; undefined when there is none. */
   knownRuntimes(path: string): Promise<KnownRuntimes | undefined>;
+  /** Names of shared templates that carry `env`, as `knownRuntimes` reads; none without a database. */
+  sharedSecrets(path: string): Promise<string[]>;
 }
 
 export interface Patient extends DoctorDeps {

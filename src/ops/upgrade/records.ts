@@ -1,4 +1,5 @@
 // Every record of a database, read by the code that serves it.
+import type { TemplatePlace } from '../../store/seam/templates.ts';
 import type { Store } from '../../store/store.ts';
 
 const PAGE = 1000;
@@ -9,8 +10,8 @@ export async function readAll(store: Store): Promise<Record<string, number>> {
     sandboxes: await pages((after: Cursor | undefined) =>
       store.sandboxes.list({ limit: PAGE, include_ended: true, ...(after && { after }) }),
     ),
-    templates: await pages((after: { created_at: string; name: string } | undefined) =>
-      store.templates.list(PAGE, after),
+    templates: await pages((after: TemplatePlace | undefined) =>
+      store.templates.list({ limit: PAGE, ...(after && { after }) }),
     ),
     owner_quotas: await pages(async (after: Cursor | undefined) => {
       const quotas = await store.quotas.list(PAGE, after);

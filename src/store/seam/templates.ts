@@ -1,6 +1,8 @@
 // THE STORE SEAM: templates. store.ts says what holds for all.
+import type { TemplateKey } from '../../domain/template-key.ts';
 import type { Template } from '../../schema/template.ts';
 
+/** Without an `owner_id` it is shared. */
 export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'setup'> {
   metadata: Record<string, string>;
   env: Record<string, string>;
@@ -8,7 +10,25 @@ export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'set
 }
 
 /** What an update replaces. */
-export type TemplateFacts = Omit<TemplateRecord, 'name' | 'version' | 'created_at' | 'updated_at'>;
+export type TemplateFacts = Omit<
+  TemplateRecord,
+  'name' | 'owner_id' | 'version' | 'created_at' | 'updated_at'
+>;
+
+export type TemplatePlace = TemplateKey & Pick<TemplateRecord, 'created_at'>;
+
+export interface TemplateLimits {
+  /** Of all owners together, and as many again that are shared. */
+  most: number;
+  ofOwner: number;
+}
+
+export interface TemplateFilter {
+  limit: number;
+  /** Those of this owner and those that are shared; absent: all. */
+  owner_id?: string;
+  after?: TemplatePlace;
+}
 
 export type Replacement =
   | { kind: 'replaced'; template: TemplateRecord }
@@ -16,17 +36,18 @@ export type Replacement =
   | { kind: 'stale'; version: number };
 
 export interface TemplateStore {
-  /** Throws `conflict` when the name is taken, `resource_limit` when there are `most` already. */
-  create(template: TemplateRecord, most: number): Promise<void>;
-  get(name: string): Promise<TemplateRecord | undefined>;
-  /** Newest first (created_at, then name, both descending), those after `after`. */
-  list(limit: number, after?: { created_at: string; name: string }): Promise<TemplateRecord[]>;
-  /** All facts anew, version + 1; only while its version is one of `versions`, when they are given. */
+  /** Throws `conflict` when its owner or a shared one has the name, `resource_limit` when there are too many already. */
+  create(template: TemplateRecord, limits: TemplateLimits): Promise<void>;
+  /** The owner's, else the one that is shared. */
+  get(key: TemplateKey): Promise<TemplateRecord | undefined>;
+  /** Newest first (created_at, then name, then owner, all descending, the shared one last). */
+  list(filter: TemplateFilter): Promise<TemplateRecord[]>;
+  /** All facts are replaced, version + 1; only while its version is one of `versions`, when they are given. */
   replace(
-    name: string,
+    key: TemplateKey,
     facts: TemplateFacts,
     at: { updated_at: string; versions?: readonly number[] },
   ): Promise<Replacement>;
-  /** False when there was none. */
-  delete(name: string): Promise<boolean>;
+  /** Exactly this one; false when there was none. */
+  delete(key: TemplateKey): Promise<boolean>;
 }

@@ -6,6 +6,7 @@ export interface WarmRecord {
   id: string;
   epoch: number;
   state: 'starting' | 'ready';
+  /** `domain/template-key.ts` */
   template: string;
   /** `domain/warm-shape.ts` */
   shape: string;

@@ -8,8 +8,9 @@ import { AUDIT } from './migrations/0003-audit.ts';
 import { TEMPLATES } from './migrations/0004-templates.ts';
 import { POOL } from './migrations/0005-pool.ts';
 import { WORKERS } from './migrations/0006-workers.ts';
+import { TEMPLATE_OWNERS } from './migrations/0007-template-owners.ts';
 
-const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES, POOL, WORKERS];
+const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES, POOL, WORKERS, TEMPLATE_OWNERS];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** `svcd`: tells our files from every other SQLite file. */

@@ -1,7 +1,15 @@
 // Templates in the database. Every method is one statement or one IMMEDIATE transaction.
 import type { Database } from 'better-sqlite3';
-import type { Replacement, TemplateFacts, TemplateRecord, TemplateStore } from '../seam/templates.ts';
-import { templateTaken, tooManyTemplates } from '../template-failures.ts';
+import type { TemplateKey } from '../../domain/template-key.ts';
+import type {
+  Replacement,
+  TemplateFacts,
+  TemplateFilter,
+  TemplateLimits,
+  TemplateRecord,
+  TemplateStore,
+} from '../seam/templates.ts';
+import { refuseTooMany, templateTaken } from '../template-failures.ts';
 import { fromPairs, parse, toPairs } from './rows.ts';
 import type { Work } from './work.ts';
 
@@ -18,58 +26,85 @@ const FACTS = [
   'setup',
   'prewarm',
 ] as const satisfies readonly (keyof TemplateFacts)[];
-const COLUMNS = ['name', 'version', ...FACTS, 'created_at', 'updated_at'];
+const COLUMNS = ['owner_id', 'name', 'version', ...FACTS, 'created_at', 'updated_at'];
 const OPTIONAL = ['description', 'provider', 'network'] as const;
 
 type FactsRow = { [K in (typeof FACTS)[number]]: string | number | null };
-type TemplateRow = FactsRow & Pick<TemplateRecord, 'name' | 'version' | 'created_at' | 'updated_at'>;
+/** The owner of a shared one. */
+const NOBODY = '';
+type TemplateRow = FactsRow &
+  Pick<TemplateRecord, 'name' | 'version' | 'created_at' | 'updated_at'> & { owner_id: string };
+type KeyRow = Pick<TemplateRow, 'name' | 'owner_id'>;
 
 export function templateStore(db: Database, work: Work): TemplateStore {
-  const select = `SELECT ${COLUMNS} FROM templates`;
-  const get = db.prepare<[string], TemplateRow>(`${select} WHERE name = ?`);
-  const first = db.prepare<[number], TemplateRow>(`${select} ORDER BY created_at DESC, name DESC LIMIT ?`);
-  const next = db.prepare<[string, string, number], TemplateRow>(
-    `${select} WHERE (created_at, name) < (?, ?) ORDER BY created_at DESC, name DESC LIMIT ?`,
+  const get = db.prepare<KeyRow, TemplateRow>(
+    `SELECT ${COLUMNS} FROM templates WHERE name = @name AND owner_id IN (@owner_id, '') ORDER BY owner_id DESC LIMIT 1`,
   );
-  const remove = db.prepare('DELETE FROM templates WHERE name = ?');
-  const [create, replace] = [creating(db), replacing(db)];
+  const remove = db.prepare<KeyRow>('DELETE FROM templates WHERE owner_id = @owner_id AND name = @name');
+  const [create, replace, list] = [creating(db), replacing(db), listing(db)];
   return {
-    create: (template, most) => work.grow(() => create.immediate(template, most)),
-    get: (name) => work.run(() => get.all(name).map(fromRow)[0]),
-    list: (limit, after) =>
-      work.run(() => (after ? next.all(after.created_at, after.name, limit) : first.all(limit)).map(fromRow)),
-    replace: (name, facts, at) => work.grow(() => replace.immediate(name, facts, at)),
-    delete: (name) => work.settle(() => remove.run(name).changes > 0),
+    create: (template, limits) => work.grow(() => create.immediate(template, limits)),
+    get: (key) => work.run(() => get.all(keyRow(key)).map(fromRow)[0]),
+    list: (filter) => work.run(() => list(filter)),
+    replace: (key, facts, at) => work.grow(() => replace.immediate(key, facts, at)),
+    delete: (key) => work.settle(() => remove.run(keyRow(key)).changes > 0),
+  };
+}
+
+function listing(db: Database): (filter: TemplateFilter) => TemplateRecord[] {
+  const page = (where: string) =>
+    db.prepare<object, TemplateRow>(
+      `SELECT ${COLUMNS} FROM templates WHERE ${where} ORDER BY created_at DESC, name DESC, owner_id DESC LIMIT @limit`,
+    );
+  const seen = "(@visible IS NULL OR owner_id IN (@visible, ''))";
+  const [first, next] = [
+    page(seen),
+    page(`(created_at, name, owner_id) < (@created_at, @name, @owner_id) AND ${seen}`),
+  ];
+  return ({ limit, owner_id: visible = null, after }) => {
+    const rows = after
+      ? next.all({ limit, visible, created_at: after.created_at, ...keyRow(after) })
+      : first.all({ limit, visible });
+    return rows.map(fromRow);
   };
 }
 
 function creating(db: Database) {
-  const taken = db.prepare<[string], number>('SELECT 1 FROM templates WHERE name = ?').pluck();
-  const count = db.prepare<[], number>('SELECT count(*) FROM templates').pluck();
+  const taken = db
+    .prepare<KeyRow, number>("SELECT 1 FROM templates WHERE name = @name AND owner_id IN (@owner_id, '')")
+    .pluck();
+  const count = db.prepare<KeyRow, { all: number; ofOwner: number }>(
+    `SELECT count(*) AS "all", coalesce(sum(owner_id = @owner_id), 0) AS ofOwner FROM templates
+       WHERE (owner_id = '') = (@owner_id = '')`,
+  );
   const insert = db.prepare(
     `INSERT INTO templates (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
   );
-  return db.transaction((template: TemplateRecord, most: number): void => {
-    if (taken.get(template.name)) throw templateTaken();
-    if ((count.get() ?? 0) >= most) throw tooManyTemplates(most);
-    insert.run({ ...template, ...toRow(template) });
+  return db.transaction((template: TemplateRecord, limits: TemplateLimits): void => {
+    const key = keyRow(template);
+    if (taken.get(key)) throw templateTaken();
+    refuseTooMany(count.get(key) ?? { all: 0, ofOwner: 0 }, template.owner_id, limits);
+    insert.run({ ...template, ...toRow(template), ...key });
   });
 }
 
 function replacing(db: Database) {
-  const version = db.prepare<[string], number>('SELECT version FROM templates WHERE name = ?').pluck();
+  const where = 'WHERE owner_id = @owner_id AND name = @name';
+  const version = db.prepare<KeyRow, number>(`SELECT version FROM templates ${where}`).pluck();
   const update = db.prepare<object, TemplateRow>(
     `UPDATE templates SET ${FACTS.map((column) => `${column} = @${column}`)},
-       version = version + 1, updated_at = @updated_at WHERE name = @name RETURNING ${COLUMNS}`,
+       version = version + 1, updated_at = @updated_at ${where} RETURNING ${COLUMNS}`,
   );
-  return db.transaction((...[name, facts, at]: Parameters<TemplateStore['replace']>): Replacement => {
-    const present = version.get(name);
+  return db.transaction((...[key, facts, at]: Parameters<TemplateStore['replace']>): Replacement => {
+    const present = version.get(keyRow(key));
     if (present === undefined) return { kind: 'absent' };
     if (at.versions && !at.versions.includes(present)) return { kind: 'stale', version: present };
-    const [row] = update.all({ ...toRow(facts), name, updated_at: at.updated_at });
+    const [row] = update.all({ ...toRow(facts), ...keyRow(key), updated_at: at.updated_at });
     return { kind: 'replaced', template: fromRow(row as TemplateRow) };
   });
 }
+
+const keyRow = ({ name, owner_id = NOBODY }: TemplateKey): KeyRow => ({ name, owner_id });
 
 function toRow(facts: TemplateFacts): FactsRow {
   const {
@@ -86,9 +121,10 @@ function toRow(facts: TemplateFacts): FactsRow {
   return { description, image, provider, memory_mb, vcpus, ttl, network, metadata, env, setup, prewarm };
 }
 
-function fromRow(row: TemplateRow): TemplateRecord {
+function fromRow({ owner_id, ...row }: TemplateRow): TemplateRecord {
   const [metadata, env] = [fromPairs(String(row.metadata)), fromPairs(String(row.env))];
-  const record = { ...row, metadata, env, setup: parse(String(row.setup)) };
+  const owner = owner_id === NOBODY ? {} : { owner_id };
+  const record = { ...row, ...owner, metadata, env, setup: parse(String(row.setup)) };
   for (const column of OPTIONAL)
     if (record[column] === null) delete (record as { [K in (typeof OPTIONAL)[number]]?: unknown })[column];
   return record as TemplateRecord;

@@ -122,6 +122,7 @@ export const DATABASE: CheckGroup = {
     },
     { name: 'names', title: 'Names of the file', look: async ({ config }) => names(config.database.path) },
     { name: 'schema', title: 'Schema', look: schema },
+    { name: 'shared_templates', title: 'Shared templates', look: sharedTemplates },
   ],
 };
 
@@ -133,6 +134,19 @@ function names(path: string): Observation {
     if (!(error instanceof ServiceError)) throw error;
     return fail(error.message, error.remedy ?? '');
   }
+}
+
+const MOST_NAMED = 20;
+
+async function sharedTemplates({ config, sharedSecrets }: Patient): Promise<Observation> {
+  if (!config.auth.enforce_owner) return pass('Owners are not enforced: they share all templates.');
+  const names = await sharedSecrets(config.database.path);
+  if (names.length === 0) return pass('None of them carries an environment.');
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  return warn(
+    `All owners share these templates, and can read their environment in a sandbox: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`,
+    'Delete each that holds a secret of one owner, and create it again in the name of that owner.',
+  );
 }
 
 const HEADER_BYTES = 100;

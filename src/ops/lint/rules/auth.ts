@@ -163,4 +163,21 @@ export const AUTH_RULES: readonly LintRule[] = [
     check: ({ config: { auth, worker } }) =>
       faultIf(worker.control_plane_url === '' && auth.worker_token !== undefined),
   },
+  {
+    id: 'SVC111',
+    topic: 'auth',
+    key: 'auth.admin_api_key',
+    title: 'Every owner has the key of administrators, and nobody may share templates.',
+    why: 'Owners are kept apart, yet without an admin key the API key that all of them have opens the admin routes. It does not open what belongs to all: templates that all owners share can be made, changed and deleted with an admin key alone.',
+    mend: 'Set auth.admin_api_key_file.',
+    example:
+      'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n  enforce_owner: true\n  quota_writes: admin\n',
+    level: 'warning',
+    production: 'error',
+    // SVC106 and SVC109 say what else is wrong where there is no fallback, or no authentication.
+    check: ({ config: { auth } }) =>
+      faultIf(
+        auth.enabled && auth.enforce_owner && auth.admin_fallback_enabled && auth.admin_api_key === undefined,
+      ),
+  },
 ];

@@ -24,11 +24,11 @@ describe('a template', () => {
     const later = new Date(w.clock.now()).toISOString();
     expect(next).toMatchObject({ version: 2, ttl: '30m', created_at: stamp, updated_at: later });
     expect(next).not.toHaveProperty('description');
-    await w.control.templates.delete('py');
+    await w.control.templates.delete('py', api);
     for (const gone of [
       () => w.control.templates.get('py', api),
       () => w.control.templates.update('py', { image: 'x' }, api, {}),
-      () => w.control.templates.delete('py'),
+      () => w.control.templates.delete('py', api),
       () => spawn(w),
     ])
       await expect(gone()).rejects.toMatchObject({ code: 'not_found' });
@@ -180,13 +180,13 @@ describe('a spawn from a template', () => {
       await expect(other).rejects.toMatchObject({ code: 'conflict' });
     await w.control.templates.update('py', { image: 'another' }, api, {});
     expect((await spawn(w, {}, api, options)).id).toBe(first.id);
-    await w.control.templates.delete('py');
+    await w.control.templates.delete('py', api);
     expect((await spawn(w, {}, api, options)).id).toBe(first.id);
   });
 
   it('under owner enforcement needs an owner', async () => {
     const w = world({ auth: { enforce_owner: true } });
-    await make(w);
+    await w.control.templates.create({ name: 'py', image: 'python:3' }, admin);
     await expect(spawn(w)).rejects.toMatchObject({ code: 'bad_request' });
     expect(await spawn(w, {}, owned('ann'))).toMatchObject({ owner_id: 'ann' });
   });

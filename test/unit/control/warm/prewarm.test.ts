@@ -205,7 +205,7 @@ describe('when the template', () => {
     await w.control.templates.update('py', { image: 'host', prewarm: 1 }, api, {});
     await soon(w);
     expect(ids(w)).toHaveLength(1);
-    await w.control.templates.delete('py');
+    await w.control.templates.delete('py', api);
     await soon(w);
     expect([ids(w), await w.store.warm.all()]).toEqual([[], []]);
   });
@@ -216,7 +216,7 @@ describe('when the template', () => {
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     await make(w);
     await w.clock.advance(0);
-    await w.control.templates.delete('py');
+    await w.control.templates.delete('py', api);
     w.provider.decide = () => undefined;
     w.provider.release();
     await w.clock.advance(2000);
@@ -285,7 +285,7 @@ describe('failures', () => {
     const w = await warmed();
     let refusals = 4;
     w.provider.decide = (operation) => (operation === 'destroy' && refusals-- > 0 ? 'fail' : undefined);
-    await w.control.templates.delete('py');
+    await w.control.templates.delete('py', api);
     await pass(w, 30_000);
     expect([ids(w), await w.store.warm.all()]).toEqual([[], []]);
   });
@@ -308,7 +308,7 @@ describe('a restart', () => {
     w.provider.decide = (operation) => (operation === 'create' ? 'lost' : undefined);
     await spawn(w, { metadata: {} });
     await w.clock.advance(60);
-    await w.store.templates.delete('py');
+    await w.store.templates.delete({ name: 'py' });
     w.provider.decide = () => undefined;
     for (const runtime of w.fake.runtimes.values()) if (runtime.id === dead) runtime.state = 'stopped';
     await w.restart();

@@ -107,6 +107,12 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['it is on NFS', 'database.file_system', 'fail', { host: { fileSystem: { type: 0x6969 } } }],
   ['it is in memory', 'database.file_system', 'warn', { host: { fileSystem: { type: 0x01021994 } } }],
   ['it has a hard link', 'database.names', 'fail', { config: { database: { path: linkedFile() } } }],
+  [
+    'owners share a secret',
+    'database.shared_templates',
+    'warn',
+    { sharedSecrets: ['py'], config: { auth: { enforce_owner: true } } },
+  ],
   ['it is no database', 'database.schema', 'fail', { files: { [DATABASE]: 'hello' } }],
   [
     'it is of another program',
