@@ -22,6 +22,24 @@ export class Utf8Pieces {
   }
 }
 
+/** Whether bytes that come in pieces are UTF-8. */
+export class Utf8Check {
+  #waiting = NOTHING;
+
+  /** False once `data` cannot be part of any. */
+  take(data: Buffer): boolean {
+    const all = this.#waiting.length === 0 ? data : Buffer.concat([this.#waiting, data]);
+    const end = all.length - cutLength(all);
+    this.#waiting = end === all.length ? NOTHING : Buffer.from(all.subarray(end));
+    return isUtf8(all.subarray(0, end));
+  }
+
+  /** False when a character is cut off. */
+  end(): boolean {
+    return this.#waiting.length === 0;
+  }
+}
+
 function valid(bytes: Buffer): Buffer {
   return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString());
 }

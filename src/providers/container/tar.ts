@@ -1,6 +1,10 @@
 // A tar archive of one folder with one file in it, and the file out of one: all that seeding a volume needs.
 // POSIX ustar: blocks of 512 bytes, numbers in octal.
 const BLOCK = 512;
+const SIZE_AT = 124;
+const SIZE_LENGTH = 12;
+const TYPE_AT = 156;
+const FILE = 0x30;
 
 export interface TarFile {
   /** Without a leading slash, below 100 bytes. */
@@ -18,17 +22,24 @@ export function tarOf({ path, bytes, mode }: TarFile): Buffer {
   return Buffer.concat([...parents, ...entries, Buffer.alloc(2 * BLOCK)]);
 }
 
-/** Contents of the first file in an archive; undefined when there is none that is whole. */
+/** Contents of the first file in an archive; undefined when it has none that is complete, or a header that is none. */
 export function firstFile(archive: Buffer): Buffer | undefined {
   for (let at = 0; at + BLOCK <= archive.length; ) {
-    const size = Number.parseInt(archive.toString('latin1', at + 124, at + 136), 8) || 0;
-    const type = archive.toString('latin1', at + 156, at + 157);
+    const size = sizeIn(archive, at);
+    if (size === undefined) return undefined;
     const start = at + BLOCK;
-    if (type === '0')
+    if (archive[at + TYPE_AT] === FILE)
       return start + size <= archive.length ? archive.subarray(start, start + size) : undefined;
     at = start + Math.ceil(size / BLOCK) * BLOCK;
   }
   return undefined;
+}
+
+/** Octal digits alone, never negative, so that reading only moves forward; undefined for anything else. */
+function sizeIn(archive: Buffer, at: number): number | undefined {
+  const digits = archive.toString('latin1', at + SIZE_AT, at + SIZE_AT + SIZE_LENGTH);
+  const [, octal] = /^ *([0-7]*)[\0 ]*$/.exec(digits) ?? [];
+  return octal === undefined ? undefined : Number.parseInt(octal || '0', 8);
 }
 
 function header(path: string, { size, mode, type }: { size: number; mode: number; type: string }): Buffer {

@@ -81,10 +81,3 @@ export function objectIn(value: unknown): Record<string, unknown> {
     return value as Record<string, unknown>;
   throw strangeAnswer(WHAT, 'gave an answer that is no object');
 }
-
-/** `value` as a list of at most `most`. Throws `provider_error`. */
-export function listIn(value: unknown, most: number): unknown[] {
-  if (!Array.isArray(value)) throw strangeAnswer(WHAT, 'gave an answer that is no list');
-  if (value.length > most) throw strangeAnswer(WHAT, `gave a list of more than ${most}`);
-  return value;
-}

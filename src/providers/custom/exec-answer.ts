@@ -1,4 +1,5 @@
 // What a backend answers to an exec: NDJSON as it comes, or one JSON result at the end.
+import { setImmediate } from 'node:timers/promises';
 import type { ExecExit, OutputChunk } from '../../agent/io.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
@@ -6,6 +7,9 @@ import { objectIn, WHAT } from './backend.ts';
 import { jsonLines } from './json-lines.ts';
 
 const MAX_RESULT = 64 * 1024 * 1024;
+/** Of a result, its outputs left out. */
+const RESULT = { bytes: 64 * 1024, depth: 8, tokens: 256 };
+const CHANNELS = ['stdout', 'stderr'] as const;
 
 export type ExecPart =
   | { output: OutputChunk }
@@ -16,7 +20,7 @@ export type ExecPart =
 /** Throws `provider_error` for what is neither. Ends after `exit` or `failed`, and without one when the answer was cut. */
 export async function* execParts(reply: Reply): AsyncGenerator<ExecPart> {
   const isStream = /^application\/(?:x-)?ndjson\b/i.test(reply.headers['content-type'] ?? '');
-  const parts = isStream ? lineParts(reply) : resultParts(objectIn(await reply.json(MAX_RESULT)));
+  const parts = isStream ? lineParts(reply) : resultParts(await reply.object(CHANNELS, RESULT, MAX_RESULT));
   for await (const part of parts) {
     yield part;
     if ('exit' in part || 'failed' in part) return;
@@ -33,12 +37,28 @@ async function* lineParts(reply: Reply): AsyncGenerator<ExecPart> {
   }
 }
 
-function* resultParts(result: Record<string, unknown>): Generator<ExecPart> {
-  for (const channel of ['stdout', 'stderr'] as const) {
-    const data = bytesIn(result[channel] ?? '', result.encoding);
-    if (data.length > 0) yield { output: { channel, data } };
+async function* resultParts({ value, text }: Awaited<ReturnType<Reply['object']>>): AsyncGenerator<ExecPart> {
+  const result = objectIn(value);
+  for (const channel of CHANNELS) {
+    if (typeof (result[channel] ?? '') !== 'string') throw strangeAnswer(WHAT, 'gave output that is no text');
+    for (const data of result.encoding === 'base64' ? decoded(text(channel)) : text(channel)) {
+      yield { output: { channel, data } };
+      await setImmediate();
+    }
   }
   yield { exit: exitIn(result) };
+}
+
+/** Blocks of base64, in which line breaks may stand, as bytes. */
+function* decoded(blocks: readonly Buffer[]): Generator<Buffer> {
+  let rest = '';
+  for (const block of blocks) {
+    const text = rest + block.toString('latin1').replaceAll(/[^A-Za-z0-9+/_-]/g, '');
+    const end = text.length - (text.length % 4);
+    rest = text.slice(end);
+    if (end > 0) yield Buffer.from(text.slice(0, end), 'base64');
+  }
+  if (rest !== '') yield Buffer.from(rest, 'base64');
 }
 
 function bytesIn(data: unknown, encoding: unknown): Buffer {

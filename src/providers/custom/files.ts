@@ -3,13 +3,15 @@ import { Readable } from 'node:stream';
 import type { SandboxFiles } from '../../agent/io.ts';
 import { formatMode } from '../../domain/mode.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
-import { listIn, objectIn, WHAT } from './backend.ts';
+import { objectIn, WHAT } from './backend.ts';
 import { type FilePlace, fileCall } from './file-call.ts';
 import { readContent } from './file-content.ts';
 import { factsBelow, factsOf } from './file-facts.ts';
 
-const MAX_LIST_BYTES = 64 * 1024 * 1024;
-const MAX_LIST = 100_000;
+/** As much as of a sandbox of our own (agent/files.ts). */
+const MAX_LIST_BYTES = 32 * 1024 * 1024;
+/** A path and a link's target, every byte of them escaped, stay below. */
+const LISTED = { most: 50_000, bytes: 64 * 1024, depth: 8, tokens: 200 };
 
 export function customFiles(place: FilePlace): SandboxFiles {
   return { ...lookups(place), ...transfers(place), ...changes(place) };
@@ -22,15 +24,13 @@ function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'>
       const call = fileCall(place, path, signal);
       const many = { query: { depth }, maxBytes: MAX_LIST_BYTES };
       const reply = await call.ask({ method: 'GET', path: '/files/list', ...many });
-      return listIn(await reply.json(), MAX_LIST).map((each) => factsBelow(path, each));
+      return reply.list(LISTED, (each) => factsBelow(path, each));
     },
     glob: async (pattern, limit, signal) => {
       const call = fileCall(place, undefined, signal);
       const many = { query: { pattern, limit }, maxBytes: MAX_LIST_BYTES };
       const reply = await call.ask({ method: 'GET', path: '/files/glob', ...many });
-      return listIn(await reply.json(), MAX_LIST)
-        .map(pathIn)
-        .slice(0, limit);
+      return (await reply.list(LISTED, pathIn)).slice(0, limit);
     },
   };
 }

@@ -5,12 +5,13 @@ import { identityIn } from '../backends/labels.ts';
 import { runtimeIdOf } from '../backends/runtime-id.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
-import { listIn, objectIn, WHAT } from './backend.ts';
+import { objectIn, WHAT } from './backend.ts';
 import { backendId } from './create.ts';
 import type { CustomState } from './deps.ts';
 
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
-const MAX_LIST = 100_000;
+/** What one sandbox needs, with all metadata that it may carry, is far below. */
+const LISTED = { most: 100_000, bytes: 64 * 1024, depth: 8, tokens: 2000 };
 
 /** The backend's id of it; undefined when it has none. */
 export function findRuntime(
@@ -58,7 +59,7 @@ export async function inventory(
       ...{ method: 'GET', path: '/sandboxes', signal, maxBytes: MAX_LIST_BYTES },
       means: { 405: NO_INVENTORY, 501: NO_INVENTORY },
     });
-    return listIn(await reply.json(), MAX_LIST).flatMap((each) => listed(state, each) ?? []);
+    return await reply.list(LISTED, (each) => listed(state, each));
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'not_found') return undefined;
     throw error;

@@ -1,6 +1,7 @@
 // What can go wrong with a request to a configured URL, in our words. Nothing that the other side said is in them: neither
 // in the message nor in the cause, which is logged.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import { JsonFault, type JsonReason } from '../../domain/json-structure.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 
 /** A request that had no usable answer. */
@@ -94,6 +95,19 @@ export function strangeAnswer(what: string, says: string): OutgoingFault {
     sent: true,
     remedy: 'Look at its own log; svc passes on nothing of what it said.',
   });
+}
+
+const JSON_SAYS: Record<JsonReason, string> = {
+  syntax: 'gave an answer that is no JSON',
+  surrogate: 'gave an answer with text that is none',
+  kind: 'gave an answer that is no list',
+  size: 'gave an answer that is too large',
+  structure: 'gave an answer with more structure than it may have',
+};
+
+/** `error`, where it is of JSON as a strange answer. */
+export function orStrangeJson(what: string, error: unknown): unknown {
+  return error instanceof JsonFault ? strangeAnswer(what, JSON_SAYS[error.reason]) : error;
 }
 
 export function tooLate(what: string): OutgoingFault {

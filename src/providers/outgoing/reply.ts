@@ -2,7 +2,11 @@
 // but to who parses them: no error quotes them.
 import type { Dispatcher } from 'undici';
 import type { ServiceError } from '../../domain/errors.ts';
-import { strangeAnswer, transportFault } from './faults.ts';
+import { ByteBlocks } from '../../domain/byte-blocks.ts';
+import type { ListLimits } from '../../domain/json-list.ts';
+import type { ObjectLimits } from '../../domain/json-object.ts';
+import { type Body, documentIn, listIn, objectWithTexts } from '../../domain/json-reading.ts';
+import { orStrangeJson, strangeAnswer, transportFault } from './faults.ts';
 
 /** Of a body that is thrown away, what is read to keep its connection. */
 const DISCARDED_BYTES = 64 * 1024;
@@ -15,8 +19,12 @@ export interface Reply {
   body(): AsyncIterable<Buffer>;
   /** The whole body, at most `most` bytes where that is less. */
   bytes(most?: number): Promise<Buffer>;
-  /** The whole body as JSON. Throws `provider_error` when it is none. */
+  /** The whole body as JSON, at most `most` bytes where that is less. Throws `provider_error` when it is none, or has more structure than an answer about one thing. */
   json(most?: number): Promise<unknown>;
+  /** What `read` makes of each element of the list that the body is, as it comes; undefined is left out. Throws as `json`. */
+  list<T>(limits: ListLimits, read: (element: unknown) => T | undefined): Promise<T[]>;
+  /** The object that the body is, without the texts of `names`; they come as bytes. Throws as `json`. */
+  object(names: readonly string[], limits: ObjectLimits, most?: number): ReturnType<typeof objectWithTexts>;
   /** Throws the body away. Never rejects. */
   discard(): Promise<void>;
 }
@@ -49,23 +57,31 @@ function headFault(what: string, { status, headers }: Reply): ServiceError | und
 }
 
 function replyOf(answer: Dispatcher.ResponseData, terms: ReplyTerms): Reply {
-  const bytes = async (most = terms.maxBytes) => {
-    const parts: Buffer[] = [];
-    const maxBytes = Math.min(most, terms.maxBytes);
-    for await (const part of bounded(answer, { ...terms, maxBytes })) parts.push(part);
-    return Buffer.concat(parts);
-  };
+  const atMost = (most = terms.maxBytes) =>
+    bounded(answer, { ...terms, maxBytes: Math.min(most, terms.maxBytes) });
+  const judged = <T>(read: (body: Body) => Promise<T>, most?: number) =>
+    read(atMost(most)).catch((error: unknown) => {
+      throw orStrangeJson(terms.what, error);
+    });
   return {
     status: answer.statusCode,
     headers: flat(answer.headers),
     body: () => bounded(answer, terms),
-    bytes,
-    json: async (most) => parsed(terms.what, await bytes(most)),
+    bytes: async (most) => gathered(atMost(most)),
+    json: (most) => judged((body) => documentIn(body), most),
+    list: (limits, read) => judged((body) => listIn(body, limits, read)),
+    object: (names, limits, most) => judged((body) => objectWithTexts(body, names, limits), most),
     discard: async () => {
       await answer.body.dump({ limit: DISCARDED_BYTES }).catch(() => undefined);
       terms.over();
     },
   };
+}
+
+async function gathered(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const blocks = new ByteBlocks();
+  for await (const part of body) blocks.append(part);
+  return Buffer.concat(blocks.taken());
 }
 
 async function* bounded({ body }: Dispatcher.ResponseData, terms: ReplyTerms): AsyncGenerator<Buffer> {
@@ -80,14 +96,6 @@ async function* bounded({ body }: Dispatcher.ResponseData, terms: ReplyTerms): A
     throw terms.aborted() ?? transportFault(terms.what, error);
   } finally {
     terms.over();
-  }
-}
-
-function parsed(what: string, bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw strangeAnswer(what, 'gave an answer that is no JSON');
   }
 }
 

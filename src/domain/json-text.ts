@@ -1,0 +1,118 @@
+// A text of JSON as the bytes of its UTF-8, without ever being a string: the bytes after its opening quote go in, in pieces of
+// any size. Whether they are UTF-8 is for whoever reads all of the document (utf8.ts).
+import { ByteBlocks } from './byte-blocks.ts';
+import { BACKSLASH, JsonFault, QUOTE } from './json-structure.ts';
+
+const SPACE = 0x20;
+const LOWER_U = 0x75;
+const NONE = 0xff;
+/** What the byte after a backslash means; digits of hexadecimal numbers. */
+const ESCAPES = table({ '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 8, f: 12, n: 10, r: 13, t: 9 });
+const HEX = table(Object.fromEntries([...'0123456789abcdef', ...'ABCDEF'].map((digit) => [digit, Number.parseInt(digit, 16)])));
+
+type State = 'plain' | 'escape' | 'hex';
+
+export class JsonText {
+  readonly #blocks = new ByteBlocks();
+  #state: State = 'plain';
+  /** Of a \u escape, and how many digits of it have come. */
+  #unit = 0;
+  #digits = 0;
+  /** The first half of a surrogate pair, which has to be followed by the second; 0 for none. */
+  #high = 0;
+
+  /**
+   * Takes bytes from index `from` on; the index of the closing quote, or the length of `bytes` when that has not come. Throws a
+   * JsonFault: `syntax`, or `surrogate` for half a pair.
+   */
+  take(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at < bytes.length) {
+      if (this.#state === 'plain') at = this.#plain(bytes, at);
+      else this.#escaped(bytes[at++] as number);
+      if (this.#state === 'plain' && bytes[at] === QUOTE) {
+        this.#requireNoHalf();
+        return at;
+      }
+    }
+    return at;
+  }
+
+  /** The whole text, once its closing quote was found. */
+  taken(): Buffer[] {
+    return this.#blocks.taken();
+  }
+
+  /** Up to a quote, or past the backslash that begins an escape. */
+  #plain(bytes: Buffer, from: number): number {
+    let at = from;
+    for (let byte = bytes[at]; byte !== undefined && byte !== QUOTE && byte !== BACKSLASH; byte = bytes[++at])
+      if (byte < SPACE) throw new JsonFault('syntax');
+    if (at > from) {
+      this.#requireNoHalf();
+      this.#blocks.append(bytes.subarray(from, at));
+    }
+    if (bytes[at] !== BACKSLASH) return at;
+    this.#state = 'escape';
+    return at + 1;
+  }
+
+  #escaped(byte: number): void {
+    if (this.#state === 'hex') return this.#hex(byte);
+    if (byte === LOWER_U) {
+      this.#state = 'hex';
+      this.#unit = 0;
+      this.#digits = 0;
+      return;
+    }
+    const meant = ESCAPES[byte] as number;
+    if (meant === NONE) throw new JsonFault('syntax');
+    this.#requireNoHalf();
+    this.#blocks.push(meant);
+    this.#state = 'plain';
+  }
+
+  #hex(byte: number): void {
+    const digit = HEX[byte] as number;
+    if (digit === NONE) throw new JsonFault('syntax');
+    this.#unit = this.#unit * 16 + digit;
+    this.#digits++;
+    if (this.#digits < 4) return;
+    this.#state = 'plain';
+    this.#take(this.#unit);
+  }
+
+  #take(unit: number): void {
+    const isLow = unit >= 0xdc00 && unit <= 0xdfff;
+    if (isLow !== this.#high > 0) throw new JsonFault('surrogate');
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      this.#high = unit;
+      return;
+    }
+    this.#encode(isLow ? 0x10000 + (this.#high - 0xd800) * 0x400 + (unit - 0xdc00) : unit);
+    this.#high = 0;
+  }
+
+  /** As UTF-8. */
+  #encode(point: number): void {
+    const blocks = this.#blocks;
+    const rest = (bits: number) => blocks.push(0x80 | ((point >> bits) & 0x3f));
+    if (point < 0x80) blocks.push(point);
+    else if (point < 0x800) blocks.push(0xc0 | (point >> 6));
+    else if (point < 0x10000) blocks.push(0xe0 | (point >> 12));
+    else blocks.push(0xf0 | (point >> 18));
+    if (point >= 0x10000) rest(12);
+    if (point >= 0x800) rest(6);
+    if (point >= 0x80) rest(0);
+  }
+
+  #requireNoHalf(): void {
+    if (this.#high > 0) throw new JsonFault('surrogate');
+  }
+}
+
+function table(values: Record<string, number>): Uint8Array {
+  const made = new Uint8Array(256).fill(NONE);
+  for (const [letter, value] of Object.entries(values)) made[letter.charCodeAt(0)] = value;
+  return made;
+}
