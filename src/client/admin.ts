@@ -33,7 +33,7 @@ export class AdminClient {
 
   /** The numbers as Prometheus reads them. */
   async metricsText(): Promise<string> {
-    return readText(await send(this.#connection, 'adminMetricsText'), MAX_TEXT_BYTES);
+    return readText(await send(this.#connection, 'adminMetricsText'), { limit: MAX_TEXT_BYTES });
   }
 
   diagnostics(query: DiagnosticsQuery = {}): Promise<Diagnostics> {
@@ -49,7 +49,7 @@ export class AdminClient {
   /** One page as CSV, its first line the names. */
   async auditCsvPage(query: AuditQuery = {}): Promise<{ csv: string; next_cursor?: string }> {
     const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'csv' } });
-    return { csv: await readText(answer, MAX_TEXT_BYTES), ...nextOf(answer) };
+    return { csv: await readText(answer, { limit: MAX_TEXT_BYTES }), ...nextOf(answer) };
   }
 }
 

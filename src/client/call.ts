@@ -2,7 +2,9 @@
 // request id. Every answer has a bound and every wait an end.
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { ByteBlocks } from '../domain/byte-blocks.ts';
 import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
+import { JsonFault, JsonStructure, type StructureLimits } from '../domain/json-structure.ts';
 import { API_PREFIX, placeOf, type RouteId } from '../http/paths.ts';
 import type { ErrorCode } from '../schema/error.ts';
 
@@ -31,7 +33,10 @@ export interface CallOptions {
 export type ClientAnswer = Dispatcher.ResponseData;
 
 const MAX_JSON_BYTES = 256 * 1024 * 1024;
+/** A folder of 50,000 files has about two million. */
+const STRUCTURE = { depth: 64, tokens: 8_000_000 };
 const MAX_ERROR_BYTES = 1024 * 1024 * 64;
+const ERROR_STRUCTURE = { depth: 64, tokens: 20_000 };
 
 /** Sends; resolves with the answer's head when its status is below 400. */
 export async function send(
@@ -70,7 +75,8 @@ export async function sendForJson<T>(
 }
 
 export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): Promise<T> {
-  const text = await readText(answer, MAX_JSON_BYTES, signal);
+  const terms = { limit: MAX_JSON_BYTES, structure: STRUCTURE };
+  const text = await readText(answer, terms, signal);
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
@@ -78,20 +84,33 @@ export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): P
   }
 }
 
-/** Throws `internal` for a body over `limit` bytes. */
-export async function readText(answer: ClientAnswer, limit: number, signal?: AbortSignal): Promise<string> {
-  const parts: Buffer[] = [];
+export interface TextTerms {
+  /** In bytes. */
+  limit: number;
+  /** Where it is JSON: more is not read. */
+  structure?: StructureLimits;
+}
+
+/** Throws `internal` for a body over `limit` bytes, or with more structure than an answer of this API has. */
+export async function readText(
+  answer: ClientAnswer,
+  { limit, structure }: TextTerms,
+  signal?: AbortSignal,
+): Promise<string> {
+  const blocks = new ByteBlocks();
+  const counted = structure && new JsonStructure(structure);
   let size = 0;
   try {
-    for await (const part of answer.body) {
-      size += (part as Buffer).length;
+    for await (const part of answer.body as AsyncIterable<Buffer>) {
+      size += part.length;
       if (size > limit) throw new ServiceError('internal', "The server's answer is too large.");
-      parts.push(part as Buffer);
+      counted?.take(part);
+      blocks.append(part);
     }
   } catch (error) {
-    throw transportFailure(error, signal);
+    throw error instanceof JsonFault ? strange(error) : transportFailure(error, signal);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(blocks.taken()).toString('utf8');
 }
 
 function bodyOf({ json, bytes }: CallOptions): {
@@ -118,7 +137,8 @@ function queryText(query: Query = {}): string {
 }
 
 async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
-  const text = await readText(answer, MAX_ERROR_BYTES).catch(() => '');
+  const terms = { limit: MAX_ERROR_BYTES, structure: ERROR_STRUCTURE };
+  const text = await readText(answer, terms).catch(() => '');
   return answerFailure(text, answer.statusCode, Number(answer.headers['retry-after']));
 }
 

@@ -1,9 +1,16 @@
 // Bodies that come line by line, NDJSON among them: lines bounded, a broken connection told apart from the end.
+import { byteLines } from '../domain/byte-lines.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { judgedJson } from '../domain/json-reading.ts';
 import { type ClientAnswer, transportFailure } from './call.ts';
 
 /** 64 KiB of output, every byte of it escaped, stays far below. */
-const MAX_LINE_BYTES = 4 * 1024 * 1024;
+const BOUND = {
+  bytes: 4 * 1024 * 1024,
+  tooLong: () => new ServiceError('internal', 'A line of the stream is too long.'),
+};
+/** A line says one thing: an event, a piece of output, a command in a list. */
+const STRUCTURE = { depth: 64, tokens: 20_000 };
 
 /** Objects of a stream as they come; empty lines are signs of life. Leaving early closes the connection. */
 export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
@@ -12,18 +19,8 @@ export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal):
 
 /** Lines of a body as they come, without their ends, each at most 4 MiB. Leaving early closes the connection. */
 export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
   try {
-    for await (const chunk of answer.body) {
-      rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
-      for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-        const line = rest.subarray(0, end);
-        rest = rest.subarray(end + 1);
-        yield line;
-      }
-      if (rest.length > MAX_LINE_BYTES)
-        throw new ServiceError('internal', 'A line of the stream is too long.');
-    }
+    yield* byteLines(answer.body as AsyncIterable<Buffer>, BOUND);
   } catch (error) {
     throw transportFailure(error, signal);
   } finally {
@@ -33,7 +30,7 @@ export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): As
 
 function lineFrom<T>(bytes: Buffer): T {
   try {
-    return JSON.parse(bytes.toString('utf8')) as T;
+    return judgedJson(bytes, STRUCTURE) as T;
   } catch (cause) {
     throw new ServiceError('internal', 'A line of the stream is not JSON.', { cause });
   }

@@ -1,7 +1,14 @@
 // A JSON array, element by element while it arrives: each element is small enough to be parsed at once, and whoever takes them
 // keeps what it needs. A list of any length costs the memory of one element.
 import { ByteBlocks } from './byte-blocks.ts';
-import { CLOSE_LIST, COMMA, JsonFault, JsonStructure, OPEN_LIST, type StructureLimits } from './json-structure.ts';
+import {
+  CLOSE_LIST,
+  COMMA,
+  JsonFault,
+  JsonStructure,
+  OPEN_LIST,
+  type StructureLimits,
+} from './json-structure.ts';
 
 const NOT_BLANK = /[^ \t\r\n]/;
 

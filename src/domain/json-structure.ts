@@ -101,7 +101,8 @@ export class JsonStructure {
     if (meaning === OPENS) this.depth++;
     else if (meaning === CLOSES) this.depth--;
     this.tokens++;
-    if (this.tokens > this.#limits.tokens || this.depth > this.#limits.depth) throw new JsonFault('structure');
+    if (this.tokens > this.#limits.tokens || this.depth > this.#limits.depth)
+      throw new JsonFault('structure');
     if (this.depth < 0) throw new JsonFault('syntax');
   }
 }

@@ -8,7 +8,11 @@ const LOWER_U = 0x75;
 const NONE = 0xff;
 /** What the byte after a backslash means; digits of hexadecimal numbers. */
 const ESCAPES = table({ '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 8, f: 12, n: 10, r: 13, t: 9 });
-const HEX = table(Object.fromEntries([...'0123456789abcdef', ...'ABCDEF'].map((digit) => [digit, Number.parseInt(digit, 16)])));
+const HEX = table(
+  Object.fromEntries(
+    [...'0123456789abcdef', ...'ABCDEF'].map((digit) => [digit, Number.parseInt(digit, 16)]),
+  ),
+);
 
 type State = 'plain' | 'escape' | 'hex';
 
@@ -29,6 +33,7 @@ export class JsonText {
     let at = from;
     while (at < bytes.length) {
       if (this.#state === 'plain') at = this.#plain(bytes, at);
+      else if (this.#state === 'hex') this.#hex(bytes[at++] as number);
       else this.#escaped(bytes[at++] as number);
       if (this.#state === 'plain' && bytes[at] === QUOTE) {
         this.#requireNoHalf();
@@ -58,7 +63,6 @@ export class JsonText {
   }
 
   #escaped(byte: number): void {
-    if (this.#state === 'hex') return this.#hex(byte);
     if (byte === LOWER_U) {
       this.#state = 'hex';
       this.#unit = 0;

@@ -1,10 +1,15 @@
 // What comes back from the engine, read within bounds. Nothing in it is believed: what listens there may be anything.
 import type { IncomingMessage } from 'node:http';
+import { ByteBlocks } from '../../domain/byte-blocks.ts';
+import { judgedBytes, listIn, ONE_THING, parsedJson } from '../../domain/json-reading.ts';
+import { JsonFault } from '../../domain/json-structure.ts';
 import type { EngineOrder } from './engine.ts';
 import { EngineRefusal, engineGarbled, engineLost, engineWantsTls } from './engine-faults.ts';
 
 const MAX_ANSWER = 4 * 1024 * 1024;
 const MAX_WORDS = 2048;
+/** A container or an image with thousands of labels stays below. */
+const LISTED = { most: 100_000, bytes: 1024 * 1024, depth: 16, tokens: 20_000 };
 const NOT_MODIFIED = 304;
 /** A server in Go says so of a plain request. */
 const WANTS_TLS = /HTTP request to an HTTPS server/;
@@ -19,8 +24,7 @@ export interface Answered {
 export async function accepted(order: EngineOrder, answered: Answered): Promise<Answered> {
   const status = answered.answer.statusCode ?? 0;
   if (status >= 400) {
-    const { bytes } = await gathered(answered, MAX_WORDS);
-    const said = words(bytes);
+    const said = words(await beginning(answered, MAX_WORDS));
     throw WANTS_TLS.test(said) ? engineWantsTls(said) : new EngineRefusal(order.what, status, said);
   }
   if (status < 300 || status === NOT_MODIFIED) return answered;
@@ -30,37 +34,63 @@ export async function accepted(order: EngineOrder, answered: Answered): Promise<
 
 /** All bytes of an accepted answer. Throws `provider_error` when there are more than the order allows. */
 export async function whole(order: EngineOrder, answered: Answered): Promise<Buffer> {
-  const { bytes, isCut } = await gathered(await accepted(order, answered), order.maxBytes ?? MAX_ANSWER);
-  if (isCut) throw engineGarbled(`${order.what}: the answer is too long`, undefined);
-  return bytes;
+  const blocks = new ByteBlocks();
+  for await (const part of bounded(order, await accepted(order, answered))) blocks.append(part);
+  return Buffer.concat(blocks.taken());
 }
 
-/** At most `max` bytes; the rest is not waited for, and its connection is given up. */
-async function gathered(
-  { answer, label }: Answered,
-  max: number,
-): Promise<{ bytes: Buffer; isCut: boolean }> {
-  const chunks: Buffer[] = [];
+/** An accepted answer as JSON; undefined for an empty one. Throws `provider_error` as `whole`, and for too much structure. */
+export async function parsedAnswer(order: EngineOrder, answered: Answered): Promise<unknown> {
+  const bytes = await judged(order, judgedBytes(bounded(order, await accepted(order, answered)), ONE_THING));
+  return bytes.length === 0 ? undefined : await judged(order, Promise.resolve(bytes).then(parsedJson));
+}
+
+/** What `read` makes of each element of a list, as it comes; undefined is left out. Throws as `parsedAnswer`. */
+export async function listedAnswer<T>(
+  order: EngineOrder,
+  answered: Answered,
+  read: (element: unknown) => T | undefined,
+): Promise<T[]> {
+  return judged(order, listIn(bounded(order, await accepted(order, answered)), LISTED, read));
+}
+
+async function judged<T>({ what }: EngineOrder, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw error instanceof JsonFault ? engineGarbled(`${what}: ${error.message}`, error) : error;
+  }
+}
+
+async function* bounded(order: EngineOrder, { answer, label }: Answered): AsyncGenerator<Buffer> {
+  const most = order.maxBytes ?? MAX_ANSWER;
   let size = 0;
   try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > max) return { bytes: Buffer.concat(chunks).subarray(0, max), isCut: true };
+    for await (const part of answer as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > most) break;
+      yield part;
     }
   } catch (error) {
     throw engineLost(label, error);
   }
-  return { bytes: Buffer.concat(chunks), isCut: false };
+  if (size > most) throw engineGarbled(`${order.what}: the answer is too long`, undefined);
 }
 
-export function parsed(what: string, bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined;
+/** The first `max` bytes; the rest is not waited for, and its connection is given up. */
+async function beginning({ answer, label }: Answered, max: number): Promise<Buffer> {
+  const blocks = new ByteBlocks();
+  let size = 0;
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      blocks.append(chunk.subarray(0, max - size));
+      size += chunk.length;
+      if (size > max) break;
+    }
   } catch (error) {
-    throw engineGarbled(`${what}: not JSON`, error);
+    throw engineLost(label, error);
   }
+  return Buffer.concat(blocks.taken());
 }
 
 function words(bytes: Buffer): string {

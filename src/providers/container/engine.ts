@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config.ts';
 import { withinDeadline } from '../deadline.ts';
-import { accepted, parsed, whole } from './engine-answers.ts';
+import { type Answered, accepted, listedAnswer, parsedAnswer, whole } from './engine-answers.ts';
 import { engineSlow } from './engine-faults.ts';
 import { type Connection, EngineLine } from './engine-line.ts';
 
@@ -33,6 +33,8 @@ export interface Engine {
   bytes(order: EngineOrder, signal: AbortSignal): Promise<Buffer>;
   /** As `bytes`, parsed; undefined for an empty answer. The shape is the caller's to check. */
   json(order: EngineOrder, signal: AbortSignal): Promise<unknown>;
+  /** What `read` makes of each element of the list that is the answer, as it comes; undefined is left out. */
+  list<T>(order: EngineOrder, signal: AbortSignal, read: (element: unknown) => T | undefined): Promise<T[]>;
   /** An answer to be read as it comes; the deadline is for its head. The caller destroys it. */
   stream(order: EngineOrder, signal: AbortSignal): Promise<IncomingMessage>;
   /** The raw connection behind a 101. The caller destroys it; `signal` has no meaning once it is there. */
@@ -50,13 +52,14 @@ export function openEngine({ config, clock }: { config: ContainerConfig; clock: 
     work: (signal: AbortSignal) => Promise<T>,
     late?: (value: T) => void,
   ) => withinDeadline(clock, { ms, expired: engineSlow(what, ms), signal }, work, late);
-  const bytes = (order: EngineOrder, signal: AbortSignal) =>
+  const answered = <T>(order: EngineOrder, signal: AbortSignal, read: (answered: Answered) => Promise<T>) =>
     timed(order, signal, async (inner) =>
-      whole(order, await line.answer(order, { connection: order.connection ?? 'kept', signal: inner })),
+      read(await line.answer(order, { connection: order.connection ?? 'kept', signal: inner })),
     );
   return {
-    bytes,
-    json: async (order, signal) => parsed(order.what, await bytes(order, signal)),
+    bytes: (order, signal) => answered(order, signal, (given) => whole(order, given)),
+    json: (order, signal) => answered(order, signal, (given) => parsedAnswer(order, given)),
+    list: (order, signal, read) => answered(order, signal, (given) => listedAnswer(order, given, read)),
     stream: (order, signal) =>
       timed(
         order,

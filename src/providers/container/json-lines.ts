@@ -1,24 +1,20 @@
-// Objects out of a stream of JSON lines, as the engine tells of pulls and events. A line has a bound.
+// Objects out of a stream of JSON lines, as the engine tells of pulls and events. A line has a bound, and so has its structure.
 import type { Readable } from 'node:stream';
+import { byteLines } from '../../domain/byte-lines.ts';
+import { judgedJson, ONE_THING } from '../../domain/json-reading.ts';
 import { engineGarbled } from './engine-faults.ts';
 
-const MAX_LINE = 256 * 1024;
+const BOUND = { bytes: 256 * 1024, tooLong: () => engineGarbled('a line without an end', undefined) };
 
 /** Each object in order. Throws `provider_error` for a line that is no object or has no end; the stream's own errors pass. */
 export async function* jsonLines(stream: Readable): AsyncGenerator<object> {
-  let rest = '';
-  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) if (line.trim() !== '') yield parsed(line);
-    if (rest.length > MAX_LINE) throw engineGarbled('a line without an end', undefined);
-  }
-  if (rest.trim() !== '') yield parsed(rest);
+  for await (const line of byteLines(stream, BOUND))
+    if (line.toString('utf8').trim() !== '') yield objectFrom(line);
 }
 
-function parsed(line: string): object {
+function objectFrom(line: Buffer): object {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = judgedJson(line, ONE_THING);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
     // Told below.

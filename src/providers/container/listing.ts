@@ -28,7 +28,7 @@ export async function nameOf(
   if (known !== undefined) return known;
   const query = { all: 1, filters: attemptFilter(instance.id, ref) };
   const order = { method: 'GET', path: '/containers/json', query, what: 'look up a sandbox' } as const;
-  const [found] = listed(await engine.json(order, signal));
+  const [found] = await engine.list(order, signal, listed);
   return (found && givenName(instance.id, found.Names)) ?? containerName(instance, ref);
 }
 
@@ -60,8 +60,7 @@ export async function listRuntimes(state: ContainerState, signal: AbortSignal): 
   const query = { all: 1, filters: instanceFilter(state.instance.id) };
   const call = { method: 'GET', path: '/containers/json', query } as const;
   const order = { ...call, what: 'list sandboxes', maxBytes: MAX_LIST };
-  const answer = listed(await state.engine.json(order, signal));
-  return answer.map((each) => listing(state, each)).filter((each) => each !== undefined);
+  return state.engine.list(order, signal, (container) => listing(state, listed(container)));
 }
 
 interface Listed {
@@ -71,10 +70,7 @@ interface Listed {
   Created?: unknown;
 }
 
-function listed(answer: unknown): Listed[] {
-  if (!Array.isArray(answer)) throw engineGarbled('the list of containers is no list', undefined);
-  return answer.map((each) => each ?? {});
-}
+const listed = (container: unknown): Listed => container ?? {};
 
 function listing(
   state: ContainerState,

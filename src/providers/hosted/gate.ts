@@ -4,19 +4,31 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { ONE_THING } from '../../domain/json-reading.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import { type Ask, type Outgoing, outgoing } from '../outgoing/outgoing.ts';
 import type { Reply } from '../outgoing/reply.ts';
+import { envelopes } from './envelopes.ts';
 import type { Faults } from './faults.ts';
 import { refusalBody } from './refusal.ts';
 
 export const WHAT = 'The hosted backend';
 const MEBIBYTE = 1024 * 1024;
-/** What the library gathers in memory; the content of files it hands on as it comes. */
-const GATHERED_BYTES = 64 * MEBIBYTE;
-/** A command's events: the library keeps all output of a command, twice as long as it was. */
-const EVENT_BYTES = 128 * MEBIBYTE;
+/** What the library builds at once has to be small; the content of files it hands on as it comes. */
+const MAX_BYTES: Record<Kind, number> = {
+  content: Number.MAX_SAFE_INTEGER,
+  /** The library keeps all output of a command, twice as long as it was. */
+  course: 128 * MEBIBYTE,
+  lookup: 4 * MEBIBYTE,
+  listing: 4 * MEBIBYTE,
+  thing: MEBIBYTE,
+};
+/** A page of sandboxes, or a folder with some thousands of files. */
+const MANY_THINGS = { depth: 16, tokens: 60_000 };
+const LIST = '/filesystem.Filesystem/ListDir';
+const isContent = (path: string) => path.startsWith('/files?');
+const isCourse = (path: string) => /^\/process\.Process\/(?:Start|Connect)$/.test(path);
 const HOP_BY_HOP =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|accept-encoding)$/;
 const PASSED_BACK =
@@ -63,6 +75,12 @@ async function close(server: Server, ways: ReadonlyMap<string, Outgoing>): Promi
   for (const way of ways.values()) await way.close();
 }
 
+interface Asked {
+  path: string;
+  kind: Kind;
+  signal: AbortSignal;
+}
+
 interface Passing {
   ways: ReadonlyMap<string, Outgoing>;
   faults: Faults;
@@ -75,9 +93,10 @@ async function pass({ ways, faults }: Passing, req: IncomingMessage, res: Server
   const gone = new AbortController();
   res.once('close', () => gone.abort());
   try {
-    const reply = await way.request(askOf(req, path, gone.signal));
+    const kind = kindOf(req, prefix, path);
+    const reply = await way.request(askOf(req, { path, kind, signal: gone.signal }));
     if (reply.status >= 400) await refuse(res, reply);
-    else await give(res, reply, isLookup(req, prefix) ? await found(reply) : reply.body());
+    else await give(res, reply, await judged(reply, kind));
   } catch (error) {
     if (res.headersSent) res.destroy();
     // Known to the library by its number, to us by what is kept under it.
@@ -85,10 +104,8 @@ async function pass({ ways, faults }: Passing, req: IncomingMessage, res: Server
   }
 }
 
-function askOf(req: IncomingMessage, path: string, signal: AbortSignal): Ask {
+function askOf(req: IncomingMessage, { path, kind, signal }: Asked): Ask {
   const headers = Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.test(name));
-  const isContent = path.startsWith('/files?');
-  const isCourse = /^\/process\.Process\/(?:Start|Connect)$/.test(path);
   const hasBody =
     req.headers['content-length'] !== undefined || req.headers['transfer-encoding'] !== undefined;
   return {
@@ -97,23 +114,29 @@ function askOf(req: IncomingMessage, path: string, signal: AbortSignal): Ask {
     headers: Object.fromEntries(headers) as Record<string, string>,
     ...(hasBody && { body: req }),
     signal,
-    maxBytes: isCourse
-      ? EVENT_BYTES
-      : isContent && req.method === 'GET'
-        ? Number.MAX_SAFE_INTEGER
-        : GATHERED_BYTES,
-    ...((isContent || isCourse) && { withinMs: 0 }),
-    ...(isCourse && { idleMs: 0 }),
+    maxBytes: MAX_BYTES[kind],
+    ...((isContent(path) || kind === 'course') && { withinMs: 0 }),
+    ...(kind === 'course' && { idleMs: 0 }),
   };
 }
 
-/** Of what the backend has; what is inside of a sandbox is asked for elsewhere. */
-const isLookup = (req: IncomingMessage, prefix: string) => req.method === 'GET' && prefix.endsWith('/api');
+/** What the answer to a request may be, by what the library makes of it. */
+type Kind = 'content' | 'course' | 'lookup' | 'listing' | 'thing';
 
-/** The library takes an answer without content for an empty list: all that runs would count as gone. */
-async function found(reply: Reply): Promise<Iterable<Buffer>> {
-  const bytes = await reply.bytes();
-  if (bytes.length === 0) throw strangeAnswer(WHAT, 'gave an answer without content');
+function kindOf({ method }: IncomingMessage, prefix: string, path: string): Kind {
+  if (prefix.endsWith('/api')) return method === 'GET' ? 'lookup' : 'thing';
+  if (isContent(path)) return method === 'GET' ? 'content' : 'thing';
+  if (isCourse(path)) return 'course';
+  return path === LIST ? 'listing' : 'thing';
+}
+
+/** What may be given to the library, which builds all of an answer at once. */
+async function judged(reply: Reply, kind: Kind): Promise<Body> {
+  if (kind === 'content') return reply.body();
+  if (kind === 'course') return envelopes(reply.body());
+  const bytes = await reply.judged(kind === 'thing' ? ONE_THING : MANY_THINGS);
+  // The library takes an answer without content for an empty list: all that runs would count as gone.
+  if (kind === 'lookup' && bytes.length === 0) throw strangeAnswer(WHAT, 'gave an answer without content');
   return [bytes];
 }
 

@@ -26,12 +26,18 @@ const written = fc
   .map(([text, chance]) => {
     const choices = chance[Symbol.iterator]();
     const often = () => (choices.next().value as number) === 0;
-    return text.replaceAll(/[^\\]/gsu, (letter) => (often() && /[:,{}[\]]/.test(letter) ? ` ${letter}\n` : letter));
+    return text.replaceAll(/[^\\]/gsu, (letter) =>
+      often() && /[:,{}[\]]/.test(letter) ? ` ${letter}\n` : letter,
+    );
   });
 
 /** Texts of JSON with damage: a letter more, fewer or another. */
 const damaged = fc
-  .tuple(written, fc.nat(), fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '\n', '\\u', '\\ud800', '1', 'é'))
+  .tuple(
+    written,
+    fc.nat(),
+    fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '\n', '\\u', '\\ud800', '1', 'é'),
+  )
   .map(([text, place, letter]) => {
     const at = place % (text.length + 1);
     // Half a character is no UTF-8.
@@ -52,7 +58,19 @@ describe('a text', () => {
   const letters = fc.array(
     fc.oneof(
       fc.string({ unit: 'binary', maxLength: 4 }).map((text) => JSON.stringify(text).slice(1, -1)),
-      fc.constantFrom('\\n', '\\"', '\\\\', '\\/', '\\u00e9', '\\uD83D\\uDE00', '\\ud83d', '\\udc00', '\\u12', '\\x', '\t'),
+      fc.constantFrom(
+        '\\n',
+        '\\"',
+        '\\\\',
+        '\\/',
+        '\\u00e9',
+        '\\uD83D\\uDE00',
+        '\\ud83d',
+        '\\udc00',
+        '\\u12',
+        '\\x',
+        '\t',
+      ),
     ),
     { maxLength: 12 },
   );

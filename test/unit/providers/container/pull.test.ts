@@ -53,3 +53,12 @@ it('writes archives that tar reads, and reads them', () => {
   expect(firstFile(archive.subarray(0, 2000))).toBeUndefined();
   expect(firstFile(Buffer.alloc(1024))).toBeUndefined();
 });
+
+it.each(['-1000', '-7777777777', '1e9', '0x200', 'Infinity', '12 34', '8'])(
+  'ends at a header whose size is %s',
+  (size) => {
+    const folder = tarOf({ path: 'a/b', bytes: Buffer.from('x'), mode: 0o755 });
+    folder.write(size.padEnd(12, '\0'), 124, 'latin1');
+    expect(firstFile(folder)).toBeUndefined();
+  },
+);
