@@ -29,7 +29,7 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     for (const warning of configWarnings(deps.config)) deps.logger.warn({}, warning);
     const plane = await openControlPlane(deps);
     opened.push(() => plane.close());
-    const http = createHttpServer({ ...deps, control: plane.control });
+    const http = createHttpServer({ ...deps, maxFiles: deps.host.maxFiles, control: plane.control });
     await plane.control.start();
     const graceMs = parseDuration(deps.config.server.shutdown_timeout, 'server.shutdown_timeout');
     opened.push(() => http.close(graceMs));

@@ -53,6 +53,8 @@ export interface Host {
   readonly gid: number;
   readonly cpus: number;
   readonly memoryMb: number;
+  /** Files and connections that this process may have open; infinite where no limit is known. */
+  readonly maxFiles: number;
   /** Identifies this boot (`/proc/sys/kernel/random/boot_id`). */
   readonly bootId: string;
   /** The file's facts or undefined when it is not there. */

@@ -20,6 +20,7 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     gid: process.getgid?.() ?? -1,
     cpus: availableParallelism(),
     memoryMb: Math.floor(totalmem() / MEBIBYTE),
+    maxFiles: readMaxFiles(),
     bootId: readBootId(),
     stat: statIfThere,
     which: (name) => which(name, path),
@@ -32,6 +33,16 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     timeSyncs: (folder, count) => orUnavailable(() => timeSyncs(folder, count)),
     portFault,
   };
+}
+
+/** Node has raised the soft limit to the hard one by now. */
+function readMaxFiles(): number {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 function readBootId(): string {

@@ -8,6 +8,7 @@ import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { bodyGate } from './body/body-gate.ts';
+import { limitConnections, mostConnections } from './connections.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { createFastify } from './framework.ts';
 import { type InFlight, inFlight } from './in-flight.ts';
@@ -27,6 +28,8 @@ export interface HttpServerDeps {
   ids: Ids;
   logger: Logger;
   version: string;
+  /** Files that this process may have open; no limit unless given. */
+  maxFiles?: number;
   /** How long the headers of a request may take; 15 s unless given. */
   headersTimeoutMs?: number;
 }
@@ -60,6 +63,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     ...{ ...deps, always: steps.always },
     ...(deps.config.server.preview_domain !== '' && { addressOf }),
   });
+  const { server } = deps.config;
+  const most = mostConnections(server.max_connections, deps.maxFiles ?? Number.POSITIVE_INFINITY);
+  const bounds = { most, perAddress: server.max_connections_per_address, unbounded: server.trusted_proxies };
+  limitConnections(app.server, bounds, deps);
   app.server.on('connection', running.connected);
   const upgrades: Upgrades = acceptUpgrades(app, {
     clock: deps.clock,

@@ -146,6 +146,18 @@ export const Config = section('svc configuration', {
       1024 * 1024 * MEBIBYTE,
       'Bytes of bodies, outputs, lists and answers kept in memory at once, for all calls together; 0 is a quarter of the heap or an eighth of the memory, whichever is less.',
     ),
+    max_connections: whole(
+      0,
+      0,
+      1_000_000,
+      'Connections at once; 0 is 20,000. Never more than half of the files that the process may have open.',
+    ),
+    max_connections_per_address: whole(
+      512,
+      0,
+      1_000_000,
+      'Connections from one IPv4 address or IPv6 /64 at once, other than loopback and trusted_proxies; 0 is no bound.',
+    ),
     cors_allowed_origins: strings(
       'Browser origins that may call, for example https://app.example.com; * is any.',
     ),

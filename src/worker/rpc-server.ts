@@ -8,6 +8,7 @@ import type { Ids } from '../domain/ports.ts';
 import { checkBody, JSON_TYPE } from '../http/body/body.ts';
 import { watchPace } from '../http/body/slow-body.ts';
 import { clientGone } from '../http/client-gone.ts';
+import { limitConnections } from '../http/connections.ts';
 import { createFastify, type ServerTls } from '../http/framework.ts';
 import { refuseRepeated } from '../http/headers/single-headers.ts';
 import { type InFlight, inFlight } from '../http/in-flight.ts';
@@ -17,7 +18,7 @@ import { answerRpc } from './rpc.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 const BODY_LIMIT = 256 * 1024;
-const CONNECTIONS = 512;
+const CONNECTIONS = { most: 512, perAddress: 256, unbounded: [] };
 
 export interface RpcServerDeps {
   parts: WorkerParts;
@@ -40,7 +41,7 @@ export function rpcServer({ parts, ids, address, tls }: RpcServerDeps): RpcServe
   const running = inFlight();
   const app = createFastify({ clock, ids, logger, always: alwaysHook(parts, running), ...(tls && { tls }) });
   app.server.on('connection', running.connected);
-  app.server.maxConnections = CONNECTIONS;
+  limitConnections(app.server, CONNECTIONS, parts);
   app.addHook('onRequest', ({ is404, raw }, _reply, done) => done(is404 ? unrouted(raw.url) : undefined));
   app.route({
     method: 'POST',

@@ -76,6 +76,35 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     await until('descriptors to be given back', () => descriptors() <= before + 8, SETTLE_MS);
   });
 
+  it('has no descriptors left while it compares what runs: nothing that lives ends, and calls hear 503', async () => {
+    const lost = await startServer({ env: { SVC_PROVIDERS_RECONCILE_INTERVAL: '1s' } });
+    const own = api(lost.url);
+    try {
+      const sandbox = await own.spawn({ ttl: '10m' });
+      const limits = (soft: string) =>
+        execFileSync('prlimit', ['--pid', `${lost.child.pid}`, `--nofile=${soft}:`]);
+      const usual =
+        /^Max open files +(\d+)/m.exec(readFileSync(`/proc/${lost.child.pid}/limits`, 'utf8'))?.[1] ?? '';
+      await own.call('GET', '/live');
+      limits('3');
+      // Several comparisons, each of which could open no file.
+      await pause(4000);
+      expect((await own.call('POST', `/sandboxes/${sandbox.id}/exec`, { command: 'true' })).status).toBe(503);
+      await pause(1500);
+      expect((await own.call('GET', `/sandboxes/${sandbox.id}`)).status).toBe(200);
+      limits(usual);
+      await until('it to answer', async () => {
+        const { status } = await own.call('POST', `/sandboxes/${sandbox.id}/exec`, { command: 'true' });
+        return status === 200;
+      });
+      expect(lost.log()).not.toContain('runtime_lost');
+      await own.destroy(sandbox.id);
+    } finally {
+      await lost.kill();
+      removeHome(lost.home);
+    }
+  });
+
   it.runIf(existsSync(PIDS))(
     'may start no more processes: refuses, and starts them again once it may',
     async () => {

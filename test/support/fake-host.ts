@@ -29,6 +29,7 @@ export function fakeHost(facts: FakeHostFacts): Host {
     gid: 0,
     cpus: 4,
     memoryMb: facts.memoryMb ?? 64_000,
+    maxFiles: 1_048_576,
     bootId: 'boot',
     stat: async (path) => {
       const isFolder = folders.includes(path);

@@ -58,6 +58,8 @@ export function httpConfig({ server, auth }: HttpOptions): Pick<Config, 'server'
       body_limit: MEBIBYTE,
       max_json_file: 8 * MEBIBYTE,
       max_file_size: 16 * MEBIBYTE,
+      max_connections: 0,
+      max_connections_per_address: 512,
       cors_allowed_origins: [],
       trusted_proxies: [],
       buffer_limit: 0,

@@ -1,0 +1,86 @@
+// How many connections there may be: in all, so that descriptors are left for sandboxes, files and the database; and from
+// one address, so that one client without a key cannot keep all others out. Who is over is closed without an answer:
+// nothing of it has been read.
+import type { Server, Socket } from 'node:net';
+import { addressRanges, addressScope, plainAddress } from '../domain/address.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+/** Without a setting, whatever the descriptors allow: each connection takes memory, too. */
+const MOST = 20_000;
+const LEAST = 16;
+/** Between two log lines of one kind. */
+const QUIET_MS = 10_000;
+
+export interface ConnectionLimits {
+  /** In all. */
+  most: number;
+  /** From one IPv4 address or IPv6 /64; 0: no bound. */
+  perAddress: number;
+  /** Addresses and CIDR blocks without a bound of their own, besides loopback: those of proxies stand for many clients. */
+  unbounded: readonly string[];
+}
+
+/** What `server.max_connections` comes to: never more than half of the files that this process may have open. */
+export function mostConnections(configured: number, maxFiles: number): number {
+  const half = Math.max(LEAST, Math.floor(maxFiles / 2));
+  return Math.min(configured === 0 ? MOST : configured, half);
+}
+
+/** Before the server listens. */
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  { clock, logger }: { clock: Clock; logger: Logger },
+): void {
+  const { most, perAddress } = limits;
+  const isUnbounded = addressRanges([...LOOPBACK, ...limits.unbounded]);
+  const full = sparingly(clock, (refused) =>
+    logger.warn({ refused, most }, 'Connections are refused: there are as many as this server takes.'),
+  );
+  const crowded = sparingly(clock, (refused, address) =>
+    logger.warn({ refused, address, most: perAddress }, 'Connections are refused: one address has too many.'),
+  );
+  server.maxConnections = most;
+  server.on('drop', () => full(''));
+  if (perAddress === 0) return;
+  const open = new Map<string, number>();
+  const counted = new WeakSet<Socket>();
+  server.prependListener('connection', (socket: Socket) => {
+    const address = plainAddress(socket.remoteAddress ?? '');
+    // One that is handed back to the server is counted already.
+    if (address === undefined || counted.has(socket) || isUnbounded(address)) return;
+    const scope = addressScope(address);
+    const before = open.get(scope) ?? 0;
+    if (before >= perAddress) {
+      socket.destroy();
+      return crowded(scope);
+    }
+    counted.add(socket);
+    open.set(scope, before + 1);
+    socket.once('close', () => {
+      const left = (open.get(scope) ?? 1) - 1;
+      if (left === 0) open.delete(scope);
+      else open.set(scope, left);
+    });
+  });
+}
+
+/** Tells of the first at once, then of all since, at most every 10 s, by the last of them. */
+function sparingly(clock: Clock, tell: (count: number, last: string) => void): (which: string) => void {
+  let count = 0;
+  let last = '';
+  let isQuiet = false;
+  const say = () => {
+    isQuiet = count > 0;
+    if (!isQuiet) return;
+    tell(count, last);
+    count = 0;
+    clock.after(QUIET_MS, say);
+  };
+  return (which) => {
+    count += 1;
+    last = which;
+    if (!isQuiet) say();
+  };
+}
