@@ -1,6 +1,6 @@
 // Who calls, by the keys of the request. What this very connection proved before is not proved again: comparing with
 // what the same sender sent earlier tells it nothing, and spares two digests a request. Everything else is a try, and
-// tries that fail are limited by address.
+// tries that fail are limited by address. Keys that proved right from the address lately are let through while others fail.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type AccessRules, type Identity, identify, isGuess } from '../domain/access.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
@@ -29,12 +29,15 @@ export function authenticator(rules: AccessRules, limiter: RateLimiter): Authent
     if (keys.api === undefined && keys.admin === undefined && (nobody || !needed)) return nobody;
     const before = proofs.get(origin.connection);
     if (before && before.api === keys.api && before.admin === keys.admin) return before.identity;
-    const refusal = limiter.blocked(origin);
+    const isGiven = keys.api !== undefined || keys.admin !== undefined;
+    const presented = isGiven ? JSON.stringify([keys.api, keys.admin]) : undefined;
+    const refusal = limiter.blocked(origin, presented);
     if (refusal && needed) throw refusal;
     if (refusal) return nobody;
     const identity = identify(rules, keys);
     if (identity) proofs.set(origin.connection, { ...keys, identity });
-    if (!identity || isGuess(rules, keys)) limiter.failed(origin);
+    if (!identity || isGuess(rules, keys)) limiter.failed(origin, presented);
+    else if (presented !== undefined) limiter.proved(origin, presented);
     return identity;
   };
 }

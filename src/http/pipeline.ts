@@ -93,7 +93,7 @@ export function pipeline(deps: PipelineDeps): Pipeline {
 
 function judgesOf(deps: PipelineDeps): Judges {
   const rules = accessRules(deps.config.auth);
-  const limiter = rateLimiter(deps.rates);
+  const limiter = rateLimiter(deps.rates, deps.clock);
   return {
     access: {
       ...{ rules, limiter, authenticate: authenticator(rules, limiter) },

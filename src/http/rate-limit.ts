@@ -1,9 +1,12 @@
 // Whose bucket a call counts for, and what the answer says of it (api.md part 10). Refused keys count for the address
-// that sent them, before another is looked at; accepted calls for owner, key or address, as configured.
+// that sent them, before another is looked at; accepted calls for owner, key or address, as configured. What counts for an
+// owner counts for the key behind it, too: anybody can invent owners.
 import type { RateLimits } from '../control/rate-limits.ts';
 import { addressScope } from '../domain/address.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
 import type { RateVerdict } from '../domain/rate.ts';
+import { LatelyProved } from './lately-proved.ts';
 
 /** Where the headers go: the reply. */
 export interface Headed {
@@ -22,47 +25,70 @@ export interface Origin {
 export interface RateLimiter {
   /** Counts an accepted call; throws `resource_limit` when that is one too many. `key` stands for a proved key. */
   count(who: { owner: string | undefined; key: string | undefined }, origin: Origin): void;
-  /** The refusal of a further try from this address, or undefined. */
-  blocked(origin: Origin): ServiceError | undefined;
-  /** Counts a key that was refused, or one that was missing. */
-  failed(origin: Origin): void;
+  /**
+   * The refusal of a further try from this address, or undefined. `presented`, the keys of the request, are let through
+   * where exactly they proved right from there lately; all else that is refused with keys counts as a guess.
+   */
+  blocked(origin: Origin, presented?: string): ServiceError | undefined;
+  /** Counts keys that were refused, or that were missing. */
+  failed(origin: Origin, presented?: string): void;
+  /** These keys were right, and nothing beside them was wrong. */
+  proved(origin: Origin, presented: string): void;
 }
 
-export function rateLimiter(rates: RateLimits): RateLimiter {
+export function rateLimiter(rates: RateLimits, clock: Pick<Clock, 'monotonic'>): RateLimiter {
   if (!rates.enabled) return UNLIMITED;
-  // A connection mostly speaks for one caller: its bucket's name need not be hashed for each call.
+  const [bucketOf, wideBucketOf] = [bucketNames(rates), bucketNames(rates)];
+  const attempts = ({ address }: Origin) => rates.bucket(`failed ${addressScope(address)}`);
+  const lately = new LatelyProved(rates, clock);
+  return {
+    count: ({ owner, key }, origin) => {
+      const scope =
+        rates.keyBy !== 'ip' && key !== undefined ? `key ${key}` : `ip ${addressScope(origin.address)}`;
+      const isForOwner = rates.keyBy === 'owner' && owner !== undefined;
+      const verdict = isForOwner
+        ? rates.call(bucketOf(`owner ${owner}`, origin.connection), wideBucketOf(scope, origin.connection))
+        : rates.call(bucketOf(scope, origin.connection));
+      tell(origin.reply, verdict);
+      if (!verdict.allowed) throw tooMany('Too many calls.', verdict);
+    },
+    blocked: (origin, presented) => {
+      const bucket = attempts(origin);
+      const verdict = rates.mayTry(bucket);
+      if (verdict.allowed) return undefined;
+      if (presented !== undefined && lately.has(origin, presented)) {
+        if (rates.mayProve(bucket).allowed) return undefined;
+      } else if (presented !== undefined) rates.guessed(bucket);
+      tell(origin.reply, verdict);
+      return tooMany('Too many calls with a wrong key or none came from this address.', verdict);
+    },
+    failed: (origin, presented) => {
+      const bucket = attempts(origin);
+      if (presented !== undefined) rates.guessed(bucket);
+      tell(origin.reply, rates.failed(bucket));
+    },
+    proved: (origin, presented) => lately.note(origin, presented),
+  };
+}
+
+const UNLIMITED: RateLimiter = {
+  count: () => {},
+  blocked: () => undefined,
+  failed: () => {},
+  proved: () => {},
+};
+
+/** A connection mostly speaks for one caller: its bucket's name need not be hashed for each call. */
+function bucketNames(rates: RateLimits): (text: string, connection: object) => string {
   const names = new WeakMap<object, { text: string; bucket: string }>();
-  const bucketOf = (text: string, connection: object): string => {
+  return (text, connection) => {
     const known = names.get(connection);
     if (known?.text === text) return known.bucket;
     const bucket = rates.bucket(text);
     names.set(connection, { text, bucket });
     return bucket;
   };
-  const attempts = ({ address }: Origin) => rates.bucket(`failed ${addressScope(address)}`);
-  return {
-    count: ({ owner, key }, origin) => {
-      const scope =
-        rates.keyBy === 'owner' && owner !== undefined
-          ? `owner ${owner}`
-          : rates.keyBy !== 'ip' && key !== undefined
-            ? `key ${key}`
-            : `ip ${addressScope(origin.address)}`;
-      const verdict = rates.call(bucketOf(scope, origin.connection));
-      tell(origin.reply, verdict);
-      if (!verdict.allowed) throw tooMany('Too many calls.', verdict);
-    },
-    blocked: (origin) => {
-      const verdict = rates.mayTry(attempts(origin));
-      if (verdict.allowed) return undefined;
-      tell(origin.reply, verdict);
-      return tooMany('Too many calls with a wrong key or none came from this address.', verdict);
-    },
-    failed: (origin) => tell(origin.reply, rates.failed(attempts(origin))),
-  };
 }
-
-const UNLIMITED: RateLimiter = { count: () => {}, blocked: () => undefined, failed: () => {} };
 
 function tell(reply: Headed, { limit, remaining }: RateVerdict): void {
   reply.header('X-RateLimit-Limit', limit);

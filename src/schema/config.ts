@@ -213,6 +213,12 @@ export const Config = section('svc configuration', {
       'owner',
       'Who has a bucket: an owner (X-User-ID), else a key, else an address; a key, else an address; or an address.',
     ),
+    key_multiple: whole(
+      20,
+      1,
+      10_000,
+      'With key_by owner: how many times the calls of one owner all owners of a key may make; without a key, of an address.',
+    ),
     bucket_ttl: duration('15m', 'How long a bucket that is full again is kept.'),
     cleanup_interval: duration('1m', 'How often such buckets are looked for; at least 1s.'),
     max_buckets: whole(100_000, 100, 10_000_000, 'Buckets at most; the fullest make room for new ones.'),

@@ -118,6 +118,41 @@ describe('whose bucket', () => {
   });
 });
 
+describe('owners that somebody invents', () => {
+  const as = (owner: string) => ask({ ...KEY, 'x-user-id': owner });
+
+  it('make no more calls together than 20 of them, and each is told of its own', async () => {
+    await start();
+    for (let n = 0; n < 20 * BURST; n += 1)
+      expect(await as(`invented-${n}`)).toMatchObject({ status: 200, limit: '5', remaining: '4' });
+    expect(await as('one-more')).toMatchObject({ status: 429, limit: '5', remaining: '4', retry: '1' });
+    // Another key has a bucket of its own.
+    expect((await ask({ 'x-api-key': ADMIN_KEY, 'x-user-id': 'ann' })).status).toBe(200);
+  });
+
+  it('as many as is configured', async () => {
+    const clock = await start({ rate_limit: { key_multiple: 2 } });
+    for (let n = 0; n < 2 * BURST; n += 1) expect((await as(`o${n}`)).status).toBe(200);
+    expect((await as('o99')).status).toBe(429);
+    await clock.advance(1000);
+    expect([(await as('o1')).status, (await as('o2')).status, (await as('o3')).status]).toEqual([
+      200, 200, 429,
+    ]);
+  });
+
+  it('count for their address where there are no keys', async () => {
+    await start({ auth: {}, rate_limit: { key_multiple: 2 } });
+    for (let n = 0; n < 2 * BURST; n += 1) expect((await ask({ 'x-user-id': `o${n}` })).status).toBe(200);
+    expect((await ask({ 'x-user-id': 'o99' })).status).toBe(429);
+  });
+
+  it('cost the key nothing where a call is refused for its owner', async () => {
+    await start({ rate_limit: { key_multiple: 2 } });
+    for (let n = 0; n < 50; n += 1) await as('greedy');
+    expect((await as('ann')).status).toBe(200);
+  });
+});
+
 describe('a wrong key', () => {
   const guess = (n: number) => ({ 'x-api-key': `guess-${n}` });
 
@@ -131,7 +166,7 @@ describe('a wrong key', () => {
       });
     expect(await ask(guess(9))).toMatchObject({ status: 429, retry: '1' });
     expect((await ask({})).status).toBe(429);
-    // Also the right one: else the answer would tell which is right.
+    // Also the right one, which proved nothing here yet: else the answer would tell which is right.
     expect((await fetch(`${http.base}/providers`, { headers: { ...KEY, connection: 'close' } })).status).toBe(
       429,
     );
@@ -158,6 +193,39 @@ describe('a wrong key', () => {
     for (let n = 0; n < BURST; n += 1) await ask({ 'x-admin-api-key': `g${n}`, 'x-user-id': `u${n}` });
     expect((await ask({ 'x-admin-api-key': ADMIN_KEY })).status).toBe(429);
     expect((await ask({})).status).toBe(200);
+  });
+
+  it('does not lock out a right one that proved itself lately from there, on any connection', async () => {
+    const clock = await start({ rate_limit: { burst: 50 } });
+    const fresh = (headers: Record<string, string>, path?: string) =>
+      ask({ ...headers, connection: 'close' }, path);
+    expect((await fresh(KEY)).status).toBe(200);
+    for (let n = 0; n < 60; n += 1) await ask(guess(n));
+    expect((await fresh(guess(0))).status).toBe(429);
+    expect((await fresh(KEY)).status).toBe(200);
+    expect(JSON.parse((await fresh(KEY, '/health')).text)).toHaveProperty('version');
+    // Nothing else is looked at: another right one, or a wrong one beside it, hears what every guess does.
+    const refused = await fresh(guess(0));
+    for (const other of [{ 'x-api-key': ADMIN_KEY }, { ...KEY, 'x-admin-api-key': ADMIN_KEY }, {}])
+      expect((await fresh(other as Record<string, string>)).status).toBe(refused.status);
+    expect(JSON.parse((await fresh({ 'x-api-key': ADMIN_KEY }, '/health')).text)).not.toHaveProperty(
+      'version',
+    );
+    await clock.advance(15 * 60_000);
+    for (let n = 0; n < 60; n += 1) await ask(guess(n));
+    expect((await fresh(KEY)).status).toBe(429);
+  });
+
+  it('locks out all once there were ten times as many, so that what proved itself cannot be found by trying', async () => {
+    await start();
+    expect((await ask({ ...KEY, connection: 'close' })).status).toBe(200);
+    for (let n = 0; n < 10 * BURST - 1; n += 1) await ask(guess(n));
+    // Calls without a key find nothing out, and lock nobody out.
+    for (let n = 0; n < 20 * BURST; n += 1) await ask({});
+    expect((await ask({ ...KEY, connection: 'close' })).status).toBe(200);
+    await ask(guess(1000));
+    expect((await ask({ ...KEY, connection: 'close' })).status).toBe(429);
+    expect((await ask({ ...KEY, connection: 'close' }, '/health')).text).not.toContain('version');
   });
 
   it('leaves a connection alone that has proved its key', async () => {

@@ -50,7 +50,7 @@ export interface FakeControlPlane extends ControlPlane {
 const STAMP = new Date(FAKE_START).toISOString();
 
 const RATE_LIMIT: Config['rate_limit'] = {
-  ...{ enabled: false, requests_per_minute: 60, burst: 5, key_by: 'owner' },
+  ...{ enabled: false, requests_per_minute: 60, burst: 5, key_by: 'owner', key_multiple: 20 },
   ...{ bucket_ttl: '15m', cleanup_interval: '1m', max_buckets: 1000 },
 };
 
