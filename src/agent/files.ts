@@ -6,7 +6,7 @@ import { ERRNO } from './errno.ts';
 import { readFileInfo } from './file-info.ts';
 import { readFile } from './file-read.ts';
 import { writeFile } from './file-write.ts';
-import type { SandboxFiles } from './io.ts';
+import type { Room, SandboxFiles } from './io.ts';
 import { collect, type ListingEnd } from './listing.ts';
 import { KEEP_MODE } from './protocol.ts';
 import type { Talk } from './talk.ts';
@@ -27,8 +27,8 @@ export function sandboxFiles(talk: Talk): SandboxFiles {
       talk.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
     read: (path, range, signal) => readFile(talk, { path, ...range }, signal),
     write: (path, body, { mode }, signal) => writeFile(talk, { path, body, mode }, signal),
-    list: (path, depth, signal) => list(talk, { path, depth }, signal),
-    glob: (pattern, limit, signal) => glob(talk, { pattern, limit }, signal),
+    list: (path, depth, signal, room) => list(talk, { path, depth, room }, signal),
+    glob: (pattern, limit, signal, room) => glob(talk, { pattern, limit, room }, signal),
     ...changes(talk),
   };
 }
@@ -65,7 +65,7 @@ function changes(talk: Talk): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'r
 /** `payload_too_large` for more than 50,000 entries or 32 MiB: a list cut short would read as the whole. */
 async function list(
   talk: Talk,
-  what: { path: string; depth: number },
+  what: { path: string; depth: number; room: Room | undefined },
   signal?: AbortSignal,
 ): Promise<FileInfo[]> {
   const args = () => new WireWriter().str(what.path).u32(what.depth).u32(LIST_MAX);
@@ -76,6 +76,7 @@ async function list(
     decode: readFileInfo,
     records: LIST_MAX,
     bytes: LIST_BYTES,
+    room: what.room,
   });
   if (!truncated) return records;
   throw new ServiceError('payload_too_large', 'The folder holds more than 50000 entries.', {
@@ -86,7 +87,7 @@ async function list(
 /** At most `limit` paths; more are left out, as `io.ts` says. */
 async function glob(
   talk: Talk,
-  what: { pattern: string; limit: number },
+  what: { pattern: string; limit: number; room: Room | undefined },
   signal?: AbortSignal,
 ): Promise<string[]> {
   const args = () => new WireWriter().str(what.pattern).u32(what.limit);
@@ -94,7 +95,8 @@ async function glob(
   stream.within(LONG_MS, talk.clock, 'glob');
   talk.attend(stream, 'glob');
   const decode = (reader: WireReader) => reader.str();
-  return (await collect(talk, stream, { decode, records: what.limit, bytes: LIST_BYTES })).records;
+  const plan = { decode, records: what.limit, bytes: LIST_BYTES, room: what.room };
+  return (await collect(talk, stream, plan)).records;
 }
 
 function readEnd(reader: WireReader): ListingEnd {

@@ -1,6 +1,7 @@
 // SandboxIo: all that can be done inside a running sandbox. `agent/session.ts` implements it over svc-agent;
 // remote backends implement it over HTTP. Types only.
 import type { Duplex, Readable } from 'node:stream';
+import type { Hold } from '../domain/byte-ledger.ts';
 import type { FileInfo } from '../schema/file.ts';
 import type { SeedOrder, SeedPart } from './seed.ts';
 
@@ -67,6 +68,9 @@ export interface FileRead {
   content: Readable;
 }
 
+/** On whose account bytes are kept. */
+export type Room = Pick<Hold, 'grow'>;
+
 /** Paths are absolute and already normalised. Failures: not_found, forbidden, conflict, bad_request, resource_limit (507 full). */
 export interface SandboxFiles {
   stat(path: string, signal?: AbortSignal): Promise<FileInfo>;
@@ -79,8 +83,9 @@ export interface SandboxFiles {
     options: { mode?: number },
     signal?: AbortSignal,
   ): Promise<{ size: number; atomic: boolean }>;
-  list(path: string, depth: number, signal?: AbortSignal): Promise<FileInfo[]>;
-  glob(pattern: string, limit: number, signal?: AbortSignal): Promise<string[]>;
+  /** Asks `room` before it keeps what comes; its refusal ends the work and is the failure. */
+  list(path: string, depth: number, signal?: AbortSignal, room?: Room): Promise<FileInfo[]>;
+  glob(pattern: string, limit: number, signal?: AbortSignal, room?: Room): Promise<string[]>;
   mkdir(path: string, options: { mode?: number; parents: boolean }, signal?: AbortSignal): Promise<void>;
   move(from: string, to: string, signal?: AbortSignal): Promise<void>;
   chmod(path: string, mode: number, signal?: AbortSignal): Promise<void>;

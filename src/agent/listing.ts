@@ -3,6 +3,7 @@
 
 import { ServiceError } from '../domain/errors.ts';
 import { AgentFault, ShortRead } from './fault.ts';
+import type { Room } from './io.ts';
 import type { AgentStream } from './stream.ts';
 import type { Talk } from './talk.ts';
 import { WireReader } from './wire.ts';
@@ -13,6 +14,8 @@ export interface ListingPlan<T> {
   records: number;
   /** More bytes than this are `payload_too_large`. */
   bytes: number;
+  /** Asked before records are kept. */
+  room?: Room | undefined;
 }
 
 export interface ListingEnd {
@@ -22,6 +25,8 @@ export interface ListingEnd {
 
 /** A record is a few strings of at most a path's length; one that is longer will never end. */
 const RECORD_MAX = 64 * 1024;
+/** What a record costs beside its bytes: an object, a stamp, the headers of its texts. */
+const RECORD_COST = 384;
 
 /** Takes the whole stream. Rejects as its result does. */
 export async function collect<T>(
@@ -34,12 +39,14 @@ export async function collect<T>(
   let bytes = 0;
   for (let piece = await stream.incoming.next(); piece; piece = await stream.incoming.next()) {
     bytes += piece.data.length;
-    if (bytes > plan.bytes) throw tooLong(stream);
+    if (bytes > plan.bytes) throw stopped(stream, tooLong());
+    const before = records.length;
     try {
       left = readAll(left.length > 0 ? Buffer.concat([left, piece.data]) : piece.data, plan, records);
     } catch (error) {
       throw talk.fault(error);
     }
+    charge(stream, plan, piece.data.length + (records.length - before) * RECORD_COST);
   }
   const { count, truncated } = await stream.result;
   if (count !== records.length || left.length > 0)
@@ -71,10 +78,22 @@ function readOne<T>(reader: WireReader, plan: ListingPlan<T>): T | undefined {
   }
 }
 
-function tooLong(stream: AgentStream<ListingEnd>): ServiceError {
-  const error = new ServiceError('payload_too_large', 'The listing is too long.', {
-    remedy: 'List a smaller folder or fewer levels.',
-  });
+function charge<T>(stream: AgentStream<ListingEnd>, { room }: ListingPlan<T>, bytes: number): void {
+  try {
+    room?.grow(bytes);
+  } catch (error) {
+    throw stopped(stream, error);
+  }
+}
+
+/** Ends the work in the sandbox. */
+function stopped(stream: AgentStream<ListingEnd>, error: unknown): unknown {
   stream.cancel(error);
   return error;
+}
+
+function tooLong(): ServiceError {
+  return new ServiceError('payload_too_large', 'The listing is too long.', {
+    remedy: 'List a smaller folder or fewer levels.',
+  });
 }

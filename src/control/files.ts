@@ -68,19 +68,19 @@ function lookups(deps: FileDeps): Pick<Files, 'stat' | 'list' | 'glob'> {
       const of = parsePath(path, 'path');
       return perform(deps, { id, operation: 'file.stat', caller, signal, work: (io) => io.stat(of, signal) });
     },
-    list: async (id, path, depth, caller, signal) => {
+    list: async (id, path, depth, caller, signal, hold) => {
       const of = parsePath(path, 'path');
       return perform(deps, {
         id,
         operation: 'file.list',
         caller,
         signal,
-        work: (io) => io.list(of, depth, signal),
+        work: (io) => io.list(of, depth, signal, hold),
       });
     },
-    glob: async (id, pattern, caller, signal) => {
+    glob: async (id, pattern, caller, signal, hold) => {
       const wanted = parsePattern(pattern, 'pattern');
-      const work = (io: SandboxFiles) => io.glob(wanted, GLOB_LIMIT, signal);
+      const work = (io: SandboxFiles) => io.glob(wanted, GLOB_LIMIT, signal, hold);
       return perform(deps, { id, operation: 'file.glob', caller, signal, work });
     },
   };

@@ -1,4 +1,5 @@
 // The console of a sandbox: what the agent, template set-up and detached commands write, kept bounded inside it.
+import type { Hold } from '../domain/byte-ledger.ts';
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { LogLine } from '../schema/exec.ts';
@@ -7,16 +8,18 @@ import { orSilence } from './exec/silence.ts';
 import type { Logs } from './plane/execs.ts';
 import type { Held, Reach } from './reach.ts';
 
+const LINE_BYTES = 32;
+
 export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
   const open = async (id: string, caller: Caller, signal: AbortSignal) =>
     reach.open(await reach.find(id, caller), signal);
   return {
-    read: (id, lines, caller, signal) =>
+    read: (id, lines, caller, signal, hold) =>
       reach.told(id, async () => {
         const held = await open(id, caller, signal);
         const kept: string[] = [];
         for await (const line of released(held, held.io.console({ lines, follow: false }, signal)))
-          kept.push(line);
+          keepLast(kept, line, lines, hold);
         return kept.slice(-lines);
       }),
     async follow(id, lines, caller, signal) {
@@ -27,6 +30,17 @@ export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
     },
   };
 }
+
+/** A console may be longer than what was asked for. */
+function keepLast(kept: string[], line: string, most: number, hold: Hold): void {
+  hold.grow(bytesOf(line));
+  kept.push(line);
+  if (kept.length < 2 * most) return;
+  for (const dropped of kept.splice(0, most)) hold.shrink(bytesOf(dropped));
+}
+
+/** Two bytes a character where one is not Latin, and what each text costs by itself. */
+const bytesOf = (line: string) => 2 * line.length + LINE_BYTES;
 
 /** Ends without a word when the sandbox does: that is the end of its console. */
 async function* followed(

@@ -37,6 +37,15 @@ export class StreamAnswer {
   }
 }
 
+/** JSON that is written piece by piece, as the client takes it. */
+export class PiecedAnswer {
+  readonly pieces: Iterable<Buffer>;
+
+  constructor(pieces: Iterable<Buffer>) {
+    this.pieces = pieces;
+  }
+}
+
 /** Text of another type than JSON, or JSON that is rendered already. */
 export class TextAnswer {
   readonly text: string;

@@ -1,6 +1,7 @@
 // From a failure to an answer: our own as they say, the framework's by their names, all else as a fault that tells
 // nothing. Causes go to the log under the request id.
 import { asServiceError, ServiceError } from '../domain/errors.ts';
+import { OutputText } from '../domain/output.ts';
 import type { Logger } from '../domain/ports.ts';
 import { redactor } from '../redact/engine.ts';
 import type { ErrorBody, ErrorCode } from '../schema/error.ts';
@@ -25,6 +26,9 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
 /** With a status of 500 and above, and yet no fault of ours. */
 const ASKED_FOR: readonly ErrorCode[] = ['resource_limit', 'not_implemented'];
 
+/** Characters. */
+const LONGEST_MESSAGE = 8 * 1024;
+
 /** What a caller wrote is quoted to it; answers are logged by proxies and shown to others. */
 const clean = redactor({ secrets: [] });
 
@@ -40,10 +44,10 @@ export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer
   const { code, message, remedy, details, retryAfterMs, status } = error;
   const body: ErrorBody = {
     code,
-    message: clean.text(remedy === undefined ? message : `${message} ${remedy}`),
+    message: clean.cut(remedy === undefined ? message : `${message} ${remedy}`, LONGEST_MESSAGE),
     request_id: requestId,
   };
-  if (details) body.details = clean.value(details) as Record<string, unknown>;
+  if (details) body.details = cleanDetails(details);
   const headers: Record<string, string> = {};
   if (retryAfterMs !== undefined)
     headers['Retry-After'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
@@ -51,6 +55,17 @@ export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer
     headers['Content-Range'] = `bytes */${details.size}`;
   if (Array.isArray(details?.allow)) headers.Allow = details.allow.join(', ');
   return { status, headers, body };
+}
+
+/** What the caller's own program wrote stays as it is: it is its answer. */
+function cleanDetails(details: Record<string, unknown>): Record<string, unknown> {
+  const isOutput = ([, value]: [string, unknown]) => value instanceof OutputText;
+  const members = Object.entries(details);
+  const others = Object.fromEntries(members.filter((member) => !isOutput(member)));
+  return {
+    ...(clean.value(others) as Record<string, unknown>),
+    ...Object.fromEntries(members.filter(isOutput)),
+  };
 }
 
 /**

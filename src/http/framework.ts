@@ -12,8 +12,10 @@ import { lingerOver } from './body/slow-body.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
 import { takeOddRequests } from './odd-requests.ts';
+import { withOutputs } from './pieces.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
+import { sendPieces } from './send.ts';
 
 export interface FrameworkDeps {
   clock: Clock;
@@ -98,13 +100,13 @@ function answerFailure(
   // Fastify closes after a body that it refused; lingering instead lets the client read why.
   reply.removeHeader('Connection');
   const { status, headers, body } = errorAnswer(failure, request.id);
-  return reply
+  reply
     .code(status)
     .headers(headers)
     .header('X-Request-ID', request.id)
     .type('application/json; charset=utf-8')
-    .serializer((text: string) => text)
-    .send(JSON.stringify(body));
+    .serializer((payload: Buffer) => payload as never);
+  return sendPieces(reply, withOutputs(body), { clock, logger });
 }
 
 function takeBodies(app: FastifyInstance): void {

@@ -1,4 +1,4 @@
-// An NDJSON line of output, from bytes to bytes: what JSON.stringify makes of the same text, four times as fast, since no
+// Output in JSON, as an NDJSON line or as part of a text, from bytes to bytes: what JSON.stringify makes of the same text, four times as fast, since no
 // string is made. Four bytes are looked at together; most need no escape.
 
 const BACKSLASH = 0x5c;
@@ -34,6 +34,13 @@ export function outputLine(stream: string, text: Buffer): Buffer {
 function targetOf(size: number): Target {
   const bytes = Buffer.allocUnsafeSlow(size);
   return { bytes, view: new DataView(bytes.buffer) };
+}
+
+/** `text`, valid UTF-8, as it stands within the quotes of a JSON string. */
+export function escapedText(text: Buffer): Buffer {
+  const most = text.length * LONGEST_ESCAPE;
+  const target = most <= usual.bytes.length ? usual : targetOf(most);
+  return Buffer.from(target.bytes.subarray(0, escapeInto(target, 0, text)));
 }
 
 /** Answers where it ends. */

@@ -6,7 +6,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 
-import { Answer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+import { PushAnswer, SocketAnswer } from './answer.ts';
 
 import { JSON_TYPE } from './body/body.ts';
 import { type BodyGate, LARGE_BODY } from './body/body-gate.ts';
@@ -14,11 +14,11 @@ import { watchPace } from './body/slow-body.ts';
 import { Call } from './call.ts';
 import { clientGone } from './client-gone.ts';
 import type { InFlight } from './in-flight.ts';
-import { keptJson } from './kept-json.ts';
 import { hasHead, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
+import { send, serializedAs, writeHead } from './send.ts';
 import type { ServerFacts } from './server-facts.ts';
 import type { Upgrades } from './socket/upgrades.ts';
 import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './validation.ts';
@@ -38,7 +38,8 @@ export interface RegisterDeps {
 export function registerRoute(app: FastifyInstance, route: Route, deps: RegisterDeps): void {
   const response: Record<number, TSchema> = {};
   // What is exact never meets the framework's serializer.
-  if (route.success.schema && !route.exact) response[route.success.status] = route.success.schema;
+  const schema = serializedAs(route);
+  if (schema && !route.exact) response[route.success.status] = schema;
   if (route.alternative) response[route.alternative.status] = route.alternative.schema;
   app.route({
     method: route.method,
@@ -101,36 +102,15 @@ function handlerOf(route: Route, deps: RegisterDeps) {
     const result = await route.handler(call, control);
     if (result instanceof SocketAnswer) return upgrades.accept(reply, result);
     if (result instanceof PushAnswer) return push(reply, result, deps);
-    return send(reply, route, result, deps.logger);
+    return send(reply, route, result, deps);
   };
-}
-
-function send(reply: FastifyReply, route: Route, result: unknown, logger: Logger): FastifyReply {
-  if (result instanceof StreamAnswer) {
-    result.stream.once('error', (err) =>
-      logger.warn({ request_id: reply.request.id, err }, 'an answer broke off'),
-    );
-    return reply.code(result.status).headers(result.headers).send(result.stream);
-  }
-  if (result instanceof TextAnswer)
-    return reply.code(route.success.status).headers(result.headers).type(result.type).send(result.text);
-  if (result instanceof Answer) {
-    reply.code(result.status ?? route.success.status).headers(result.headers);
-    return sendJson(reply, route, result.body);
-  }
-  return sendJson(reply.code(route.success.status), route, result);
-}
-
-function sendJson(reply: FastifyReply, { exact }: Route, body: unknown): FastifyReply {
-  return exact ? reply.type('application/json; charset=utf-8').send(keptJson(body)) : reply.send(body);
 }
 
 /** Past the framework, which would make a stream of its own for each reader. */
 function push(reply: FastifyReply, answer: PushAnswer, deps: RegisterDeps): void {
   const response = reply.raw;
   reply.hijack();
-  // Headers come as the pipeline set them.
-  response.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...answer.headers });
+  writeHead(reply.code(200), answer.headers);
   deps.inFlight.endless(response);
   answer.begin(response, deps);
 }

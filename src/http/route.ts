@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
 
-import type { Answer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 
 import type { Call } from './call.ts';
 import { type Method, placeOf, type RouteId } from './paths.ts';
@@ -78,6 +78,7 @@ export type Handled<R extends Shape> =
   | Value<R>
   | Answer<unknown>
   | StreamAnswer
+  | PiecedAnswer
   | TextAnswer
   | PushAnswer
   | SocketAnswer;

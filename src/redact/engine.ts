@@ -3,7 +3,7 @@
 // A known value shorter than four characters is not replaced in text: it would mask every line and hide nothing.
 import { encodedForms } from './encoded-forms.ts';
 import { HINT, isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
-import { boundedCopy, type CopyLimits } from './structure.ts';
+import { boundedCopy, type CopyLimits, cutClean } from './structure.ts';
 
 const SHORTEST_KNOWN = 4;
 /** Beyond this the rules by themselves are as fast. */
@@ -35,6 +35,8 @@ export interface RedactorOptions {
 export interface Redactor {
   /** `text` without secrets. Linear in its length. */
   text(text: string): string;
+  /** The first `most` characters of it, in time that is bounded as they are; no part of a secret shows at the end. */
+  cut(text: string, most: number): string;
   /** A plain, bounded, acyclic copy of `value` without secrets, fit for JSON. Never throws. */
   value(value: unknown): unknown;
   /** For certain: `text` would leave it as it is, and each part of it. False says nothing. */
@@ -63,6 +65,7 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
     !further && input.length < LONGEST_HINTED && !HINT.test(input) && !holdsKnown(input, known);
   return {
     text: (input) => text(input, ''),
+    cut: (input, most) => cutClean(input, most, (head) => text(head, '')),
     value: (value) => boundedCopy(value, { text, name, masked }, options.limits),
     isPlain,
     isPlainName: (key) => !further && !paths.has(key) && !isSecretKey(key) && name(key, '') === key,

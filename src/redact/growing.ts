@@ -11,6 +11,7 @@ export function growingRedactor(secrets: readonly string[]): GrowingRedactor {
   let current = redactor({ secrets: known });
   return {
     text: (text) => current.text(text),
+    cut: (text, most) => current.cut(text, most),
     value: (value) => current.value(value),
     isPlain: (text) => current.isPlain(text),
     isPlainName: (key) => current.isPlainName(key),

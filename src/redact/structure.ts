@@ -8,10 +8,12 @@ export interface CopyLimits {
   nodes: number;
   /** Characters of one text. */
   text: number;
+  /** Characters that are looked at in all: what makes a copy slow. */
+  total: number;
 }
 
 /** Of a line of the log. */
-const LIMITS: CopyLimits = { depth: 8, nodes: 2000, text: 16_384 };
+const LIMITS: CopyLimits = { depth: 8, nodes: 2000, text: 16_384, total: 65_536 };
 
 interface CopyRules {
   /** `path` is where the text stands, keys joined by dots. */
@@ -34,6 +36,7 @@ class Walk {
   /** The objects on the way from the root to here. */
   readonly #above: object[] = [];
   #nodes = 0;
+  #looked = 0;
 
   constructor(rules: CopyRules, limits: CopyLimits) {
     this.#rules = rules;
@@ -58,7 +61,9 @@ class Walk {
   }
 
   #text(text: string, path: string): string {
-    return cut(this.#rules.text(text, path), this.#limits.text);
+    this.#looked += Math.min(text.length, this.#limits.text + MARGIN);
+    if (this.#looked > this.#limits.total) return '[cut]';
+    return cutClean(text, this.#limits.text, (head) => this.#rules.text(head, path));
   }
 
   #object(value: object, path: string): unknown {
@@ -139,6 +144,20 @@ function read(value: object, key: string): unknown {
   } catch {
     return '[unreadable]';
   }
+}
+
+/** Longer than secrets are: that much is looked at beyond what is shown. */
+const MARGIN = 16 * 1024;
+
+/**
+ * The first `most` characters of `text` after `clean`, which sees only a little more. What stands at the end of that may be
+ * half of a secret that `clean` does not know by its half, so it is not shown, wherever it has moved to.
+ */
+export function cutClean(text: string, most: number, clean: (head: string) => string): string {
+  if (text.length <= most + MARGIN) return cut(clean(text), most);
+  const cleaned = clean(text.slice(0, most + MARGIN));
+  const shown = Math.max(0, Math.min(most, cleaned.length - MARGIN));
+  return `${cleaned.slice(0, shown)}… (${text.length - shown} more)`;
 }
 
 function cut(text: string, most: number): string {

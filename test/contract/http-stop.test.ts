@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startHttp } from '../support/http-server.ts';
+import { outputText } from '../support/output-text.ts';
 import { until } from '../support/until.ts';
 
 const exec = (base: string, body: object) =>
@@ -28,8 +29,8 @@ describe('a stop', () => {
           resolve({
             exec_id: 'ex-1',
             exit_code: 0,
-            stdout: 'done',
-            stderr: '',
+            stdout: outputText('done'),
+            stderr: outputText(''),
             duration: '1ms',
             duration_ms: 1,
             stdout_truncated: false,

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
 import { createControlPlane } from '../../src/control/create.ts';
+import { ByteLedger, type Hold, SERVICE_ACCOUNT } from '../../src/domain/byte-ledger.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { eventWriter } from '../../src/events/writer.ts';
 import { guard } from '../../src/providers/guard.ts';
@@ -23,6 +24,10 @@ export const owned = (owner: string): Caller => ({ ...api, owner });
 /** Of a caller who stays: shared by all calls of a test. */
 export const forever = new AbortController().signal;
 setMaxListeners(0, forever);
+/** Of a call that may keep whatever it likes. */
+export const roomy: Hold = new ByteLedger(Number.MAX_SAFE_INTEGER, { monotonic: () => 0 }).open(
+  SERVICE_ACCOUNT,
+);
 
 export interface World extends FakeDeps {
   store: Store;

@@ -3,7 +3,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { ExecExit } from '../../src/agent/io.ts';
 import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
-import type { LiveExec, LiveRequest } from '../../src/control/plane/execs.ts';
+import type { ExecEnded, LiveExec, LiveRequest } from '../../src/control/plane/execs.ts';
 import type { ByteRange } from '../../src/control/plane/files.ts';
 import { BucketRateLimits } from '../../src/control/rate-limits.ts';
 import { ByteLedger } from '../../src/domain/byte-ledger.ts';
@@ -12,7 +12,7 @@ import type { Clock } from '../../src/domain/ports.ts';
 import { realClock } from '../../src/host/clock.ts';
 import type { AuditRecord } from '../../src/schema/audit.ts';
 import type { Config } from '../../src/schema/config.ts';
-import type { ExecItem, ExecLine, ExecRequest, ExecResult, LogLine } from '../../src/schema/exec.ts';
+import type { ExecItem, ExecLine, ExecRequest, LogLine } from '../../src/schema/exec.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Template } from '../../src/schema/template.ts';
@@ -23,6 +23,7 @@ import { FAKE_DECISION, fakeQuotas } from './fake-quotas.ts';
 import { fakeTemplates } from './fake-templates.ts';
 import { fakeWorkers } from './fake-workers.ts';
 import { FAKE_START, fakeIds } from './fakes.ts';
+import { outputText } from './output-text.ts';
 
 export interface Asked {
   method: string;
@@ -343,12 +344,12 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-function execResult({ command }: ExecRequest): ExecResult {
+function execResult({ command }: ExecRequest): ExecEnded {
   return {
     exec_id: 'ex-aaaaaaaaaaaa',
     exit_code: 0,
-    stdout: command,
-    stderr: '',
+    stdout: outputText(command),
+    stderr: outputText(''),
     duration: '1ms',
     duration_ms: 1,
     stdout_truncated: false,

@@ -2,7 +2,7 @@
 // quality.md are looked at in the store and in the provider, never through us.
 import { expect } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { api, forever, owned, type World, world } from './control.ts';
+import { api, forever, owned, roomy, type World, world } from './control.ts';
 import { seededRandom } from './fakes.ts';
 import type { Fault, Operation } from './scripted-provider.ts';
 
@@ -67,7 +67,7 @@ export class SimulatedRun {
       ),
       () => this.#call(w.control.sandboxes.extend(one, `${1 + roll(90)}s`, api)),
       () => this.#call(w.control.sandboxes.prune(api)),
-      () => this.#call(w.control.exec.run(one, { command: 'x' }, api, forever)),
+      () => this.#call(w.control.exec.run(one, { command: 'x' }, api, forever, roomy)),
       () => this.#call(w.control.files.write(one, '/x', Buffer.from('x'), {}, api, forever)),
       () => w.fake.crash(one),
       () => w.provider.release(),

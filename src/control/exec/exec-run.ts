@@ -1,21 +1,27 @@
 // A command to its end, its outputs kept up to the cap, one answer (api.md part 3).
 import type { Exec } from '../../agent/io.ts';
+import type { Hold } from '../../domain/byte-ledger.ts';
 import { displayDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { CappedOutput } from '../../domain/output.ts';
-import type { ExecResult } from '../../schema/exec.ts';
+import { CappedOutput, type OutputText } from '../../domain/output.ts';
+import type { ExecEnded } from '../plane/execs.ts';
 import type { StartedExec } from './exec-start.ts';
 
-/** Throws `timeout` with the outputs so far in `details` when the deadline ended it. */
+/**
+ * Outputs are kept on `hold`; where that has no more they are cut, as at the cap. Throws `timeout` with the outputs so far
+ * in `details` when the deadline ended it.
+ */
 export async function execResult(
   { exec, encoding }: StartedExec,
   maxOutputBytes: number,
-): Promise<ExecResult> {
-  const kept = { stdout: new CappedOutput(maxOutputBytes), stderr: new CappedOutput(maxOutputBytes) };
+  hold: Hold,
+): Promise<ExecEnded> {
+  const output = () => new CappedOutput(maxOutputBytes, hold);
+  const kept = { stdout: output(), stderr: output() };
   await collect(exec, kept);
   const { exit_code, signal, timed_out, duration_ms } = await exec.exit;
-  const stdout = kept.stdout.text(encoding);
-  const stderr = kept.stderr.text(encoding);
+  const stdout = kept.stdout.as(encoding);
+  const stderr = kept.stderr.as(encoding);
   if (timed_out) throw deadline({ exec_id: exec.exec_id, stdout, stderr });
   return {
     exec_id: exec.exec_id,
@@ -38,7 +44,7 @@ async function collect(exec: Exec, kept: Record<'stdout' | 'stderr', CappedOutpu
   }
 }
 
-function deadline(details: { exec_id: string; stdout: string; stderr: string }): ServiceError {
+function deadline(details: { exec_id: string; stdout: OutputText; stderr: OutputText }): ServiceError {
   return new ServiceError('timeout', 'The command did not end within its timeout and was killed.', {
     remedy: 'Ask for a longer timeout, or stream the output.',
     details,

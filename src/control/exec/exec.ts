@@ -10,10 +10,10 @@ import { type ExecDeps, startExec } from './exec-start.ts';
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
   const { clock, reach } = deps;
   return {
-    run: (id, request, caller, signal) =>
+    run: (id, request, caller, signal, hold) =>
       reach.told(id, async () => {
         const started = await startExec(deps, id, request, { caller, signal });
-        return execResult(started, deps.settings.exec.maxOutputBytes);
+        return execResult(started, deps.settings.exec.maxOutputBytes, hold);
       }),
     stream: (id, request, caller, signal) =>
       reach.told(id, async () =>

@@ -1,5 +1,7 @@
 // What the control plane offers of commands in sandboxes, and of what sandboxes write without being asked.
 import type { Exec } from '../../agent/io.ts';
+import type { Hold } from '../../domain/byte-ledger.ts';
+import type { OutputText } from '../../domain/output.ts';
 import type {
   ExecDetached,
   ExecItem,
@@ -22,8 +24,15 @@ export interface LiveExec extends Pick<Exec, 'exec_id' | 'stdin' | 'output' | 'e
 /** Output in `utf8` is left as it came, valid and in whole characters: `data` is then its bytes. */
 export type StreamedLine = ExecLine | { stream: 'stdout' | 'stderr'; data: Buffer };
 
+/** A result whose outputs are still bytes. */
+export interface ExecEnded extends Omit<ExecResult, 'stdout' | 'stderr'> {
+  stdout: OutputText;
+  stderr: OutputText;
+}
+
 export interface Execs {
-  run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecResult>;
+  /** Outputs are kept on `hold` and cut where it has no more. */
+  run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal, hold: Hold): Promise<ExecEnded>;
   /** Rejects for everything that goes wrong before the first byte; then lines to the `exit` or `error` line. */
   stream(
     id: string,
@@ -54,8 +63,8 @@ export interface Execs {
 
 /** What a sandbox writes outside of an exec that somebody reads: its console. */
 export interface Logs {
-  /** The last `lines`, oldest first. */
-  read(id: string, lines: number, caller: Caller, signal: AbortSignal): Promise<string[]>;
+  /** The last `lines`, oldest first, kept on `hold`. */
+  read(id: string, lines: number, caller: Caller, signal: AbortSignal, hold: Hold): Promise<string[]>;
   /** The same, then each line as it comes, until the caller leaves or the sandbox ends; undefined after 15 s of silence. */
   follow(
     id: string,

@@ -1,6 +1,7 @@
 // What the control plane offers of files in sandboxes.
 
 import type { Readable } from 'node:stream';
+import type { Hold } from '../../domain/byte-ledger.ts';
 import type { FileInfo, FileWritten } from '../../schema/file.ts';
 import type { Caller } from '../control-plane.ts';
 
@@ -22,8 +23,16 @@ export interface Files {
     signal: AbortSignal,
   ): Promise<FileWritten>;
   stat(id: string, path: string, caller: Caller, signal: AbortSignal): Promise<FileInfo>;
-  list(id: string, path: string, depth: number, caller: Caller, signal: AbortSignal): Promise<FileInfo[]>;
-  glob(id: string, pattern: string, caller: Caller, signal: AbortSignal): Promise<string[]>;
+  /** Kept on `hold`, as what `glob` finds. */
+  list(
+    id: string,
+    path: string,
+    depth: number,
+    caller: Caller,
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<FileInfo[]>;
+  glob(id: string, pattern: string, caller: Caller, signal: AbortSignal, hold: Hold): Promise<string[]>;
   move(id: string, from: string, to: string, caller: Caller, signal: AbortSignal): Promise<void>;
   chmod(id: string, path: string, mode: string, caller: Caller, signal: AbortSignal): Promise<void>;
   mkdir(

@@ -41,10 +41,10 @@ function homeFiles(files: SandboxFiles, { inside, outside }: HomeNames): Sandbox
       return { info: told(info, path), content };
     },
     write: (path, body, options, signal) => files.write(inside(path), body, options, signal),
-    list: async (path, depth, signal) =>
-      (await files.list(inside(path), depth, signal)).map((info) => told(info, path)),
-    glob: async (pattern, limit, signal) =>
-      (await files.glob(inside(pattern), limit, signal)).map((path) => outside(path, pattern)),
+    list: async (path, depth, signal, room) =>
+      (await files.list(inside(path), depth, signal, room)).map((info) => told(info, path)),
+    glob: async (pattern, limit, signal, room) =>
+      (await files.glob(inside(pattern), limit, signal, room)).map((path) => outside(path, pattern)),
     mkdir: (path, options, signal) => files.mkdir(inside(path), options, signal),
     move: (from, to, signal) => files.move(inside(from), inside(to), signal),
     chmod: (path, mode, signal) => files.chmod(inside(path), mode, signal),

@@ -12,7 +12,8 @@ import {
   LogLine,
   LogsQuery,
 } from '../../schema/exec.ts';
-import { Answer, SocketAnswer } from '../answer.ts';
+import { Answer, PiecedAnswer, SocketAnswer } from '../answer.ts';
+import { withOutputs } from '../pieces.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { serveExecSocket } from '../socket/exec-socket.ts';
 import { execNdjson, ndjson } from '../stream.ts';
@@ -48,10 +49,10 @@ export const execRoutes: Route[] = [
       'unavailable',
     ],
     example: { command: 'echo hello', timeout: '10s' },
-    handler: async ({ params, body, caller, signal }, { exec }) => {
+    handler: async ({ params, body, caller, signal, hold }, { exec }) => {
       if (body.detach) return new Answer(await exec.detach(params.id, body, caller, signal), { status: 202 });
       if (body.stream) return execNdjson(await exec.stream(params.id, body, caller, signal));
-      return exec.run(params.id, body, caller, signal);
+      return new PiecedAnswer(withOutputs(await exec.run(params.id, body, caller, signal, hold)));
     },
   }),
   defineRoute({
@@ -144,10 +145,10 @@ export const execRoutes: Route[] = [
       other: { 'application/x-ndjson': { schema: LogLine } },
     },
     errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
-    handler: async ({ params, query, caller, signal }, { logs }) => {
+    handler: async ({ params, query, caller, signal, hold }, { logs }) => {
       const { lines = 100, follow = false } = query;
       if (follow) return ndjson(await logs.follow(params.id, lines, caller, signal));
-      return logs.read(params.id, lines, caller, signal);
+      return logs.read(params.id, lines, caller, signal, hold);
     },
   }),
 ];

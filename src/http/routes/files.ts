@@ -30,8 +30,8 @@ export const fileRoutes: Route[] = [
     query: FileListQuery,
     success: { status: 200, description: 'What lies in it.', schema: Type.Array(FileInfo) },
     errors: [...errors, 'payload_too_large'],
-    handler: ({ params, query, caller, signal }, { files }) =>
-      files.list(params.id, query.path ?? '/', query.depth ?? 1, caller, signal),
+    handler: ({ params, query, caller, signal, hold }, { files }) =>
+      files.list(params.id, query.path ?? '/', query.depth ?? 1, caller, signal, hold),
   }),
   defineRoute({
     id: 'statFile',
@@ -55,8 +55,8 @@ export const fileRoutes: Route[] = [
     query: FileGlobQuery,
     success: { status: 200, description: 'Absolute paths in order.', schema: Type.Array(Type.String()) },
     errors,
-    handler: ({ params, query, caller, signal }, { files }) =>
-      files.glob(params.id, query.pattern, caller, signal),
+    handler: ({ params, query, caller, signal, hold }, { files }) =>
+      files.glob(params.id, query.pattern, caller, signal, hold),
   }),
   defineRoute({
     id: 'moveFile',

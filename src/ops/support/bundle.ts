@@ -29,7 +29,7 @@ const SECTIONS: readonly Section[] = [
 ];
 
 /** A section is cut where it has more parts than this; 1,000 log lines have about 20,000. */
-const LIMITS = { depth: 12, nodes: 50_000, text: 16_384 };
+const LIMITS = { depth: 12, nodes: 50_000, text: 16_384, total: Number.POSITIVE_INFINITY };
 /** Of the JSON of one section. */
 const MOST_BYTES = 4 * 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
-import { api, forever, world } from '../../support/control.ts';
+import { api, forever, roomy, world } from '../../support/control.ts';
 
 async function setUp(files: Record<string, string | Buffer> = {}) {
   const w = world();
@@ -138,8 +138,8 @@ describe('every operation', () => {
     expect(await files.stat(id, '/b', api, forever)).toMatchObject({ path: '/b', size: 1 });
     await files.chmod(id, '/b', '755', api, forever);
     await files.mkdir(id, '/d', { parents: true }, api, forever);
-    expect(await files.list(id, '/', 1, api, forever)).toHaveLength(1);
-    expect(await files.glob(id, '/*', api, forever)).toEqual(['/b']);
+    expect(await files.list(id, '/', 1, api, forever, roomy)).toHaveLength(1);
+    expect(await files.glob(id, '/*', api, forever, roomy)).toEqual(['/b']);
     await files.remove(id, '/b', false, api, forever);
     expect(await failed(files.stat(id, '/b', api, forever))).toMatchObject({ code: 'not_found' });
   });
@@ -150,8 +150,8 @@ describe('every operation', () => {
       files.read(id, path, undefined, api, forever),
       files.write(id, path, Buffer.alloc(0), {}, api, forever),
       files.stat(id, path, api, forever),
-      files.list(id, path, 1, api, forever),
-      files.glob(id, path, api, forever),
+      files.list(id, path, 1, api, forever, roomy),
+      files.glob(id, path, api, forever, roomy),
       files.move(id, path, '/x', api, forever),
       files.move(id, '/x', path, api, forever),
       files.chmod(id, path, '644', api, forever),

@@ -1,6 +1,6 @@
 // What becomes of sandboxes over time: deadlines, extensions, pruning, forgetting, and who sees them in lists.
 import { describe, expect, it } from 'vitest';
-import { admin, api, forever, owned, type World, world } from '../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../support/control.ts';
 import { sandboxRecord, stamp } from '../../support/records.ts';
 
 const spawn = async (w: World, request = {}, caller = api) =>
@@ -298,9 +298,11 @@ describe('lists', () => {
       code: 'not_found',
       details: undefined,
     });
-    await expect(w.control.exec.run(b, { command: 'x' }, owned('ann'), forever)).rejects.toMatchObject({
-      code: 'not_found',
-    });
+    await expect(w.control.exec.run(b, { command: 'x' }, owned('ann'), forever, roomy)).rejects.toMatchObject(
+      {
+        code: 'not_found',
+      },
+    );
   });
 });
 

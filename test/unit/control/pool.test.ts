@@ -5,7 +5,7 @@ import { Vms } from '../../../src/control/pool/vms.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { providerSet } from '../../../src/providers/registry.ts';
 import type { PoolStore } from '../../../src/store/seam/pool.ts';
-import { admin, forever, owned, type World, world } from '../../support/control.ts';
+import { admin, forever, owned, roomy, type World, world } from '../../support/control.ts';
 
 const POOL = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
 const UNAVAILABLE = { code: 'unavailable', status: 503 };
@@ -140,7 +140,9 @@ describe('others', () => {
     const w = pooled();
     const [ann, bob] = [await spawn(w, 'ann'), await spawn(w, 'bob')];
     await expect(w.control.sandboxes.get(ann.id, owned('bob'))).rejects.toMatchObject({ status: 404 });
-    await expect(w.control.exec.run(ann.id, { command: 'x' }, owned('bob'), forever)).rejects.toMatchObject({
+    await expect(
+      w.control.exec.run(ann.id, { command: 'x' }, owned('bob'), forever, roomy),
+    ).rejects.toMatchObject({
       status: 404,
     });
     await destroy(w, 'bob', ann.id);
@@ -173,7 +175,7 @@ describe('a VM', () => {
     await w.restart();
     const bob = await spawn(w, 'bob');
     expect(await vmOf(w, bob.id)).toBe(await vmOf(w, ann.id));
-    const answered = await w.control.exec.run(ann.id, { command: 'true' }, owned('ann'), forever);
+    const answered = await w.control.exec.run(ann.id, { command: 'true' }, owned('ann'), forever, roomy);
     expect(answered).toHaveProperty('exec_id');
     await destroy(w, 'ann', ann.id);
     await destroy(w, 'bob', bob.id);

@@ -1,6 +1,6 @@
 // What one owner may have: quotas set, seen, counted, and in force wherever a limit is asked for.
 import { describe, expect, it } from 'vitest';
-import { admin, api, forever, owned, type World, world } from '../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../support/control.ts';
 
 const [ann, bob] = [owned('ann'), owned('bob')];
 const spawn = (w: World, caller = ann, request = {}) =>
@@ -99,13 +99,13 @@ describe('quotas', () => {
     await expect(spawn(w, ann, { ttl: '601s' })).rejects.toMatchObject(longer);
     await expect(w.control.sandboxes.extend(id, '11m', ann)).rejects.toMatchObject(longer);
     expect(await w.control.sandboxes.extend(id, '10m', ann)).toMatchObject({ id });
-    const exec = (timeout: string) => w.control.exec.run(id, { command: 'x', timeout }, ann, forever);
+    const exec = (timeout: string) => w.control.exec.run(id, { command: 'x', timeout }, ann, forever, roomy);
     await expect(exec('6s')).rejects.toMatchObject({ details: { max_exec_timeout: '5s' } });
     expect(await exec('5s')).toHaveProperty('exit_code');
     // The owner of the sandbox counts, not the one who asks.
-    await expect(w.control.exec.run(id, { command: 'x', timeout: '6s' }, bob, forever)).rejects.toMatchObject(
-      { code: 'resource_limit' },
-    );
+    await expect(
+      w.control.exec.run(id, { command: 'x', timeout: '6s' }, bob, forever, roomy),
+    ).rejects.toMatchObject({ code: 'resource_limit' });
   });
 
   it('never let through one too many of 100 at once', async () => {

@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { sandboxLost } from '../../../../src/agent/fault.ts';
 import type { StreamedLine } from '../../../../src/control/plane/execs.ts';
+import { ByteLedger, SERVICE_ACCOUNT } from '../../../../src/domain/byte-ledger.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { ExecLine, ExecRequest } from '../../../../src/schema/exec.ts';
-import { admin, api, forever, owned, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 import type { FakeProgram } from '../../../support/fake-io.ts';
 
 async function setUp(programs: Record<string, FakeProgram> = {}, spawn = {}, config = {}) {
@@ -14,8 +15,14 @@ async function setUp(programs: Record<string, FakeProgram> = {}, spawn = {}, con
   return { ...w, w, id };
 }
 
-const run = (w: World, id: string, request: ExecRequest, signal = forever) =>
-  w.control.exec.run(id, request, api, signal);
+const run = async (w: World, id: string, request: ExecRequest, signal = forever, hold = roomy) =>
+  read(await w.control.exec.run(id, request, api, signal, hold));
+/** Outputs are bytes until they are written. */
+const read = <T extends object>(ended: T & { stdout?: unknown; stderr?: unknown }) => ({
+  ...ended,
+  stdout: String(ended.stdout),
+  stderr: String(ended.stderr),
+});
 /** As a client reads it. */
 const told = (line: StreamedLine) => ({ ...line, data: line.data.toString() }) as ExecLine;
 const lines = async (w: World, id: string, request: ExecRequest, signal = forever) => {
@@ -121,6 +128,28 @@ describe('a plain exec', () => {
     });
   });
 
+  it('keeps what the ledger gives, and nothing after a gap', async () => {
+    const ledger = new ByteLedger(100_000, { monotonic: () => 0 });
+    const others = ledger.open(SERVICE_ACCOUNT);
+    others.grow(70_000);
+    const { w, id } = await setUp({
+      much: async ({ write }) => {
+        await write('stdout', Buffer.alloc(50_000, 'x'));
+        others.release();
+        await write('stdout', 'after the gap');
+        await write('stderr', 'y');
+        return {};
+      },
+    });
+    const hold = ledger.open(SERVICE_ACCOUNT);
+    const result = await run(w, id, { command: 'much' }, forever, hold);
+    expect(result).toMatchObject({
+      ...{ stdout: 'x'.repeat(30_000), stdout_truncated: true, stderr: 'y', stderr_truncated: false },
+    });
+    hold.release();
+    expect(ledger.stats()).toMatchObject({ held_bytes: 0, refused_full_total: 2 });
+  });
+
   it('base64 carries every byte', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
     const { w, id } = await setUp({
@@ -140,7 +169,8 @@ describe('a plain exec', () => {
         return { exit_code: 137, timed_out: true };
       },
     });
-    expect(await failed(run(w, id, { command: 'slow' }))).toMatchObject({
+    const failure = (await failed(run(w, id, { command: 'slow' }))) as ServiceError;
+    expect({ ...failure, details: read(failure.details ?? {}) }).toMatchObject({
       ...{
         code: 'timeout',
         status: 408,
@@ -498,7 +528,7 @@ describe('a sandbox that does not answer', () => {
     ['a list of execs', (w, id) => w.control.exec.list(id, api, forever)],
     ['an exec', (w, id) => run(w, id, { command: 'forever' })],
     ['a view of an exec', (w, id) => w.control.exec.output({ id, exec_id: 'ex-1' }, {}, api, forever)],
-    ['the console', (w, id) => w.control.logs.read(id, 10, api, forever)],
+    ['the console', (w, id) => w.control.logs.read(id, 10, api, forever, roomy)],
   ])('because it is being destroyed says so: %s', async (_, call) => {
     const { w, id } = await setUp({ forever: () => new Promise(() => {}), x: async () => ({}) });
     await run(w, id, { command: 'x' });

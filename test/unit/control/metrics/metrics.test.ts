@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../../src/control/metrics/metrics.ts';
 import { METRICS } from '../../../../src/schema/metric.ts';
-import { admin, api, forever, owned, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 import { promtool } from '../../../support/promtool.ts';
 import { itWith } from '../../../support/requires.ts';
 import { until } from '../../../support/until.ts';
@@ -13,7 +13,7 @@ async function used(config: Parameters<typeof world>[0] = {}): Promise<World> {
   const made = world(config);
   const { id } = await made.control.sandboxes.spawn({}, owned(OWNER), {}, forever);
   await made.control.sandboxes.spawn({ metadata: { purpose: 'hushhush' } }, owned(OWNER), {}, forever);
-  await made.control.exec.run(id, { command: 'true' }, owned(OWNER), forever);
+  await made.control.exec.run(id, { command: 'true' }, owned(OWNER), forever, roomy);
   await made.events();
   await until('all is told', () => made.told.length === 6);
   const { request } = made.control.metrics;

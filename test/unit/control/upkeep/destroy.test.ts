@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../../src/schema/event.ts';
 import { SANDBOX_STATES } from '../../../../src/schema/sandbox.ts';
-import { api, forever, owned, type World, world } from '../../../support/control.ts';
+import { api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 
 const spawn = async (w: World, request = {}, caller = api) =>
@@ -138,7 +138,7 @@ describe('a runtime that cannot be confirmed gone', () => {
       expect(['unavailable', 'provider_error']).toContain(((await first) as { code: string }).code);
       if (fault === 'hang')
         expect(await w.control.sandboxes.get(id, api)).toMatchObject({ state: 'destroying' });
-      await expect(w.control.exec.run(id, { command: 'x' }, api, forever)).rejects.toMatchObject({
+      await expect(w.control.exec.run(id, { command: 'x' }, api, forever, roomy)).rejects.toMatchObject({
         code: fault === 'hang' ? 'conflict' : 'not_found',
       });
       await w.clock.advance(300_000);
@@ -179,7 +179,9 @@ describe('calls in flight', () => {
     const w = world();
     const id = await spawn(w);
     w.fake.of(id).programs.set('forever', () => new Promise(() => {}));
-    const run = w.control.exec.run(id, { command: 'forever' }, api, forever).catch((error: unknown) => error);
+    const run = w.control.exec
+      .run(id, { command: 'forever' }, api, forever, roomy)
+      .catch((error: unknown) => error);
     await w.clock.advance(0);
     await w.control.sandboxes.destroy(id, api);
     expect(await run).toMatchObject({ code: 'not_found', details: { end_reason: 'destroyed' } });

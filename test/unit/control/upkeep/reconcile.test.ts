@@ -1,7 +1,7 @@
 // Rows against runtimes: after a crash, after deaths behind our back, and what must be left alone.
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
-import { api, forever, type World, world } from '../../../support/control.ts';
+import { api, forever, roomy, type World, world } from '../../../support/control.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 
 const put = async (w: World, facts: Parameters<typeof sandboxRecord>[0]) => {
@@ -55,7 +55,9 @@ describe('a restart', () => {
     for (const id of ids) w.fake.of(id).programs.set('x', async () => ({}));
     await w.restart();
     for (const id of ids)
-      expect(await w.control.exec.run(id, { command: 'x' }, api, forever)).toMatchObject({ exit_code: 0 });
+      expect(await w.control.exec.run(id, { command: 'x' }, api, forever, roomy)).toMatchObject({
+        exit_code: 0,
+      });
     expect(w.fake.made).toHaveLength(20);
   });
 

@@ -1,7 +1,7 @@
 // Ready sandboxes: kept, taken once, refilled, drained, given up for spawns, taken over by the next process.
 import { describe, expect, it } from 'vitest';
 import type { TemplateCreate } from '../../../../src/schema/template.ts';
-import { api, forever, owned, type World, world } from '../../../support/control.ts';
+import { api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 
 const types = (events: { type: string }[]) => events.map(({ type }) => type);
 const make = (w: World, more: Partial<TemplateCreate> = {}) =>
@@ -60,7 +60,7 @@ describe('a template with prewarm', () => {
       return {};
     });
     const attached = w.provider.calls.attach;
-    const { stdout } = await w.control.exec.run(sandbox.id, { command: 'x' }, owned('ann'), forever);
+    const { stdout } = await w.control.exec.run(sandbox.id, { command: 'x' }, owned('ann'), forever, roomy);
     expect([stdout, w.provider.calls.attach]).toEqual(['hi', attached]);
     await soon(w);
     expect(await readyIds(w)).toHaveLength(2);

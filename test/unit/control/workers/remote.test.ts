@@ -1,7 +1,7 @@
 // Sandboxes on other workers, over lines that a test may cut: where they go, what reaches them, and how they end.
 import { describe, expect, it } from 'vitest';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
-import { api, forever, type World, world } from '../../../support/control.ts';
+import { api, forever, roomy, type World, world } from '../../../support/control.ts';
 import { until } from '../../../support/until.ts';
 
 const BODY: HeartbeatBody = {
@@ -115,13 +115,15 @@ it('run under a lease, are not reached inside, and release it with their end', a
   const { id } = await spawn(w);
   expect(w.remote.leases).toMatchObject([{ resource_id: id, holder_id: 'w1', generation: 1 }]);
   expect(w.remote.worker('w1').runtimes.size).toBe(1);
-  await expect(w.control.exec.run(id, { command: 'x' }, api, forever)).rejects.toMatchObject({
+  await expect(w.control.exec.run(id, { command: 'x' }, api, forever, roomy)).rejects.toMatchObject({
     code: 'not_implemented',
   });
   await expect(w.control.files.stat(id, '/x', api, forever)).rejects.toMatchObject({
     code: 'not_implemented',
   });
-  await expect(w.control.logs.read(id, 1, api, forever)).rejects.toMatchObject({ code: 'not_implemented' });
+  await expect(w.control.logs.read(id, 1, api, forever, roomy)).rejects.toMatchObject({
+    code: 'not_implemented',
+  });
   expect(await w.control.sandboxes.get(id, api)).toMatchObject({ state: 'running', worker_id: 'w1' });
   await w.control.sandboxes.destroy(id, api);
   expect(w.remote.worker('w1').runtimes.size).toBe(0);

@@ -1,0 +1,75 @@
+// JSON of large answers as pieces of bytes. Each takes little to make, so that no answer stops the others, and the whole
+// never exists: what is sent is forgotten.
+import { OutputText } from '../domain/output.ts';
+import { escapedText } from './output-line.ts';
+
+/** Bytes or characters of a piece, about; a single entry of a list may be longer. */
+export const PIECE = 32 * 1024;
+
+/** Of a list whose entries `textOf` writes. */
+export function listPieces<T>(entries: readonly T[], textOf: (entry: T) => string): Generator<Buffer> {
+  return joined(listParts(entries, textOf));
+}
+
+/** Of an object; its outputs, at the top or one level below, are written from their bytes. */
+export function withOutputs(value: object): Generator<Buffer> {
+  return joined(objectParts(value));
+}
+
+/** Of text that is there already. A pair of surrogates stays together. */
+export function* textPieces(text: string): Generator<Buffer> {
+  for (let at = 0; at < text.length; ) {
+    const isPair = /[\ud800-\udbff]/.test(text.charAt(at + PIECE - 1));
+    const end = at + PIECE + (isPair ? 1 : 0);
+    yield Buffer.from(text.slice(at, end));
+    at = end;
+  }
+}
+
+function* listParts<T>(entries: readonly T[], textOf: (entry: T) => string): Generator<string> {
+  yield '[';
+  for (const [index, entry] of entries.entries()) yield index === 0 ? textOf(entry) : `,${textOf(entry)}`;
+  yield ']';
+}
+
+function* objectParts(value: object, below = 1): Generator<string | Buffer> {
+  let before = '{';
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ',';
+    if (member instanceof OutputText) yield* outputParts(member);
+    else if (below > 0 && holdsOutput(member)) yield* objectParts(member, below - 1);
+    else yield JSON.stringify(member);
+  }
+  yield before === '{' ? '{}' : '}';
+}
+
+/** Whether it is an object that an OutputText is a member of. */
+export function holdsOutput(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((member) => member instanceof OutputText);
+}
+
+function* outputParts(output: OutputText): Generator<string | Buffer> {
+  yield '"';
+  for (const piece of output.pieces()) yield output.encoding === 'utf8' ? escapedText(piece) : piece;
+  yield '"';
+}
+
+/** Small parts together, none cut. */
+function* joined(parts: Iterable<string | Buffer>): Generator<Buffer> {
+  let waiting: Buffer[] = [];
+  let text = '';
+  let size = 0;
+  for (const part of parts) {
+    if (typeof part === 'string') text += part;
+    else waiting.push(Buffer.from(text), part);
+    if (typeof part !== 'string') text = '';
+    size += part.length;
+    if (size < PIECE) continue;
+    yield Buffer.concat([...waiting, Buffer.from(text)]);
+    [waiting, text, size] = [[], '', 0];
+  }
+  if (size > 0) yield Buffer.concat([...waiting, Buffer.from(text)]);
+}

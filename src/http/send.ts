@@ -1,0 +1,88 @@
+// Hands an answer over: what is small to the framework, what is large in pieces past it.
+import type { FastifyReply } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { Clock, Logger } from '../domain/ports.ts';
+import { Answer, PiecedAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+import { keptJson } from './kept-json.ts';
+import { listPieces, PIECE, textPieces } from './pieces.ts';
+import type { Route } from './route.ts';
+import { dropIfStalled, writePieces } from './write-pieces.ts';
+
+interface SendDeps {
+  clock: Clock;
+  logger: Logger;
+}
+
+const JSON_UTF8 = 'application/json; charset=utf-8';
+
+/** What the framework's serializer is made of: of lists their entries, which are written one by one. */
+export function serializedAs({ success }: Route): TSchema | undefined {
+  return (success.schema as { items?: TSchema } | undefined)?.items ?? success.schema;
+}
+
+export function send(reply: FastifyReply, route: Route, result: unknown, deps: SendDeps): FastifyReply {
+  if (result instanceof StreamAnswer) {
+    result.stream.once('error', (err) =>
+      deps.logger.warn({ request_id: reply.request.id, err }, 'an answer broke off'),
+    );
+    return reply.code(result.status).headers(result.headers).send(result.stream);
+  }
+  reply.code(route.success.status);
+  if (result instanceof TextAnswer)
+    return sendText(reply.headers(result.headers).type(result.type), result.text, deps);
+  if (result instanceof PiecedAnswer) return sendPieces(reply.type(JSON_UTF8), result.pieces, deps);
+  if (!(result instanceof Answer)) return sendJson(reply, route, result, deps);
+  if (result.status !== undefined) reply.code(result.status);
+  return sendJson(reply.headers(result.headers), route, result.body, deps);
+}
+
+function sendJson(reply: FastifyReply, route: Route, body: unknown, deps: SendDeps): FastifyReply {
+  reply.type(JSON_UTF8);
+  if (Array.isArray(body)) return sendPieces(reply, listPieces(body, entryWriter(reply, route)), deps);
+  return sendText(reply, route.exact ? keptJson(body as object) : (reply.serialize(body) as string), deps);
+}
+
+/** `serializedAs` has the framework know the schema of an entry, not that of the list. */
+function entryWriter(reply: FastifyReply, { exact }: Route): (entry: unknown) => string {
+  return exact ? (entry) => keptJson(entry as object) : (entry) => reply.serialize(entry) as string;
+}
+
+function sendText(reply: FastifyReply, text: string, deps: SendDeps): FastifyReply {
+  if (text.length <= PIECE) return sendWhole(reply, text, deps);
+  reply.header('Content-Length', Buffer.byteLength(text));
+  return sendPieces(reply, textPieces(text), deps);
+}
+
+/** One piece goes as it is. */
+export function sendPieces(reply: FastifyReply, pieces: Iterable<Buffer>, deps: SendDeps): FastifyReply {
+  const left = pieces[Symbol.iterator]();
+  const begin: Buffer[] = [];
+  for (let next = left.next(); !next.done; next = left.next()) {
+    if (begin.push(next.value) < 2) continue;
+    reply.hijack();
+    writeHead(reply);
+    void writePieces(reply.raw, rest(begin, left), deps.clock).catch((err: unknown) => {
+      deps.logger.error({ request_id: reply.request.id, err }, 'An answer cannot be written.');
+      reply.raw.destroy();
+    });
+    return reply;
+  }
+  return sendWhole(reply, begin[0] ?? '', deps);
+}
+
+function* rest(begin: readonly Buffer[], left: Iterator<Buffer>): Generator<Buffer> {
+  yield* begin;
+  yield* { [Symbol.iterator]: () => left };
+}
+
+function sendWhole(reply: FastifyReply, payload: string | Buffer, { clock }: SendDeps): FastifyReply {
+  reply.send(payload);
+  dropIfStalled(reply.raw, clock);
+  return reply;
+}
+
+/** Headers come as the pipeline set them. */
+export function writeHead(reply: FastifyReply, more: Record<string, string> = {}): void {
+  const headers = { ...(reply.getHeaders() as Record<string, string>), ...more };
+  reply.raw.writeHead(reply.statusCode, headers);
+}
