@@ -125,7 +125,7 @@ static int copy_content(struct copy *copy, int in, int out)
 
 static int copy_folder(struct copy *copy, const struct file_place *from, int to_dir, const char *to)
 {
-	int in = openat(from->dir, from->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int in = file_open_at(from->dir, from->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	int made = in < 0 ? -1 : mkdirat(to_dir, to, 0700);
 	int out = made ? -1 : openat(to_dir, to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int status = out < 0 ? -1 : copy_content(copy, in, out), error;

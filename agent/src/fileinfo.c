@@ -33,12 +33,22 @@ void file_put_info(struct file_bytes *bytes, const char *path, int dir, const ch
 	file_put_str(bytes, target, size > 0 ? (size_t)size : 0);
 }
 
+int file_facts(const char *path, struct stat *facts)
+{
+	int fd = file_open(path, O_PATH | O_NOFOLLOW);
+	int status = fd < 0 ? -1 : fstat(fd, facts);
+
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
 _Noreturn void file_stat(const struct file_op *op)
 {
 	struct file_bytes result = { 0 };
 	struct stat facts;
 
-	if (fstatat(AT_FDCWD, op->path, &facts, AT_SYMLINK_NOFOLLOW))
+	if (file_facts(op->path, &facts))
 		file_refuse(errno);
 	file_put_info(&result, op->path, AT_FDCWD, op->path, &facts);
 	file_finish(&result);

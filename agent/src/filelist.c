@@ -12,7 +12,7 @@ static _Noreturn void list_itself(const struct file_op *op, int out_fd)
 	struct file_bytes records = { 0 };
 	struct stat facts;
 
-	if (fstatat(AT_FDCWD, op->path, &facts, AT_SYMLINK_NOFOLLOW))
+	if (file_facts(op->path, &facts))
 		file_refuse(errno);
 	if (op->limit > 0)
 		file_put_info(&records, op->path, AT_FDCWD, op->path, &facts);
@@ -21,7 +21,7 @@ static _Noreturn void list_itself(const struct file_op *op, int out_fd)
 
 _Noreturn void file_list(const struct file_op *op, int out_fd)
 {
-	int fd = open(op->path, O_PATH | O_DIRECTORY | O_CLOEXEC), truncated;
+	int fd = file_open(op->path, O_PATH | O_DIRECTORY), truncated;
 	struct file_bytes records = { 0 };
 	struct file_walk walk;
 	struct file_frame *frame;

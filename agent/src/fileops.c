@@ -50,7 +50,7 @@ static _Noreturn void change_mode(const struct file_op *op)
 {
 	if (op->mode > MODE_BITS)
 		file_refuse(EINVAL);
-	if (fchmodat(AT_FDCWD, op->path, op->mode, 0))
+	if (file_open(op->path, O_PATH) < 0 || fchmodat(AT_FDCWD, op->path, op->mode, 0))
 		file_refuse(errno);
 	file_finish(NULL);
 }

@@ -29,10 +29,10 @@ static int copy_name(char *name, const char *from, size_t size)
  * link to nothing: ENOENT stays. */
 static int step(int dir, const char *name)
 {
-	int next = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int next = file_open_at(dir, name, O_PATH | O_DIRECTORY);
 
 	if (next < 0 && errno == ENOENT && (mkdirat(dir, name, 0755) == 0 || errno == EEXIST))
-		next = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		next = file_open_at(dir, name, O_PATH | O_DIRECTORY);
 	close(dir);
 	return next;
 }
@@ -78,7 +78,7 @@ int file_place_at(struct file_place *place, int dir, const char *path, int make)
 		return fail_with(EINVAL);
 	memcpy(folder, path, start);
 	strcpy(folder + start, start ? "" : ".");
-	place->dir = openat(dir, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place->dir = file_open_at(dir, folder, O_PATH | O_DIRECTORY);
 	if (place->dir < 0 && errno == ENOENT && make && *path == '/')
 		place->dir = make_folders(folder);
 	return place->dir < 0 ? -1 : 0;

@@ -19,13 +19,13 @@ static void check_kind(const struct stat *facts)
 
 static int open_regular(const char *path, struct stat *facts)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	int fd = file_open(path, O_PATH);
 
 	if (fd < 0 || fstat(fd, facts))
 		file_refuse(errno);
 	check_kind(facts);
 	close(fd);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = file_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, facts))
 		file_refuse(errno);
 	check_kind(facts);

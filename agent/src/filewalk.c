@@ -132,11 +132,11 @@ struct file_frame *file_walk_enter(struct file_walk *walk, const char *name, int
 {
 	struct file_frame *frame = file_walk_top(walk);
 	size_t path_size = frame->path_size + 1 + strlen(name);
-	int fd = openat(frame->fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = file_open_at(frame->fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
 	int by_link = fd < 0 && follow && (errno == ENOTDIR || errno == ELOOP) && links_to(walk) < LINKS_MAX;
 
 	if (by_link)
-		fd = openat(frame->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = file_open_at(frame->fd, name, O_PATH | O_DIRECTORY);
 	if (fd < 0 || !(frame = push(walk, fd, path_size)))
 		return NULL;
 	frame->by_link = by_link;

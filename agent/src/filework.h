@@ -71,8 +71,19 @@ int file_place_follow(struct file_place *place);
 /* 1 when something is mounted on this folder. Without the kernel's word (before 5.8): when the device changes. */
 int file_is_mount(int dir, const char *name);
 
+/* ---- fileown.c: the process that does the work is none of its objects */
+
+/* 1 when the open `fd` is of this process in /proc, or has no name in any file system (a pipe, a socket). */
+int file_is_own(int fd);
+/* openat(2) with O_CLOEXEC, and EACCES for what file_is_own() names. Every path of a request is opened by these, an
+ * O_PATH descriptor before a call that takes only names. */
+int file_open_at(int dir, const char *path, int flags);
+int file_open(const char *path, int flags);
+
 /* ---- fileinfo.c */
 
+/* Of the link itself, not of its target. 0 or -1. */
+int file_facts(const char *path, struct stat *facts);
 /* Appends the `info` record of `name` in `dir`. */
 void file_put_info(struct file_bytes *bytes, const char *path, int dir, const char *name, const struct stat *facts);
 

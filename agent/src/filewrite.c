@@ -63,7 +63,7 @@ static int64_t take_content(int in_fd, int to)
  * bits away, so the mode is set after it; and before it too, to refuse before the content is lost. */
 static _Noreturn void write_in_place(const struct file_op *op, int in_fd)
 {
-	int fd = open(op->path, O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = file_open(op->path, O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY);
 	int set_mode = op->mode != NO_MODE;
 	struct stat facts;
 	int64_t size;
@@ -122,7 +122,7 @@ static _Noreturn void write_beside(const struct file_op *op, int in_fd, const st
 
 _Noreturn void file_write(const struct file_op *op, int in_fd)
 {
-	int probe = open(op->path, O_PATH | O_CLOEXEC);
+	int probe = file_open(op->path, O_PATH);
 	struct file_place place;
 	struct stat seen, old;
 

@@ -1,7 +1,7 @@
 # The tests of file work; to be included from the Makefile, from whose folder the paths are.
 # file[!s]*.c: the agent's side of file work, files*.c, is no part of them.
 FILE_SOURCES := $(wildcard src/file[!s]*.c) $(wildcard src/glob*.c)
-FILE_TESTS := fileread_test filewrite_test filetree_test glob_test
+FILE_TESTS := fileread_test filewrite_test filetree_test glob_test fileown_test
 FILE_FLAGS := -std=c11 -g -Wall -Wextra -Werror
 FILE_BUILD := build/test
 

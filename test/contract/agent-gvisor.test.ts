@@ -5,6 +5,7 @@ import { type GvisorAgent, startGvisorAgent } from '../support/gvisor-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { freshId, runInside } from '../support/userspace.ts';
+import { ownFiles } from './own-files.suite.ts';
 
 describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
   let agent: GvisorAgent;
@@ -14,6 +15,8 @@ describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {
   afterAll(() => agent.stop());
 
   const sh = (line: string) => runInside(agent.io, ['/bin/sh', '-c', line]);
+
+  ownFiles(async () => agent.io, '/tmp');
 
   it('tells files from what is not there (fstatat takes no AT_NO_AUTOMOUNT)', async () => {
     const { files } = agent.io;

@@ -15,6 +15,7 @@ import {
   type UserspaceHome,
   userspaceHome,
 } from '../support/userspace.ts';
+import { ownFiles } from './own-files.suite.ts';
 
 const PEEK = readFileSync(new URL('../support/peek.py', import.meta.url));
 /** Forks until that is refused, says how often, and takes its children with it. */
@@ -62,6 +63,8 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       place.remove();
       await host.close();
     });
+
+    ownFiles(async () => io);
 
     it('is stopped each way it tries', async () => {
       const outcomes = await attempts(io, 'escapes', host.facts);

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { UID_BASE } from '../../src/providers/userspace/identity.ts';
@@ -20,6 +20,7 @@ import {
   type UserspaceHome,
   userspaceHome,
 } from '../support/userspace.ts';
+import { ownFiles } from './own-files.suite.ts';
 
 describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
   let place: UserspaceHome;
@@ -95,6 +96,13 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     );
     await provider.destroy({ id, epoch: 1 }, soon());
     expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
+  });
+
+  ownFiles(async () => {
+    const id = freshId();
+    await provider.create(runtimeSpec(id), soon());
+    onTestFinished(() => provider.destroy({ id, epoch: 1 }, soon()));
+    return provider.attach({ id, epoch: 1 }, soon());
   });
 
   it('takes everything along when it is destroyed, a daemon that hid itself too', async () => {
