@@ -27,10 +27,13 @@
 enum newer_calls {
 	IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427,
 	OPEN_TREE = 428, MOVE_MOUNT = 429, FSOPEN = 430, FSCONFIG = 431, FSMOUNT = 432, FSPICK = 433,
-	CLONE3 = 435, MOUNT_SETATTR = 442, QUOTACTL_FD = 443, OPEN_TREE_ATTR = 467,
+	CLONE3 = 435, MOUNT_SETATTR = 442, QUOTACTL_FD = 443, SET_MEMPOLICY_HOME_NODE = 450, CACHESTAT = 451,
+	STATMOUNT = 457, LISTMOUNT = 458, LSM_SET_SELF_ATTR = 460, OPEN_TREE_ATTR = 467, FILE_SETATTR = 469,
 };
 
-#define X32_BIT 0x40000000U
+/* The last one that somebody has looked at. What a newer kernel brings does not exist, so that C libraries fall back. */
+#define LAST_KNOWN FILE_SETATTR
+
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define TIOCLINUX_REQUEST 0x541C
 
@@ -44,7 +47,9 @@ static const unsigned refused[] = {
 	SYS_quotactl, SYS_acct, SYS_reboot, SYS_nfsservctl, SYS_lookup_dcookie, SYS_fanotify_init,
 	SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_syslog, SYS_vhangup, SYS_settimeofday, SYS_clock_settime,
 	SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname, SYS_move_pages, SYS_migrate_pages,
-	SYS_mbind, SYS_set_mempolicy,
+	SYS_mbind, SYS_set_mempolicy, SET_MEMPOLICY_HOME_NODE, SYS_fanotify_mark, SYS_kcmp, LSM_SET_SELF_ATTR,
+	/* Of the host: its page cache and its mounts. */
+	CACHESTAT, STATMOUNT, LISTMOUNT,
 #ifdef SYS_kexec_file_load
 	SYS_kexec_file_load,
 #endif
@@ -68,7 +73,7 @@ static const struct sock_filter head[] = {
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 1, 0),
 	ANSWER(SECCOMP_RET_KILL_PROCESS),
 	LOAD(nr),
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1),
+	BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1),
 	ANSWER(ERRNO(ENOSYS)),
 	/* Its flags lie in memory, where a filter cannot look: C libraries then fall back to clone. */
 	WHEN(CLONE3),
@@ -77,7 +82,8 @@ static const struct sock_filter head[] = {
 
 static const struct sock_filter tail[] = {
 	/* Only the families that belong to a network namespace, or to none: a virtual machine's own (vsock) reaches its
-	 * host from any of them, and the rest is seldom used code of the kernel. */
+	 * host from any of them, and the rest is seldom used code of the kernel. A pair loads its module, too. */
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 1, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
 	LOAD(ARGUMENT(0)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 3, 0),

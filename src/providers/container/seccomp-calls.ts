@@ -43,7 +43,7 @@ export const CALLS: Readonly<Record<string, readonly string[]>> = {
     clock_getres clock_gettime clock_nanosleep nanosleep gettimeofday time
     timer_create timer_delete timer_getoverrun timer_gettime timer_settime`),
   sockets: words(`
-    socketpair bind connect listen accept accept4 getsockname getpeername getsockopt setsockopt shutdown
+    bind connect listen accept accept4 getsockname getpeername getsockopt setsockopt shutdown
     sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg`),
   shared: words(`
     shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
@@ -56,7 +56,7 @@ export const CALLS_WITH: Readonly<Record<string, readonly string[]>> = {
     mount umount2 mount_setattr open_tree move_mount fsopen fsconfig fsmount fspick pivot_root setns unshare clone
     sethostname setdomainname fanotify_init fanotify_mark quotactl`),
   CAP_SYS_CHROOT: ['chroot'],
-  CAP_SYS_NICE: ['mbind', 'get_mempolicy', 'set_mempolicy', 'move_pages', 'migrate_pages'],
+  CAP_SYS_NICE: ['mbind', 'get_mempolicy', 'set_mempolicy', 'set_mempolicy_home_node', 'move_pages', 'migrate_pages'],
   CAP_SYS_PTRACE: ['kcmp', 'pidfd_getfd'],
   CAP_SYS_TIME: ['settimeofday', 'clock_settime', 'adjtimex', 'clock_adjtime'],
   CAP_DAC_READ_SEARCH: ['open_by_handle_at'],

@@ -24,7 +24,7 @@ export const SECCOMP_PROFILE = {
   archMap: [native('SCMP_ARCH_X86_64'), native('SCMP_ARCH_AARCH64')],
   syscalls: [
     ...Object.values(CALLS).map((names) => ({ names, ...ALLOW })),
-    ...FAMILIES.map((family) => ({ names: ['socket'], ...ALLOW, args: [is(family)] })),
+    ...FAMILIES.map((family) => ({ names: ['socket', 'socketpair'], ...ALLOW, args: [is(family)] })),
     ...PERSONALITIES.map((value) => ({ names: ['personality'], ...ALLOW, args: [is(value)] })),
     {
       names: ['clone'],
