@@ -10,6 +10,8 @@ extern char warnings[1024];
 
 /* Builds the root the settings describe and makes it "/": nothing of the old root stays reachable. (root.c) */
 int root_build(const struct settings *s);
+/* A tmpfs bounded in bytes and, since an inode is kernel memory too, in files. 0 or -1 with errno. (root.c) */
+int mount_tmpfs(const char *path, uint64_t bytes, const char *mode);
 /* Fills /proc, /dev, /dev/pts and /dev/shm under the folder `root`; `old` is where the old root is. (root-system.c) */
 int root_system(const struct settings *s, const char *root, const char *old);
 /* Makes a mount and all below it read-only, without set-uid and devices. (root-bind.c) */

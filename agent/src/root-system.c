@@ -56,20 +56,21 @@ static int make_links(const char *root)
 
 int root_system(const struct settings *s, const char *root, const char *old)
 {
-	char shared[64], dev[512];
-
 	/* 0: nobody may write there. */
-	snprintf(shared, sizeof(shared), "mode=%s,size=%llu", settings_number(s, "shm_bytes", 1) ? "1777" : "0755",
-		 (unsigned long long)settings_number(s, "shm_bytes", 1024 * 1024));
+	const char *mode = settings_number(s, "shm_bytes", 1) ? "1777" : "0755";
+	char shared[512], dev[512];
+
+	snprintf(shared, sizeof(shared), "%s/dev/shm", root);
 	snprintf(dev, sizeof(dev), "%s/dev", root);
 	if (mount_at(root, "/proc", "proc", MS_NODEV | MS_NOEXEC, NULL) ||
 	    mount_at(root, "/dev", "tmpfs", MS_NOEXEC, "mode=0755,size=64k,nr_inodes=64"))
 		return -1;
 	if (bind_nodes(root, old) || make_links(root))
 		return -1;
-	if (mount_at(root, "/dev/pts", "devpts", MS_NOEXEC, TERMINALS) ||
-	    mount_at(root, "/dev/shm", "tmpfs", MS_NODEV, shared))
+	if (mount_at(root, "/dev/pts", "devpts", MS_NOEXEC, TERMINALS) || make_target(shared, 1))
 		return -1;
+	if (mount_tmpfs(shared, settings_number(s, "shm_bytes", 1024 * 1024), mode))
+		return fail("mount /dev/shm");
 	if (mount(NULL, dev, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL))
 		return fail("make /dev read-only");
 	return 0;

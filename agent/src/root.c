@@ -15,8 +15,7 @@
 #define MEBIBYTE (1024 * 1024)
 #define PATH_BYTES 4200
 
-/* A tmpfs bounded in bytes and, since an inode is kernel memory too, in files. */
-static int mount_tmpfs(const char *path, uint64_t bytes, const char *mode)
+int mount_tmpfs(const char *path, uint64_t bytes, const char *mode)
 {
 	uint64_t files = bytes / 4096 < 1024 ? 1024 : bytes / 4096;
 	char options[128];

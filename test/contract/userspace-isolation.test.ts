@@ -115,6 +115,20 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect((await runInside(io, ['/usr/bin/python3', '-c', script])).stdout).toBe('0\n');
     });
 
+    // bubblewrap bounds bytes alone; there files count as memory of the sandbox.
+    it.runIf(runner === 'unshare')('has a bound of files on all that it may write', async () => {
+      const look = `
+import os
+for line in open('/proc/mounts'):
+    path, kind, options = line.split()[1:4]
+    if kind == 'tmpfs' and 'rw' in options.split(',') and os.access(path, os.W_OK):
+        at = os.statvfs(path)
+        print(path, at.f_files <= max(1024, at.f_blocks * at.f_frsize // 4096))
+`;
+      const { stdout } = await runInside(io, ['/usr/bin/python3', '-c', look]);
+      expect(stdout.trim().split('\n').sort()).toEqual(['/dev/shm True', '/tmp True', '/workspace True']);
+    });
+
     it('is held by its limits: a fork bomb, a memory hog and a full disk end by themselves', async () => {
       const bombed = await runInside(io, ['/usr/bin/python3', '-c', BOMB]);
       expect(bombed.exit_code).toBe(137);

@@ -164,7 +164,11 @@ function poolTmpfs(memoryMb: number): Record<string, string> {
 const NOTHING = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
 /** A quarter of the memory, for whoever is inside. */
 const scratch = ({ memory_mb }: RuntimeSpec) => options(Math.max(1, Math.floor(memory_mb / 4)), 'mode=1777');
-const options = (mb: number, who: string) => `rw,exec,nosuid,nodev,size=${mb}m,${who}`;
+/** An inode is kernel memory, too: one for each page. */
+const options = (mb: number, who: string) => {
+  const files = Math.max(1024, mb * 256);
+  return `rw,exec,nosuid,nodev,size=${mb}m,nr_inodes=${files},${who}`;
+};
 
 /** A name has no number outside of its image: then everybody inside, which is that user alone, may write. */
 function owner(user: string): string {

@@ -51,7 +51,7 @@ it.each([
   ['app', 'mode=1777'],
 ])('gives user %s a workspace it can write to', (user, owner) => {
   const { HostConfig, Env } = createBody(order({ user })) as Body;
-  expect(HostConfig.Tmpfs).toEqual({ '/workspace': `rw,exec,nosuid,nodev,size=512m,${owner}` });
+  expect(HostConfig.Tmpfs).toEqual({ '/workspace': `rw,exec,nosuid,nodev,size=512m,nr_inodes=131072,${owner}` });
   expect(Env).toEqual(['HOME=/workspace']);
 });
 
@@ -64,8 +64,8 @@ it('leaves memory to write on where the root is read-only', () => {
   const { HostConfig } = createBody(order({ config })) as Body;
   expect(HostConfig.ReadonlyRootfs).toBe(true);
   expect(HostConfig.Tmpfs).toEqual({
-    '/tmp': 'rw,exec,nosuid,nodev,size=32m,mode=1777',
-    '/workspace': 'rw,exec,nosuid,nodev,size=512m,uid=0,gid=0,mode=0755',
+    '/tmp': 'rw,exec,nosuid,nodev,size=32m,nr_inodes=8192,mode=1777',
+    '/workspace': 'rw,exec,nosuid,nodev,size=512m,nr_inodes=131072,uid=0,gid=0,mode=0755',
   });
 });
 
