@@ -87,7 +87,7 @@ it('mounts memory where the image declares volumes; what is configured for a pat
   const volumes = ['/data', '/tmp', '/workspace'];
   const mounts = (change: Partial<BodyOrder>) =>
     (createBody(order({ volumes, ...change })) as Body).HostConfig.Tmpfs;
-  const scratch = 'rw,exec,nosuid,nodev,size=32m,mode=1777';
+  const scratch = 'rw,exec,nosuid,nodev,size=32m,nr_inodes=8192,mode=1777';
   const nothing = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
   expect(mounts({})).toEqual({ '/data': scratch, '/tmp': scratch, '/workspace': scratch });
   expect(mounts({ config: { ...containerConfig(), read_only_rootfs: true } })).toMatchObject({
