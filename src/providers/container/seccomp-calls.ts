@@ -56,7 +56,14 @@ export const CALLS_WITH: Readonly<Record<string, readonly string[]>> = {
     mount umount2 mount_setattr open_tree move_mount fsopen fsconfig fsmount fspick pivot_root setns unshare clone
     sethostname setdomainname fanotify_init fanotify_mark quotactl`),
   CAP_SYS_CHROOT: ['chroot'],
-  CAP_SYS_NICE: ['mbind', 'get_mempolicy', 'set_mempolicy', 'set_mempolicy_home_node', 'move_pages', 'migrate_pages'],
+  CAP_SYS_NICE: [
+    'mbind',
+    'get_mempolicy',
+    'set_mempolicy',
+    'set_mempolicy_home_node',
+    'move_pages',
+    'migrate_pages',
+  ],
   CAP_SYS_PTRACE: ['kcmp', 'pidfd_getfd'],
   CAP_SYS_TIME: ['settimeofday', 'clock_settime', 'adjtimex', 'clock_adjtime'],
   CAP_DAC_READ_SEARCH: ['open_by_handle_at'],

@@ -51,7 +51,9 @@ it.each([
   ['app', 'mode=1777'],
 ])('gives user %s a workspace it can write to', (user, owner) => {
   const { HostConfig, Env } = createBody(order({ user })) as Body;
-  expect(HostConfig.Tmpfs).toEqual({ '/workspace': `rw,exec,nosuid,nodev,size=512m,nr_inodes=131072,${owner}` });
+  expect(HostConfig.Tmpfs).toEqual({
+    '/workspace': `rw,exec,nosuid,nodev,size=512m,nr_inodes=131072,${owner}`,
+  });
   expect(Env).toEqual(['HOME=/workspace']);
 });
 
