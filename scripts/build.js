@@ -26,7 +26,7 @@ await build({
   ...BUNDLE,
   plugins: [configCheck, configData],
   absWorkingDir: root,
-  entryPoints: [...commands, 'src/cli/main.ts', 'src/cli/command-not-found.ts'],
+  entryPoints: [...commands, 'src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/app/store-thread.ts'],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',

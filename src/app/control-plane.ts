@@ -18,6 +18,7 @@ import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { closeStack } from './close-stack.ts';
 import { processLedger } from './process-ledger.ts';
+import { storeProgram } from './store-program.ts';
 
 export interface ControlPlaneDeps {
   config: Config;
@@ -40,6 +41,8 @@ export interface OpenControlPlane {
   control: ControlPlane;
   /** Puts the server's address into the message that a second server on the same database gets. */
   announce(address: string): void;
+  /** Resolves when the database can be written no more and only a new start helps. */
+  lost: Promise<Error>;
   /** Stops background work, writes what waits, closes the database. Sandboxes live on. Idempotent. */
   close(): Promise<void>;
 }
@@ -51,7 +54,11 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
   const ledger = processLedger(config, clock);
   const opened = closeStack();
   try {
-    const store = await openSqliteStore({ ...deps, ...config.database });
+    const store = await openSqliteStore({
+      ...deps,
+      ...config.database,
+      thread: storeProgram(deps.packageRoot),
+    });
     opened.push(() => store.close());
     const providers = await providerRegistry({
       ...{ ...deps, ledger },
@@ -77,7 +84,8 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const given = { ...deps, config, host, store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
-    return { control, announce: (address) => store.announce(address), close: () => opened.close() };
+    const { announce, lost } = store;
+    return { control, announce, lost, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;

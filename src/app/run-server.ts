@@ -30,7 +30,7 @@ interface Parts {
   version: string;
 }
 
-/** Serves until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting. */
+/** Serves until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting, or from going on. */
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
   const layers = configLayers(flags);
   const loaded = loadConfigHere(layers);
@@ -54,11 +54,13 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
     });
     announce(server.address, loaded, log);
     await watcher.ready(`Serving on ${server.address}`);
-    await stop;
+    const failure = await Promise.race([stop, server.lost]);
     deaf();
-    log.logger.info({}, 'Stopping; calls in flight are finished first.');
+    if (failure) log.logger.error({ err: failure }, 'The server cannot go on and stops.');
+    else log.logger.info({}, 'Stopping; calls in flight are finished first.');
     await watcher.stopping();
     await server.close();
+    if (failure) throw failure;
   } finally {
     await log.close();
   }

@@ -15,6 +15,8 @@ export interface RunningServer {
    * changed when it cannot hold.
    */
   reload(next: Config): TakenOver;
+  /** Resolves when the server cannot go on: it is to be closed, and started again. */
+  lost: Promise<Error>;
   /** Waits for calls in flight at most `server.shutdown_timeout`, then ends them and everything else. Idempotent. */
   close(): Promise<void>;
 }
@@ -43,7 +45,7 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
       http.reload();
       return taken;
     };
-    return { address, reload, close: () => opened.close() };
+    return { address, reload, lost: plane.lost, close: () => opened.close() };
   } catch (error) {
     await opened.close().catch(() => undefined);
     throw error;

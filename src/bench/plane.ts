@@ -2,6 +2,7 @@
 // and the store.
 import { join } from 'node:path';
 import { processLedger } from '../app/process-ledger.ts';
+import { storeProgram } from '../app/store-program.ts';
 import { loadConfig } from '../config/load.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
@@ -10,6 +11,7 @@ import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
 import { realClock } from '../host/clock.ts';
 import { realIds } from '../host/ids.ts';
+import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
@@ -23,11 +25,12 @@ export const SILENT: Logger = {
   child: () => SILENT,
 };
 
-/** The store as a server opens it: every commit is durable. Closed after `work`. */
+/** The store as a server opens it: every commit is durable, in a thread of its own. Closed after `work`. */
 export async function withStore<T>(home: string, work: (store: SqliteStore) => Promise<T>): Promise<T> {
   const random = realRandom();
   const deps = { clock: realClock(), random, ids: realIds(random), logger: SILENT };
-  const store = await openSqliteStore({ ...deps, path: join(home, 'svc.db'), synchronous: 'full' });
+  const thread = storeProgram(packageRoot());
+  const store = await openSqliteStore({ ...deps, path: join(home, 'svc.db'), synchronous: 'full', thread });
   try {
     return await work(store);
   } finally {

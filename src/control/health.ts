@@ -1,12 +1,12 @@
 // Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
 import { configWarnings } from '../domain/config-warnings.ts';
 import { displayDuration } from '../domain/duration.ts';
-import { asServiceError } from '../domain/errors.ts';
+import { asServiceError, ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { Health } from '../schema/system.ts';
-import type { Store } from '../store/store.ts';
+import { SLOW_COMMIT_MS, type Store } from '../store/store.ts';
 import type { HealthViews } from './plane/system.ts';
 import type { Probes } from './probes.ts';
 import type { WorkerStats } from './workers/worker-stats.ts';
@@ -88,14 +88,19 @@ function isMissed({ probes, defaultProvider }: HealthDeps, { provider, healthy }
 
 async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
   const began = clock.monotonic();
-  const failure = await store.ping().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+  const pulse = await store.ping().catch(asServiceError);
   const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
-  if (failure === undefined) return { status: 'ok', latency_ms };
-  const { message, remedy } = asServiceError(failure);
-  return { status: 'failed', latency_ms, message: remedy ? `${message} ${remedy}` : message };
+  if (pulse instanceof ServiceError) {
+    const { message, remedy } = pulse;
+    return { status: 'failed', latency_ms, message: remedy ? `${message} ${remedy}` : message };
+  }
+  if (pulse.commit_ms < SLOW_COMMIT_MS) return { status: 'ok', latency_ms };
+  const seconds = (pulse.commit_ms / 1000).toFixed(1);
+  return {
+    status: 'degraded',
+    latency_ms,
+    message: `The database is slow: its last commit took ${seconds} s. Look at the disk that holds it.`,
+  };
 }
 
 /** Workers that are missed; one that said good-bye is not. */

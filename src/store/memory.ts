@@ -59,7 +59,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before),
     },
     audit: memoryAudit(),
-    ping: async () => {},
+    ping: async () => ({ commit_ms: 0 }),
     close: async () => {},
   };
 }

@@ -163,6 +163,14 @@ export interface IdempotencyStore {
   prune(before: string): Promise<number>;
 }
 
+/** A commit that takes longer is a slow disk's. */
+export const SLOW_COMMIT_MS = 1000;
+
+export interface Pulse {
+  /** How long the newest commit took, or the one under way has taken so far. */
+  commit_ms: number;
+}
+
 export interface Store {
   instance: Instance;
   sandboxes: SandboxStore;
@@ -175,8 +183,8 @@ export interface Store {
   leases: LeaseStore;
   idempotency: IdempotencyStore;
   audit: AuditStore;
-  /** A cheap read that fails when the database does; after a write that failed, a write. */
-  ping(): Promise<void>;
+  /** A cheap read that fails when the database does; after a write that failed or was slow, a write. */
+  ping(): Promise<Pulse>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../seam/audit.ts';
-import { deleteInBites } from './events.ts';
+import { BITE_ROWS } from './methods.ts';
 import type { Work } from './work.ts';
 
 /** `id` is the table's to give. */
@@ -27,12 +27,13 @@ export function auditStore(db: Database, work: Work): AuditStore {
   return {
     append: (drafts) => work.grow(() => append.immediate(drafts)),
     list: (filter) => work.run(() => list(filter).map(fromRow)),
-    purge: async (before, keepUnproven) => {
-      const old = await deleteInBites(work, (limit) => purge.old.run(before, limit).changes);
-      const first = await work.run(() => purge.firstUnwanted.get(keepUnproven));
-      if (first === undefined) return old;
-      return old + (await deleteInBites(work, (limit) => purge.unproven.run({ ...first, limit }).changes));
-    },
+    purge: (before, keepUnproven) =>
+      work.settle(() => {
+        const old = purge.old.run(before, BITE_ROWS).changes;
+        const first = old < BITE_ROWS ? purge.firstUnwanted.get(keepUnproven) : undefined;
+        if (first === undefined) return old;
+        return old + purge.unproven.run({ ...first, limit: BITE_ROWS - old }).changes;
+      }),
   };
 }
 

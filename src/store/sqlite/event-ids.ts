@@ -6,10 +6,12 @@ const BLOCK = 10_000;
 
 export interface EventIds {
   /**
-   * Makes sure that `count` ids can be taken. Outside of any transaction: it commits on the durable connection, which
-   * a transaction of the other connection would lock out.
+   * Makes sure that `count` ids can be taken. It writes on the durable connection, so outside of a transaction of the
+   * other one, which would lock it out; inside one of its own, whoever rolls that back calls `reload`.
    */
   ensure(count: number): void;
+  /** After a transaction or a savepoint was rolled back in which `ensure` may have reserved ids. Ids taken stay taken. */
+  reload(): void;
   /** Inside the transaction that stores the event, so that ids follow commit order. */
   take(): number;
 }
@@ -19,13 +21,17 @@ export function eventIds(durable: Database): EventIds {
   const reserve = durable
     .prepare('UPDATE event_ids SET reserved_through = reserved_through + ? RETURNING reserved_through')
     .pluck();
-  let last = durable.prepare('SELECT reserved_through FROM event_ids').pluck().get() as number;
+  const reserved = durable.prepare<[], number>('SELECT reserved_through FROM event_ids').pluck();
+  let last = reserved.get() as number;
   let through = last;
   return {
     ensure: (count) => {
       if (through - last >= count) return;
       // all(), not get(): only a statement run to its end reports a commit that failed.
-      through = reserve.all(Math.max(BLOCK, count))[0] as number;
+      through = reserve.all(Math.max(BLOCK, last + count - through))[0] as number;
+    },
+    reload: () => {
+      through = reserved.get() as number;
     },
     take: () => ++last,
   };

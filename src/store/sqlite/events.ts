@@ -1,10 +1,10 @@
 // Events: written with a state change on the durable connection, or in batches on the relaxed one; both take their ids
-// from one place. Deleting goes in bites, so that no transaction holds up the event loop.
-import { setImmediate } from 'node:timers/promises';
+// from one place.
 import type { Database } from 'better-sqlite3';
 import type { Event, EventDraft } from '../../schema/event.ts';
 import type { EventStore } from '../seam/events.ts';
 import type { EventIds } from './event-ids.ts';
+import { BITE_ROWS } from './methods.ts';
 import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
 import type { Work } from './work.ts';
 
@@ -51,21 +51,10 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Work): EventS
       }),
     since: (after, limit) => work.run(() => since.all(after, limit).map(fromEventRow)),
     bounds: () => work.run(() => bounds.get() as { oldest: number; newest: number }),
-    prune: async (keep) => {
-      const unwanted = await work.run(() => firstUnwanted.get(keep));
-      if (unwanted === undefined) return 0;
-      return deleteInBites(work, (limit) => prune.run(unwanted, limit).changes);
-    },
+    prune: (keep) =>
+      work.settle(() => {
+        const unwanted = firstUnwanted.get(keep);
+        return unwanted === undefined ? 0 : prune.run(unwanted, BITE_ROWS).changes;
+      }),
   };
-}
-
-const BITE_ROWS = 1000;
-
-/** Runs `bite` until it deletes fewer rows than it may; how many in all. Other work goes on between the bites. */
-export async function deleteInBites(work: Work, bite: (limit: number) => number): Promise<number> {
-  for (let total = 0; ; await setImmediate()) {
-    const changes = await work.settle(() => bite(BITE_ROWS));
-    total += changes;
-    if (changes < BITE_ROWS) return total;
-  }
 }

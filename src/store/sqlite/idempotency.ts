@@ -1,7 +1,7 @@
 // Claims of idempotency keys. A claim outlives its sandbox row once it holds a response; without one it dies with it.
 import type { Database } from 'better-sqlite3';
 import type { IdempotencyClaim, IdempotencyStore, Replay } from '../store.ts';
-import { deleteInBites } from './events.ts';
+import { BITE_ROWS } from './methods.ts';
 import type { Work } from './work.ts';
 
 interface KnownClaim {
@@ -52,6 +52,6 @@ export function idempotencyStore(db: Database, work: Work): IdempotencyStore {
   );
   return {
     find: (claim) => work.run(() => claims.live(claim)),
-    prune: (before) => deleteInBites(work, (limit) => prune.run(before, limit).changes),
+    prune: (before) => work.settle(() => prune.run(before, BITE_ROWS).changes),
   };
 }

@@ -1,5 +1,5 @@
 // Rows of sandboxes that were read before and have not changed since: reading one again asks nobody. This process alone
-// writes them (lock.ts), all in sandboxes.ts, which forgets a row in the same breath as it changes it.
+// writes them (lock.ts); a row is forgotten before its change is acknowledged (faces.ts).
 import type { Database } from 'better-sqlite3';
 import type { SandboxRecord } from '../store.ts';
 import type { Work } from './work.ts';

@@ -1,36 +1,35 @@
-// Opens the database for a server: lock, checks that write nothing, settings, migrations. Two connections: a durable one
-// for records, a relaxed one for buffered events (quality.md, rule 9).
+// Opens the database for a server: lock, checks that write nothing, settings, migrations. The connection that did this only
+// reads from then on; those that write are the writer's: a durable one for records, a relaxed one for buffered events
+// (quality.md, rule 9).
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { Store } from '../store.ts';
-import { auditStore } from './audit.ts';
-import { openBallast } from './ballast.ts';
+import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
-import { eventStore } from './events.ts';
+import { tableFaces } from './faces.ts';
 import { damaged, storeFailure } from './failures.ts';
 import { settlePath, settleRights, stoppedUncleanly } from './file.ts';
-import { idempotencyStore } from './idempotency.ts';
 import { loadInstance } from './instance.ts';
 import { KnownRows } from './known-rows.ts';
-import { leaseStore } from './leases.ts';
+import { Lane } from './lane.ts';
+import { inlineLink, type Link } from './link.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
 import { checkIdentity, migrate } from './migrate.ts';
-import { placeOf, refuseLoss } from './place.ts';
-import { poolStore } from './pool.ts';
-import { quotaStore } from './quotas.ts';
-import { sandboxQueries } from './sandbox-queries.ts';
-import { sandboxWrites } from './sandboxes.ts';
+import { refuseLoss } from './place.ts';
+import { pinging } from './pulse.ts';
 import Sqlite from './sqlite.ts';
-import { templateStore } from './templates.ts';
-import { warmStore } from './warm.ts';
-import { patiently, storeWork } from './work.ts';
-import { workerStore } from './workers.ts';
+import { storeTables } from './tables.ts';
+import { threadLink } from './thread-link.ts';
+import type { LaneName } from './wire.ts';
+import { patiently, readingWork } from './work.ts';
 
 export interface SqliteOptions {
   path: string;
-  /** Of the durable connection: `full` survives a power cut. */
-  synchronous: 'full' | 'normal';
+  /** Of records; events are written with `normal`. */
+  synchronous: Synchronous;
+  /** The program of the thread that writes (app/store-thread.ts). Without it writing stops the caller's thread. */
+  thread?: string | undefined;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -40,6 +39,8 @@ export interface SqliteOptions {
 export interface SqliteStore extends Store {
   /** Puts the server's address into the message that a second server gets. */
   announce(address: string): void;
+  /** Resolves when the thread that writes has ended unasked: reads go on, and whoever serves stops and starts again. */
+  lost: Promise<Error>;
 }
 
 /**
@@ -54,7 +55,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
     opened.lock = acquireLock(path, new Date(options.clock.now()).toISOString());
     return await build({ ...options, path }, opened);
   } catch (error) {
-    opened.close();
+    await opened.close();
     throw openFailure(error);
   }
 }
@@ -62,6 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
 /** What must be closed again, whatever happened between. */
 class Opened {
   lock: DatabaseLock | undefined;
+  link: Link | undefined;
   readonly connections: Database[] = [];
 
   connect(path: string): Database {
@@ -70,44 +72,40 @@ class Opened {
     return db;
   }
 
-  close(): void {
+  /** The writer last: whoever closes last folds the log in, which takes as long as the disk does. */
+  async close(): Promise<void> {
     for (const db of this.connections.splice(0).reverse()) db.close();
+    await this.link?.close();
     this.lock?.release();
   }
 }
 
 async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStore> {
-  const { path, clock, random, logger } = options;
-  const durable = await openChecked(options, opened);
-  const relaxed = opened.connect(path);
-  configure(relaxed, 'normal');
-  const instance = loadInstance(durable, options);
-  const ballast = openBallast(`${path}.reserve`, random);
-  const work = storeWork({ clock, ballast, isOpen: () => durable.open, inPlace: placeOf(path) });
-  const ids = eventIds(durable);
-  const table = { db: durable, work, known: new KnownRows() };
-  const alive = durable.prepare('SELECT id FROM instance');
-  const lasting = durable.prepare('UPDATE instance SET id = id');
+  const { path, clock, synchronous, thread, logger } = options;
+  // Its program is loaded while the file is checked.
+  const link = thread === undefined ? inlineLink(options) : threadLink(thread);
+  opened.link = link;
+  const reader = await openChecked(options, opened);
+  const instance = loadInstance(reader, options);
+  reader.pragma('query_only = ON');
+  await link.open({ path, synchronous });
+  const work = readingWork(clock, () => reader.open);
+  const known = new KnownRows();
+  const here = storeTables({ durable: reader, relaxed: reader, ids: eventIds(reader), work, known });
+  const lane = (name: LaneName) => new Lane({ name, clock, send: (request) => link.send(request) });
+  const lanes = { durable: lane('durable'), relaxed: lane('relaxed'), read: lane('read') };
+  const alive = reader.prepare('SELECT id FROM instance');
   logger.info({ instance: instance.id }, 'The database is open.');
   return {
     instance,
-    sandboxes: { ...sandboxWrites(table, ids), ...sandboxQueries(table) },
-    templates: templateStore(durable, work),
-    quotas: quotaStore(durable, ids, work),
-    warm: warmStore(durable, work),
-    events: eventStore(relaxed, ids, work),
-    pool: poolStore(durable, work),
-    workers: workerStore(durable, work),
-    leases: leaseStore(durable, work),
-    idempotency: idempotencyStore(durable, work),
-    audit: auditStore(durable, work),
-    ping: () =>
-      work.probe(
-        () => void alive.get(),
-        () => void lasting.run(),
-      ),
+    ...tableFaces({ lanes, here, known }),
+    ping: pinging({ clock, lanes, alive: () => work.run(() => void alive.get()) }),
     announce: (address) => opened.lock?.announce(address),
-    close: async () => opened.close(),
+    lost: link.lost,
+    close: async () => {
+      for (const one of Object.values(lanes)) one.close();
+      await opened.close();
+    },
   };
 }
 
@@ -126,17 +124,6 @@ async function openChecked(options: SqliteOptions, opened: Opened): Promise<Data
   await patiently(clock, () => configure(durable, options.synchronous));
   await patiently(clock, () => migrate(durable));
   return durable;
-}
-
-function configure(db: Database, synchronous: 'full' | 'normal'): void {
-  if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal')
-    throw new ServiceError('unavailable', 'The database folder cannot hold a write-ahead log.', {
-      remedy: 'Put database.path on a local disk.',
-    });
-  db.pragma(`synchronous = ${synchronous}`);
-  db.pragma('foreign_keys = ON');
-  // A damaged or hostile file must not run what it says (sqlite.org, "defense against the dark arts").
-  db.pragma('trusted_schema = OFF');
 }
 
 function quickCheck(db: Database): void {

@@ -7,10 +7,11 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
-import { deleteInBites, eventTable } from './events.ts';
+import { eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
 import type { SandboxTable } from './known-rows.ts';
 import { leaseTaker } from './leases.ts';
+import { BITE_ROWS } from './methods.ts';
 import { poolPlaces } from './pool.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
@@ -20,7 +21,7 @@ const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);
 
 export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
-export function sandboxWrites({ db, work, known }: SandboxTable, ids: EventIds): SandboxWrites {
+export function sandboxWrites({ db, work }: Omit<SandboxTable, 'known'>, ids: EventIds): SandboxWrites {
   const reserve = reserving(db, ids);
   const transition = transitioning(db, ids);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
@@ -42,20 +43,12 @@ export function sandboxWrites({ db, work, known }: SandboxTable, ids: EventIds):
       const isEnd = change.patch.state !== undefined && ENDS.has(change.patch.state);
       return work[isEnd ? 'end' : 'settle'](() => {
         ids.ensure(change.events.length);
-        known.forget(change.id);
         return transition.immediate(change);
       });
     },
     extend: (id, from, expires_at) =>
-      work.change(() => {
-        known.forget(id);
-        return extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0];
-      }),
-    purgeEnded: (before) =>
-      deleteInBites(work, (limit) => {
-        known.forgetAll();
-        return purge.run(before, limit).changes;
-      }),
+      work.change(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
+    purgeEnded: (before) => work.settle(() => purge.run(before, BITE_ROWS).changes),
   };
 }
 

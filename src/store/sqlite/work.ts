@@ -78,6 +78,12 @@ export function storeWork(deps: WorkDeps): Work {
   };
 }
 
+/** For a connection that only reads. */
+export function readingWork(clock: Clock, isOpen: () => boolean): Work {
+  const ballast: Ballast = { ready: () => true, spend: () => false };
+  return storeWork({ clock, ballast, isOpen, inPlace: () => {} });
+}
+
 /**
  * Runs `deed`, again while another process holds the database, at most 5 s. Everything it throws is a ServiceError, which
  * `failed` hears of first.

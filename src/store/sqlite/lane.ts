@@ -1,0 +1,119 @@
+// Calls on their way to the writer. One request is under way, what is called meanwhile waits and goes together with the
+// next: one transaction and one sync for many writes. What waits is bounded in number and in time; what has been sent is
+// waited for, since nobody could say whether it will be written.
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Timer } from '../../domain/ports.ts';
+import { storeClosed } from './failures.ts';
+import { type Call, fromPlain, type LaneName, type Outcome, type Request } from './wire.ts';
+
+/** Of one transaction. */
+const MOST_TOGETHER = 256;
+/**
+ * Each is a reference to what its caller holds anyway, and a full queue of spawns comes at once. Beyond the first bound
+ * nothing is added, and what changes or ends rows still may wait.
+ */
+const MOST_ADDING = 20_000;
+const MOST_WAITING = 40_000;
+const WAIT_MS = 10_000;
+
+export interface LaneDeps {
+  name: LaneName;
+  clock: Clock;
+  /** Rejects when the writer is lost. */
+  send(request: Request): Promise<Outcome[]>;
+}
+
+interface Waiting {
+  call: Call;
+  since: number;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+export class Lane {
+  readonly #deps: LaneDeps;
+  #waiting: Waiting[] = [];
+  #sentAt: number | undefined;
+  #tookMs = 0;
+  #expiry: Timer | undefined;
+  #isClosed = false;
+
+  constructor(deps: LaneDeps) {
+    this.#deps = deps;
+  }
+
+  /** How long the last request took, or the one under way has taken so far when that is longer. */
+  get slownessMs(): number {
+    const now = this.#deps.clock.monotonic();
+    return Math.max(this.#tookMs, now - (this.#sentAt ?? now));
+  }
+
+  /** Resolves with what the method gives. Rejects with a ServiceError. */
+  call(call: Call, isAdding = false): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(storeClosed());
+    if (this.#waiting.length >= (isAdding ? MOST_ADDING : MOST_WAITING)) return Promise.reject(tooMany());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, since: this.#deps.clock.monotonic(), resolve, reject });
+      if (this.#sentAt === undefined) this.#next();
+      else this.#expiry ??= this.#deps.clock.after(WAIT_MS, () => this.#expire());
+    });
+  }
+
+  /** Refuses what waits and what comes. What was sent is answered still. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(storeClosed());
+    this.#expiry?.cancel();
+  }
+
+  #next(): void {
+    const members = this.#waiting.splice(0, MOST_TOGETHER);
+    if (members.length === 0) return;
+    void this.#serve(members);
+  }
+
+  async #serve(members: readonly Waiting[]): Promise<void> {
+    const { name, clock, send } = this.#deps;
+    const since = clock.monotonic();
+    this.#sentAt = since;
+    try {
+      const outcomes = await send({ lane: name, calls: members.map(({ call }) => call) });
+      members.forEach(({ resolve, reject }, at) => {
+        const outcome = outcomes[at]!;
+        if ('failure' in outcome) reject(fromPlain(outcome.failure));
+        else resolve(outcome.value);
+      });
+    } catch (error) {
+      for (const { reject } of members) reject(error);
+    }
+    this.#tookMs = clock.monotonic() - since;
+    this.#sentAt = undefined;
+    this.#next();
+  }
+
+  #expire(): void {
+    const now = this.#deps.clock.monotonic();
+    const isDue = ({ since }: Waiting) => now - since >= WAIT_MS;
+    const due = this.#waiting.filter(isDue);
+    this.#waiting = this.#waiting.filter((one) => !isDue(one));
+    for (const { since, reject } of due) reject(tooSlow(now - since));
+    const [oldest] = this.#waiting;
+    this.#expiry = oldest && this.#deps.clock.after(oldest.since + WAIT_MS - now, () => this.#expire());
+  }
+}
+
+const tooMany = () =>
+  new ServiceError('unavailable', 'Too many writes wait for the database.', {
+    remedy: 'Try again; if it stays so, look at the disk that holds the database.',
+    retryAfterMs: 1000,
+  });
+
+const tooSlow = (ms: number) =>
+  new ServiceError(
+    'unavailable',
+    `The database is slow: a write was given up after it had waited for ${Math.round(ms / 1000)} s.`,
+    {
+      remedy: 'Nothing of it was written. Try again; look at the disk that holds the database.',
+      retryAfterMs: 1000,
+    },
+  );

@@ -1,0 +1,36 @@
+// The thread's side of thread-link.ts.
+import type { MessagePort } from 'node:worker_threads';
+import type { Clock, Random } from '../../domain/ports.ts';
+import { storeFailure } from './failures.ts';
+import type { FromThread, ToThread } from './thread-link.ts';
+import { type Outcome, type Request, toPlain } from './wire.ts';
+import { openWriter, type Writer } from './writer.ts';
+
+/** Opens the writer that `port` asks for, and serves it until it is told to close. */
+export function serveWriter(port: MessagePort, deps: { clock: Clock; random: Random }): void {
+  let writer: Writer | undefined;
+  const serving = new Set<Promise<unknown>>();
+  const serve = async (request: Request) => {
+    const served = writer?.serve(request) ?? Promise.resolve([]);
+    serving.add(served);
+    return served.finally(() => serving.delete(served));
+  };
+  const answer = async (message: ToThread): Promise<Outcome[]> => {
+    if ('request' in message) return serve(message.request);
+    if ('open' in message) writer = openWriter(message.open, deps);
+    else {
+      writer?.close();
+      // Those that wait for another program's lock find it closed when they look again.
+      await Promise.all(serving);
+    }
+    return [];
+  };
+  port.on('message', (message: ToThread) => {
+    const { id } = message;
+    answer(message).then(
+      (outcomes) => port.postMessage({ id, outcomes } satisfies FromThread),
+      (error: unknown) =>
+        port.postMessage({ id, failure: toPlain(storeFailure(error)) } satisfies FromThread),
+    );
+  });
+}

@@ -1,0 +1,119 @@
+// The connections that write, and what is asked of them. It runs in a thread of its own beneath a server
+// (thread-link.ts), and in the caller's thread for commands and tests (inline-link.ts).
+import type { Database } from 'better-sqlite3';
+import { asServiceError, type ServiceError } from '../../domain/errors.ts';
+import type { Clock, Random } from '../../domain/ports.ts';
+import { openBallast } from './ballast.ts';
+import { configure, type Synchronous } from './connection.ts';
+import { eventIds } from './event-ids.ts';
+import { isBusy, isOfDisk } from './failures.ts';
+import { type Groups, groups, type Settled } from './groups.ts';
+import type { Tables } from './methods.ts';
+import { placeOf } from './place.ts';
+import Sqlite from './sqlite.ts';
+import { storeTables } from './tables.ts';
+import { type Call, type Outcome, type Request, toPlain } from './wire.ts';
+import { storeWork, type Work } from './work.ts';
+
+export interface WriterOptions {
+  /** Of a database that is open and migrated. */
+  path: string;
+  synchronous: Synchronous;
+}
+
+export interface Writer {
+  /** Answers when all of it is durable. Never rejects. */
+  serve(request: Request): Promise<Outcome[]>;
+  /** Idempotent. */
+  close(): void;
+}
+
+/** Throws what SQLite throws. */
+export function openWriter(options: WriterOptions, deps: { clock: Clock; random: Random }): Writer {
+  const opened: Database[] = [];
+  try {
+    return new Connections(options, deps, opened);
+  } catch (error) {
+    for (const db of opened) db.close();
+    throw error;
+  }
+}
+
+class Connections implements Writer {
+  readonly #opened: Database[];
+  readonly #alone: Work;
+  readonly #groups: Groups;
+  readonly #tables: Tables;
+  readonly #probe: (write: boolean) => Promise<void>;
+
+  constructor(
+    { path, synchronous }: WriterOptions,
+    deps: { clock: Clock; random: Random },
+    opened: Database[],
+  ) {
+    const connect = (level: Synchronous) => {
+      const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
+      opened.push(db);
+      configure(db, level);
+      return db;
+    };
+    const [durable, relaxed] = [connect(synchronous), connect('normal')];
+    const guards = { ballast: openBallast(`${path}.reserve`, deps.random), inPlace: placeOf(path) };
+    const ids = eventIds(durable);
+    this.#opened = opened;
+    this.#alone = storeWork({ clock: deps.clock, ...guards, isOpen: () => durable.open });
+    this.#groups = groups({ db: durable, ids, ...guards, alone: this.#alone });
+    this.#tables = storeTables({ durable, relaxed, ids, work: this.#groups.work });
+    const alive = durable.prepare('SELECT id FROM instance');
+    const lasting = durable.prepare('UPDATE instance SET id = id');
+    const write = () => void lasting.run();
+    this.#probe = (must) => this.#groups.work.probe(must ? write : () => void alive.get(), write);
+  }
+
+  async serve({ lane, calls }: Request): Promise<Outcome[]> {
+    const settled =
+      lane === 'durable' && calls.length > 1 ? await this.#together(calls) : await this.#each(calls);
+    return settled.map((one) => ('error' in one ? { failure: toPlain(one.error) } : one));
+  }
+
+  close(): void {
+    for (const db of this.#opened.splice(0).reverse()) db.close();
+  }
+
+  async #together(calls: readonly Call[]): Promise<Settled[]> {
+    try {
+      return await this.#alone.run(() =>
+        this.#groups.together(calls.map((call) => () => void this.#call(call))),
+      );
+    } catch (caught) {
+      const error = asServiceError(caught);
+      // What one of them caused, such as a row for which there is no space, is not the others' failure.
+      return isForAll(error) ? calls.map(() => ({ error })) : this.#each(calls);
+    }
+  }
+
+  async #each(calls: readonly Call[]): Promise<Settled[]> {
+    const settled: Settled[] = [];
+    for (const call of calls) settled.push(await this.#one(call));
+    return settled;
+  }
+
+  async #one(call: Call): Promise<Settled> {
+    try {
+      return { value: await this.#call(call) };
+    } catch (error) {
+      return { error: asServiceError(error) };
+    }
+  }
+
+  #call({ part, method, args }: Call): Promise<unknown> {
+    if (part === 'database') return this.#probe(args[0] === true);
+    const table = this.#tables[part] as unknown as Record<
+      string,
+      (...given: readonly unknown[]) => Promise<unknown>
+    >;
+    return table[method]!(...args);
+  }
+}
+
+const isForAll = ({ cause }: ServiceError) => isBusy(cause) || isOfDisk(cause);
