@@ -16,12 +16,12 @@ const LIMITS = {
   owner: { max_sandboxes: 1_000_000, maxTtlMs: 0, maxExecTimeoutMs: 0 },
 };
 
-export function withAdmissions(work: (pair: Pair) => Promise<void>): Promise<void> {
+export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>): Promise<void> {
   return withHome((home) =>
     withHome(async (bareHome) => {
-      await withStore(bareHome, async () => {});
+      await withStore(root, bareHome, async () => {});
       const bare = bareAdmissions(join(bareHome, 'svc.db'));
-      await withStore(home, ({ sandboxes }) =>
+      await withStore(root, home, ({ sandboxes }) =>
         work({
           id: 'P14',
           name: `${ADMISSIONS} durable admissions`,

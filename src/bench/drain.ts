@@ -8,11 +8,11 @@ import type { Pair } from './row.ts';
 const WAITING = 10_000;
 const DRAINED = 50;
 
-export function withDrain(work: (pair: Pair) => Promise<void>): Promise<void> {
+export function withDrain(root: string, work: (pair: Pair) => Promise<void>): Promise<void> {
   return withHome((home) =>
-    withPlane({ home, env: QUEUEING }, (control) =>
+    withPlane({ root, home, env: QUEUEING }, (control) =>
       withHome((bareHome) =>
-        withPlane({ home: bareHome, env: QUEUEING }, async (bare) => {
+        withPlane({ root, home: bareHome, env: QUEUEING }, async (bare) => {
           const [crowd, free] = [new Crowd(control), new FreeLine(bare)];
           await crowd.wait(WAITING);
           await work({

@@ -10,9 +10,9 @@ import type { Pair } from './row.ts';
 
 const [MANY, FEW] = [10_000, 100];
 
-export function withFreed(work: (pairs: Pair[]) => Promise<void>): Promise<void> {
-  return withLine(MANY, (long) =>
-    withLine(FEW, (short) =>
+export function withFreed(root: string, work: (pairs: Pair[]) => Promise<void>): Promise<void> {
+  return withLine(root, MANY, (long) =>
+    withLine(root, FEW, (short) =>
       withCommits((commit) =>
         work([
           {
@@ -62,7 +62,7 @@ interface Line {
 }
 
 /** A plane of its own in which so many wait. */
-function withLine<T>(waiting: number, work: (line: Line) => Promise<T>): Promise<T> {
+function withLine<T>(root: string, waiting: number, work: (line: Line) => Promise<T>): Promise<T> {
   const at = { freed: 0, begun: 0 };
   const watched = {
     freed: () => {
@@ -73,7 +73,7 @@ function withLine<T>(waiting: number, work: (line: Line) => Promise<T>): Promise
     },
   };
   return withHome((home) =>
-    withPlane({ home, env: QUEUEING, watched }, async (control) => {
+    withPlane({ root, home, env: QUEUEING, watched }, async (control) => {
       const crowd = new Crowd(control);
       await crowd.wait(waiting);
       const next = async () => {

@@ -113,14 +113,14 @@ const events: Group = {
 const admissions: Group = {
   about: 'admissions in the database',
   ids: ['P14'],
-  run: (_root, measure) => withAdmissions(measure),
+  run: (root, measure) => withAdmissions(root, measure),
 };
 
 const freed: Group = {
   about: 'a freed place to the next spawn that waits',
   ids: ['P15', 'P15-flat'],
-  run: (_root, measure) =>
-    withFreed(async (pairs) => {
+  run: (root, measure) =>
+    withFreed(root, async (pairs) => {
       for (const pair of pairs) await measure(pair);
     }),
 };
@@ -128,14 +128,14 @@ const freed: Group = {
 const drain: Group = {
   about: 'spawns out of a long queue',
   ids: ['P16'],
-  run: (_root, measure) => withDrain(measure),
+  run: (root, measure) => withDrain(root, measure),
 };
 
 const reaper: Group = {
   about: 'deadlines of many sandboxes',
   ids: ['P25-idle', 'P25-due'],
-  run: (_root, measure) =>
-    withReaper(async (pairs) => {
+  run: (root, measure) =>
+    withReaper(root, async (pairs) => {
       for (const pair of pairs) await measure(pair);
     }),
 };

@@ -11,7 +11,6 @@ import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
 import { realClock } from '../host/clock.ts';
 import { realIds } from '../host/ids.ts';
-import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
@@ -25,11 +24,15 @@ export const SILENT: Logger = {
   child: () => SILENT,
 };
 
-/** The store as a server opens it: every commit is durable, in a thread of its own. Closed after `work`. */
-export async function withStore<T>(home: string, work: (store: SqliteStore) => Promise<T>): Promise<T> {
+/** The store as a server opens it: every commit is durable, in a thread of its own. Closed after `work`. `root`: of the package. */
+export async function withStore<T>(
+  root: string,
+  home: string,
+  work: (store: SqliteStore) => Promise<T>,
+): Promise<T> {
   const random = realRandom();
   const deps = { clock: realClock(), random, ids: realIds(random), logger: SILENT };
-  const thread = storeProgram(packageRoot());
+  const thread = storeProgram(root);
   const store = await openSqliteStore({ ...deps, path: join(home, 'svc.db'), synchronous: 'full', thread });
   try {
     return await work(store);
@@ -47,12 +50,21 @@ export interface Watched {
 
 const UNWATCHED: Watched = { freed: ignore, creating: ignore };
 
-/** Not started: no background work disturbs. `env`: SVC_ variables. */
+export interface PlaneOptions {
+  /** Of the package. */
+  root: string;
+  home: string;
+  /** SVC_ variables. */
+  env: Record<string, string>;
+  watched?: Watched;
+}
+
+/** Not started: no background work disturbs. */
 export function withPlane<T>(
-  { home, env, watched = UNWATCHED }: { home: string; env: Record<string, string>; watched?: Watched },
+  { root, home, env, watched = UNWATCHED }: PlaneOptions,
   work: (control: ControlPlane) => Promise<T>,
 ): Promise<T> {
-  return withStore(home, async (store) => {
+  return withStore(root, home, async (store) => {
     const random = realRandom();
     const clock = realClock();
     const { config } = loadConfig({ env, cwd: home, home, uid: 0, isTerminal: false });
