@@ -14,80 +14,87 @@ export interface GroupDeps {
   ids: EventIds;
   ballast: Ballast;
   inPlace(): void;
-  /** What does the work of a call that is in no group. */
+  /** Does the work of a call that is in no group. */
   alone: Work;
 }
 
-export interface Groups {
-  /** For the tables. In a group it runs what it is given at once. */
-  work: Work;
+type Kind = Exclude<keyof Work, 'probe'>;
+
+export class Groups {
+  /** For the tables. In a group it runs at once, synchronously, what it is given. */
+  readonly work: Work;
+  readonly #deps: GroupDeps;
+  readonly #savepoint: (run: () => unknown) => unknown;
+  #isOpen = false;
+  #settled: Settled | undefined;
+
+  constructor(deps: GroupDeps) {
+    const { db, ballast, inPlace, alone } = deps;
+    this.#deps = deps;
+    this.#savepoint = db.transaction((run: () => unknown) => run());
+    const grow = () => {
+      if (!ballast.ready()) throw diskFull();
+      inPlace();
+    };
+    this.work = {
+      run: this.#either('run', () => {}),
+      change: this.#either('change', inPlace),
+      grow: this.#either('grow', grow),
+      settle: this.#either('settle', inPlace),
+      end: this.#either('end', () => {}),
+      probe: (read, write) => (this.#isOpen ? this.#member(write) : alone.probe(read, write)),
+    };
+  }
+
   /**
    * Runs `calls`, each of which uses `work` once, in one transaction. Throws when the transaction is lost: then nothing
    * of it was written, and each may be tried by itself.
    */
-  together(calls: readonly (() => unknown)[]): Settled[];
-}
+  together(calls: readonly (() => unknown)[]): Settled[] {
+    const { db, ids } = this.#deps;
+    this.#isOpen = true;
+    try {
+      return db.transaction(() => calls.map((call) => this.#one(call))).immediate();
+    } catch (error) {
+      ids.reload();
+      throw error;
+    } finally {
+      this.#isOpen = false;
+    }
+  }
 
-export function groups(deps: GroupDeps): Groups {
-  const { db, ids, ballast, inPlace, alone } = deps;
-  const savepoint = db.transaction((run: () => unknown) => run());
-  let isOpen = false;
-  let settled: Settled | undefined;
-  const member = (run: () => unknown) => {
-    settled = attempt(() => savepoint(run));
-    // Ids that it reserved went with its savepoint.
-    if ('error' in settled) ids.reload();
-    return Promise.resolve();
-  };
-  const either =
-    (kind: 'run' | 'change' | 'grow' | 'settle' | 'end', check: () => void) =>
-    <T>(deed: () => T): Promise<T> => {
-      if (!isOpen) return alone[kind](deed);
+  #either(kind: Kind, check: () => void): Work[Kind] {
+    return <T>(deed: () => T): Promise<T> => {
+      if (!this.#isOpen) return this.#deps.alone[kind](deed);
       const run = () => {
         check();
         return deed();
       };
-      return member(run) as Promise<T>;
+      return this.#member(run) as Promise<T>;
     };
-  const one = (call: () => unknown): Settled => {
-    settled = undefined;
-    call();
-    if (settled === undefined) throw new Error('A call of a group did nothing.');
-    const { error } = settled as { error?: ServiceError };
-    if (error && (!db.inTransaction || isFull(error.cause) || isOfDisk(error.cause))) throw error;
-    return settled;
-  };
-  const all = db.transaction((calls: readonly (() => unknown)[]) => calls.map(one));
-  return {
-    work: {
-      run: either('run', () => {}),
-      change: either('change', inPlace),
-      grow: either('grow', () => {
-        if (!ballast.ready()) throw diskFull();
-        inPlace();
-      }),
-      settle: either('settle', inPlace),
-      end: either('end', () => {}),
-      probe: (read, write) => (isOpen ? member(write) : alone.probe(read, write)),
-    },
-    together(calls) {
-      isOpen = true;
-      try {
-        return all.immediate(calls);
-      } catch (error) {
-        ids.reload();
-        throw error;
-      } finally {
-        isOpen = false;
-      }
-    },
-  };
-}
+  }
 
-function attempt(run: () => unknown): Settled {
-  try {
-    return { value: run() };
-  } catch (error) {
-    return { error: storeFailure(error) };
+  /** What it comes to is for `together`; nobody waits for the promise. */
+  #member(run: () => unknown): Promise<void> {
+    try {
+      this.#settled = { value: this.#savepoint(run) };
+    } catch (error) {
+      this.#settled = { error: storeFailure(error) };
+    }
+    return Promise.resolve();
+  }
+
+  #one(call: () => unknown): Settled {
+    const { db, ids } = this.#deps;
+    this.#settled = undefined;
+    call();
+    const settled = this.#settled as Settled | undefined;
+    if (settled === undefined) throw new Error('A call of a group did nothing.');
+    if (!('error' in settled)) return settled;
+    const { cause } = settled.error;
+    if (!db.inTransaction || isFull(cause) || isOfDisk(cause)) throw settled.error;
+    // Ids that it reserved went with its savepoint.
+    ids.reload();
+    return settled;
   }
 }

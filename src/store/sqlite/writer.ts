@@ -7,7 +7,7 @@ import { openBallast } from './ballast.ts';
 import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
 import { isBusy, isOfDisk } from './failures.ts';
-import { type Groups, groups, type Settled } from './groups.ts';
+import { Groups, type Settled } from './groups.ts';
 import type { Tables } from './methods.ts';
 import { placeOf } from './place.ts';
 import Sqlite from './sqlite.ts';
@@ -62,7 +62,7 @@ class Connections implements Writer {
     const ids = eventIds(durable);
     this.#opened = opened;
     this.#alone = storeWork({ clock: deps.clock, ...guards, isOpen: () => durable.open });
-    this.#groups = groups({ db: durable, ids, ...guards, alone: this.#alone });
+    this.#groups = new Groups({ db: durable, ids, ...guards, alone: this.#alone });
     this.#tables = storeTables({ durable, relaxed, ids, work: this.#groups.work });
     const alive = durable.prepare('SELECT id FROM instance');
     const lasting = durable.prepare('UPDATE instance SET id = id');
