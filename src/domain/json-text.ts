@@ -6,6 +6,10 @@ import { BACKSLASH, JsonFault, QUOTE } from './json-structure.ts';
 const SPACE = 0x20;
 const LOWER_U = 0x75;
 const NONE = 0xff;
+/** A regular expression finds what is far away much faster than a loop, and what is near more slowly. */
+const SPECIAL = /[^ !#-[\]-\u00ff]/;
+const NEAR = 64;
+const FAR = 16 * 1024;
 /** What the byte after a backslash means; digits of hexadecimal numbers. */
 const ESCAPES = table({ '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 8, f: 12, n: 10, r: 13, t: 9 });
 const HEX = table(
@@ -35,7 +39,7 @@ export class JsonText {
       if (this.#state === 'plain') at = this.#plain(bytes, at);
       else if (this.#state === 'hex') this.#hex(bytes[at++] as number);
       else this.#escaped(bytes[at++] as number);
-      if (this.#state === 'plain' && bytes[at] === QUOTE) {
+      if (at < bytes.length && this.#state === 'plain' && bytes[at] === QUOTE) {
         this.#requireNoHalf();
         return at;
       }
@@ -50,14 +54,13 @@ export class JsonText {
 
   /** Up to a quote, or past the backslash that begins an escape. */
   #plain(bytes: Buffer, from: number): number {
-    let at = from;
-    for (let byte = bytes[at]; byte !== undefined && byte !== QUOTE && byte !== BACKSLASH; byte = bytes[++at])
-      if (byte < SPACE) throw new JsonFault('syntax');
+    const at = endOfPlain(bytes, from);
+    if (at < bytes.length && (bytes[at] as number) < SPACE) throw new JsonFault('syntax');
     if (at > from) {
       this.#requireNoHalf();
       this.#blocks.append(bytes.subarray(from, at));
     }
-    if (bytes[at] !== BACKSLASH) return at;
+    if (at === bytes.length || bytes[at] !== BACKSLASH) return at;
     this.#state = 'escape';
     return at + 1;
   }
@@ -113,6 +116,20 @@ export class JsonText {
   #requireNoHalf(): void {
     if (this.#high > 0) throw new JsonFault('surrogate');
   }
+}
+
+/** Index of the next quote, backslash or control character; the length of `bytes` when there is none. */
+function endOfPlain(bytes: Buffer, from: number): number {
+  const near = Math.min(from + NEAR, bytes.length);
+  for (let at = from; at < near; at++) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE || byte === BACKSLASH || byte < SPACE) return at;
+  }
+  if (near === bytes.length) return near;
+  const far = Math.min(near + FAR, bytes.length);
+  const found = bytes.toString('latin1', near, far).search(SPECIAL);
+  if (found >= 0) return near + found;
+  return far === bytes.length ? far : endOfPlain(bytes, far);
 }
 
 function table(values: Record<string, number>): Uint8Array {

@@ -12,6 +12,7 @@ interface CallParts<P, Q, B> {
   params: P;
   query: Q;
   body: B;
+  content?: Buffer[] | undefined;
   headers: IncomingHttpHeaders;
   admitted: Admitted;
   response: ServerResponse;
@@ -24,6 +25,8 @@ export class Call<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  /** The file that came inside of a JSON body, whose content is an empty text: what it said, in UTF-8. */
+  readonly content: Buffer[];
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
   /** A key was proved, or none is asked for. */
@@ -44,6 +47,7 @@ export class Call<P, Q, B> {
     this.params = parts.params;
     this.query = parts.query;
     this.body = parts.body;
+    this.content = parts.content ?? [];
     this.headers = parts.headers;
     this.caller = parts.admitted.caller;
     this.full = parts.admitted.full;
@@ -68,7 +72,8 @@ export class Call<P, Q, B> {
   }
 }
 
-function heldFor(response: ServerResponse, hold: Hold): Hold {
+/** `hold`, which is released with the end of `response`. */
+export function heldFor(response: ServerResponse, hold: Hold): Hold {
   if (response.destroyed || response.closed) hold.release();
   else response.once('close', () => hold.release());
   return hold;

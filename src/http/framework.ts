@@ -6,8 +6,10 @@ import Fastify, {
   type FastifyRequest,
   type onRequestHookHandler,
 } from 'fastify';
+import type { Hold } from '../domain/byte-ledger.ts';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
-import { BYTES_TYPE, JSON_TYPE, readJson } from './body/body.ts';
+import { BYTES_TYPE, JSON_TYPE } from './body/body.ts';
+import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
@@ -16,6 +18,17 @@ import { withOutputs } from './pieces.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
 import { sendPieces } from './send.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** On whose account a JSON body is kept, where somebody is asked. */
+    bodyHold: Hold | undefined;
+    /** What is wrong with the beginning of a body that carries a file; only for those. */
+    bodyFault: ((body: unknown) => Error | undefined) | undefined;
+    /** The file that came inside of a JSON body: what its text says, in UTF-8. */
+    content: Buffer[] | undefined;
+  }
+}
 
 export interface FrameworkDeps {
   clock: Clock;
@@ -121,8 +134,16 @@ function takeBodies(app: FastifyInstance): void {
     return result;
   };
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
-    readJson(body, read),
-  );
+  app.decorateRequest('bodyHold', undefined);
+  app.decorateRequest('bodyFault', undefined);
+  app.decorateRequest('content', undefined);
+  app.addContentTypeParser(JSON_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { bodyHold: hold, bodyFault } = request;
+    const terms: BodyTerms = { limit: request.routeOptions.bodyLimit, read, hold };
+    if (!bodyFault) return jsonBody(payload, terms);
+    const { body, content } = await fileBody(payload, terms, bodyFault);
+    request.content = content;
+    return body;
+  });
   app.addContentTypeParser(BYTES_TYPE, (_request, payload, done) => done(null, payload));
 }

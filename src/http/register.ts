@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
+import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
@@ -9,10 +10,8 @@ import type { Config } from '../schema/config.ts';
 import { PushAnswer, SocketAnswer } from './answer.ts';
 
 import { JSON_TYPE } from './body/body.ts';
-import { type BodyGate, LARGE_BODY } from './body/body-gate.ts';
 import { watchPace } from './body/slow-body.ts';
-import { Call } from './call.ts';
-import { clientGone } from './client-gone.ts';
+import { Call, heldFor } from './call.ts';
 import type { InFlight } from './in-flight.ts';
 import { hasHead, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
@@ -29,7 +28,6 @@ export interface RegisterDeps {
   clock: Clock;
   logger: Logger;
   pipeline: Pipeline;
-  gate: BodyGate;
   inFlight: InFlight;
   facts: ServerFacts;
   upgrades: Upgrades;
@@ -64,13 +62,14 @@ function validatorOf(route: Route, schema: TSchema, part: string | undefined) {
   return part === 'querystring' ? queryValidator(schema) : paramsValidator(schema);
 }
 
-/** Large JSON waits for its place; then the body is read, at a pace. */
-function bodyHook(route: Route, { gate, clock }: RegisterDeps) {
+/** A body is read at a pace, and what is kept of it is on the caller's account until the answer is out. */
+function bodyHook(route: Route, { control, clock }: RegisterDeps) {
+  const validate = route.bodyKind && bodyValidator(route.body as TSchema, false);
+  const fault = validate && ((body: unknown) => faultIn(validate(body)));
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { raw } = request;
-    if (route.bodyKind !== undefined && isLargeJson(request)) {
-      reply.raw.once('close', await gate.enter(clientGone(reply.raw)));
-    }
+    const { raw, admitted } = request;
+    if (admitted) request.bodyHold = heldFor(reply.raw, control.ledger.open(accountOf(admitted.caller)));
+    request.bodyFault = fault;
     const late = () => {
       const failure = new ServiceError('timeout', 'The body came too slowly.');
       // For the log and the audit: the answer goes past the framework.
@@ -81,21 +80,25 @@ function bodyHook(route: Route, { gate, clock }: RegisterDeps) {
   };
 }
 
-/** A chunked body may become large, so it counts as such. */
-function isLargeJson({ headers }: FastifyRequest): boolean {
-  const length = headers['content-length'];
-  return (
-    headers['content-type']?.includes('json') === true &&
-    (length === undefined || Number(length) > LARGE_BODY)
-  );
-}
+const faultIn = (outcome: ReturnType<ReturnType<typeof bodyValidator>>) =>
+  'error' in outcome ? outcome.error : undefined;
 
 function handlerOf(route: Route, deps: RegisterDeps) {
   const { control, facts, upgrades } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { params, query, body, headers, admitted, scheme } = request;
+    const { params, query, body, content, headers, admitted, scheme } = request;
     if (!admitted) throw new Error('a handler was reached without the pipeline');
-    const parts = { params, query, body, headers, admitted, response: reply.raw, server: facts, scheme };
+    const parts = {
+      params,
+      query,
+      body,
+      content,
+      headers,
+      admitted,
+      response: reply.raw,
+      server: facts,
+      scheme,
+    };
     const call = new Call({ ...parts, ledger: control.ledger } as ConstructorParameters<
       typeof Call<never, never, never>
     >[0]);

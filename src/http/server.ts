@@ -7,7 +7,6 @@ import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
-import { bodyGate } from './body/body-gate.ts';
 import { limitConnections, mostConnections } from './connections.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { createFastify } from './framework.ts';
@@ -106,7 +105,7 @@ function registerAll(
   app: FastifyInstance,
   deps: HttpServerDeps & { pipeline: Pipeline; inFlight: InFlight; upgrades: Upgrades },
 ): void {
-  const shared = { ...deps, gate: bodyGate(deps.clock), facts: factsOf(deps) };
+  const shared = { ...deps, facts: factsOf(deps) };
   app.decorateRequest('admitted', undefined);
   app.decorateRequest('route', undefined);
   app.decorateRequest('identity', undefined);

@@ -231,40 +231,6 @@ describe('a streamed exec', () => {
 });
 
 describe('large JSON files', () => {
-  const body = JSON.stringify({ path: '/f', content: 'x'.repeat(2 * MEBIBYTE) });
-
-  it('come two at a time, in order, and the rest wait', async () => {
-    let running = 0;
-    let most = 0;
-    const paths: string[] = [];
-    const write = http.control.files.write;
-    const holds: (() => void)[] = [];
-    http.control.files.write = async (...args) => {
-      running += 1;
-      most = Math.max(most, running);
-      paths.push(args[1]);
-      await new Promise<void>((resolve) => holds.push(resolve));
-      running -= 1;
-      return write(...args);
-    };
-    const requests = Array.from({ length: 6 }, async (_, i) => {
-      const response = await fetch(`${http.base}${FILES}`, {
-        method: 'POST',
-        headers: json,
-        body: body.replace('"/f"', `"/${i}"`),
-      });
-      return response.status;
-    });
-    for (let done = 0; done < 6; done += 1) {
-      await until('as many are written as may be', () => holds.length > (done < 5 ? 1 : 0));
-      holds.shift()!();
-    }
-    expect(await Promise.all(requests)).toEqual([200, 200, 200, 200, 200, 200]);
-    expect(most).toBe(2);
-    expect(paths).toHaveLength(6);
-    http.control.files.write = write;
-  });
-
   it('over the limit are refused', async () => {
     const large = JSON.stringify({ path: '/f', content: 'x'.repeat(9 * MEBIBYTE) });
     const answered = await fetch(`${http.base}${FILES}`, { method: 'POST', headers: json, body: large });

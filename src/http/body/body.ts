@@ -72,11 +72,19 @@ const NOTHING = Symbol('null');
 /** Undefined for an empty body. Throws `bad_request`; the text of the body is never repeated. */
 export function readJson(bytes: Buffer, read: JsonReader): unknown {
   if (bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) throw new ServiceError('bad_request', 'The body is not UTF-8.');
+  if (!isUtf8(bytes)) throw notUtf8();
   const text = bytes.toString('utf8');
   const value = parsed(text, read);
   refuseHalfPairs(text, value);
   return value ?? NOTHING;
+}
+
+export function notUtf8(): ServiceError {
+  return new ServiceError('bad_request', 'The body is not UTF-8.');
+}
+
+export function notJson(cause?: unknown): ServiceError {
+  return new ServiceError('bad_request', 'The body is not valid JSON.', { cause });
 }
 
 function parsed(text: string, read: JsonReader): unknown {
@@ -86,9 +94,7 @@ function parsed(text: string, read: JsonReader): unknown {
     return read(text);
   } catch (cause) {
     const reaches = cause instanceof Error && /forbidden prototype property/i.test(cause.message);
-    const message = reaches
-      ? 'The body has a key that reaches for a prototype.'
-      : 'The body is not valid JSON.';
-    throw new ServiceError('bad_request', message, { cause });
+    if (!reaches) throw notJson(cause);
+    throw new ServiceError('bad_request', 'The body has a key that reaches for a prototype.', { cause });
   }
 }

@@ -13,8 +13,12 @@ export function refuseHalfPairs(text: string, value: unknown): void {
   const field = illFormed(value);
   if (field === undefined) return;
   // A cut may have left one in the name.
-  const name = field.replace(/\p{Surrogate}/gu, '\ufffd');
-  throw new ServiceError('bad_request', `${name} holds half of a surrogate pair, which is no text.`, {
+  throw halfPair(field.replace(/\p{Surrogate}/gu, '\ufffd'));
+}
+
+/** `name` is the field that holds it. */
+export function halfPair(name: string): ServiceError {
+  return new ServiceError('bad_request', `${name} holds half of a surrogate pair, which is no text.`, {
     remedy: 'Send both halves, or the character itself.',
   });
 }

@@ -10,7 +10,7 @@ import {
   FileWritten,
 } from '../../schema/file.ts';
 import { StreamAnswer } from '../answer.ts';
-import { strictBase64 } from '../body/base64.ts';
+import { strictBase64Blocks } from '../body/base64.ts';
 import { BYTES_TYPE } from '../body/body.ts';
 import { limitedUpload, orUploadFailure } from '../body/upload.ts';
 import { parseRange } from '../headers/range.ts';
@@ -37,12 +37,13 @@ export const fileContentRoutes: Route[] = [
     success: written,
     errors,
     example: { content: 'hello\n', mode: '644' },
-    handler: async ({ params, query, body, caller, signal, server }, { files }) => {
+    handler: async ({ params, query, body, content, caller, signal, server }, { files }) => {
       const path = `/${params['*']}`;
       const sent: unknown = body;
       if (!(sent instanceof Readable)) {
         const mode = onlyOneMode(body.mode, query.mode);
-        return files.write(params.id, path, contentOf(body), mode, caller, signal);
+        const file = await fileOf(content, body);
+        return files.write(params.id, path, file, mode, caller, signal);
       }
       const upload = limitedUpload(sent, server.maxFileSize);
       return orUploadFailure(
@@ -62,8 +63,10 @@ export const fileContentRoutes: Route[] = [
     success: written,
     errors,
     example: { path: '/workspace/a.txt', content: 'aGVsbG8K', encoding: 'base64' },
-    handler: ({ params, body, caller, signal }, { files }) =>
-      files.write(params.id, body.path, contentOf(body), modeOf(body.mode), caller, signal),
+    handler: async ({ params, body, content, caller, signal }, { files }) => {
+      const file = await fileOf(content, body);
+      return files.write(params.id, body.path, file, modeOf(body.mode), caller, signal);
+    },
   }),
   defineRoute({
     id: 'readFile',
@@ -86,8 +89,10 @@ export const fileContentRoutes: Route[] = [
   }),
 ];
 
-function contentOf({ content, encoding }: FileContent): Buffer {
-  return encoding === 'base64' ? strictBase64(content, 'content') : Buffer.from(content, 'utf8');
+/** What to write. `content` is empty afterwards where it was base64. */
+async function fileOf(content: Buffer[], { encoding }: FileContent): Promise<Readable | Buffer> {
+  const blocks = encoding === 'base64' ? await strictBase64Blocks(content, 'content') : content;
+  return blocks.length > 1 ? Readable.from(blocks, { objectMode: false }) : (blocks[0] ?? Buffer.alloc(0));
 }
 
 function modeOf(mode: string | undefined): { mode?: string } {

@@ -1,0 +1,99 @@
+// JSON bodies, judged while they arrive. Nothing is built of one that has more structure than any request, and the content of a
+// file inside JSON becomes bytes on its way: it is never a string and never part of a tree.
+import type { Readable } from 'node:stream';
+import { ByteBlocks } from '../../domain/byte-blocks.ts';
+import type { Hold } from '../../domain/byte-ledger.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { JsonObject } from '../../domain/json-object.ts';
+import { JsonFault, JsonStructure } from '../../domain/json-structure.ts';
+import { Utf8Check } from '../../domain/utf8.ts';
+import { notJson, notUtf8, readJson, tooLarge } from './body.ts';
+import { eachPiece } from './pieces.ts';
+import { halfPair } from './well-formed.ts';
+
+export interface BodyTerms {
+  /** Bytes at most. */
+  limit: number;
+  /** Fastify's own reader of JSON text. */
+  read(text: string): unknown;
+  /** What is kept of it is on this account. */
+  hold?: Hold | undefined;
+}
+
+/** Building this much takes some milliseconds. */
+const STRUCTURE = { depth: 64, tokens: 50_000 };
+/** A file body has a path, a mode and an encoding beside its content. */
+const FILE = { bytes: 64 * 1024, depth: 4, tokens: 200 };
+const CONTENT = 'content';
+/** What is bounded by the number of connections anyway. */
+const SMALL = 4 * 1024;
+
+/** Undefined for an empty body. Throws `bad_request`, `payload_too_large`, and what the account's ledger says. */
+export async function jsonBody(payload: Readable, terms: BodyTerms): Promise<unknown> {
+  const structure = new JsonStructure(STRUCTURE);
+  const blocks = new ByteBlocks();
+  const charge = charger(terms);
+  try {
+    await eachPiece(payload, (piece) => {
+      charge(piece);
+      structure.take(piece);
+      blocks.append(piece);
+    });
+  } catch (error) {
+    throw error instanceof JsonFault ? refusal(error) : error;
+  }
+  return readJson(Buffer.concat(blocks.taken()), terms.read);
+}
+
+export interface FileBody {
+  /** The body with an empty text as its content. */
+  body: unknown;
+  /** What the text of its content says, in UTF-8. */
+  content: Buffer[];
+}
+
+/**
+ * As `jsonBody`, for a body with the content of a file. `fault` says what is wrong with the beginning of one that has more than
+ * it may, as soon as that has come.
+ */
+export async function fileBody(
+  payload: Readable,
+  terms: BodyTerms,
+  fault: (body: unknown) => Error | undefined,
+): Promise<FileBody> {
+  const object = new JsonObject([CONTENT], FILE);
+  const text = new Utf8Check();
+  const charge = charger(terms);
+  try {
+    await eachPiece(payload, (piece) => {
+      charge(piece);
+      if (!text.take(piece)) throw notUtf8();
+      object.take(piece);
+    });
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    const isOver = error.reason === 'structure' || error.reason === 'size';
+    throw (isOver && fault(readJson(object.beginning(), terms.read))) || refusal(error);
+  }
+  if (!text.end()) throw notUtf8();
+  return { body: readJson(object.shell(), terms.read), content: object.text(CONTENT) ?? [] };
+}
+
+/** Throws `payload_too_large` for a byte over the limit, and what the ledger says. */
+function charger({ limit, hold }: BodyTerms): (piece: Buffer) => void {
+  let size = 0;
+  let charged = 0;
+  return (piece) => {
+    size += piece.length;
+    if (size > limit) throw tooLarge(limit);
+    if (size <= SMALL) return;
+    hold?.grow(size - charged);
+    charged = size;
+  };
+}
+
+function refusal({ reason }: JsonFault): ServiceError {
+  if (reason === 'surrogate') return halfPair(CONTENT);
+  if (reason === 'syntax') return notJson();
+  return new ServiceError('bad_request', 'The body has more, or more deeply nested, values than it may.');
+}
