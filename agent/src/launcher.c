@@ -1,5 +1,6 @@
 /* `svc-agent launcher`: starts sandboxes for a server that stays. Forking this small process costs a tenth of what it
- * costs a server to fork and execute. It lives as long as its standard input; launches that run then end by themselves.
+ * costs a server to fork and execute. It lives as long as its standard input and the launches that run then; requests
+ * that nobody waits for any more are dropped. Its death is that of its launches, and the end of its output theirs, too.
  *
  * Request:  u32 length of what follows, u32 number, settings (settings.h). No settings: give up on that number.
  * Answer:   u32 length of what follows, u32 number, u8 0 or 1, text (launch.h). One write each, too short to be split. */
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,10 +68,13 @@ static int read_whole(void *into, size_t size)
 	return 1;
 }
 
-static _Noreturn void run_launch(uint32_t number, const sigset_t *mask)
+static _Noreturn void run_launch(uint32_t number, const sigset_t *mask, pid_t launcher)
 {
 	uint8_t code;
 
+	/* A server that has given up on the launcher ends it, and must be sure that nothing comes of what it asked for. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != launcher)
+		_exit(1);
 	/* Ctrl-C at the server's terminal, or a server that goes: what was begun is finished. */
 	setsid();
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -84,10 +89,10 @@ static _Noreturn void run_launch(uint32_t number, const sigset_t *mask)
 static void begin(uint32_t number, const sigset_t *mask)
 {
 	int place = place_of(0);
-	pid_t pid = place < 0 ? -1 : fork();
+	pid_t self = getpid(), pid = place < 0 ? -1 : fork();
 
 	if (pid == 0)
-		run_launch(number, mask);
+		run_launch(number, mask, self);
 	explicit_bzero(&settings, sizeof(settings));
 	if (pid < 0) {
 		snprintf(text, sizeof(text), "%s", place < 0 ? "too many launches at once" : "the launcher cannot fork");
@@ -127,15 +132,13 @@ static int take_request(const sigset_t *mask)
 	return 1;
 }
 
-static void reap(int fd)
+/* `options` of waitpid(2): 0 to wait until no launch is left. */
+static void reap(int options)
 {
-	struct signalfd_siginfo info;
 	int status;
 	pid_t pid;
 
-	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, options)) > 0) {
 		int place = place_of(pid);
 
 		if (place < 0)
@@ -148,9 +151,18 @@ static void reap(int fd)
 	}
 }
 
+static void on_children(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
+	reap(WNOHANG);
+}
+
 int launcher_main(int argc, char **argv)
 {
-	struct pollfd watched[2] = { { .fd = STDIN_FILENO, .events = POLLIN } };
+	struct pollfd watched[2] = { { .fd = STDIN_FILENO, .events = POLLIN | POLLRDHUP } };
 	sigset_t children, before;
 
 	(void)argv;
@@ -167,8 +179,11 @@ int launcher_main(int argc, char **argv)
 		if (poll(watched, 2, -1) < 0 && errno != EINTR)
 			return 1;
 		if (watched[1].revents)
-			reap(watched[1].fd);
-		if (watched[0].revents && !take_request(&before))
-			return 0;
+			on_children(watched[1].fd);
+		/* What is still to be read then was asked for by nobody who is left. */
+		if ((watched[0].revents & (POLLHUP | POLLRDHUP)) || (watched[0].revents && !take_request(&before)))
+			break;
 	}
+	reap(0);
+	return 0;
 }

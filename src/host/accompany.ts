@@ -7,10 +7,9 @@ import type { Companion } from './host.ts';
 /** The seam's `accompany`. */
 export function accompany(file: string, args: readonly string[]): Companion {
   const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
-  const ended = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
-  });
+  const ended = new Promise<void>((resolve) => void child.once('close', () => resolve()));
+  // It ends without a word, and `ended` tells of it.
+  child.once('error', () => undefined);
   if (!hasStreams(child)) throw atLimit();
   child.unref();
   for (const stream of [child.stdin, child.stdout]) {
@@ -18,7 +17,7 @@ export function accompany(file: string, args: readonly string[]): Companion {
     // Both ends report the same death; `ended` tells of it.
     stream.on('error', () => undefined);
   }
-  return { stdin: child.stdin, stdout: child.stdout, ended };
+  return { stdin: child.stdin, stdout: child.stdout, ended, kill: () => void child.kill('SIGKILL') };
 }
 
 const hasStreams = ({ stdin, stdout }: { stdin?: unknown; stdout?: unknown }) =>

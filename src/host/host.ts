@@ -25,8 +25,10 @@ export interface RunOptions {
 export interface Companion {
   stdin: Writable;
   stdout: Readable;
-  /** Resolves once it has ended, or could not be started. */
+  /** Resolves once it has ended, or could not be started, and nobody holds its output any more. */
   ended: Promise<void>;
+  /** Ends it at once. Idempotent. */
+  kill(): void;
 }
 
 /** A program that may outlive this process. */

@@ -16,7 +16,10 @@ export interface LaunchAnswer {
 }
 
 export interface Launcher {
-  /** Settles when the sandbox runs or nothing of it is left. Rejects with the signal's reason after an abort. */
+  /**
+   * Settles when the sandbox runs, or nothing of it is left and nothing will be: a launcher that does not answer is
+   * ended first. Rejects with the signal's reason after an abort.
+   */
   launch(settings: Buffer, signal: AbortSignal): Promise<LaunchAnswer>;
   /** Launches that run end by themselves. Idempotent. */
   close(): void;
@@ -26,7 +29,7 @@ export interface Launcher {
 interface Line {
   stdin: Companion['stdin'];
   waiting: Map<number, (answer: LaunchAnswer) => void>;
-  /** Gives it up for good: all that wait fail with `why`, and the next launch starts another. */
+  /** Ends it: all that still wait then fail with `why`, and the next launch starts another. */
   hangUp(why: string): void;
 }
 
@@ -78,20 +81,25 @@ function request(number: number, settings: Buffer): Buffer {
   return Buffer.concat([head, settings]);
 }
 
-function lineTo({ stdin, stdout, ended }: Companion, forget: () => void): Line {
+/** Failures are told when it has ended with all its launches (launcher.c), answers also while it is being ended. */
+function lineTo({ stdin, stdout, ended, kill }: Companion, forget: () => void): Line {
   const waiting: Line['waiting'] = new Map();
-  let rest: Buffer = Buffer.alloc(0);
+  let rest: Buffer | undefined = Buffer.alloc(0);
+  let reason = 'the launcher ended';
   const hangUp = (why: string) => {
+    reason = why;
     forget();
-    stdin.end();
-    for (const settle of waiting.values()) settle({ ok: false, text: why });
+    kill();
   };
   stdout.on('data', (chunk: Buffer) => {
-    const left = deliver(Buffer.concat([rest, chunk]), waiting);
-    if (left) rest = left;
-    else hangUp('the launcher does not keep to its form');
+    if (!rest) return;
+    rest = deliver(Buffer.concat([rest, chunk]), waiting);
+    if (!rest) hangUp('the launcher does not keep to its form');
   });
-  void ended.then(() => hangUp('the launcher ended'));
+  void ended.then(() => {
+    forget();
+    for (const settle of waiting.values()) settle({ ok: false, text: reason });
+  });
   return { stdin, waiting, hangUp };
 }
 

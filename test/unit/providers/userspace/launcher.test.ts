@@ -4,18 +4,20 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { openLauncher } from '../../../../src/providers/userspace/launcher.ts';
 import { fakeClock } from '../../../support/fakes.ts';
+import { until } from '../../../support/until.ts';
 
 const never = new AbortController().signal;
 
 function scripted() {
   const ends = new EventEmitter();
-  const starts: { stdin: PassThrough; stdout: PassThrough }[] = [];
+  const starts: { stdin: PassThrough; stdout: PassThrough; killed: boolean }[] = [];
   const clock = fakeClock();
   const host = {
     accompany: () => {
-      const companion = { stdin: new PassThrough(), stdout: new PassThrough() };
+      const companion = { stdin: new PassThrough(), stdout: new PassThrough(), killed: false };
       starts.push(companion);
-      return { ...companion, ended: new Promise<void>((resolve) => ends.once('end', resolve)) };
+      const ended = new Promise<void>((resolve) => ends.once('end', resolve));
+      return { ...companion, ended, kill: () => void (companion.killed = true) };
     },
   };
   const launcher = openLauncher(host, clock, async () => '/agent');
@@ -83,20 +85,33 @@ it('fails what waits when the launcher dies, and starts a new one', async () => 
   expect(starts).toHaveLength(2);
 });
 
-it('does not wait for ever', async () => {
-  const { launcher, clock, asked } = scripted();
-  const launch = launcher.launch(Buffer.from('x'), never);
+it('ends a launcher that does not answer before it says that the launch has failed', async () => {
+  const { launcher, clock, asked, starts, stdout, die } = scripted();
+  const settled: string[] = [];
+  const one = launcher.launch(Buffer.from('one'), never);
   await new Promise(setImmediate);
   await asked();
+  const two = launcher.launch(Buffer.from('two'), never);
+  await new Promise(setImmediate);
+  const second = await asked();
+  void one.then(() => settled.push('one'));
   await clock.advance(20_000);
-  expect(await launch).toEqual({ ok: false, text: 'the launcher does not answer' });
+  await new Promise(setImmediate);
+  expect([starts[0]?.killed, settled]).toEqual([true, []]);
+  // Said before its end, so it runs.
+  stdout().write(answer(second.number, 0, ''));
+  expect(await two).toEqual({ ok: true, text: '' });
+  die();
+  expect(await one).toEqual({ ok: false, text: 'the launcher does not answer' });
 });
 
-it('hangs up on a launcher that talks nonsense', async () => {
-  const { launcher, asked, stdout } = scripted();
+it('ends a launcher that talks nonsense', async () => {
+  const { launcher, asked, stdout, starts, die } = scripted();
   const launch = launcher.launch(Buffer.from('x'), never);
   await new Promise(setImmediate);
   await asked();
   stdout().write(Buffer.alloc(64, 0xff));
+  await until('it is ended', () => starts[0]?.killed);
+  die();
   expect(await launch).toEqual({ ok: false, text: 'the launcher does not keep to its form' });
 });
