@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "launch.h"
 #include "wire.h"
 
@@ -174,6 +175,7 @@ int launcher_main(int argc, char **argv)
 	sigaddset(&children, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &children, &before);
 	signal(SIGPIPE, SIG_IGN);
+	descriptors_close_from(STDERR_FILENO + 1);
 	watched[1] = (struct pollfd){ .fd = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC), .events = POLLIN };
 	for (;;) {
 		if (poll(watched, 2, -1) < 0 && errno != EINTR)

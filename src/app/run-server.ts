@@ -6,6 +6,7 @@ import { realClock } from '../host/clock.ts';
 import { fdSink, pacedSink } from '../host/fd-sink.ts';
 import type { Host } from '../host/host.ts';
 import { realIds } from '../host/ids.ts';
+import { closeInherited } from '../host/inherited.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
@@ -34,6 +35,7 @@ interface Parts {
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
   const layers = configLayers(flags);
   const loaded = loadConfigHere(layers);
+  closeInherited();
   const [clock, random, host] = [realClock(), realRandom(), realHost()];
   const redactor = growingRedactor(loaded.secrets);
   const log = logFor(loaded, redactor, clock);

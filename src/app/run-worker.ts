@@ -5,6 +5,7 @@ import type { Clock } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink } from '../host/fd-sink.ts';
 import { realIds } from '../host/ids.ts';
+import { closeInherited } from '../host/inherited.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
@@ -20,6 +21,7 @@ const STDERR = 2;
 /** Works until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting. */
 export async function runWorker(flags: WorkerFlags, version: string): Promise<void> {
   const { deps, log } = prepared(flags, version);
+  closeInherited();
   const { config, host, clock, logger } = deps;
   const watcher = supervisor({ host, clock, logger, env: process.env, pid: process.pid });
   const graceMs = parseDuration(config.worker.shutdown_timeout, 'worker.shutdown_timeout');

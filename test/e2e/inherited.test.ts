@@ -1,0 +1,33 @@
+// A server that was started with descriptors of somebody else's open: neither it nor what it starts keeps them.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { api } from '../support/api.ts';
+import { describeWith } from '../support/requires.ts';
+import { makeHome, removeHome, startServer } from '../support/server.ts';
+
+const STRAYS = ['40', '251'];
+
+describeWith(['unshare'], 'descriptors that a server was started with', () => {
+  it('are closed, also behind a gap, and nothing that it starts has them', async () => {
+    const home = makeHome();
+    const node = join(home, 'node');
+    const opened = STRAYS.map((fd) => `exec ${fd}</dev/zero`).join('\n');
+    writeFileSync(node, `#!/bin/bash\n${opened}\nexec ${process.execPath} "$@"\n`, { mode: 0o755 });
+    const server = await startServer({ home, node, env: { SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare' } });
+    onTestFinished(async () => {
+      await server.stop();
+      removeHome(home);
+    });
+    const { id } = await api(server.url).spawn();
+    onTestFinished(() => api(server.url).destroy(id));
+    const pid = server.child.pid as number;
+    const launchers = childrenOf(pid);
+    expect(launchers.length).toBeGreaterThan(0);
+    for (const each of [pid, ...launchers])
+      expect(readdirSync(`/proc/${each}/fd`).filter((fd) => STRAYS.includes(fd))).toEqual([]);
+  });
+});
+
+const childrenOf = (pid: number) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
