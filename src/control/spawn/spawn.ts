@@ -1,5 +1,6 @@
 // The story of a spawn (api.md part 2): template → plan → a place, at once or in its turn (queue.ts, place.ts) → start
-// (start.ts) → answer. From the reservation on it is finished whether or not the client still waits.
+// (start.ts) → answer. With an Idempotency-Key it is finished whether or not the client still waits, who may ask again;
+// without one nobody would ever hear of the sandbox, which is ended.
 import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -13,6 +14,7 @@ import type { Subject } from '../publish.ts';
 import type { SpawnQueue } from '../queue/queue.ts';
 import type { Attempt } from '../queue/ticket.ts';
 import { withTemplate } from '../templates/template-request.ts';
+import type { Destroyer } from '../upkeep/destroy.ts';
 import { shownTo } from '../views.ts';
 import { shapeOf } from '../warm/warm-plan.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from './choose.ts';
@@ -26,6 +28,7 @@ export interface SpawnDeps extends ChooseDeps, PlaceDeps, Omit<StartDeps, 'provi
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
   queue: SpawnQueue;
+  destroyer: Pick<Destroyer, 'mark' | 'finishLater'>;
   limitsOf: LimitsOf;
   cpus: number;
 }
@@ -65,6 +68,7 @@ export class Spawner {
       const order = await this.#order(asked, told);
       signal.throwIfAborted();
       const placed = await this.#deps.queue.admit(order, signal);
+      if (!claim) this.#endUnheard('sandbox' in placed ? placed.sandbox.id : placed.plan.row.id, signal);
       if ('sandbox' in placed) return placed.sandbox;
       told.subject = placed.plan.row;
       return await this.#start(placed);
@@ -74,6 +78,21 @@ export class Spawner {
       if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error);
       throw error;
     }
+  }
+
+  /** Until the answer is out, which is when `signal` can no longer abort. */
+  #endUnheard(id: string, signal: AbortSignal): void {
+    const { destroyer, logger } = this.#deps;
+    const end = async () => {
+      const marked = await destroyer.mark(id, 'destroyed');
+      if (marked) destroyer.finishLater(marked);
+    };
+    const ended = () =>
+      end().catch((err: unknown) =>
+        logger.warn({ sandbox_id: id, err }, 'A sandbox whose client has gone lives on until its deadline.'),
+      );
+    if (signal.aborted) void ended();
+    else signal.addEventListener('abort', () => void ended(), { once: true });
   }
 
   /** The request made whole and found right: it can wait for its turn, and is planned anew when that comes. */

@@ -49,6 +49,8 @@ export class Reconciler {
   readonly #turns = new KeyedLock();
   /** Providers that did not answer the last time. */
   readonly #silent = new Set<string>();
+  /** Runtimes of each provider without a row, and when they were first seen, by monotonic time. */
+  readonly #strangers = new Map<string, Map<string, number>>();
 
   constructor(deps: ReconcileDeps) {
     this.#deps = deps;
@@ -122,17 +124,31 @@ export class Reconciler {
     const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
     const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
     const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch && !vms.has(id));
+    const seen = this.#firstSeen(provider.kind, orphans);
     await Promise.all([
       this.#deps.vms.sweep(provider.kind),
       ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
       ...orphans
-        .filter((runtime) => atStart || !this.#isYoung(runtime))
+        .filter((runtime) => atStart || !this.#isYoung(runtime, seen))
         .map((runtime) => this.#pool.run(() => this.#orphan(provider, runtime))),
     ]);
   }
 
-  #isYoung({ created_at }: RuntimeListing): boolean {
-    return this.#deps.clock.now() - Date.parse(created_at) < YOUNG_MS;
+  /** Those that were seen before keep their moment; those that are gone are forgotten. */
+  #firstSeen(kind: string, orphans: readonly RuntimeListing[]): ReadonlyMap<string, number> {
+    const before = this.#strangers.get(kind);
+    const now = this.#deps.clock.monotonic();
+    const seen = new Map(orphans.map(identity).map((name) => [name, before?.get(name) ?? now]));
+    this.#strangers.set(kind, seen);
+    return seen;
+  }
+
+  /** By its stamp, and never for longer than that by our own time: stamps of a clock that was set lie in the future. */
+  #isYoung(runtime: RuntimeListing, seen: ReadonlyMap<string, number>): boolean {
+    const { clock } = this.#deps;
+    const seenAt = seen.get(identity(runtime)) ?? clock.monotonic();
+    const isNew = clock.now() - Date.parse(runtime.created_at) < YOUNG_MS;
+    return isNew && clock.monotonic() - seenAt < YOUNG_MS;
   }
 
   async #row(row: SandboxRecord, alive: boolean): Promise<void> {

@@ -107,15 +107,31 @@ describe('a spawn', () => {
     expect(w.fake.made).toEqual([]);
   });
 
-  it('is finished for a client that goes while it is being created', async () => {
+  it('is ended for a client that goes while it is being created, and finished for its key', async () => {
     const w = world();
     w.provider.decide = (operation) => (operation === 'create' ? 'late' : undefined);
     const client = new AbortController();
-    const spawned = w.control.sandboxes.spawn({}, api, {}, client.signal);
+    const [unheard, keyed] = [{}, { idempotencyKey: 'k' }].map((named) =>
+      w.control.sandboxes.spawn({}, api, named, client.signal).catch((error: unknown) => error),
+    );
     await w.clock.advance(0);
-    client.abort();
+    client.abort(new Error('gone'));
     w.provider.release();
-    await expect(spawned).resolves.toMatchObject({ state: 'running' });
+    await Promise.all([unheard, keyed]);
+    await w.clock.advance(5000);
+    const again = await w.control.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever);
+    expect(again).toMatchObject({ state: 'running' });
+    expect([...w.fake.runtimes.values()].map(({ id }) => id)).toEqual([again.id]);
+  });
+
+  it('is ended for a client that goes before its answer is out', async () => {
+    const w = world();
+    const client = new AbortController();
+    const { id } = await w.control.sandboxes.spawn({}, api, {}, client.signal);
+    client.abort(new Error('gone'));
+    await w.clock.advance(1000);
+    expect(w.fake.runtimes.size).toBe(0);
+    await expect(w.control.sandboxes.get(id, api)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 

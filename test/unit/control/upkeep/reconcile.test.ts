@@ -116,6 +116,14 @@ describe('every 30 s', () => {
     expect(w.fake.runtimes.size).toBe(0);
   });
 
+  it('spares none for longer because its stamp lies in the future', async () => {
+    const w = world();
+    await w.control.start();
+    w.fake.plant('sb-nobody').created_at = '2999-01-01T00:00:00.000Z';
+    await w.clock.advance(130_000);
+    expect(w.fake.runtimes.size).toBe(0);
+  });
+
   it('a provider that is down is skipped: no row is touched, nothing is destroyed', async () => {
     const w = world();
     await w.control.start();

@@ -17,7 +17,10 @@ function scripted() {
       const companion = { stdin: new PassThrough(), stdout: new PassThrough(), killed: false };
       starts.push(companion);
       const ended = new Promise<void>((resolve) => ends.once('end', resolve));
-      return { ...companion, ended, kill: () => void (companion.killed = true) };
+      const kill = () => {
+        companion.killed = true;
+      };
+      return { ...companion, ended, kill };
     },
   };
   const launcher = openLauncher(host, clock, async () => '/agent');
