@@ -5,10 +5,12 @@ import { TARGETS, type TargetName } from '../support/fuzz/targets.ts';
 import { itWith, type Need } from '../support/requires.ts';
 
 const RUNS: Record<TargetName, number> = {
-  ...{ routes: 120, wire: 100, frames: 60, readers: 60 },
+  ...{ routes: 120, wire: 100, frames: 60, readers: 60, formats: 300 },
   ...{ agent: 2, parser: 2, config: 160, guest: 400 },
 };
-const NEEDS: Partial<Record<TargetName, Need[]>> = { agent: ['cc'], parser: ['cc'], config: [], guest: [] };
+const NEEDS: Partial<Record<TargetName, Need[]>> = {
+  ...{ agent: ['cc'], parser: ['cc'], config: [], guest: [], formats: [] },
+};
 
 for (const name of Object.keys(TARGETS) as TargetName[])
   itWith(

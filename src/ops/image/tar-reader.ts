@@ -13,6 +13,8 @@ const MOST_ENTRIES = 1_000_000;
 const MAX_FILLING = 16 * 1024 * 1024;
 /** Of what pax headers say, all that is heard. */
 const HEARD = ['path', 'linkpath', 'size', 'uid', 'gid', 'mtime', 'SCHILY.xattr.security.capability'];
+const DIGITS = /^\d{1,16}$/;
+const TIME = /^-?\d{1,16}(?:\.\d{1,32})?$/;
 /** Ways to say that a file has holes. */
 const SPARSE = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
 
@@ -96,7 +98,8 @@ function paxRecords(text: string): Extension {
   const records: Extension = new Map();
   for (let at = 0; at < text.length; ) {
     const blank = text.indexOf(' ', at);
-    const length = Number(text.slice(at, blank));
+    const digits = text.slice(at, Math.max(at, blank));
+    const length = /^\d{1,7}$/.test(digits) ? Number(digits) : 0;
     const record = text.slice(blank + 1, at + length - 1);
     const equals = record.indexOf('=');
     if (blank < 0 || !(length > blank - at) || text[at + length - 1] !== '\n' || equals < 0) throw noTar();
@@ -146,8 +149,9 @@ function extended(header: TarHeader, extension: Extension): TarHeader & { capabi
 function whole(extension: Extension, key: string): number | undefined {
   const text = extension.get(key);
   if (text === undefined) return undefined;
-  const value = Math.floor(Number(text));
-  if (text.trim() === '' || !Number.isSafeInteger(value) || (value < 0 && key !== 'mtime')) throw noTar();
+  // Times alone have fractions and may lie before 1970.
+  const value = Math.floor(Number((key === 'mtime' ? TIME : DIGITS).test(text) ? text : Number.NaN));
+  if (!Number.isSafeInteger(value)) throw noTar();
   return value;
 }
 

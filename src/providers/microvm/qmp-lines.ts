@@ -1,5 +1,6 @@
 // The lines of a monitor as messages. A guest that has taken over its monitor writes them: each has a bound, and what is
 // no object of one of the four kinds ends the connection.
+import { judgedJson, ONE_THING } from '../../domain/json-reading.ts';
 import { monitorGarbled } from './qmp-faults.ts';
 
 /** Far above the longest answer to a command of ours. */
@@ -21,7 +22,7 @@ export class QmpLines {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       this.#keep(chunk.subarray(from, end));
-      messages.push(parseMessage(Buffer.concat(this.#rest).toString('utf8')));
+      messages.push(parseMessage(Buffer.concat(this.#rest)));
       this.#rest = [];
       this.#size = 0;
       from = end + 1;
@@ -37,7 +38,7 @@ export class QmpLines {
   }
 }
 
-function parseMessage(line: string): QmpMessage {
+function parseMessage(line: Buffer): QmpMessage {
   const message = parsed(line);
   if (message.QMP !== undefined) return { kind: 'greeting' };
   if (typeof message.event === 'string')
@@ -48,9 +49,9 @@ function parseMessage(line: string): QmpMessage {
   throw monitorGarbled('a message of no known kind');
 }
 
-function parsed(line: string): Record<string, unknown> {
+function parsed(line: Buffer): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = judgedJson(line, ONE_THING);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch (error) {
     throw monitorGarbled('a line is no JSON', error);

@@ -2,14 +2,22 @@
 import { agent, parser } from './agent.ts';
 import type { Target } from './campaign.ts';
 import { config } from './config.ts';
+import { formats } from './formats.ts';
 import { frames } from './frames.ts';
 import { guest } from './guest.ts';
 import { readers } from './readers.ts';
 import { routes } from './routes.ts';
 import { wire } from './wire.ts';
 
-export const TARGETS = { routes, wire, frames, readers, agent, parser, config, guest } satisfies Record<
-  string,
-  Target
->;
+export const TARGETS = {
+  routes,
+  wire,
+  formats,
+  frames,
+  readers,
+  agent,
+  parser,
+  config,
+  guest,
+} satisfies Record<string, Target>;
 export type TargetName = keyof typeof TARGETS;

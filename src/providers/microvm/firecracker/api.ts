@@ -1,6 +1,7 @@
 // Firecracker's API: HTTP on a Unix socket, a connection for each request. Answers are short; a fault is
 // {"fault_message"} with status 400.
 import { type IncomingMessage, request } from 'node:http';
+import { judgedJson, ONE_THING } from '../../../domain/json-reading.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from '../qmp-faults.ts';
 import type { ApiRequest } from './requests.ts';
@@ -104,13 +105,13 @@ async function read(response: IncomingMessage): Promise<unknown> {
     throw monitorLost(error);
   }
   if (size > MAX_BYTES) throw monitorGarbled('an answer without an end');
-  return parsed(Buffer.concat(chunks).toString('utf8'));
+  return parsed(Buffer.concat(chunks));
 }
 
-function parsed(text: string): unknown {
-  if (text === '') return undefined;
+function parsed(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
   try {
-    return JSON.parse(text);
+    return judgedJson(bytes, ONE_THING);
   } catch (error) {
     throw monitorGarbled('an answer is no JSON', error);
   }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { campaign, type Outcome } from '../../../support/fuzz/campaign.ts';
 import { type Chance, chanceOf } from '../../../support/fuzz/chance.ts';
+import { openFormats } from '../../../support/fuzz/formats.ts';
 import { counted, fuzz } from '../../../support/fuzz/fuzz.ts';
 import { ADMIN_KEY } from '../../../support/fuzz/fuzzed-server.ts';
 import { misbehaved } from '../../../support/fuzz/judge.ts';
@@ -47,6 +48,21 @@ describe('a campaign', () => {
 
   it('knows its targets by name', async () => {
     await expect(fuzz({ only: ['nothing'], seed: 1, runs: 1 })).rejects.toThrow('No such target: nothing');
+  });
+});
+
+describe('formats', () => {
+  it('are read as they should be, each within its time', async () => {
+    const [report] = await fuzz({ only: ['formats'], seed: 1, runs: 120 });
+    expect(report).toMatchObject({ cases: 120, inputs: 120 * 20, faults: [] });
+    expect(Object.keys(report!.outcomes).length).toBeGreaterThan(12);
+  });
+
+  it('that make no progress are ended and told', async () => {
+    const stuck = { width: 1, open: async () => openFormats('test/support/fuzz/stuck.child.ts', 1000) };
+    const { outcomes, faults } = await campaign('stuck', stuck, { seed: 1, runs: 4 });
+    expect(outcomes).toEqual({ read: 2, stuck: 2 });
+    expect(faults.map(({ said }) => said)).toEqual(Array(2).fill(expect.stringContaining('no progress')));
   });
 });
 
