@@ -59,6 +59,18 @@ export class FairQueue<T extends Waiting> {
     return place;
   }
 
+  /**
+   * The newest of the owner with the most waiting, where it has so many that `owner` would still have fewer with one more.
+   * Those without an owner are no owner that could have too many.
+   */
+  crowder(owner: string): Place<T> | undefined {
+    let most: Line<T> | undefined;
+    for (const line of this.#lines.values())
+      if (line.owner !== '' && line.places.size > (most?.places.size ?? 0)) most = line;
+    const own = this.#lines.get(owner)?.places.size ?? 0;
+    return most && most.places.size > own + 1 ? most.places.last?.value : undefined;
+  }
+
   /** The one whose turn it is, of those that nothing is known to be lacking; it stays where it is. */
   next(): Place<T> | undefined {
     if (this.#full) return undefined;

@@ -29,6 +29,8 @@ export interface HttpServerDeps {
   version: string;
   /** Files that this process may have open; no limit unless given. */
   maxFiles?: number;
+  /** WebSockets at once; 1,024 unless given. */
+  maxSockets?: number;
   /** How long the headers of a request may take; 15 s unless given. */
   headersTimeoutMs?: number;
 }
@@ -71,6 +73,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     clock: deps.clock,
     logger: deps.logger,
     maxMessageBytes: deps.config.server.body_limit,
+    maxSockets: deps.maxSockets,
     detached: running.detached,
   });
   registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades });

@@ -57,6 +57,28 @@ async function refused(ws: WebSocket) {
   return { status: response.statusCode, headers: response.headers, body: JSON.parse(body) };
 }
 
+describe('WebSockets of several owners', () => {
+  it('are shared: a lone owner may have all, and gives way to others', async () => {
+    const few = await startHttp({ maxSockets: 4 });
+    few.control.sandboxMap.set(ID, fakeSandbox(ID));
+    const closed: string[] = [];
+    const open = async (owner?: string) => {
+      const ws = socketTo(few, owner === undefined ? {} : { headers: { 'x-user-id': owner } });
+      ws.on('close', (code) => closed.push(`${owner} ${code}`));
+      ws.on('error', () => {});
+      const answer = once(ws, 'open').then(() => 'open');
+      return Promise.race([answer, once(ws, 'unexpected-response').then(([, { statusCode }]) => statusCode)]);
+    };
+    for (let n = 0; n < 4; n += 1) expect(await open('mallory')).toBe('open');
+    expect(await open('mallory')).toBe(429);
+    expect([await open('ann'), await open('ann')]).toEqual(['open', 'open']);
+    await until('two to give way', () => closed.length >= 2);
+    expect(closed).toEqual(['mallory 1013', 'mallory 1013']);
+    expect([await open('ann'), await open('mallory')]).toEqual([429, 429]);
+    await few.server.close(0);
+  });
+});
+
 describe('the handshake', () => {
   it('is an ordinary request to whoever asks without it', async () => {
     const answer = await fetch(http.url + PATH);

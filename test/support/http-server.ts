@@ -20,6 +20,7 @@ export interface HttpOptions {
   rate_limit?: Partial<Config['rate_limit']>;
   clock?: Clock;
   headersTimeoutMs?: number;
+  maxSockets?: number;
   ledger?: ByteLedger;
 }
 
@@ -43,6 +44,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
     ids: fakeIds(),
     logger,
     version: '9.9.9',
+    ...(options.maxSockets === undefined ? {} : { maxSockets: options.maxSockets }),
     ...(options.headersTimeoutMs === undefined ? {} : { headersTimeoutMs: options.headersTimeoutMs }),
   });
   const url = await server.listen();

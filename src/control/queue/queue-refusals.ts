@@ -11,6 +11,19 @@ export function queueFull(most: number): ServiceError {
   });
 }
 
+/** To one of the owner that had most of the queue. */
+export function gaveWay(most: number): ServiceError {
+  return new ServiceError(
+    'resource_limit',
+    'The queue is full, and this owner has more than its share of it.',
+    {
+      remedy: 'Wait with fewer spawns at once.',
+      retryAfterMs: RETRY_MS,
+      details: { reason: 'queue_full', max_spawn_queue: most },
+    },
+  );
+}
+
 export function waitedTooLong(wait_ms: number): ServiceError {
   return new ServiceError('resource_limit', 'No place became free in time.', {
     remedy: 'Try again later.',

@@ -7,7 +7,7 @@ import type { Publisher } from '../publish.ts';
 import type { QueueSettings } from '../settings.ts';
 import { admissionRefused } from './admission-refused.ts';
 import { QueueCounters, type QueueCounts } from './queue-counters.ts';
-import { queueFull, stopping, waitedTooLong } from './queue-refusals.ts';
+import { gaveWay, queueFull, stopping, waitedTooLong } from './queue-refusals.ts';
 import { type Applicant, Ticket } from './ticket.ts';
 import { Waits } from './waits.ts';
 
@@ -93,7 +93,7 @@ export class SpawnQueue {
   #wait<T>(applicant: Applicant<T>, reason: string, signal: AbortSignal | undefined): Promise<T> {
     if (this.#closed) throw stopping();
     signal?.throwIfAborted();
-    if (this.#fair.size >= this.#settings.most) throw queueFull(this.#settings.most);
+    if (this.#fair.size >= this.#settings.most) this.#makeRoom(applicant.owner_id ?? '');
     return new Promise<T>((resolve, reject) => {
       const ticket = new Ticket(applicant, {
         ...{ signal, reject, left: this.#left },
@@ -101,6 +101,14 @@ export class SpawnQueue {
       });
       this.#begin(this.#fair.add(ticket), reason);
     });
+  }
+
+  /** The queue is shared: whoever has most of it gives way to an owner with less. Throws `resource_limit` when nobody has. */
+  #makeRoom(owner: string): void {
+    const { most } = this.#settings;
+    const crowder = this.#fair.crowder(owner);
+    if (!crowder) throw queueFull(most);
+    this.#remove(crowder, gaveWay(most));
   }
 
   readonly #left = ({ place }: Ticket, why: unknown): void => {

@@ -99,7 +99,7 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
     const headers = { Location: location, 'Set-Cookie': cookie, ...UNSEEN, 'X-Request-ID': request_id };
     return void response.writeHead(302, headers).end();
   }
-  const leave = deps.places.take(target.sandbox_id);
+  const leave = deps.places.take(target.sandbox_id, () => raw.socket.destroy());
   try {
     const way = { request_id, scheme, forwarded_for: forwardedFor(raw, deps.isProxy) };
     const visit: Visit = { target, raw, response, url: pass.url, way, connection };

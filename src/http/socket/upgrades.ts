@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { SharedPlaces } from '../../domain/shared-places.ts';
 import type { SocketAnswer } from '../answer.ts';
 import { headerCountFailure } from '../headers/header-count.ts';
 import { checkHandshake } from './handshake.ts';
@@ -16,6 +17,7 @@ const MAX_SOCKETS = 1024;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS = 2000;
 const GOING_AWAY = 1001;
+const TRY_AGAIN_LATER = 1013;
 
 export interface Upgrades {
   /** The bare connection of a request that asks for a WebSocket; undefined for every other. */
@@ -30,6 +32,8 @@ export interface UpgradeDeps {
   clock: Clock;
   logger: Logger;
   maxMessageBytes: number;
+  /** At once; 1,024 unless given. */
+  maxSockets?: number | undefined;
   /** The connection is no longer one of requests and answers. */
   detached(socket: Duplex): void;
 }
@@ -43,6 +47,7 @@ export interface Connection {
 export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
   const waiting = new WeakMap<IncomingMessage, Connection>();
   const open = new Set<WebSocket>();
+  const places = new SharedPlaces(deps.maxSockets ?? MAX_SOCKETS);
   const sockets = socketServer(deps.maxMessageBytes);
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const serve = () => {
@@ -65,11 +70,18 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
     accept(reply, answer) {
       const found = waiting.get(reply.request.raw);
       if (!found) throw notAsked(reply);
-      if (open.size >= MAX_SOCKETS)
-        throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
       checkHandshake(reply.request.raw);
+      const seat: Seat = {};
+      const leave = places.take(reply.request.admitted?.caller.owner, () => {
+        seat.socket?.close(TRY_AGAIN_LATER, 'Other owners need their share of the connections.');
+        deps.clock.after(CLOSE_MS, () => seat.socket?.terminate());
+      });
+      if (!leave)
+        throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
+      found.socket.once('close', leave);
       deps.detached(found.socket);
       handOver(sockets, reply, found, (ws) => {
+        seat.socket = ws;
         open.add(ws);
         ws.once('close', () => open.delete(ws));
         answer.serve(ws, { ...deps, request_id: reply.request.id });
@@ -83,6 +95,11 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
       }
     },
   };
+}
+
+/** A place that was taken before its WebSocket is open. */
+interface Seat {
+  socket?: WebSocket;
 }
 
 function socketServer(maxPayload: number): WebSocketServer {

@@ -83,6 +83,36 @@ describe('a spawn without room', () => {
     await expect(spawning(rejecting).spawn).rejects.toMatchObject({ details: { reason: 'max_sandboxes' } });
   });
 
+  it('has a share of the queue: who fills it gives way to other owners, newest first, and to nobody else', async () => {
+    const w = queueing({ max_spawn_queue: 6 });
+    await spawning(w).spawn;
+    const mallory = Array.from({ length: 6 }, () => spawning(w, 'mallory'));
+    await w.clock.advance(0);
+    // Alone it may have all, and no more than that; who has no owner takes nothing from it.
+    await expect(spawning(w, 'mallory').spawn).rejects.toMatchObject({ details: { reason: 'queue_full' } });
+    const ann = Array.from({ length: 4 }, () => spawning(w, 'ann'));
+    await w.clock.advance(0);
+    expect(mallory.map(({ error }) => error === undefined)).toEqual([true, true, true, false, false, false]);
+    expect(mallory[5]?.error).toMatchObject({ ...LIMIT, details: { reason: 'queue_full' } });
+    expect(ann.map(({ error }) => error === undefined)).toEqual([true, true, true, false]);
+    const bob = Array.from({ length: 3 }, () => spawning(w, 'bob'));
+    await w.clock.advance(0);
+    expect(bob.map(({ error }) => error === undefined)).toEqual([true, true, false]);
+    expect(await depth(w)).toBe(6);
+    await w.control.sandboxes.destroy((await w.store.sandboxes.list({ limit: 1 }))[0]?.id ?? '', api);
+    await w.clock.advance(0);
+    expect([mallory[0]?.id !== undefined, await depth(w)]).toEqual([true, 5]);
+  });
+
+  it('without an owner may have all of the queue', async () => {
+    const w = queueing({ max_spawn_queue: 3 });
+    await spawning(w).spawn;
+    const all = Array.from({ length: 3 }, () => spawning(w));
+    await w.clock.advance(0);
+    await expect(spawning(w, 'ann').spawn).rejects.toMatchObject({ details: { reason: 'queue_full' } });
+    expect(all.some(({ error }) => error)).toBe(false);
+  });
+
   it('leaves the queue with its client, unless it is being created already', async () => {
     const w = queueing();
     const first = await spawning(w).spawn;

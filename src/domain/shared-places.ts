@@ -1,0 +1,60 @@
+// Places that several share: a lone holder may have all, and so may those without a name. When all are taken, a newcomer
+// with fewer gets the newest place of the holder with the most, so that between holders each has an equal share.
+import { Chain, type Link } from './chain.ts';
+
+interface Taken {
+  isHeld: boolean;
+  evict(): void;
+}
+
+export class SharedPlaces {
+  readonly #most: number;
+  readonly #taken = new Map<string, Chain<Taken>>();
+  #size = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /**
+   * Gives back what gives the place back, once; undefined when there is none. `evict` is called when the place goes to
+   * another; it has been given back by then.
+   */
+  take(holder: string | undefined, evict: () => void): (() => void) | undefined {
+    const name = holder === undefined ? '' : `=${holder}`;
+    if (this.#size >= this.#most && !this.#evictFor(name)) return undefined;
+    const own = this.#taken.get(name) ?? new Chain<Taken>();
+    this.#taken.set(name, own);
+    const link = own.append({ isHeld: true, evict });
+    this.#size += 1;
+    return () => this.#leave(name, link);
+  }
+
+  #evictFor(name: string): boolean {
+    const own = this.#taken.get(name)?.size ?? 0;
+    const crowder = this.#crowder();
+    const newest = crowder?.places.last;
+    // One more would only change who has the most.
+    if (!crowder || !newest || crowder.places.size <= own + 1) return false;
+    this.#leave(crowder.name, newest);
+    newest.value.evict();
+    return true;
+  }
+
+  /** The holder of most places; those without a name have no share to be over. */
+  #crowder(): { name: string; places: Chain<Taken> } | undefined {
+    let most: { name: string; places: Chain<Taken> } | undefined;
+    for (const [name, places] of this.#taken)
+      if (name !== '' && places.size > (most?.places.size ?? 0)) most = { name, places };
+    return most;
+  }
+
+  #leave(name: string, link: Link<Taken>): void {
+    const own = this.#taken.get(name);
+    if (!own || !link.value.isHeld) return;
+    link.value.isHeld = false;
+    own.remove(link);
+    this.#size -= 1;
+    if (own.size === 0) this.#taken.delete(name);
+  }
+}
