@@ -6,7 +6,7 @@ import { type EventFilter, eventFilter } from '../domain/event-filter.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { type Event, type EventQuery, GAP_TYPE } from '../schema/event.ts';
-import type { EventStore } from '../store/seam/events.ts';
+import type { EventBounds, EventStore } from '../store/seam/events.ts';
 import type { Caller } from './control-plane.ts';
 import type { EventSubscription, EventViews } from './plane/events.ts';
 
@@ -35,7 +35,7 @@ export function eventViews(deps: EventViewDeps): EventDesk {
       const filter = filterFor(deps, query, caller);
       const give = places.take(visibleOwner(deps, caller));
       try {
-        const bounds = await deps.events.bounds();
+        const bounds = await deps.events.bounds(filter.owner_id);
         const reading = { filter, begin: beginning(query, bounds), last: bounds.newest, give };
         return subscription(deps, reading, query.follow !== false);
       } catch (error) {
@@ -62,12 +62,12 @@ interface Beginning {
 }
 
 /** An id from the future is of another database, or was lost with the power: what came after it cannot be known. */
-function beginning({ since, follow }: EventQuery, bounds: { oldest: number; newest: number }): Beginning {
-  const { oldest, newest } = bounds;
+function beginning({ since, follow }: EventQuery, bounds: EventBounds): Beginning {
+  const { oldest, newest, lost_through } = bounds;
   const after = since ?? (follow === false ? 0 : newest);
   if (after > newest) return { after: newest, lost: true };
   if (oldest > after + 1) return { after: oldest - 1, lost: since !== undefined };
-  return { after, lost: false };
+  return { after, lost: since !== undefined && after < lost_through };
 }
 
 interface Reading {

@@ -22,6 +22,8 @@ export interface Settings {
   /** `maxMs` of owners without a quota that says otherwise. */
   exec: ExecTimeouts & { maxOutputBytes: number };
   endedRetentionMs: number;
+  /** Ended sandboxes that are remembered at most. */
+  mostEnded: number;
   eventRetention: number;
   auditRetentionMs: number;
   reconcileEveryMs: number;
@@ -68,6 +70,7 @@ export function controlSettings({ server, auth, defaults, database, providers, p
     ownerLimits,
     exec: execSettings(defaults),
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
+    mostEnded: database.max_ended_sandboxes,
     eventRetention: database.event_retention,
     auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
     reconcileEveryMs: Math.max(

@@ -5,6 +5,7 @@
 // its words are in `defaultText`.
 import { type Static, Type } from 'typebox';
 import { CustomConfig, HostedConfig } from './config-backends.ts';
+import { DatabaseConfig } from './config-database.ts';
 import {
   choice,
   duration,
@@ -252,19 +253,7 @@ export const Config = section('svc configuration', {
     memory_mb: whole(2048, 16, 1_048_576, 'Memory of a VM in megabytes, for all in it.'),
     vcpus: whole(2, 1, 256, 'Virtual processors of a VM.'),
   }),
-  database: section('Where state is kept.', {
-    path: hostText({
-      description: 'The database file.',
-      defaultText: '/var/lib/svc/svc.db for root, else ~/.svc/svc.db',
-    }),
-    synchronous: choice(
-      ['full', 'normal'],
-      'full',
-      'full survives a power cut; normal may lose the last commits to one.',
-    ),
-    ended_retention: duration('24h', 'How long ended sandboxes are remembered.'),
-    event_retention: whole(100_000, 100, 100_000_000, 'How many events are kept.'),
-  }),
+  database: DatabaseConfig,
   logging: section('The log, on standard error.', {
     level: choice(['debug', 'info', 'warn', 'error'], 'info', 'Least severe line that is written.'),
     format: Type.Enum(['json', 'pretty'], {

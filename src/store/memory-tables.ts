@@ -1,5 +1,6 @@
 // The maps of the memory store, and what all its nouns do with them.
 
+import { fairShares } from '../domain/fair-shares.ts';
 import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
@@ -18,6 +19,8 @@ export interface Tables extends PoolTables {
   leases: Map<string, LeaseRecord>;
   events: Event[];
   last_event_id: number;
+  /** Through which id events of an owner (empty: of none) have gone before their time. */
+  event_gaps: Map<string, number>;
 }
 
 export const copy = <T>(value: T): T => structuredClone(value);
@@ -29,6 +32,21 @@ export function addEvents(tables: Tables, drafts: EventDraft[]): Event[] {
   const events = copy(drafts).map((draft) => ({ id: ++tables.last_event_id, ...draft }));
   tables.events.push(...events);
   return copy(events);
+}
+
+/** The oldest of those who hold more than their share of `most`; `rows` are the oldest first. */
+export function overShare<T>(rows: readonly T[], holder: (row: T) => string, most: number): Set<T> {
+  const asked = new Map<string, number>();
+  for (const row of rows) asked.set(holder(row), (asked.get(holder(row)) ?? 0) + 1);
+  const shares = fairShares(asked, most);
+  const over = new Map([...asked].map(([name, count]) => [name, count - (shares.get(name) ?? 0)]));
+  const unwanted = new Set<T>();
+  for (const row of rows) {
+    const left = over.get(holder(row)) ?? 0;
+    if (left > 0) unwanted.add(row);
+    over.set(holder(row), left - 1);
+  }
+  return unwanted;
 }
 
 export function drop<T>(table: Map<string, T>, unwanted: (row: T) => boolean): number {

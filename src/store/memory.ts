@@ -10,10 +10,11 @@ import type { EventDraft } from '../schema/event.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
+import { memoryEvents } from './memory-events.ts';
 import { memoryPool, takePlace } from './memory-pool.ts';
 import { memoryQuotas } from './memory-quotas.ts';
 import { admissionFacts, reads } from './memory-reads.ts';
-import { active, addEvents, copy, drop, type Tables } from './memory-tables.ts';
+import { active, addEvents, copy, drop, overShare, type Tables } from './memory-tables.ts';
 import { memoryTemplates } from './memory-templates.ts';
 import { memoryWarm, takeWarm } from './memory-warm.ts';
 import { memoryLeases, memoryWorkers } from './memory-workers.ts';
@@ -30,7 +31,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
   const tables: Tables = {
     ...{ sandboxes: new Map(), quotas: new Map(), claims: new Map(), warm: new Map() },
     ...{ vms: new Map(), uids: { given: 0 }, workers: new Map(), leases: new Map() },
-    ...{ events: [], last_event_id: 0 },
+    ...{ events: [], last_event_id: 0, event_gaps: new Map() },
   };
   return {
     instance: {
@@ -48,15 +49,15 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     pool: memoryPool(tables),
     workers: memoryWorkers(tables),
     leases: memoryLeases(tables),
-    events: {
-      append: async (drafts) => addEvents(tables, drafts),
-      since: async (after, limit) => copy(tables.events.filter((event) => event.id > after).slice(0, limit)),
-      bounds: async () => ({ oldest: tables.events[0]?.id ?? 0, newest: tables.events.at(-1)?.id ?? 0 }),
-      prune: async (keep) => tables.events.splice(0, Math.max(0, tables.events.length - keep)).length,
-    },
+    events: memoryEvents(tables),
     idempotency: {
       find: async (claim) => liveClaim(tables, claim),
-      prune: async (before) => drop(tables.claims, (claim) => claim.created_at < before),
+      prune: async (before, most = Number.POSITIVE_INFINITY) => {
+        const old = drop(tables.claims, (claim) => claim.created_at < before);
+        const kept = [...tables.claims.values()].sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
+        const unwanted = overShare(kept, ({ scope }) => scope, most);
+        return old + drop(tables.claims, (claim) => unwanted.has(claim));
+      },
     },
     audit: memoryAudit(),
     ping: async () => ({ commit_ms: 0 }),
@@ -104,11 +105,15 @@ function writes(tables: Tables): Writes {
       if (row && row.expires_at < expires_at) Object.assign(row, { expires_at });
       return copy(row);
     },
-    purgeEnded: async (before) =>
-      drop(
-        tables.sandboxes,
-        (row) => hasEnded(row.state) && row.ended_at !== undefined && row.ended_at < before,
-      ),
+    purgeEnded: async (before, most = Number.POSITIVE_INFINITY) => {
+      const isOld = (row: SandboxRecord) =>
+        hasEnded(row.state) && row.ended_at !== undefined && row.ended_at < before;
+      const old = drop(tables.sandboxes, isOld);
+      const ended = [...tables.sandboxes.values()].filter(({ state }) => hasEnded(state));
+      ended.sort((a, b) => ((a.ended_at ?? '') < (b.ended_at ?? '') ? -1 : 1));
+      const unwanted = overShare(ended, ({ owner_id = '' }) => owner_id, most);
+      return old + drop(tables.sandboxes, (row) => unwanted.has(row));
+    },
   };
 }
 

@@ -152,15 +152,18 @@ export interface SandboxStore {
   countActive(): Promise<{ total: number; by_provider: Record<string, number> }>;
   /** Rows that have not ended, counted; no group is empty. Takes as long as there are rows. */
   census(): Promise<SandboxGroup[]>;
-  /** Deletes rows that ended before `before`; the number deleted. */
-  purgeEnded(before: string): Promise<number>;
+  /**
+   * Deletes rows that ended before `before`, and then the first that ended of owners that have more than a fair share of
+   * `most`; the number deleted.
+   */
+  purgeEnded(before: string, most?: number): Promise<number>;
 }
 
 export interface IdempotencyStore {
   /** What `reserve` would replay for this claim; undefined when it is free. */
   find(claim: IdempotencyClaim): Promise<Replay | undefined>;
-  /** Deletes claims made before `before`. */
-  prune(before: string): Promise<number>;
+  /** Deletes claims made before `before`, and then the oldest of scopes that have more than a fair share of `most`. */
+  prune(before: string, most?: number): Promise<number>;
 }
 
 /** A commit that takes longer is a slow disk's. */

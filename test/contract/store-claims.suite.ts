@@ -71,6 +71,20 @@ export function idempotent({ store, change }: Given): void {
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
   });
 
+  it('prunes the oldest claims of scopes that have many, and none of others', async () => {
+    for (let n = 0; n < 20; n++)
+      await reserve(sandboxRecord({ created_at: stamp(n) }), { scope: 'mallory', key: `k${n}` });
+    await reserve(sandboxRecord({ created_at: stamp(0) }), { scope: 'ann', key: 'k' });
+    expect(await store().idempotency.prune(stamp(0), 5)).toBe(16);
+    expect(await reserve(sandboxRecord(), { scope: 'ann', key: 'k' })).toMatchObject({ kind: 'replay' });
+    expect(await reserve(sandboxRecord(), { scope: 'mallory', key: 'k16' })).toMatchObject({
+      kind: 'replay',
+    });
+    expect(await reserve(sandboxRecord(), { scope: 'mallory', key: 'k15' })).toMatchObject({
+      kind: 'reserved',
+    });
+  });
+
   it('prunes claims made before the stamp', async () => {
     await reserve(sandboxRecord({ created_at: stamp(1) }), { key: 'old' });
     await reserve(sandboxRecord({ created_at: stamp(2) }), { key: 'new' });

@@ -166,12 +166,36 @@ export function eventful({ store, put, change }: Given): void {
     const all = await store().events.append(Array.from({ length: 2300 }, () => eventDraft()));
     expect(await store().events.prune(5000)).toBe(0);
     expect(await store().events.prune(10)).toBe(2290);
-    expect(await store().events.bounds()).toEqual({ oldest: all.at(-10)!.id, newest: all.at(-1)!.id });
+    expect(await store().events.bounds()).toMatchObject({ oldest: all.at(-10)!.id, newest: all.at(-1)!.id });
     expect(await store().events.since(0, 100)).toEqual(all.slice(-10));
     const [next] = await store().events.append([eventDraft()]);
     expect(next!.id).toBeGreaterThan(all.at(-1)!.id);
     expect(await store().events.prune(0)).toBe(11);
-    expect(await store().events.bounds()).toEqual({ oldest: 0, newest: 0 });
+    expect(await store().events.bounds()).toMatchObject({ oldest: 0, newest: 0 });
     expect(await store().events.append([])).toEqual([]);
+  });
+
+  it('keeps those of owners with few, and says what of whom went', async () => {
+    const { events } = store();
+    const of = (owner_id: string | undefined, count: number) =>
+      events.append(
+        Array.from({ length: count }, () => ({ ...eventDraft(), ...(owner_id && { owner_id }) })),
+      );
+    const ann = await of('ann', 5);
+    const mallory = await of('mallory', 2000);
+    const nobodys = await of(undefined, 5);
+    expect(await events.prune(110)).toBe(1900);
+    const kept = await events.since(0, 1000);
+    expect(kept).toEqual([...ann, ...mallory.slice(-100), ...nobodys]);
+    const [oldest, newest] = [ann[0]!.id, nobodys.at(-1)!.id];
+    const lost = mallory[1899]!.id;
+    expect(await events.bounds('ann')).toEqual({ oldest, newest, lost_through: 0 });
+    expect(await events.bounds('mallory')).toEqual({ oldest, newest, lost_through: lost });
+    expect(await events.bounds()).toEqual({ oldest, newest, lost_through: lost });
+    // When all that is older has gone, the oldest says it all.
+    await events.prune(0);
+    await of('ann', 1);
+    await events.prune(1);
+    expect(await events.bounds('mallory')).toMatchObject({ lost_through: 0 });
   });
 }

@@ -214,4 +214,20 @@ export function extending({ store, put }: Given): void {
     expect(left.map(({ id }) => id).sort()).toEqual(kept.map(({ id }) => id).sort());
     expect((await store().sandboxes.countActive()).total).toBe(2);
   });
+
+  it('keeps those that ended last of owners with many, and all of owners with few', async () => {
+    const ended = (owner_id: string | undefined, at: number) =>
+      put({ state: 'destroyed', ended_at: stamp(at), ...(owner_id !== undefined && { owner_id }) });
+    const kept = [
+      await ended('ann', 1),
+      await ended(undefined, 1),
+      await put({ state: 'running', owner_id: 'mallory' }),
+    ];
+    for (let i = 0; i < 1500; i++) await ended('mallory', 2);
+    kept.push(await ended('mallory', 3));
+    expect(await store().sandboxes.purgeEnded(stamp(0), 2000)).toBe(0);
+    expect(await store().sandboxes.purgeEnded(stamp(0), 3)).toBe(1500);
+    const left = await store().sandboxes.list({ limit: 5000, include_ended: true });
+    expect(left.map(({ id }) => id).sort()).toEqual(kept.map(({ id }) => id).sort());
+  });
 }

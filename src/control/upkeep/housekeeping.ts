@@ -4,12 +4,14 @@ import type { Store } from '../../store/store.ts';
 
 const EVERY_MS = 60_000;
 const CLAIMS_KEPT_MS = 24 * 3_600_000;
+const CLAIMS_KEPT = 100_000;
 /** Audit records of callers without a key: anybody can make any number of them. */
 const UNPROVEN_KEPT = 100_000;
 
 export interface HousekeepingDeps {
   store: Store;
   endedRetentionMs: number;
+  mostEnded: number;
   eventRetention: number;
   auditRetentionMs: number;
   clock: Clock;
@@ -42,11 +44,12 @@ export class Housekeeping {
   }
 
   async #tidy(): Promise<void> {
-    const { store, endedRetentionMs, eventRetention, auditRetentionMs, clock, logger } = this.#deps;
+    const { store, endedRetentionMs, mostEnded, eventRetention, auditRetentionMs, clock, logger } =
+      this.#deps;
     const ago = (ms: number) => new Date(clock.now() - ms).toISOString();
     try {
-      await store.sandboxes.purgeEnded(ago(endedRetentionMs));
-      await store.idempotency.prune(ago(CLAIMS_KEPT_MS));
+      await store.sandboxes.purgeEnded(ago(endedRetentionMs), mostEnded);
+      await store.idempotency.prune(ago(CLAIMS_KEPT_MS), CLAIMS_KEPT);
       await store.events.prune(eventRetention);
       await store.audit.purge(ago(auditRetentionMs), UNPROVEN_KEPT);
     } catch (error) {

@@ -2,9 +2,9 @@
 // from one place.
 import type { Database } from 'better-sqlite3';
 import type { Event, EventDraft } from '../../schema/event.ts';
-import type { EventStore } from '../seam/events.ts';
+import type { EventBounds, EventStore } from '../seam/events.ts';
 import type { EventIds } from './event-ids.ts';
-import { BITE_ROWS } from './methods.ts';
+import { deleteOverShare, type Shared } from './over-share.ts';
 import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
 import type { Work } from './work.ts';
 
@@ -34,15 +34,11 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Work): EventS
   const since = relaxed.prepare<[number, number], EventRow>(
     'SELECT id, type, timestamp, sandbox_id, owner_id, data FROM events WHERE id > ? ORDER BY id LIMIT ?',
   );
-  const bounds = relaxed.prepare<[], { oldest: number; newest: number }>(
-    'SELECT coalesce((SELECT min(id) FROM events), 0) AS oldest, coalesce((SELECT max(id) FROM events), 0) AS newest',
+  const bounds = relaxed.prepare<{ owner: string | null }, EventBounds>(
+    `SELECT coalesce((SELECT min(id) FROM events), 0) AS oldest, coalesce((SELECT max(id) FROM events), 0) AS newest,
+       coalesce((SELECT max(through) FROM event_gaps WHERE @owner IS NULL OR owner_id = @owner), 0) AS lost_through`,
   );
-  const firstUnwanted = relaxed
-    .prepare<[number], number>('SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET ?')
-    .pluck();
-  const prune = relaxed.prepare(
-    'DELETE FROM events WHERE id IN (SELECT id FROM events WHERE id <= ? ORDER BY id LIMIT ?)',
-  );
+  const shared = sharedEvents(relaxed);
   return {
     append: (drafts) =>
       work.grow(() => {
@@ -50,11 +46,41 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Work): EventS
         return append.immediate(drafts);
       }),
     since: (after, limit) => work.run(() => since.all(after, limit).map(fromEventRow)),
-    bounds: () => work.run(() => bounds.get() as { oldest: number; newest: number }),
-    prune: (keep) =>
-      work.settle(() => {
-        const unwanted = firstUnwanted.get(keep);
-        return unwanted === undefined ? 0 : prune.run(unwanted, BITE_ROWS).changes;
-      }),
+    bounds: (owner) => work.run(() => bounds.get({ owner: owner ?? null }) as EventBounds),
+    prune: (keep) => work.settle(() => deleteOverShare(shared, keep)),
+  };
+}
+
+/** What goes leaves a gap behind, for as long as older events of others are kept. */
+function sharedEvents(db: Database): Shared {
+  const counts = db.prepare<[], { holder: string | null; count: number }>(
+    'SELECT owner_id AS holder, count(*) AS count FROM events INDEXED BY events_by_owner GROUP BY owner_id',
+  );
+  const last = db
+    .prepare<[string | null, number], number | null>(
+      'SELECT max(id) FROM (SELECT id FROM events INDEXED BY events_by_owner WHERE owner_id IS ? ORDER BY id LIMIT ?)',
+    )
+    .pluck();
+  const remove = db.prepare<[string | null, number]>(
+    'DELETE FROM events INDEXED BY events_by_owner WHERE owner_id IS ? AND id <= ?',
+  );
+  const note = db.prepare(
+    `INSERT INTO event_gaps (owner_id, through) VALUES (?, ?)
+       ON CONFLICT (owner_id) DO UPDATE SET through = max(through, excluded.through)`,
+  );
+  const forget = db.prepare(
+    'DELETE FROM event_gaps WHERE through < coalesce((SELECT min(id) FROM events), through + 1)',
+  );
+  const deleteOldest = db.transaction((holder: string | null, limit: number) => {
+    const through = last.get(holder, limit);
+    if (typeof through !== 'number') return 0;
+    const { changes } = remove.run(holder, through);
+    note.run(holder ?? '', through);
+    forget.run();
+    return changes;
+  });
+  return {
+    counts: () => counts.all(),
+    deleteOldest: (holder, limit) => deleteOldest.immediate(holder, limit),
   };
 }

@@ -55,7 +55,7 @@ function withForgetting(tables: Tables, known: KnownRows): Tables {
       ...tables.sandboxes,
       transition: (change) => transition(change).finally(() => known.forget(change.id)),
       extend: (id, ...rest) => extend(id, ...rest).finally(() => known.forget(id)),
-      purgeEnded: (before) => purgeEnded(before).finally(() => known.forgetAll()),
+      purgeEnded: (...args) => purgeEnded(...args).finally(() => known.forgetAll()),
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { IdempotencyClaim, IdempotencyStore, Replay } from '../store.ts';
 import { BITE_ROWS } from './methods.ts';
+import { deleteOverShare, type Shared } from './over-share.ts';
 import type { Work } from './work.ts';
 
 interface KnownClaim {
@@ -50,8 +51,27 @@ export function idempotencyStore(db: Database, work: Work): IdempotencyStore {
     `DELETE FROM idempotency WHERE (scope, key) IN (
        SELECT scope, key FROM idempotency WHERE created_at < ? LIMIT ?)`,
   );
+  const shared = sharedClaims(db);
   return {
     find: (claim) => work.run(() => claims.live(claim)),
-    prune: (before) => work.settle(() => prune.run(before, BITE_ROWS).changes),
+    prune: (before, most) =>
+      work.settle(() => {
+        const old = prune.run(before, BITE_ROWS).changes;
+        return most === undefined ? old : old + deleteOverShare(shared, most, BITE_ROWS - old);
+      }),
+  };
+}
+
+function sharedClaims(db: Database): Shared {
+  const counts = db.prepare<[], { holder: string; count: number }>(
+    'SELECT scope AS holder, count(*) AS count FROM idempotency GROUP BY scope',
+  );
+  const remove = db.prepare<[string | null, number]>(
+    `DELETE FROM idempotency WHERE (scope, key) IN (
+       SELECT scope, key FROM idempotency WHERE scope = ? ORDER BY created_at LIMIT ?)`,
+  );
+  return {
+    counts: () => counts.all(),
+    deleteOldest: (holder, limit) => remove.run(holder, limit).changes,
   };
 }

@@ -9,8 +9,18 @@ import { TEMPLATES } from './migrations/0004-templates.ts';
 import { POOL } from './migrations/0005-pool.ts';
 import { WORKERS } from './migrations/0006-workers.ts';
 import { TEMPLATE_OWNERS } from './migrations/0007-template-owners.ts';
+import { SHARES } from './migrations/0008-shares.ts';
 
-const MIGRATIONS: readonly string[] = [FOUNDATION, QUOTAS, AUDIT, TEMPLATES, POOL, WORKERS, TEMPLATE_OWNERS];
+const MIGRATIONS: readonly string[] = [
+  FOUNDATION,
+  QUOTAS,
+  AUDIT,
+  TEMPLATES,
+  POOL,
+  WORKERS,
+  TEMPLATE_OWNERS,
+  SHARES,
+];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** `svcd`: tells our files from every other SQLite file. */

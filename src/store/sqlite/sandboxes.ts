@@ -12,6 +12,7 @@ import { claimTable } from './idempotency.ts';
 import type { SandboxTable } from './known-rows.ts';
 import { leaseTaker } from './leases.ts';
 import { BITE_ROWS } from './methods.ts';
+import { deleteOverShare, type Shared } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
@@ -33,6 +34,7 @@ export function sandboxWrites({ db, work }: Omit<SandboxTable, 'known'>, ids: Ev
     `DELETE FROM sandboxes WHERE id IN (
        SELECT id FROM sandboxes INDEXED BY sandboxes_by_end WHERE state IN ('destroyed', 'error') AND ended_at < ? LIMIT ?)`,
   );
+  const shared = sharedEnds(db);
   return {
     reserve: (...request) =>
       work.grow(() => {
@@ -48,7 +50,29 @@ export function sandboxWrites({ db, work }: Omit<SandboxTable, 'known'>, ids: Ev
     },
     extend: (id, from, expires_at) =>
       work.change(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
-    purgeEnded: (before) => work.settle(() => purge.run(before, BITE_ROWS).changes),
+    purgeEnded: (before, most) =>
+      work.settle(() => {
+        const old = purge.run(before, BITE_ROWS).changes;
+        return most === undefined ? old : old + deleteOverShare(shared, most, BITE_ROWS - old);
+      }),
+  };
+}
+
+const ENDED = "state IN ('destroyed', 'error')";
+
+function sharedEnds(db: Database): Shared {
+  const counts = db.prepare<[], { holder: string | null; count: number }>(
+    `SELECT owner_id AS holder, count(*) AS count FROM sandboxes INDEXED BY sandboxes_ended_by_owner
+       WHERE ${ENDED} GROUP BY owner_id`,
+  );
+  const remove = db.prepare<[string | null, number]>(
+    `DELETE FROM sandboxes WHERE id IN (
+       SELECT id FROM sandboxes INDEXED BY sandboxes_ended_by_owner
+         WHERE ${ENDED} AND owner_id IS ? ORDER BY ended_at LIMIT ?)`,
+  );
+  return {
+    counts: () => counts.all(),
+    deleteOldest: (holder, limit) => remove.run(holder, limit).changes,
   };
 }
 

@@ -67,6 +67,21 @@ it('announces what is no longer kept, once', async () => {
   expect(await stored(made, {}, api)).toEqual(all.slice(2));
 });
 
+it('keeps those of owners with few when another has many, and announces the gap to who is concerned', async () => {
+  const made = world({ auth: { enforce_owner: true } });
+  await spawned('ann', made);
+  for (let n = 0; n < 50; n++) await spawned('mallory', made);
+  const all = await made.events();
+  await made.store.events.prune(12);
+  const anns = all.filter(({ owner_id }) => owner_id === 'ann');
+  expect(await stored(made, { since: 0 }, owned('ann'))).toEqual(anns);
+  const gap = expect.objectContaining({ type: 'stream.gap', id: 2 });
+  expect(await stored(made, { since: 2 }, owned('mallory'))).toEqual([gap, ...all.slice(-10)]);
+  expect(await stored(made, { since: 2 }, admin)).toEqual([gap, ...all.slice(-10)]);
+  const newest = all.at(-10)?.id ?? 0;
+  expect(await stored(made, { since: newest }, admin)).toEqual(all.slice(-9));
+});
+
 it('takes an id that was never given as a gap', async () => {
   const made = world();
   await spawned('ann', made);
