@@ -105,16 +105,19 @@ function writes(tables: Tables): Writes {
       if (row && row.expires_at < expires_at) Object.assign(row, { expires_at });
       return copy(row);
     },
-    purgeEnded: async (before, most = Number.POSITIVE_INFINITY) => {
-      const isOld = (row: SandboxRecord) =>
-        hasEnded(row.state) && row.ended_at !== undefined && row.ended_at < before;
-      const old = drop(tables.sandboxes, isOld);
-      const ended = [...tables.sandboxes.values()].filter(({ state }) => hasEnded(state));
-      ended.sort((a, b) => ((a.ended_at ?? '') < (b.ended_at ?? '') ? -1 : 1));
-      const unwanted = overShare(ended, ({ owner_id = '' }) => owner_id, most);
-      return old + drop(tables.sandboxes, (row) => unwanted.has(row));
-    },
+    purgeEnded: async (...args) => purgeEnded(tables, ...args),
   };
+}
+
+function purgeEnded({ sandboxes }: Tables, before: string, most = Number.POSITIVE_INFINITY): number {
+  const old = drop(
+    sandboxes,
+    (row) => hasEnded(row.state) && row.ended_at !== undefined && row.ended_at < before,
+  );
+  const ended = [...sandboxes.values()].filter(({ state }) => hasEnded(state));
+  ended.sort((a, b) => ((a.ended_at ?? '') < (b.ended_at ?? '') ? -1 : 1));
+  const unwanted = overShare(ended, ({ owner_id = '' }) => owner_id, most);
+  return old + drop(sandboxes, (row) => unwanted.has(row));
 }
 
 /** The row where it goes, in the tables, with its lease. */

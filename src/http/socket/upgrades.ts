@@ -71,8 +71,7 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
       const found = waiting.get(reply.request.raw);
       if (!found) throw notAsked(reply);
       checkHandshake(reply.request.raw);
-      const seat = takeSeat(places, reply.request.admitted?.caller.owner, deps.clock);
-      found.socket.once('close', seat.leave);
+      const seat = takeSeat(places, { reply, socket: found.socket }, deps.clock);
       deps.detached(found.socket);
       handOver(sockets, reply, found, (ws) => {
         seat.socket = ws;
@@ -94,19 +93,22 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
 /** A place that is taken before its WebSocket is open. */
 interface Seat {
   socket: WebSocket | undefined;
-  leave(): void;
 }
 
-/** Throws `resource_limit` when there is none. Who has to give it up is told with 1013, and cut when it does not go. */
-function takeSeat(places: SharedPlaces, owner: string | undefined, clock: Clock): Seat {
-  const seat: Seat = { socket: undefined, leave: () => {} };
-  const leave = places.take(owner, () => {
+/** It goes back with the connection. Throws `resource_limit` when there is none. Who has to give it up is told with 1013, and cut when it does not go. */
+function takeSeat(
+  places: SharedPlaces,
+  { reply, socket }: { reply: FastifyReply; socket: Duplex },
+  clock: Clock,
+): Seat {
+  const seat: Seat = { socket: undefined };
+  const leave = places.take(reply.request.admitted?.caller.owner, () => {
     seat.socket?.close(TRY_AGAIN_LATER, 'Other owners need their share of the connections.');
     clock.after(CLOSE_MS, () => seat.socket?.terminate());
   });
   if (!leave)
     throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
-  seat.leave = leave;
+  socket.once('close', leave);
   return seat;
 }
 
