@@ -3,7 +3,9 @@ import { Flags } from '@oclif/core';
 import { clientFlags } from '../src/cli/connection.ts';
 import { eventHead, eventLine } from '../src/cli/event-view.ts';
 import { followEvents } from '../src/cli/follow-events.ts';
+import { say } from '../src/cli/say.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
+import { printableJson } from '../src/domain/printable.ts';
 
 export default class Events extends SvcCommand<void> {
   static override summary = 'Follow events: a line each; with --json an object each.';
@@ -41,6 +43,6 @@ export default class Events extends SvcCommand<void> {
 
   /** An object a line, failures too; nothing at the end. */
   protected override logJson(json: unknown): void {
-    if (json !== undefined) process.stdout.write(`${JSON.stringify(json)}\n`);
+    if (json !== undefined) say(printableJson(json));
   }
 }

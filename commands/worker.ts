@@ -2,6 +2,7 @@
 import { Flags } from '@oclif/core';
 import { runWorker, runWorkerOnce } from '../src/app/run-worker.ts';
 import { configFlag } from '../src/cli/flags.ts';
+import { line } from '../src/cli/say.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
 export default class Worker extends SvcCommand<unknown> {
@@ -43,7 +44,7 @@ export default class Worker extends SvcCommand<unknown> {
     const { flags } = await this.parse(Worker);
     if (!flags.once) return runWorker(flags, this.config.version);
     const heard = await runWorkerOnce(flags, this.config.version);
-    this.log(`The control plane knows worker ${heard.worker_id}: ${heard.status}.`);
+    this.log(line`The control plane knows worker ${heard.worker_id}: ${heard.status}.`);
     return heard;
   }
 }

@@ -1,6 +1,7 @@
 // svc config init
 import { Flags } from '@oclif/core';
 import { defaultFiles, productionFiles } from '../../src/app/first-config.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { writeAllNew } from '../../src/cli/write-new.ts';
 
@@ -34,7 +35,7 @@ export default class ConfigInit extends SvcCommand<InitResult> {
     const { flags } = await this.parse(ConfigInit);
     const files = flags.production ? productionFiles(flags.output, flags.origin) : defaultFiles(flags.output);
     writeAllNew(files, flags.force);
-    for (const { path } of files) this.log(`${path} written`);
+    for (const { path } of files) this.log(line`${path} written`);
     return {
       file: flags.output,
       keys: files.map(({ path }) => path).filter((path) => path !== flags.output),

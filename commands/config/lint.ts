@@ -1,5 +1,6 @@
 // svc config lint
 import { Flags } from '@oclif/core';
+import { line, say } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { writeBaseline } from '../../src/ops/lint/baseline.ts';
 import {
@@ -57,7 +58,7 @@ export default class ConfigLint extends SvcCommand<LintReport> {
     const report = lintReport(asked);
     if (target !== undefined && report.usable) {
       writeBaseline(report, target);
-      this.log(`${target} written with ${report.findings.length} findings`);
+      this.log(line`${target} written with ${report.findings.length} findings`);
       return report;
     }
     this.#print(report, asked);
@@ -69,7 +70,7 @@ export default class ConfigLint extends SvcCommand<LintReport> {
     const text = lintOutput(report, asked, this.config.version);
     const isJson = asked.format === 'json' || asked.format === 'sarif';
     // With --json the report itself follows.
-    if (isJson) process.stdout.write(`${text}\n`);
+    if (isJson) say(text);
     else if (text !== '') this.log(text);
     const aside = lintAside(report, asked);
     if (aside !== undefined) this.logToStderr(aside);

@@ -1,6 +1,7 @@
 // svc quota delete
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ownerArg } from '../../src/cli/quota-args.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class QuotaDelete extends SvcCommand<{ status: 'deleted' }> {
@@ -12,7 +13,7 @@ export default class QuotaDelete extends SvcCommand<{ status: 'deleted' }> {
   async run(): Promise<{ status: 'deleted' }> {
     const { args, flags } = await this.parse(QuotaDelete);
     await connect(flags).quotas.delete(args.owner);
-    this.log(`The quota of ${args.owner} is deleted.`);
+    this.log(line`The quota of ${args.owner} is deleted.`);
     return { status: 'deleted' };
   }
 }

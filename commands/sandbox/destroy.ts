@@ -1,6 +1,7 @@
 // svc sandbox destroy
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { destroyAll } from '../../src/cli/destroy-all.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxDestroy extends SvcCommand<{ destroyed: string[] }> {
@@ -17,7 +18,7 @@ export default class SandboxDestroy extends SvcCommand<{ destroyed: string[] }> 
   async run(): Promise<{ destroyed: string[] }> {
     const { flags, argv } = await this.parse(SandboxDestroy);
     const destroyed = await destroyAll(connect(flags), argv as string[]);
-    for (const id of destroyed) this.log(`${id} destroyed`);
+    for (const id of destroyed) this.log(line`${id} destroyed`);
     return { destroyed };
   }
 }

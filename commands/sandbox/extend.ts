@@ -1,6 +1,7 @@
 // svc sandbox extend
 import { Args, Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
@@ -17,7 +18,7 @@ export default class SandboxExtend extends SvcCommand<Sandbox> {
   async run(): Promise<Sandbox> {
     const { args, flags } = await this.parse(SandboxExtend);
     const sandbox = await connect(flags).extend(args.id, flags.ttl);
-    this.log(`${sandbox.id} lives until ${sandbox.expires_at}`);
+    this.log(line`${sandbox.id} lives until ${sandbox.expires_at}`);
     return sandbox;
   }
 }

@@ -3,7 +3,7 @@ import { Args, Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { followLines } from '../../src/cli/follow-lines.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { printable } from '../../src/domain/printable.ts';
+import { printable, printableJson } from '../../src/domain/printable.ts';
 
 export default class SandboxLogs extends SvcCommand<string[]> {
   static override summary = 'Print the console of a sandbox.';
@@ -40,7 +40,7 @@ export default class SandboxLogs extends SvcCommand<string[]> {
     const { args, flags } = await this.parse(SandboxLogs);
     const client = connect(flags);
     if (flags.follow) {
-      const show = this.jsonEnabled() ? (line: string) => JSON.stringify({ line }) : printable;
+      const show = this.jsonEnabled() ? (line: string) => printableJson({ line }) : printable;
       await followLines((signal) => client.followLogs(args.id, flags.lines, signal), show);
       this.#isTold = true;
       return [];

@@ -2,6 +2,7 @@
 import { Args, Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { openBrowser } from '../../src/cli/open-browser.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { PreviewLink } from '../../src/schema/preview.ts';
 
@@ -31,7 +32,7 @@ export default class SandboxPreview extends SvcCommand<PreviewLink> {
   async run(): Promise<PreviewLink> {
     const { args, flags } = await this.parse(SandboxPreview);
     const link = await connect(flags).preview(args.id, args.port, flags.ttl);
-    this.log(link.url);
+    this.log(line`${link.url}`);
     if (flags.open) await openBrowser(link.url);
     return link;
   }

@@ -1,5 +1,6 @@
 // svc sandbox prune
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { PruneResult } from '../../src/schema/sandbox.ts';
 
@@ -11,7 +12,7 @@ export default class SandboxPrune extends SvcCommand<PruneResult> {
   async run(): Promise<PruneResult> {
     const { flags } = await this.parse(SandboxPrune);
     const result = await connect(flags).prune();
-    this.log(`${result.pruned} pruned`);
+    this.log(line`${result.pruned} pruned`);
     return result;
   }
 }

@@ -4,6 +4,7 @@ import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { idArg, pathArg } from '../../src/cli/file-args.ts';
 import { inputStream } from '../../src/cli/input-stream.ts';
 import { insidePath } from '../../src/cli/sandbox-path.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { FileWritten } from '../../src/schema/file.ts';
 
@@ -36,7 +37,7 @@ export default class SandboxWrite extends SvcCommand<FileWritten> {
     const mode = flags.mode === undefined ? {} : { mode: flags.mode };
     const written = await connect(flags).files.write(args.id, insidePath(args.path), content, mode);
     content.destroy();
-    this.log(`${written.size} bytes written`);
+    this.log(line`${written.size} bytes written`);
     return written;
   }
 }

@@ -1,6 +1,7 @@
 // svc template delete
 import { Args } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class TemplateDelete extends SvcCommand<{ status: 'deleted' }> {
@@ -14,7 +15,7 @@ export default class TemplateDelete extends SvcCommand<{ status: 'deleted' }> {
   async run(): Promise<{ status: 'deleted' }> {
     const { args, flags } = await this.parse(TemplateDelete);
     await connect(flags).templates.delete(args.name);
-    this.log(`${args.name} deleted`);
+    this.log(line`${args.name} deleted`);
     return { status: 'deleted' };
   }
 }

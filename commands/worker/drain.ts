@@ -1,6 +1,7 @@
 // svc worker drain
 import { Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { workerArg } from '../../src/cli/worker-view.ts';
 import type { Worker } from '../../src/schema/worker.ts';
@@ -25,8 +26,8 @@ export default class WorkerDrain extends SvcCommand<Worker> {
     const { active_sandboxes: left } = worker;
     this.log(
       worker.drain
-        ? `${worker.id} takes no more sandboxes; it has ${left}.`
-        : `${worker.id} takes sandboxes again.`,
+        ? line`${worker.id} takes no more sandboxes; it has ${left}.`
+        : line`${worker.id} takes sandboxes again.`,
     );
     return worker;
   }

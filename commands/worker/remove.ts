@@ -1,5 +1,6 @@
 // svc worker remove
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { workerArg } from '../../src/cli/worker-view.ts';
 
@@ -14,7 +15,7 @@ export default class WorkerRemove extends SvcCommand<{ status: 'deleted' }> {
   async run(): Promise<{ status: 'deleted' }> {
     const { args, flags } = await this.parse(WorkerRemove);
     await connect(flags).workers.remove(args.worker);
-    this.log(`The worker ${args.worker} is forgotten.`);
+    this.log(line`The worker ${args.worker} is forgotten.`);
     return { status: 'deleted' };
   }
 }

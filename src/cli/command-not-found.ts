@@ -2,14 +2,16 @@
 import type { Hook } from '@oclif/core';
 import { nearest } from '../config/nearest.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { printableJson } from '../domain/printable.ts';
 import { failureJson, failureText } from './failure.ts';
+import { say } from './say.ts';
 
 /** `id` has what oclif could make of the first words, joined by colons; `argv` the rest. */
 const commandNotFound: Hook.CommandNotFound = async ({ id, argv = [], config }) => {
   const failure = unknownCommand([...id.split(':'), ...wordsOf(argv)], config.commandIDs);
   process.exitCode = failure.exitCode;
-  if (argv.includes('--json')) process.stdout.write(`${JSON.stringify(failureJson(failure), null, 2)}\n`);
-  else process.stderr.write(`${failureText(failure)}\n`);
+  if (argv.includes('--json')) say(printableJson(failureJson(failure), 2));
+  else say(failureText(failure), process.stderr);
 };
 export default commandNotFound;
 

@@ -8,6 +8,7 @@ import { MASK } from '../redact/rules.ts';
 import { CONFIG_KEYS, isSecretText } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
 import { facts, table } from './render.ts';
+import { line } from './say.ts';
 
 export interface ShownSetting {
   key: string;
@@ -42,7 +43,7 @@ export function configTable({ file, settings }: ShownConfig): string {
     { title: 'value', value: ({ value }) => valueText(value) },
     { title: 'source', value: ({ source }) => source },
   ]);
-  return `File: ${file ?? 'none'}\n\n${rows}`;
+  return `${line`File: ${file ?? 'none'}`}\n\n${rows}`;
 }
 
 /** Text as it is, anything else as JSON; `unset` and `""` are told apart. */

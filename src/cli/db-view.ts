@@ -1,4 +1,6 @@
 // How databases, their backups and what was done with them are shown to people.
+
+import { printable } from '../domain/printable.ts';
 import type {
   BackupReport,
   DatabaseFacts,
@@ -8,6 +10,7 @@ import type {
 } from '../schema/db-report.ts';
 import { paintFor } from './paint.ts';
 import { type Column, facts, sizeText, table } from './render.ts';
+import { line } from './say.ts';
 
 /** What a task does in each of its stages. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
@@ -75,9 +78,9 @@ function factsText(found: DatabaseFacts): string {
 export function verifyText({ ok, facts: found, checks }: VerifyReport): string {
   const paint = paintFor(process.stdout);
   const lines = checks.flatMap(({ title, problems }) => [
-    `${problems.length === 0 ? paint.green('pass') : paint.red('fail')}  ${title}`,
-    ...problems.map((problem) => `      ${problem}`),
+    `${problems.length === 0 ? paint.green('pass') : paint.red('fail')}  ${printable(title)}`,
+    ...problems.map((problem) => line`      ${problem}`),
   ]);
   const verdict = ok ? 'The database is sound.' : 'The database is not sound; do not restore it.';
-  return `${found.file}\n\n${lines.join('\n')}\n\n${verdict}`;
+  return `${printable(found.file)}\n\n${lines.join('\n')}\n\n${verdict}`;
 }

@@ -12,14 +12,16 @@ type Paint = ReturnType<typeof paintFor>;
 /** Ends with a line that sums up. */
 export function doctorText(report: DoctorReport, stream: { isTTY?: boolean } = process.stdout): string {
   const paint = paintFor(stream);
-  const titles = report.groups.flatMap(({ checks }) => checks.map(({ title }) => columnsOf(title)));
+  const titles = report.groups.flatMap(({ checks }) =>
+    checks.map(({ title }) => columnsOf(printable(title))),
+  );
   const width = Math.max(0, ...titles);
   const groups = report.groups.map((group) => groupText(group, width, paint));
   return [...groups, summary(report, paint)].join('\n');
 }
 
 function groupText({ title, verdict, ms, checks }: GroupResult, width: number, paint: Paint): string {
-  const head = `${coloured(verdict, paint)}  ${timeText(ms)}  ${paint.bold(title)}`;
+  const head = `${coloured(verdict, paint)}  ${timeText(ms)}  ${paint.bold(printable(title))}`;
   return [head, ...checks.flatMap((check) => checkLines(check, width, paint)), ''].join('\n');
 }
 
@@ -29,7 +31,8 @@ function checkLines(
   paint: Paint,
 ): string[] {
   const indent = ' '.repeat(VERDICT_WIDTH + TIME_WIDTH + width + 8);
-  const name = title + ' '.repeat(width - columnsOf(title));
+  const shown = printable(title);
+  const name = shown + ' '.repeat(width - columnsOf(shown));
   return [
     `  ${coloured(verdict, paint)}  ${timeText(ms)}  ${name}  ${printable(message)}`,
     ...(fix === undefined ? [] : [`${indent}${paint.bold('fix:')} ${printable(fix)}`]),

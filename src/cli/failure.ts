@@ -38,13 +38,16 @@ export function failureText(failure: ServiceError, stream: { isTTY?: boolean } =
   const paint = paintFor(stream);
   const { request_id, ...details } = failure.details ?? {};
   const lines = [
-    `${paint.red.bold('Error:')} ${printableLines(failure.message)}`,
+    `${paint.red.bold('Error:')} ${indented(failure.message)}`,
     ...Object.entries(details).flatMap(([name, value]) => detailLines(name, value)),
-    ...(failure.remedy === undefined ? [] : [`${paint.bold('Try:')} ${printableLines(failure.remedy)}`]),
+    ...(failure.remedy === undefined ? [] : [`${paint.bold('Try:')} ${indented(failure.remedy)}`]),
     ...(typeof request_id === 'string' ? [paint.dim(`Request id: ${printable(request_id)}`)] : []),
   ];
   return clean(lines.join('\n'));
 }
+
+/** Lines after the first one are indented, so that none of them looks like one of ours. */
+const indented = (text: string) => printableLines(text).replaceAll('\n', '\n  ');
 
 /** `{error: {code, message, remedy?, request_id?, details?}}`, the shape that `--json` documents. */
 export function failureJson(failure: ServiceError): { error: Record<string, unknown> } {
@@ -62,7 +65,7 @@ export function failureJson(failure: ServiceError): { error: Record<string, unkn
 /** A list is a line an entry: an entry's own `message` says it in words. */
 function detailLines(name: string, value: unknown): string[] {
   if (Array.isArray(value)) return value.map((entry) => `  - ${short(wordsOf(entry))}`);
-  return [`  ${name}: ${short(wordsOf(value))}`];
+  return [`  ${printable(name)}: ${short(wordsOf(value))}`];
 }
 
 function wordsOf(value: unknown): string {

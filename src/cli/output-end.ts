@@ -2,6 +2,7 @@
 // a full disk with one.
 import { ServiceError } from '../domain/errors.ts';
 import { failureText } from './failure.ts';
+import { say } from './say.ts';
 
 /** Listens on both outputs, before anyone who listens already. `exitCodeOf` is the command's own. */
 export function endWithOutput(exitCodeOf: (failure: ServiceError) => number): void {
@@ -19,6 +20,6 @@ function leave(
     remedy: 'Make room where it goes, or send it elsewhere.',
     details: { reason: code },
   });
-  if (stream !== process.stderr) process.stderr.write(`${failureText(failure)}\n`);
+  if (stream !== process.stderr) say(failureText(failure), process.stderr);
   process.exit(exitCodeOf(failure));
 }

@@ -38,13 +38,16 @@ function stepTable(steps: readonly RehearsalStep[]): string {
 function problemsText({ title, problems }: RehearsalStep): string {
   const shown = problems.slice(0, MOST_SHOWN).map((problem) => `  - ${printable(problem)}`);
   const more = problems.length - shown.length;
-  return [`${title}:`, ...shown, ...(more > 0 ? [`  … and ${more} more: see --json`] : [])].join('\n');
+  return [`${printable(title)}:`, ...shown, ...(more > 0 ? [`  … and ${more} more: see --json`] : [])].join(
+    '\n',
+  );
 }
 
 function numbered(title: string, lines: readonly string[]): string {
-  return [`${paintFor(process.stdout).bold(title)}`, ...lines.map((line, at) => `  ${at + 1}. ${line}`)].join(
-    '\n',
-  );
+  return [
+    `${paintFor(process.stdout).bold(title)}`,
+    ...lines.map((line, at) => `  ${at + 1}. ${printable(line)}`),
+  ].join('\n');
 }
 
 function verdict({ ok }: RehearsalReport): string {

@@ -5,6 +5,7 @@ import type { SpawnRequest } from '../schema/sandbox.ts';
 import { passOn } from './exec-output.ts';
 import { INTERRUPTED, interruptible } from './interruption.ts';
 import { execWithInput } from './live-exec.ts';
+import { line, say } from './say.ts';
 import { keeping, passing } from './sink.ts';
 
 /** `passed` on as it came, or `kept` for the one JSON document that --json prints. */
@@ -41,11 +42,11 @@ export async function runOnce(
   wanted: { spawn: SpawnRequest; exec: ExecRequest; keep: boolean; output: OutputMode; input: boolean },
 ): Promise<ExecOutcome> {
   const { id, warnings = [] } = await client.spawn(wanted.spawn);
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) say(line`warning: ${warning}`, process.stderr);
   try {
     return await execIn(client, { ...wanted, id }, wanted.exec);
   } finally {
-    if (wanted.keep) process.stderr.write(`${id}\n`);
+    if (wanted.keep) say(line`${id}`, process.stderr);
     else await client.destroy(id);
   }
 }

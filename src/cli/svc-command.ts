@@ -3,8 +3,10 @@
 // Ctrl-C ends a command as any program (a shell shows 130); commands that leave something behind handle it themselves.
 import { Command } from '@oclif/core';
 import type { ServiceError } from '../domain/errors.ts';
+import { printable, printableJson } from '../domain/printable.ts';
 import { asFailure, failureJson, failureText } from './failure.ts';
 import { endWithOutput } from './output-end.ts';
+import { say } from './say.ts';
 
 export abstract class SvcCommand<Result> extends Command {
   static override enableJsonFlag = true;
@@ -32,11 +34,26 @@ export abstract class SvcCommand<Result> extends Command {
     const failure = asFailure(error);
     process.exitCode = this.exitCodeOf(failure);
     if (this.jsonEnabled()) this.logJson(failureJson(failure));
-    else process.stderr.write(`${failureText(failure)}\n`);
-    if (process.env.DEBUG && failure.cause instanceof Error) process.stderr.write(`${failure.cause.stack}\n`);
+    else say(failureText(failure), process.stderr);
+    if (process.env.DEBUG && failure.cause instanceof Error) say(failure.cause.stack ?? '', process.stderr);
   }
 
   protected override logJson(json: unknown): void {
-    process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    say(printableJson(json, 2));
+  }
+
+  /** For people: nothing under --json. */
+  override log(text = ''): void {
+    if (!this.jsonEnabled()) say(text);
+  }
+
+  override logToStderr(text = ''): void {
+    if (!this.jsonEnabled()) say(text, process.stderr);
+  }
+
+  /** A warning is one line. */
+  override warn(input: string | Error): string | Error {
+    super.warn(printable(typeof input === 'string' ? input : input.message));
+    return input;
   }
 }

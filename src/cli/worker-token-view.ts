@@ -1,7 +1,9 @@
 // Worker tokens on a terminal, and from standard input: on a command line others can read them.
 import { ServiceError } from '../domain/errors.ts';
+import { printableJson } from '../domain/printable.ts';
 import type { WorkerTokenPayload } from '../domain/worker-token.ts';
 import { inputStream } from './input-stream.ts';
+import { line } from './say.ts';
 
 const MOST_BYTES = 16 * 1024;
 
@@ -21,10 +23,10 @@ export async function tokenGiven(argument: string): Promise<string> {
 export function inspectedText({ left, ...token }: WorkerTokenPayload & { left: string }): string {
   const stamp = (seconds: number) => new Date(Math.min(seconds, 8e12) * 1000).toISOString();
   return [
-    `worker   ${token.worker_id}`,
-    `id       ${token.jti}`,
-    `for      ${token.aud}`,
-    `scopes   ${token.scopes.map((scope) => JSON.stringify(scope)).join(', ') || 'none'}`,
+    line`worker   ${token.worker_id}`,
+    line`id       ${token.jti}`,
+    line`for      ${token.aud}`,
+    `scopes   ${token.scopes.map((scope) => printableJson(scope)).join(', ') || 'none'}`,
     `made     ${stamp(token.iat)}`,
     ...(token.nbf === undefined ? [] : [`holds    from ${stamp(token.nbf)}`]),
     `ends     ${stamp(token.exp)}`,
@@ -42,6 +44,6 @@ export function verdictText({
   fault?: string;
 }): string {
   return ok
-    ? `It is accepted from worker ${worker_id}.`
-    : `It is not accepted from worker ${worker_id}. ${fault}`;
+    ? line`It is accepted from worker ${worker_id}.`
+    : line`It is not accepted from worker ${worker_id}. ${fault ?? ''}`;
 }

@@ -14,6 +14,15 @@ export function printableLines(text: string): string {
   return text.split(/\r?\n/).map(printable).join('\n');
 }
 
+/** What JSON leaves as it is and terminals obey. */
+const HOSTILE_IN_JSON = /[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
+/** `value` as JSON that reads the same and does nothing on a terminal. */
+export function printableJson(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, null, indent) ?? '';
+  return text.replace(HOSTILE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 function escapeOf(code: number): string {
   return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
 }

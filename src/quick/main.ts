@@ -2,6 +2,7 @@
 // every commit. bin/svc.js asks here first; what is not plain goes on to oclif and ends in the same functions.
 import { asFailure, failureText } from '../cli/failure.ts';
 import { endWithOutput } from '../cli/output-end.ts';
+import { say } from '../cli/say.ts';
 import { lintAside, lintExit, lintOutput, lintReport } from './lint.ts';
 import { lintArgs } from './lint-args.ts';
 
@@ -14,13 +15,13 @@ export function lintQuickly(args: readonly string[], version: string): boolean {
     const report = lintReport(asked);
     const aside = lintAside(report, asked);
     const text = lintOutput(report, asked, version);
-    if (text !== '') process.stdout.write(`${text}\n`);
-    if (aside !== undefined) process.stderr.write(`${aside}\n`);
+    if (text !== '') say(text);
+    if (aside !== undefined) say(aside, process.stderr);
     process.exitCode = lintExit(report, asked);
   } catch (error) {
     const failure = asFailure(error);
     process.exitCode = failure.exitCode;
-    process.stderr.write(`${failureText(failure)}\n`);
+    say(failureText(failure), process.stderr);
   }
   return true;
 }

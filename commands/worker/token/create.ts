@@ -1,6 +1,7 @@
 // svc worker token create
 import { Args, Flags } from '@oclif/core';
 import { configFlag } from '../../../src/cli/flags.ts';
+import { line } from '../../../src/cli/say.ts';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
 import { createWorkerToken } from '../../../src/ops/worker-tokens.ts';
@@ -30,7 +31,7 @@ export default class WorkerTokenCreate extends SvcCommand<{ worker_id: string; t
   async run(): Promise<{ worker_id: string; token: string }> {
     const { args, flags } = await this.parse(WorkerTokenCreate);
     const token = createWorkerToken({ ...flags, id: args.id, file: flags.config });
-    this.log(token);
+    this.log(line`${token}`);
     return { worker_id: args.id, token };
   }
 }

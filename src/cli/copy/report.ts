@@ -25,7 +25,7 @@ export function reportText({ files, folders, links, bytes, duration_ms, left_out
   const seconds = (duration_ms / 1000).toFixed(1);
   const lines = left_out
     .slice(0, MOST_NAMED)
-    .map(({ path, reason }) => `left out: ${printable(path)}: ${reason}`);
+    .map(({ path, reason }) => `left out: ${printable(path)}: ${printable(reason)}`);
   if (left_out.length > MOST_NAMED) lines.push(`left out: ${left_out.length - MOST_NAMED} more`);
   return [...lines, `${what}, ${sizeText(bytes)} in ${seconds} s (${speedText(bytes, duration_ms)})`].join(
     '\n',

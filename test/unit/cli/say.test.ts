@@ -1,0 +1,32 @@
+// What reaches a terminal, whatever a view hands over.
+import { Chalk } from 'chalk';
+import { expect, it } from 'vitest';
+import { line, say, terminalText } from '../../../src/cli/say.ts';
+import { printableJson } from '../../../src/domain/printable.ts';
+import { FORGED, HOSTILE, OBEYED } from '../../support/hostile-values.ts';
+
+const paint = new Chalk({ level: 1 });
+
+it('keeps lines and our own styles, and shows everything else that a terminal obeys', () => {
+  const styled = `${paint.red.bold('Error:')} x\n${paint.dim('y')} ${paint.green('z')}`;
+  expect(terminalText(styled, true)).toBe(styled);
+  expect(terminalText('\x1b[8mhidden\x1b[2J\x9b2J\r\tü日', true)).toBe(
+    '\\x1b[8mhidden\\x1b[2J\\x9b2J\\r\\tü日',
+  );
+  expect(terminalText(paint.red('x'), false)).toBe('\\x1b[31mx\\x1b[39m');
+  expect(terminalText(HOSTILE, true)).not.toMatch(OBEYED);
+});
+
+it('writes one line for a line, whatever is in it', () => {
+  expect(line`a ${HOSTILE} ${1}`).not.toMatch(OBEYED);
+  expect(line`a\\b ${HOSTILE}`).not.toMatch(FORGED);
+  const written: string[] = [];
+  say('a\x1bb', { write: (text) => written.push(text) });
+  expect(written).toEqual(['a\\x1bb\n']);
+});
+
+it('writes JSON that reads the same', () => {
+  const value = { [HOSTILE]: [HOSTILE, '日本 👩‍💻', 1] };
+  expect(JSON.parse(printableJson(value))).toEqual(value);
+  expect(printableJson(value, 2)).not.toMatch(OBEYED);
+});
