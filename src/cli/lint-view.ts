@@ -1,5 +1,5 @@
 // How a lint report is shown to people: by topic, each finding with its line of the file and what to do.
-import { printable } from '../domain/printable.ts';
+import { printable, printableJson } from '../domain/printable.ts';
 import type { LintFinding, LintReport } from '../schema/lint.ts';
 import { columnsOf } from './columns.ts';
 import { paintFor } from './paint.ts';
@@ -19,6 +19,9 @@ export function lintText(report: LintReport, stream: { isTTY?: boolean } = proce
   });
   return [...topics, lintSummary(report)].join('\n');
 }
+
+/** A report as JSON. */
+export const lintDocument = (value: unknown): string => printableJson(value, 2);
 
 type Paint = ReturnType<typeof paintFor>;
 

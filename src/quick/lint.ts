@@ -1,6 +1,5 @@
 // `svc config lint` from what was asked to what is printed. The command and the quick way to it (main.ts) both come here.
-import { lintSummary, lintText } from '../cli/lint-view.ts';
-import { printableJson } from '../domain/printable.ts';
+import { lintDocument, lintSummary, lintText } from '../cli/lint-view.ts';
 import { withBaseline } from '../ops/lint/baseline.ts';
 import { githubAnnotations } from '../ops/lint/github.ts';
 import { type LintRequest, lintConfig } from '../ops/lint/lint.ts';
@@ -34,9 +33,8 @@ export function lintExit({ usable, errors, warnings }: LintReport, { strict }: L
 
 /** What goes to standard output, without the last line's end. */
 export function lintOutput(report: LintReport, { format }: LintAsked, version: string): string {
-  const document = (value: unknown) => printableJson(value, 2);
-  if (format === 'json') return document(report);
-  if (format === 'sarif') return document(sarifLog(report, version));
+  if (format === 'json') return lintDocument(report);
+  if (format === 'sarif') return lintDocument(sarifLog(report, version));
   return format === 'github' ? githubAnnotations(report).join('\n') : lintText(report);
 }
 
