@@ -1,7 +1,9 @@
 // GET /sandboxes: from the query to a store filter, from rows to a page with its cursor.
+
 import { visibleOwner } from '../domain/access.ts';
 import { formatCursor, parseCursor } from '../domain/cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { trimmedOwner } from '../domain/owner.ts';
 import type { Sandbox, SandboxListQuery } from '../schema/sandbox.ts';
 import type { SandboxFilter, SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
@@ -52,7 +54,7 @@ function parseFilter(query: SandboxListQuery): SandboxFilter {
   return {
     limit: Math.min(limit, PAGE),
     ...(state !== undefined && { state }),
-    ...(owner_id !== undefined && { owner_id: owner_id.trim() }),
+    ...(owner_id !== undefined && { owner_id: trimmedOwner(owner_id) }),
     ...(provider !== undefined && { provider }),
     ...(worker_id !== undefined && { worker_id }),
     ...(template !== undefined && { template }),

@@ -46,9 +46,13 @@ export function auditCsv(records: readonly AuditRecord[]): string {
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
 }
 
+/** Also in full width, which spreadsheets read as the plain sign, and behind what nobody sees. */
+const FORMULA =
+  /^[\s\p{Cc}\p{Cf}\p{DI}]*[=+\-@|%\uff1d\uff0b\uff0d\uff20\uff5c\uff05\u2212\ufe62\ufe63\ufe66\ufe6b\ufe6a]|^\s/u;
+
 /** A text that a spreadsheet would take for a formula gets an apostrophe in front, which makes it text. */
 function cell(value: string | number | undefined): string {
   if (value === undefined || typeof value === 'number') return String(value ?? '');
-  const text = /^[\s=+\-@|%]/.test(value) ? `'${value}` : value;
+  const text = FORMULA.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) || text !== value ? `"${text.replaceAll('"', '""')}"` : text;
 }

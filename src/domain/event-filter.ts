@@ -1,6 +1,8 @@
 // Which events a reader wants: the query of GET /events as a rule that is applied to each of them.
+
 import { EVENT_TYPES, type Event, type EventQuery, type EventType } from '../schema/event.ts';
 import { ServiceError } from './errors.ts';
+import { trimmedOwner } from './owner.ts';
 
 export interface EventFilter {
   /** Absent: all kinds. */
@@ -14,7 +16,7 @@ export function eventFilter({ type, sandbox_id, owner_id }: EventQuery): EventFi
   return {
     ...(type !== undefined && { types: typesOf(type) }),
     ...(sandbox_id !== undefined && { sandbox_id }),
-    ...(owner_id !== undefined && { owner_id: owner_id.trim() }),
+    ...(owner_id !== undefined && { owner_id: trimmedOwner(owner_id) }),
   };
 }
 

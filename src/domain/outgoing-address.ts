@@ -20,18 +20,26 @@ const REFUSED: readonly (readonly [AddressFault, readonly string[]])[] = [
   ["a cloud's metadata service", ['192.0.0.192/32', 'fd00:ec2::/32', 'fd20:ce::254/128']],
   ['a link-local address', ['169.254.0.0/16', 'fe80::/10']],
   ['a loopback address', ['127.0.0.0/8', '::1/128']],
-  ['not the address of one host', ['0.0.0.0/8', '192.0.0.0/24', '224.0.0.0/4', '240.0.0.0/4']],
+  // 192.88.99.0/24 are relays of 6to4, which are anybody's (RFC 7526).
+  [
+    'not the address of one host',
+    ['0.0.0.0/8', '192.0.0.0/24', '192.88.99.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ],
   // Site-local (withdrawn), multicast, and what else of ::/96 names no host.
   ['not the address of one host', ['::/96', 'fec0::/10', 'ff00::/8']],
   // Translated by a network's own rules (RFC 8215, RFC 2765): where it leads cannot be told from here.
   ['not the address of one host', ['64:ff9b:1::/48', '::ffff:0:0:0/96']],
+  // Protocol assignments (RFC 2928): Teredo, whose packets end at an IPv4 address that is hidden in it (RFC 4380), names
+  // without a place (ORCHID), anycast. Addresses that discard (RFC 6666), and those of segments (RFC 9602).
+  ['not the address of one host', ['2001::/23', '100::/64', '100:0:0:1::/64', '5f00::/16']],
 ];
 
-/** Networks of IPv6 that hold an IPv4 address: where it begins, in 16-bit groups. RFC 4291, 6052, 3056. */
-const CARRIERS: readonly (readonly [string, number])[] = [
-  ['0000:0000:0000:0000:0000:ffff:', 6],
-  ['0064:ff9b:0000:0000:0000:0000:', 6],
-  ['2002:', 1],
+/** Addresses of IPv6 that hold an IPv4 address: where it begins, in 16-bit groups. RFC 4291, 6052, 3056, 5214 (ISATAP). */
+const CARRIERS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:0000:){5}ffff:/, 6],
+  [/^0064:ff9b:(?:0000:){4}/, 6],
+  [/^2002:/, 1],
+  [/^(?:[0-9a-f]{4}:){4}0[02]00:5efe:/, 6],
 ];
 
 const LISTS = REFUSED.map(([fault, ranges]) => [fault, blockList(ranges)] as const);
@@ -60,10 +68,20 @@ export function addressFault(address: string, loopbackAllowed: boolean): Address
 function carriedAddress(address: string): string | undefined {
   const groups = addressGroups(address).map((group) => group.padStart(4, '0'));
   const text = `${groups.join(':')}:`;
-  const start = CARRIERS.find(([prefix]) => text.startsWith(prefix))?.[1];
+  const start = CARRIERS.find(([shape]) => shape.test(text))?.[1];
   if (start === undefined) return undefined;
   const bytes = groups.slice(start, start + 2).flatMap((group) => [group.slice(0, 2), group.slice(2)]);
   return bytes.map((byte) => Number.parseInt(byte, 16)).join('.');
+}
+
+/**
+ * Why a host that somebody else names may not be reached, as far as its name says: `host` is a name or a literal without
+ * brackets. Where a name leads is judged between look-up and connection.
+ */
+export function hostFault(host: string, loopbackAllowed: boolean): AddressFault | undefined {
+  if (isIP(host.replace(/%.*$/s, '')) !== 0) return addressFault(host, loopbackAllowed);
+  const isOwn = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host);
+  return isOwn && !loopbackAllowed ? 'a loopback address' : undefined;
 }
 
 /** Whether a configured URL means this machine: then, and only then, its requests may reach loopback addresses. */

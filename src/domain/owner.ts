@@ -3,17 +3,27 @@
 import { ServiceError } from './errors.ts';
 
 const MAX_CHARACTERS = 128;
-/** White space, control characters, halves of surrogate pairs, path separators. */
-const FORBIDDEN = /[\s\p{Cc}\p{Cs}/\\]/u;
+/**
+ * White space, control characters, halves of surrogate pairs, path separators; and what nobody sees, so that two names which
+ * look alike are not two owners: format characters, those that Unicode says to ignore, the empty braille cell.
+ */
+const FORBIDDEN = /[\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{DI}\u2800/\\]/u;
+/** What is taken for surroundings. Other white space is part of a name, and forbidden: it must not make one name of two. */
+const SURROUNDING = /^[ \t\r\n\f\v]+|[ \t\r\n\f\v]+$/g;
 
-/** `text` without surrounding white space, 1 to 128 characters. Throws `bad_request` naming `field`. */
+/** `text` without ASCII white space around it: how an owner is named everywhere, whether or not it can be one. */
+export function trimmedOwner(text: string): string {
+  return text.replace(SURROUNDING, '');
+}
+
+/** `trimmedOwner`, 1 to 128 characters. Throws `bad_request` naming `field`. */
 export function parseOwner(text: string, field: string): string {
-  const owner = text.trim();
+  const owner = trimmedOwner(text);
   // A character is at most two UTF-16 units: refuses a huge text before it is spread.
   const tooLong = owner.length > 2 * MAX_CHARACTERS || [...owner].length > MAX_CHARACTERS;
   if (owner === '' || tooLong || FORBIDDEN.test(owner))
     throw new ServiceError('bad_request', `${field} is not a valid owner.`, {
-      remedy: 'Use 1 to 128 characters without white space, control characters, / or \\.',
+      remedy: 'Use 1 to 128 characters without white space, control and invisible characters, / or \\.',
     });
   return owner;
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { AuditLog } from '../control/audit.ts';
 import { type AccessRules, identify } from '../domain/access.ts';
+import { trimmedOwner } from '../domain/owner.ts';
 import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { Clock } from '../domain/ports.ts';
 import { keysOf } from './authenticate.ts';
@@ -29,7 +30,7 @@ export function auditor({ log, rules, clock }: AuditorDeps): Auditor {
     const { 'x-user-id': user, 'user-agent': agent } = raw.headers;
     log.record({
       actor: actorOf(request, rules),
-      ...(user !== undefined && { user_id: (ownerFromHeader(String(user)) ?? String(user)).trim() }),
+      ...(user !== undefined && { user_id: trimmedOwner(ownerFromHeader(String(user)) ?? String(user)) }),
       method: raw.method ?? '',
       path: pathOf(raw.url),
       status: response.headersSent || response.statusCode !== 200 ? response.statusCode : CLIENT_GONE,

@@ -17,7 +17,10 @@ const SandboxId = Type.String({ pattern: '^sb[-_][A-Za-z0-9]{1,64}$', descriptio
 const WorkerId = Type.String({ minLength: 1, maxLength: 128 });
 const Duration = Type.String({ minLength: 1, maxLength: 64 });
 const provider = Type.String({ minLength: 1, maxLength: 64 });
-const RuntimeId = Type.String({ minLength: 1, maxLength: 512 });
+const RuntimeId = Type.String({
+  pattern: '^[\\x21-\\x7e]{1,512}$',
+  description: 'Printable, without blanks.',
+});
 
 export const RpcRequest = Type.Object(
   {
@@ -52,9 +55,9 @@ export const RpcSpawnResult = Type.Object({
   state: Type.Literal('running'),
   provider,
   worker_id: WorkerId,
-  image: Type.Optional(Type.String({ maxLength: 512 })),
-  memory_mb: Type.Optional(Type.Integer()),
-  vcpus: Type.Optional(Type.Integer()),
+  image: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,512}$' })),
+  memory_mb: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_048_576 })),
+  vcpus: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
   warnings: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 64 })),
 });
 export type RpcSpawnResult = Static<typeof RpcSpawnResult>;

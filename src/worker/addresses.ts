@@ -2,8 +2,7 @@
 // plane, such as a wildcard or this machine's loopback, is refused before it is told.
 import { isIP } from 'node:net';
 import { ServiceError } from '../domain/errors.ts';
-import { isLoopbackHost } from '../domain/loopback.ts';
-import { addressFault } from '../domain/outgoing-address.ts';
+import { hostFault } from '../domain/outgoing-address.ts';
 
 export interface ListenAddress {
   /** Without brackets; empty is every address. */
@@ -62,7 +61,7 @@ export function advertisedUrl({
 }
 
 function requireReachable(host: string, allowLoopback: boolean): void {
-  const fault = hostFault(host, allowLoopback);
+  const fault = ownFault(host, allowLoopback);
   if (fault === undefined) return;
   throw new ServiceError(
     'bad_request',
@@ -76,9 +75,6 @@ function requireReachable(host: string, allowLoopback: boolean): void {
 
 const isEveryAddress = (host: string) => ['', '*', '0.0.0.0', '::'].includes(host);
 
-function hostFault(host: string, allowLoopback: boolean): string | undefined {
-  if (isEveryAddress(host)) return 'every address of this host';
-  if (isIP(host) !== 0) return addressFault(host, allowLoopback);
-  const isOwn = isLoopbackHost(host) || /(?:^|\.)localhost\.?$/i.test(host);
-  return isOwn && !allowLoopback ? 'a loopback address' : undefined;
+function ownFault(host: string, allowLoopback: boolean): string | undefined {
+  return isEveryAddress(host) ? 'every address of this host' : hostFault(host, allowLoopback);
 }

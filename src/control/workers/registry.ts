@@ -1,8 +1,10 @@
 // The workers that are known, this server among them: heard, shown, drained, forgotten. What is wanted of a worker (drain)
 // is ours, what it says of itself is its own; neither overwrites the other.
 import { ServiceError } from '../../domain/errors.ts';
-import { namesLoopback } from '../../domain/outgoing-address.ts';
+import { hostFault } from '../../domain/outgoing-address.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import type { RateVerdict } from '../../domain/rate.ts';
+import { RateBuckets } from '../../domain/rate-buckets.ts';
 import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
@@ -14,6 +16,8 @@ import { isStale, type WorkerTerms } from './worker-terms.ts';
 
 /** Heartbeats with a shared token could otherwise fill the table. */
 const MOST_WORKERS = 10_000;
+/** Each is a durable write. A worker sends one a second at most, and some more when it starts, drains or is repaired. */
+const PACE = { burst: 10, refillMs: 500, max: MOST_WORKERS, ttlMs: 0 };
 
 export interface RegistryDeps {
   workers: WorkerStore;
@@ -34,11 +38,13 @@ export function workerRegistry(deps: RegistryDeps): Workers {
   const { workers, leases, secrets, roomChanged } = deps;
   const now = () => new Date(deps.clock.now()).toISOString();
   const shown = (worker: WorkerRecord) => workerView(worker, deps);
+  const paces = new RateBuckets(PACE);
   return {
     list: async () => (await workers.list()).map(shown),
     get: async (id) => shown((await workers.get(id)) ?? unknown()),
     heartbeat: async (id, body, identity) => {
       if (id === LOCAL_WORKER) throw thisServer('It is heard by itself.');
+      if (identity) refuseHaste(paces.take(id, deps.clock.monotonic()));
       requireCallable(body.rpc_url, deps.allowLoopback);
       return shown(await heard(deps, id, body, identity));
     },
@@ -89,14 +95,23 @@ function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worke
   return { ...record, status, stale: isStale(record, terms, clock.now()) };
 }
 
+/** An administrator who repairs one has no pace. */
+function refuseHaste({ allowed, retryAfterMs }: RateVerdict): void {
+  if (allowed) return;
+  throw new ServiceError('resource_limit', 'The worker sends heartbeats too fast.', {
+    remedy: 'Send one each worker.heartbeat_interval: two a second are taken, and ten at once.',
+    retryAfterMs,
+  });
+}
+
 /** Said at once, and not with the first sandbox that would go there. */
 function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): void {
   if (!rpc_url) return;
   const fault = !URL.canParse(rpc_url)
-    ? 'is no URL'
-    : !allowLoopback && namesLoopback(new URL(rpc_url)) && 'is a loopback address';
-  if (fault === false) return;
-  throw new ServiceError('bad_request', `rpc_url ${fault}.`, {
+    ? 'not a URL'
+    : hostFault(new URL(rpc_url).hostname.replace(/^\[|\]$/g, ''), allowLoopback);
+  if (fault === undefined) return;
+  throw new ServiceError('bad_request', `rpc_url is ${fault}.`, {
     remedy:
       'Give the worker --advertise, the URL at which this server reaches it; one on its own machine needs worker.allow_loopback_rpc here.',
   });

@@ -4,8 +4,9 @@ import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { notBegun } from '../../domain/not-begun.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { printable } from '../../domain/printable.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
-import { validator } from '../../schema/validator.ts';
+import { type Validator, validator } from '../../schema/validator.ts';
 import {
   RpcDestroyResult,
   RpcSpawnResult,
@@ -15,6 +16,10 @@ import {
 import { isUndone } from '../outgoing/faults.ts';
 import type { Created, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
 import type { WorkerCall } from './call.ts';
+
+/** What a client is told of what differs from what it asked for. */
+const MOST_WARNINGS = 16;
+const LONGEST_WARNING = 512;
 
 const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
@@ -34,15 +39,13 @@ export function workerProvider(kind: ProviderKind, call: Call, clock: Clock): Pr
     probe: async () => ({ healthy: true, findings: [] }),
     create: (spec, signal) => create({ kind, call, clock }, spec, signal),
     inspect: async (ref, signal) => {
-      const status = await call<Status>({
-        ...{ method: 'worker.status', params: place(ref), fault: STATUS, signal },
-      });
+      const fault = aboutThat(STATUS, ref, kind);
+      const status = await call<Status>({ method: 'worker.status', params: place(ref), fault, signal });
       return status.state;
     },
     destroy: async (ref, signal) => {
-      await call({
-        ...{ method: 'worker.destroy', params: place(ref), lease: ref.lease, fault: DESTROYED, signal },
-      });
+      const fault = aboutThat(DESTROYED, ref, kind);
+      await call({ method: 'worker.destroy', params: place(ref), lease: ref.lease, fault, signal });
     },
     attach: async () => {
       throw new ServiceError('not_implemented', 'Nothing inside a sandbox of another worker is reached.');
@@ -63,7 +66,8 @@ async function create(
     ...{ sandbox_id: id, provider: kind, memory_mb, vcpus, network, ttl: formatDuration(leftMs) },
     ...(image !== undefined && { image }),
   };
-  const order = { method: 'worker.spawn', params, lease, fault: SPAWNED, signal } as const;
+  const fault = asAsked(aboutThat(SPAWNED, spec, kind), spec);
+  const order = { method: 'worker.spawn', params, lease, fault, signal } as const;
   const made = await call<RpcSpawnResult>(order).catch((error: unknown) => {
     throw isUndone(error) ? notBegun(error, signal) : error;
   });
@@ -72,6 +76,30 @@ async function create(
     image: made.image ?? image ?? kind,
     memory_mb: made.memory_mb ?? memory_mb,
     vcpus: made.vcpus ?? vcpus,
-    warnings: made.warnings ?? [],
+    warnings: (made.warnings ?? [])
+      .slice(0, MOST_WARNINGS)
+      .map((warning) => printable(warning).slice(0, LONGEST_WARNING)),
+  };
+}
+
+/** Also for a result that is about another sandbox or provider. */
+function aboutThat(shape: Validator, { id }: Pick<RuntimeRef, 'id'>, kind: ProviderKind): Validator {
+  return (result) => {
+    const { sandbox_id, provider } = result as { sandbox_id?: unknown; provider?: unknown };
+    return (
+      shape(result) ?? (sandbox_id === id && provider === kind ? undefined : 'The result is about another.')
+    );
+  };
+}
+
+/** Also for a sandbox that is larger than what was asked for, or whose worker is not the one that has the lease. */
+function asAsked(shape: Validator, { memory_mb, vcpus, lease }: RuntimeSpec): Validator {
+  return (result) => {
+    const fault = shape(result);
+    if (fault !== undefined) return fault;
+    const made = result as RpcSpawnResult;
+    const isSmaller = (made.memory_mb ?? 0) <= memory_mb && (made.vcpus ?? 0) <= vcpus;
+    const isTheirs = lease === undefined || made.worker_id === lease.holder_id;
+    return isSmaller && isTheirs ? undefined : 'The result is not what was asked for.';
   };
 }

@@ -16,6 +16,18 @@ describe('parseOwner', () => {
   it('trims what surrounds it', () => expect(parse(' \t ann\n')).toBe('ann'));
 
   it.each([
+    ...['\u00a0ann', 'ann\u00a0', '\u3000ann', 'ann\u2003', '\ufeffann', 'ann\u2028', '\u0085ann', '\u00a0'],
+    ...[
+      'an\u200bn',
+      'an\u200dn',
+      'an\u00adn',
+      'an\u202en',
+      'an\u2060n',
+      'an\ufe0fn',
+      'an\u034fn',
+      'an\u3164n',
+    ],
+    ...['an\u115fn', 'an\uffa0n', 'an\u{e0041}n', 'an\u2800n', 'an\u180en', 'an\u061cn'],
     '',
     '  ',
     'a b',

@@ -56,6 +56,42 @@ it('drains what is told to, whatever it says of itself', async () => {
   await expect(w.control.workers.drain('w2', true)).rejects.toMatchObject({ code: 'not_found' });
 });
 
+it.each([
+  ['http://169.254.169.254/latest', "a cloud's metadata service"],
+  ['http://2852039166', "a cloud's metadata service"],
+  ['https://[fd00:ec2::254]', "a cloud's metadata service"],
+  ['http://[::ffff:169.254.169.254]:80', "a cloud's metadata service"],
+  ['http://[64:ff9b::a9fe:a9fe]', "a cloud's metadata service"],
+  ['http://169.254.7.7', 'a link-local address'],
+  ['http://[fe80::1]:7500', 'a link-local address'],
+  ['http://[2001:0:a9fe:a9fe::1]:7500', 'not the address of one host'],
+  ['http://0.0.0.0:7500', 'not the address of one host'],
+  ['http://localhost:7500', 'a loopback address'],
+  ['http://a.localhost:7500', 'a loopback address'],
+  ['http://[', 'not a URL'],
+])('takes nobody over who is to be called at %s', async (rpc_url, fault) => {
+  const w = world();
+  const refused = w.control.workers.heartbeat('w1', { ...BODY, rpc_url });
+  await expect(refused).rejects.toMatchObject({ code: 'bad_request', message: `rpc_url is ${fault}.` });
+  expect(await w.control.workers.list()).toEqual([]);
+});
+
+it('takes heartbeats of a worker at a pace, some more at once, and those of a repair as they come', async () => {
+  const w = world();
+  const identity = (worker_id: string) => ({ worker_id, secret: 's', scopes: [] });
+  const beat = (id: string) => w.control.workers.heartbeat(id, BODY, identity(id));
+  for (let n = 0; n < 10; n++) await beat('w1');
+  await expect(beat('w1')).rejects.toMatchObject({
+    ...{ code: 'resource_limit', retryAfterMs: 500 },
+    message: 'The worker sends heartbeats too fast.',
+  });
+  await beat('w2');
+  for (let n = 0; n < 20; n++) await w.control.workers.heartbeat('w1', BODY);
+  await w.clock.advance(500);
+  await beat('w1');
+  await expect(beat('w1')).rejects.toMatchObject({ code: 'resource_limit' });
+});
+
 it('one that says it takes no calls is called no more: what it holds is refused in words', async () => {
   const w = world({ auth: { worker_tokens: { w1: '1'.repeat(40) } } });
   await w.control.start();

@@ -84,6 +84,25 @@ it('a worker that answers as it should starts a sandbox, under a token made for 
   expect(there.received).not.toContain(SECRET);
 });
 
+it('some warnings of a worker are passed on, harmless and short', async () => {
+  const warnings = Array.from({ length: 40 }, (_, n) => `${n}\x1b[2J${'w'.repeat(600)}`);
+  const { spawn } = await line(
+    says('200 OK', (id: string) => ({ id, worker_id: 'w1', result: { ...SPAWNED, warnings } })),
+  );
+  const shown = ((await spawn()) as { warnings: string[] }).warnings;
+  expect(shown).toHaveLength(16);
+  for (const warning of shown) expect(warning).toMatch(/^\d+\\x1b\[2Jw+$/);
+  expect(Math.max(...shown.map(({ length }) => length))).toBe(512);
+});
+
+it.each(['inspect', 'destroy'] as const)('%s is answered about the sandbox that was named', async (what) => {
+  const result = { sandbox_id: 'sb-2', state: 'gone', provider: 'userspace' };
+  const { remote, worker } = await line(says('200 OK', (id: string) => ({ id, worker_id: 'w1', result })));
+  const ref = { id: 'sb-1', epoch: 1, runtime_id: 'r1', lease: LEASE };
+  const call = remote.of(worker, 'userspace')[what](ref, AbortSignal.timeout(5000));
+  expectTyped(await failure(call), 'provider_error');
+});
+
 const ok = { worker_id: 'w1', result: SPAWNED };
 describe.each<[string, (socket: Socket, id: string) => void]>([
   ['of another call', says('200 OK', { id: 'another', ...ok })],
@@ -94,6 +113,28 @@ describe.each<[string, (socket: Socket, id: string) => void]>([
     'with a long name of a runtime',
     says('200 OK', (id: string) => ({ ...ok, id, result: { ...SPAWNED, runtime_id: 'r'.repeat(600) } })),
   ],
+  ...(
+    [
+      ['of another sandbox', { sandbox_id: 'sb-2' }],
+      ['of another provider', { provider: 'container' }],
+      ['of another worker than that of the lease', { worker_id: 'w2' }],
+      ['with more memory than asked for', { memory_mb: 65 }],
+      ['with more processors than asked for', { vcpus: 2 }],
+      ['with no memory', { memory_mb: 0 }],
+      ['with a negative number of processors', { vcpus: -1 }],
+      ['with a runtime that no provider names so', { runtime_id: 'r\n1' }],
+      ['with an image that is no name', { image: 'a\u001b[2J' }],
+      ['with a long image', { image: 'i'.repeat(600) }],
+      ['with many warnings', { warnings: Array(65).fill('w') }],
+      ['with a long warning', { warnings: ['w'.repeat(1025)] }],
+    ] as const
+  ).map(
+    ([what, lie]) =>
+      [what, says('200 OK', (id: string) => ({ ...ok, id, result: { ...SPAWNED, ...lie } }))] as [
+        string,
+        (socket: Socket, id: string) => void,
+      ],
+  ),
   [
     'with a code that there is not',
     says('500 x', (id: string) => ({ id, worker_id: 'w1', error: { code: MARK, message: MARK } })),
