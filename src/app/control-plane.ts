@@ -1,7 +1,7 @@
 // Wiring of the control plane: the one place that picks the store and the providers. Parts are closed in the reverse
 // order of their making, also when making stops half-way.
 
-import { hostname } from 'node:os';
+import { hostname, release } from 'node:os';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import { Metrics } from '../control/metrics/metrics.ts';
@@ -80,7 +80,12 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const { allow_loopback_rpc: allowLoopback, tls } = config.worker;
     const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
     opened.push(() => remote.close());
-    const host = { cpus: deps.host.cpus, memoryMb: deps.host.memoryMb, hostname: hostname() };
+    const host = {
+      cpus: deps.host.cpus,
+      memoryMb: deps.host.memoryMb,
+      hostname: hostname(),
+      kernel: release(),
+    };
     const given = { ...deps, config, host, store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());

@@ -1,4 +1,5 @@
 // The server as one object: control plane and HTTP over it. Signals, logs and exit codes are the command's job.
+import { release } from 'node:os';
 import { type TakenOver, takeOver } from '../config/take-over.ts';
 import { configWarnings } from '../domain/config-warnings.ts';
 import { parseDuration } from '../domain/duration.ts';
@@ -28,7 +29,7 @@ export interface RunningServer {
 export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
   const opened = closeStack();
   try {
-    for (const warning of configWarnings(deps.config)) deps.logger.warn({}, warning);
+    for (const warning of configWarnings(deps.config, release())) deps.logger.warn({}, warning);
     const plane = await openControlPlane(deps);
     opened.push(() => plane.close());
     const http = createHttpServer({ ...deps, maxFiles: deps.host.maxFiles, control: plane.control });

@@ -77,7 +77,7 @@ export interface ControlDeps {
   recentLogs?: (() => Record<string, unknown>[]) | undefined;
   /** Calls other workers; absent: there are none. */
   remote?: RemoteProviders | undefined;
-  host: { cpus: number; memoryMb?: number; hostname?: string };
+  host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
   /** Masks secrets in what the API shows of the configuration. */
   redact(value: unknown): unknown;
 }

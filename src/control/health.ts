@@ -16,14 +16,17 @@ const PROBE_MS = 2000;
 
 type Check = Health['checks']['database'];
 
+const MOST_WARNINGS = 32;
+
 export interface HealthDeps {
-  store: Pick<Store, 'ping'>;
+  store: Pick<Store, 'ping' | 'pool'>;
   providers: ProviderSet;
   probes: Probes;
   clock: Clock;
   version: string;
   workerStats: WorkerStats;
-  config: Pick<Config, 'auth'>;
+  config: Pick<Config, 'auth' | 'pool'>;
+  host: { kernel?: string };
   /** `auto` or a kind. */
   defaultProvider: string;
 }
@@ -55,11 +58,20 @@ export function healthViews(deps: HealthDeps): HealthViews {
           status,
           checks: { database: word(database), providers: word(providers), workers: word(workers) },
         };
-      const warnings = configWarnings(deps.config);
+      const warnings = await warningsOf(deps);
       const uptime_seconds = Math.floor(uptimeMs() / 1000);
       return { status, ...about(), uptime_seconds, checks, ...(warnings.length > 0 && { warnings }) };
     },
   };
+}
+
+/** What VMs of a pool were made without, too: only the kernel that runs them knows. */
+async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]> {
+  const given = configWarnings(config, host.kernel ?? '');
+  if (!config.pool.enabled) return given;
+  // Without the database, its check says so.
+  const vms = await store.pool.all().catch(() => []);
+  return [...new Set([...given, ...vms.flatMap(({ warnings }) => warnings)])].slice(0, MOST_WARNINGS);
 }
 
 const word = ({ status }: Check): Check => ({ status });

@@ -2,8 +2,12 @@
 // it holds. What must not be at all is refused instead (http/server.ts); `svc config lint --production` judges more.
 import type { Config } from '../schema/config.ts';
 
-/** Sentences, each with what to set. */
-export function configWarnings({ auth }: Pick<Config, 'auth'>): string[] {
+/** Sentences, each with what to do. `kernel` is the release of this host's, such as 6.1.0-18-amd64. */
+export function configWarnings({ auth, pool }: Pick<Config, 'auth' | 'pool'>, kernel: string): string[] {
+  return [...ownerWarnings(auth), ...(pool.enabled ? poolWarnings(kernel) : [])];
+}
+
+function ownerWarnings(auth: Config['auth']): string[] {
   if (!auth.enforce_owner) return [];
   const opensAdmin = auth.admin_api_key === undefined && auth.admin_fallback_enabled;
   return [
@@ -18,5 +22,18 @@ export function configWarnings({ auth }: Pick<Config, 'auth'>): string[] {
     ...(auth.enabled
       ? []
       : ['Owners are kept apart by X-User-ID, which anybody can send. Set auth.enabled.']),
+  ];
+}
+
+/** Since 6.6 a tmpfs bounds each uid. tmpfs(5) */
+const BOUNDS_USERS = [6, 6] as const;
+
+function poolWarnings(kernel: string): string[] {
+  const [major, minor = 0] = (/^\d+\.\d+/.exec(kernel)?.[0] ?? 'x').split('.').map(Number);
+  // Unknown: the VMs say it (control/health.ts).
+  if (major === undefined || Number.isNaN(major)) return [];
+  if (major > BOUNDS_USERS[0] || (major === BOUNDS_USERS[0] && minor >= BOUNDS_USERS[1])) return [];
+  return [
+    `One sandbox of the pool can fill the workspaces of all in its VM: Linux ${kernel} bounds them in sum only. Use Linux 6.6 or later, or give each sandbox a runtime of its own (pool.enabled: false).`,
   ];
 }

@@ -60,7 +60,8 @@ export const Health = Type.Object(
     ),
     warnings: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What the configuration allows that may not be meant; they leave the status as it is.',
+        description:
+          'What the configuration allows that may not be meant, and what VMs of the pool lack; they leave the status as it is.',
       }),
     ),
   },

@@ -6,8 +6,10 @@ export type Entry = { at: string } & (
   | { type: 'file'; size?: number; mode?: number }
   | { type: 'dir'; mode?: number }
   | { type: 'symlink'; target: string }
-  /** Cannot be copied; the reason is told. */
+  /** Nothing that a copy is made of; the reason is told. */
   | { type: 'left_out'; reason: string }
+  /** Would be copied, and cannot be read. */
+  | { type: 'unreadable'; reason: string }
 );
 export type FileEntry = Extract<Entry, { type: 'file' }>;
 

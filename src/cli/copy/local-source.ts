@@ -24,10 +24,10 @@ async function* entries(root: string): AsyncGenerator<Entry> {
   if (facts.isDirectory()) yield* below(root, '');
 }
 
-/** Depth first; what vanishes meanwhile is left out. */
+/** Depth first; what vanishes meanwhile cannot be read. */
 async function* below(root: string, folder: string): AsyncGenerator<Entry> {
   const names = await readdir(join(root, folder)).catch(() => undefined);
-  if (!names) return yield { at: folder, type: 'left_out', reason: 'the folder cannot be read' };
+  if (!names) return yield { at: folder, type: 'unreadable', reason: 'the folder cannot be read' };
   for (const name of names.sort()) {
     const at = folder === '' ? name : `${folder}/${name}`;
     const entry = await look(root, at);
@@ -43,7 +43,7 @@ async function look(root: string, at: string): Promise<Entry> {
     if (facts.isSymbolicLink()) return { at, type: 'symlink', target: await readlink(path) };
     return entryOf(at, facts);
   } catch {
-    return { at, type: 'left_out', reason: 'it cannot be looked at' };
+    return { at, type: 'unreadable', reason: 'it cannot be looked at' };
   }
 }
 

@@ -30,8 +30,7 @@ export async function transfer(
 ): Promise<Tally> {
   const all = await gather(source, signal);
   const tally: Tally = { files: 0, folders: 0, links: 0, bytes: 0, left_out: [], failed: [] };
-  for (const entry of all)
-    if (entry.type === 'left_out') tally.left_out.push({ path: entry.at, reason: entry.reason });
+  for (const entry of all) passOver(entry, tally);
   const files = all.filter((entry) => entry.type === 'file');
   const total = files.reduce((sum, { size = 0 }) => sum + size, 0);
   progress.total(total);
@@ -61,6 +60,16 @@ export async function transfer(
   );
   await target.end();
   return tally;
+}
+
+/** What is not copied: told where it is a part, and a failure where it is the source itself. */
+function passOver(entry: Entry, { left_out, failed }: Tally): void {
+  if (entry.type !== 'left_out' && entry.type !== 'unreadable') return;
+  const { at, type, reason } = entry;
+  const code = type === 'unreadable' ? 'forbidden' : 'bad_request';
+  if (at === '') throw new ServiceError(code, `The source cannot be copied: ${reason}.`);
+  if (type === 'left_out') left_out.push({ path: at, reason });
+  else failed.push({ name: at, code, message: `${at}: ${reason}` });
 }
 
 async function gather(source: Source, signal: AbortSignal): Promise<Entry[]> {

@@ -35,6 +35,22 @@ describe('a place in a VM', () => {
     });
   });
 
+  it('tells in health what its VM lacks, for as long as that is there', async () => {
+    const w = pooled();
+    const create = w.fake.create;
+    w.provider.create = async (spec, signal) => ({
+      ...(await create(spec, signal)),
+      warnings: ['no bounds.'],
+    });
+    const warnings = async () => (await w.control.health.health(true)).warnings ?? [];
+    expect(await warnings()).not.toContain('no bounds.');
+    const { id } = await spawn(w, 'ann');
+    await spawn(w, 'bob');
+    expect((await warnings()).filter((one) => one === 'no bounds.')).toHaveLength(1);
+    expect(await w.control.health.health(false)).not.toHaveProperty('warnings');
+    expect(id).toMatch(/^sb-/);
+  });
+
   it('is made once by many who come at once', async () => {
     const w = pooled({}, { max_users_per_vm: 10 });
     const many = Array.from({ length: 10 }, (_, n) => spawn(w, `user-${n}`));

@@ -35,14 +35,24 @@ it('writes names, then a line a record', () => {
   expect(auditCsv([])).toBe(`${names?.join(',')}\r\n`);
 });
 
-it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '\n@x', '|cmd', '%x'])(
-  'makes text of the formula %j',
-  (text) => {
-    const [, line] = parse(auditCsv([record({ user_agent: text, path: text })]));
-    expect(line?.at(-1)).toBe(`'${text}`);
-    expect(line?.[5]).toBe(`'${text}`);
-  },
-);
+it.each([
+  ...[
+    '\uff1d1+1',
+    '\uff0b1',
+    '\uff0d1',
+    '\uff20SUM(A1)',
+    '\u22121',
+    '\ufe661',
+    '\u200b=1',
+    '\u00ad\uff1d1',
+    '\x01=1',
+  ],
+  ...['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '\n@x', '|cmd', '%x'],
+])('makes text of the formula %j', (text) => {
+  const [, line] = parse(auditCsv([record({ user_agent: text, path: text })]));
+  expect(line?.at(-1)).toBe(`'${text}`);
+  expect(line?.[5]).toBe(`'${text}`);
+});
 
 it('keeps every text apart from others, and none begins a formula', () => {
   fc.assert(

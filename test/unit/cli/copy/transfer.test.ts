@@ -123,3 +123,29 @@ it('leaves the content it was reading when the target fails', async () => {
   await expect(transfer({ source, target: failing }, silent, never)).rejects.toThrow('No.');
   expect(content.destroyed).toBe(true);
 });
+
+it('fails where the source itself is nothing that can be copied, before it touches the target', async () => {
+  for (const [type, code] of [
+    ['left_out', 'bad_request'],
+    ['unreadable', 'forbidden'],
+  ] as const) {
+    const { target, told } = recorder();
+    const copied = transfer({ source: sourceOf({ at: '', type, reason: 'odd' }), target }, silent, never);
+    await expect(copied).rejects.toMatchObject({ code, message: 'The source cannot be copied: odd.' });
+    expect(told).toEqual([]);
+  }
+});
+
+it('fails at its end for a part that cannot be read, and copies the rest', async () => {
+  const { target, told } = recorder();
+  const source = sourceOf(dir(''), dir('d'), { at: 'd', type: 'unreadable', reason: 'closed' }, file('f'));
+  const tally = await transfer({ source, target }, silent, never);
+  expect(told).toContain('file f=f');
+  expect(tally.left_out).toEqual([]);
+  expect(() => reported({ from: 'a', to: 'b' }, tally, 1)).toThrow(
+    expect.objectContaining({
+      code: 'forbidden',
+      details: { failed: [{ name: 'd', code: 'forbidden', message: 'd: closed' }] },
+    }),
+  );
+});
