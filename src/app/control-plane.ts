@@ -80,13 +80,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const { allow_loopback_rpc: allowLoopback, tls } = config.worker;
     const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
     opened.push(() => remote.close());
-    const host = {
-      cpus: deps.host.cpus,
-      memoryMb: deps.host.memoryMb,
-      hostname: hostname(),
-      kernel: release(),
-    };
-    const given = { ...deps, config, host, store, providers, remote, ledger };
+    const given = { ...deps, config, host: hostFacts(deps.host), store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     const { announce, lost } = store;
@@ -95,6 +89,10 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     await opened.close();
     throw error;
   }
+}
+
+function hostFacts({ cpus, memoryMb }: Host) {
+  return { cpus, memoryMb, hostname: hostname(), kernel: release() };
 }
 
 /**

@@ -1,6 +1,7 @@
 // Whose records a caller reaches while owners are enforced: every route about one sandbox, by nobody, its owner, another
 // owner and an admin, against the real control plane.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
 import { PATHS } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { type World, world } from '../support/control.ts';
@@ -147,6 +148,30 @@ describe('the name of an owner', () => {
     const usage = await fetch(path, { headers: { 'x-admin-api-key': ADMIN_KEY } });
     expect(((await usage.json()) as { active_sandboxes: number }).active_sandboxes).toBeGreaterThan(0);
   });
+
+  it.each(['\u00a0ann', 'ann\u3000', '\ufeffann', 'an\u200bn', 'ann\u00ad', 'a\u3164n'])(
+    'that looks like another, %j, is refused in header, body, path and socket',
+    async (name) => {
+      expect((await spawnAs(asUtf8(name))).status).toBe(400);
+      const json = { 'content-type': 'application/json', 'x-admin-api-key': ADMIN_KEY };
+      const body = JSON.stringify({ owner_id: name });
+      expect((await fetch(`${base}/sandboxes`, { method: 'POST', headers: json, body })).status).toBe(400);
+      const quota = await fetch(`${base}/quotas/${encodeURIComponent(name)}`, {
+        ...{ method: 'PUT', headers: json, body: '{"max_sandboxes":1}' },
+      });
+      expect(quota.status).toBe(400);
+      const protocols = [`svc.key.${Buffer.from(API_KEY).toString('base64url')}`];
+      protocols.push(`svc.user.${Buffer.from(name).toString('base64url')}`, 'svc.v1');
+      const socket = new WebSocket(`${base.replace('http', 'ws')}/sandboxes/sb-x/exec/ws`, protocols);
+      const status = await new Promise((resolve) => {
+        socket.on('unexpected-response', (_, { statusCode }) => resolve(statusCode));
+        socket.on('open', () => resolve('open'));
+        socket.on('error', () => {});
+      });
+      socket.terminate();
+      expect(status).toBe(400);
+    },
+  );
 
   it('is refused when it is no UTF-8', async () => {
     expect((await spawnAs('\xfc')).status).toBe(400);

@@ -10,6 +10,9 @@ const LONGEST_WAIT_MS = HOUR_MS / 2;
 
 const ms = (text: string) => parseDuration(text, '');
 
+/** A VM has four shares of room: one stays for others (agent/src/init-pool.c). */
+const MOST_SHARES = 3;
+
 export const LIMIT_RULES: readonly LintRule[] = [
   {
     id: 'SVC501',
@@ -104,5 +107,21 @@ export const LIMIT_RULES: readonly LintRule[] = [
               message: 'Spawns may wait for more than half an hour.',
             }),
           ],
+  },
+  {
+    id: 'SVC508',
+    topic: 'limits',
+    key: 'defaults.max_sandboxes_per_owner',
+    title: 'One user of the pool may take the room of a whole VM.',
+    why: 'In a pool a quarter of the workspaces and 256 processes are the share of a sandbox, not of its user: who has four has the workspaces of all.',
+    mend: 'Set defaults.max_sandboxes_per_owner to 1, 2 or 3, and give more by quota to those who may have it.',
+    example:
+      'auth:\n  quota_writes: admin\npool:\n  enabled: true\ndefaults:\n  max_sandboxes_per_owner: 2\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { pool, defaults } }) => {
+      const most = defaults.max_sandboxes_per_owner;
+      return faultIf(pool.enabled && (most === 0 || most > MOST_SHARES));
+    },
   },
 ];
