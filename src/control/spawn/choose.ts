@@ -20,7 +20,8 @@ export interface ChooseDeps {
 export function requirePoolHost({ pool, defaultProvider }: Settings, { all }: ProviderSet): void {
   if (!pool || poolHost(all, defaultProvider)) return;
   throw new ServiceError('bad_request', 'pool.enabled needs a provider that can hold several users apart.', {
-    remedy: 'Run the server as root for userspace, or set providers.default to container.',
+    remedy:
+      'Run the server as root for userspace, or set providers.default to container with a runtime other than gVisor.',
   });
 }
 

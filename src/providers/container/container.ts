@@ -8,6 +8,7 @@ import { removeContainer } from './destroy.ts';
 import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { probeContainer } from './probe.ts';
+import { isGvisor } from './runtime-kernel.ts';
 import { openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
@@ -17,7 +18,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
   return {
     kind: 'container',
     capabilities: capabilitiesOf(state),
-    hostsPools: true,
+    hostsPools: !isGvisor(deps.config.runtime),
     // Any image that the engine has or can pull.
     describe: () => ({ isolation: isolationOf(state), images: ['*'] }),
     probe: (signal) => probeContainer(state, signal),

@@ -6,6 +6,7 @@ import { createBody, hasOwnWorkspace } from './body.ts';
 import type { EngineFacts } from './facts.ts';
 import { containerName } from './names.ts';
 import { capable } from './podman.ts';
+import { isGvisor } from './runtime-kernel.ts';
 import { seccompProfile } from './seccomp.ts';
 import type { ContainerState } from './state.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -37,11 +38,13 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
   );
   const { spec, warnings } = fitted(state, asked, facts);
   const user = state.config.user || imageFacts.user;
+  const runtime = state.config.runtime || facts.default_runtime;
+  if (spec.role === 'pool' && isGvisor(runtime)) throw noPool(runtime);
   const order = {
     instance: state.instance.id,
     spec,
     config: state.config,
-    runtime: state.config.runtime || facts.default_runtime,
+    runtime,
     image: imageFacts.id,
     volumes: imageFacts.volumes,
     user,
@@ -88,6 +91,14 @@ function volumesWarning(paths: readonly string[]): string {
   const shown = paths.slice(0, SHOWN).join(', ');
   const more = paths.length > SHOWN ? ` and ${paths.length - SHOWN} more` : '';
   return `The image declares volumes: ${shown}${more}. Each is memory of bounded size, and empty.`;
+}
+
+function noPool(runtime: string): ServiceError {
+  return new ServiceError(
+    'provider_error',
+    `The runtime ${runtime} cannot run a pool: gVisor refuses the limits that each user gets.`,
+    { remedy: 'Set providers.container.runtime to runc, or pool.enabled to false.' },
+  );
 }
 
 function noImage(): never {

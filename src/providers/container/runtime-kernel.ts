@@ -42,6 +42,7 @@ export function callWords(runtime: string, profile: string): string {
     : 'seccomp a profile of yours';
 }
 
-function isGvisor(runtime: string): boolean {
+/** Its kernel refuses the limit on message queues that each tenant of a pool gets (agent/src/user.c). */
+export function isGvisor(runtime: string): boolean {
   return /runsc|gvisor/i.test(runtime);
 }

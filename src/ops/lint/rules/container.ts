@@ -1,5 +1,6 @@
 // Rules about containers, asked where they are enabled: what is given to them, and how the engine is reached.
 import { usesTls } from '../../../providers/container/endpoint.ts';
+import { isGvisor } from '../../../providers/container/runtime-kernel.ts';
 import type { Config } from '../../../schema/config.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
 import { type Fault, faultIf, faultyEntries, type LintRule } from '../rule.ts';
@@ -200,6 +201,18 @@ const RULES: readonly ContainerRule[] = [
     production: 'warning',
     check: ({ network_mode }, { server }) =>
       faultIf(network_mode !== 'none' && server.preview_domain !== '' && server.preview_access === 'public'),
+  },
+  {
+    id: 'SVC614',
+    key: 'providers.container.runtime',
+    title: 'A pool cannot run under gVisor.',
+    why: 'The kernel of gVisor refuses limits that each user of a pool gets, such as that on message queues. The server does not start.',
+    mend: 'Set providers.container.runtime to runc, or pool.enabled to false.',
+    example: 'pool:\n  enabled: true\nproviders:\n  default: container\n  container:\n    runtime: runc\n',
+    level: 'error',
+    production: 'error',
+    check: ({ runtime }, { pool, providers }) =>
+      faultIf(pool.enabled && providers.default === 'container' && isGvisor(runtime)),
   },
 ];
 

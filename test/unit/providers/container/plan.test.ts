@@ -5,13 +5,14 @@ import { openEngine } from '../../../../src/providers/container/engine.ts';
 import { factsReader } from '../../../../src/providers/container/facts.ts';
 import { planned } from '../../../../src/providers/container/plan.ts';
 import type { ContainerState } from '../../../../src/providers/container/state.ts';
-import { containerConfig, containerSpec } from '../../../support/container.ts';
+import type { RuntimeSpec } from '../../../../src/providers/provider.ts';
+import { containerConfig, containerHome, containerSpec } from '../../../support/container.ts';
 import { scriptedEngine, status } from '../../../support/scripted-engine.ts';
 
 const soon = () => AbortSignal.timeout(10_000);
 
 /** The plan of a sandbox on an engine that answers `info`. */
-async function planOn(info: object, seccomp_profile = 'svc') {
+async function planOn(info: object, seccomp_profile = 'svc', spec: Partial<RuntimeSpec> = {}) {
   const scripted = await scriptedEngine();
   scripted.on('GET /info', status(200, { NCPU: 4, ...info }));
   const config = { ...containerConfig(), socket: scripted.socket, seccomp_profile };
@@ -24,7 +25,7 @@ async function planOn(info: object, seccomp_profile = 'svc') {
     agent: { ready: async () => 'agent' },
     network: { ready: async () => 'svc' },
   } as unknown as ContainerState;
-  const { body, warnings } = await planned(state, containerSpec('sb-plan'), soon());
+  const { body, warnings } = await planned(state, containerSpec('sb-plan', spec), soon());
   engine.close();
   return { options: (body as { HostConfig: { SecurityOpt: string[] } }).HostConfig.SecurityOpt, warnings };
 }
@@ -48,4 +49,17 @@ it('does without where it cannot, and says so', async () => {
 it('leaves the profile to the engine where that is configured', async () => {
   const { options } = await planOn({ SecurityOptions: ['name=seccomp'] }, 'default');
   expect(options).toEqual(['no-new-privileges']);
+});
+
+it('has no pool under gVisor, whether configured or the default of the engine', async () => {
+  const pool = { role: 'pool' } as const;
+  await expect(planOn({ DefaultRuntime: 'runsc' }, 'svc', pool)).rejects.toMatchObject({
+    ...{ code: 'provider_error', message: expect.stringContaining('runsc cannot run a pool') },
+    remedy: expect.stringContaining('providers.container.runtime'),
+  });
+  await expect(planOn({ DefaultRuntime: 'runsc' })).resolves.toBeDefined();
+  await expect(planOn({ DefaultRuntime: 'runc' }, 'svc', pool)).resolves.toBeDefined();
+  const home = containerHome('/nowhere');
+  expect(home.provider({ runtime: 'runsc' }).hostsPools).toBe(false);
+  expect(home.provider({ runtime: 'runc' }).hostsPools).toBe(true);
 });
