@@ -68,6 +68,9 @@ function ownRuntimes(providers: ProviderSet): Runtimes {
 }
 
 export function runtimeSpec({ row, image }: Pick<SpawnPlan, 'row' | 'image'>): RuntimeSpec {
-  const { id, epoch, memory_mb, vcpus, network, expires_at } = row;
-  return { id, epoch, image, memory_mb, vcpus, network, expires_at };
+  const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
+  return {
+    ...{ id, epoch, image, memory_mb, vcpus, network, expires_at },
+    ...(account !== undefined && { account }),
+  };
 }

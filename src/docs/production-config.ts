@@ -3,7 +3,7 @@
 import { sampleConfig } from './sample-config.ts';
 
 const HEAD = `# Configuration of svc for production. What differs from the defaults: keys, limits, caps, containers without root.
-# Look through before the first start: server.cors_allowed_origins, the caps in defaults and providers.container, the image.
+# Look through before the first start: server.cors_allowed_origins, the caps in defaults and providers.container, the image and providers.container.allowed_images.
 # Keys lie in files of their own beside this one. \`svc config lint --production --strict --file FILE\` judges it again.
 `;
 
@@ -37,6 +37,7 @@ export function productionConfig({ origin, apiKeyFile, adminKeyFile }: Productio
     'providers.container.read_only_rootfs': true,
     'providers.container.user': '65534:65534',
     'providers.container.added_caps': [],
+    'providers.container.allowed_images': ['alpine'],
     'providers.container.max_sandboxes': 50,
     'providers.container.max_memory_mb': 2048,
     'providers.userspace.enabled': false,

@@ -13,9 +13,11 @@ export interface LimiterBounds {
   waiting: number;
   /** How long one waits; then it is `unavailable`. */
   waitMs: number;
+  /** What one hears that cannot wait, or has waited too long; that too many sandboxes are being started unless given. */
+  busy?: () => ServiceError;
 }
 
-export function limiter(clock: Clock, { atOnce, waiting, waitMs }: LimiterBounds): Limiter {
+export function limiter(clock: Clock, { atOnce, waiting, waitMs, busy = tooBusy }: LimiterBounds): Limiter {
   const queue: (() => void)[] = [];
   let running = 0;
   const release = () => {
@@ -27,8 +29,8 @@ export function limiter(clock: Clock, { atOnce, waiting, waitMs }: LimiterBounds
     run: async (work, signal) => {
       signal.throwIfAborted();
       if (running < atOnce) running++;
-      else if (queue.length >= waiting) throw tooBusy();
-      else await turn(queue, signal, (leave) => clock.after(waitMs, leave));
+      else if (queue.length >= waiting) throw busy();
+      else await turn(queue, signal, (leave) => clock.after(waitMs, () => leave(busy())));
       try {
         return await work();
       } finally {
@@ -41,7 +43,7 @@ export function limiter(clock: Clock, { atOnce, waiting, waitMs }: LimiterBounds
 function turn(
   queue: (() => void)[],
   signal: AbortSignal,
-  limit: (leave: () => void) => Timer,
+  limit: (leave: (reason: unknown) => void) => Timer,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = () => {
@@ -58,7 +60,7 @@ function turn(
       reject(reason);
     };
     const aborted = () => leave(signal.reason);
-    const timer = limit(() => leave(tooBusy()));
+    const timer = limit(leave);
     queue.push(mine);
     signal.addEventListener('abort', aborted, { once: true });
   });

@@ -23,6 +23,8 @@ export interface RuntimeSpec {
   network: 'default' | 'none';
   /** Stored in the runtime's label, ISO 8601. */
   expires_at: string;
+  /** Whom it is made for, where that is known: what one may have a provider do at once is bounded. Nobody else learns it. */
+  account?: string;
   /**
    * The VM of a pool, only where `hostsPools`. Its agent is uid 0 inside with exactly CAP_CHOWN, CAP_SETUID and
    * CAP_SETGID; uids 20000 to 59999 exist inside; `/workspaces` is writable to uid 0 alone (0711), and nothing else to

@@ -130,15 +130,23 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     );
   });
 
-  it('is refused with the image and the reason when it cannot be had', async () => {
+  it('is refused with the image when it cannot be had, in the same words whatever the registry does', async () => {
     const provider = place.provider();
     const never = place.provider({ pull: 'never' });
     const spec = containerSpec(freshId(), { image: 'registry.invalid/no/such:1' });
     await expect(never.create(spec, soon())).rejects.toMatchObject({
       ...{ code: 'provider_error', message: expect.stringContaining('registry.invalid/no/such:1') },
     });
-    await expect(provider.create(spec, soon())).rejects.toMatchObject({
-      ...{ code: 'provider_error', message: expect.stringContaining('cannot be reached') },
+    // A name that is not there, and a port that is closed.
+    const open = place.provider({ allowed_images: ['*', '127.0.0.1:1/**'] });
+    for (const image of ['registry.invalid/no/such:1', '127.0.0.1:1/no/such:1'])
+      await expect(open.create({ ...spec, image }, soon())).rejects.toMatchObject({
+        ...{ code: 'provider_error' },
+        message: `Image ${image} is not on the container engine and cannot be pulled.`,
+      });
+    await expect(provider.create({ ...spec, image: '127.0.0.1:1/no/such:1' }, soon())).rejects.toMatchObject({
+      ...{ code: 'bad_request', message: expect.stringContaining('an address or an internal name') },
     });
+    await Promise.all([provider, never, open].map((each) => each.close()));
   });
 });

@@ -50,6 +50,8 @@ export function containerConfig(): ContainerConfig {
       ...['SETGID', 'SETUID', 'KILL', 'NET_BIND_SERVICE'],
     ],
     ...{ tmpfs: ['/tmp'], workspace_mb: 512, pull: 'missing', start_concurrency: 4, start_timeout: '60s' },
+    ...{ allowed_images: ['*'], pull_timeout: '15m', pull_concurrency: 4, pulls_per_owner: 2 },
+    ...{ prune_images_after: '720h', pulled_images_mb: 0 },
     ...{ max_sandboxes: 0, max_memory_mb: 0 },
   };
 }

@@ -5,11 +5,18 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import { type Engine, openEngine } from '../../providers/container/engine.ts';
 import { engineGarbled, engineLost } from '../../providers/container/engine-faults.ts';
 import { images } from '../../providers/container/image.ts';
+import { notTracked } from '../../providers/container/pulled-images.ts';
 import { remove } from '../../providers/container/seed.ts';
 import type { ContainerConfig } from '../../schema/config.ts';
 
 const IDLE_MS = 60_000;
 const CREATE_MS = 60_000;
+
+/** Who builds images may name any, and keeps what was pulled. */
+const FOR_OPERATORS = {
+  ...{ allowed: () => undefined, pulled: notTracked, pullMs: 15 * 60_000 },
+  bounds: { atOnce: 1, each: 1, waitMs: 0 },
+};
 
 /** What a builder that was killed left on an engine carries it. */
 const LABEL = 'svc.export';
@@ -32,7 +39,11 @@ export async function withExport<T>(
 ): Promise<T> {
   const engine = openEngine(deps);
   try {
-    await images({ ...deps, engine, policy: deps.config.pull }).ready(reference, signal);
+    await images({ ...deps, ...FOR_OPERATORS, engine, policy: deps.config.pull }).ready(
+      reference,
+      undefined,
+      signal,
+    );
     const id = await make(engine, reference, signal);
     try {
       return await work(exported({ ...deps, engine }, id, signal));

@@ -19,8 +19,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
     kind: 'container',
     capabilities: capabilitiesOf(state),
     hostsPools: !isGvisor(deps.config.runtime),
-    // Any image that the engine has or can pull.
-    describe: () => ({ isolation: isolationOf(state), images: ['*'] }),
+    describe: () => ({ isolation: isolationOf(state), images: deps.config.allowed_images }),
     probe: (signal) => probeContainer(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref, signal) => inspectRuntime(state, ref, signal),

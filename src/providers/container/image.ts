@@ -1,13 +1,17 @@
-// The image of a sandbox: looked up on the engine, pulled when the policy says so. A pull is shared by all who wait for
-// it and goes on when they give up, so that a retry finds it further on.
+// The image of a sandbox: judged by its name, looked up on the engine, pulled when the policy says so.
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config.ts';
 import type { Engine } from './engine.ts';
 import { engineGarbled, refusedWith } from './engine-faults.ts';
-import { pull } from './pull.ts';
+import { fullName } from './image-name.ts';
+import type { ImagePolicy } from './image-policy.ts';
+import { type PullDeps, pull } from './pull.ts';
+import type { PulledImages } from './pulled-images.ts';
+import { type PullBounds, pulls } from './pulls.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { declaredVolumes } from './volumes.ts';
+
+const NEVER = new AbortController().signal;
 
 export interface ImageFacts {
   /** What a container is to be made of: a name may mean another image a moment later. */
@@ -20,62 +24,77 @@ export interface ImageFacts {
 
 export interface Images {
   /**
-   * The image, pulled if it has to be. `provider_error` that names it when it cannot be had, `bad_request` when it declares
-   * volumes that a sandbox cannot have.
+   * The image, pulled if it has to be, on the account of who asks. `bad_request` when it is not allowed or declares
+   * volumes that a sandbox cannot have, `provider_error` that names it when it cannot be had.
    */
-  ready(reference: string, signal: AbortSignal): Promise<ImageFacts>;
+  ready(reference: string, account: string | undefined, signal: AbortSignal): Promise<ImageFacts>;
 }
 
-export interface ImagesDeps {
-  engine: Engine;
-  clock: Clock;
-  logger: Logger;
+export interface ImagesDeps extends PullDeps {
+  allowed: ImagePolicy;
+  pulled: PulledImages;
   policy: ContainerConfig['pull'];
+  bounds: PullBounds;
+}
+
+interface Found {
+  id: string;
+  user: string;
+  /** Tags that it has. */
+  names: string[];
+  /** As the engine tells of them. */
+  volumes: unknown;
 }
 
 export function images(deps: ImagesDeps): Images {
-  const pulls = new Map<string, Promise<void>>();
-  const pulled = (reference: string) => {
-    const running = pulls.get(reference) ?? pull(deps, reference).finally(() => pulls.delete(reference));
-    pulls.set(reference, running);
-    return running;
-  };
+  const { engine, clock, allowed, bounds, pulled, policy } = deps;
+  const fetch = pulls(clock, bounds, (reference) => fetched(deps, reference));
   return {
-    ready: async (reference, signal) => {
-      if (deps.policy === 'always') await unlessAborted(pulled(reference), signal);
-      const found = await lookUp(deps.engine, reference, signal);
-      if (found) return found;
-      if (deps.policy !== 'missing') throw notThere(reference);
-      await unlessAborted(pulled(reference), signal);
-      return (await lookUp(deps.engine, reference, signal)) ?? refuse(reference);
+    ready: async (reference, account, signal) => {
+      allowed(reference);
+      if (policy === 'always') await unlessAborted(fetch(reference, account), signal);
+      let found = await lookUp(engine, reference, signal);
+      if (!found && policy === 'missing') {
+        await unlessAborted(fetch(reference, account), signal);
+        found = await lookUp(engine, reference, signal);
+      }
+      if (!found) throw notThere(reference);
+      const { names, id, user, volumes } = found;
+      pulled.used(id, names);
+      return { id, user, volumes: declaredVolumes(reference, volumes) };
     },
   };
 }
 
-async function lookUp(
-  engine: Engine,
-  reference: string,
-  signal: AbortSignal,
-): Promise<ImageFacts | undefined> {
+/** One that was there before is not ours, whatever is pulled in its stead. */
+async function fetched(deps: ImagesDeps, reference: string): Promise<void> {
+  const before = await lookUp(deps.engine, reference, NEVER);
+  await pull(deps, reference);
+  const now = before ? undefined : await lookUp(deps.engine, reference, NEVER);
+  if (now) await deps.pulled.pulled(reference, now.id);
+}
+
+async function lookUp(engine: Engine, reference: string, signal: AbortSignal): Promise<Found | undefined> {
   try {
-    const path = `/images/${encodeURIComponent(reference).replaceAll('%2F', '/')}/json`;
+    const path = `/images/${encodeURIComponent(fullName(reference)).replaceAll('%2F', '/')}/json`;
     const answer = await engine.json({ method: 'GET', path, what: 'look up an image' }, signal);
-    return factsOf(reference, answer);
+    return foundOf(answer);
   } catch (error) {
     if (refusedWith(error, 404)) return undefined;
     throw refusedWith(error, 400) ? badReference(reference, error) : error;
   }
 }
 
-function factsOf(reference: string, answer: unknown): ImageFacts {
-  const { Id, Config } = (answer ?? {}) as { Id?: unknown; Config?: Record<string, unknown> | null };
+function foundOf(answer: unknown): Found {
+  const { Id, Config, RepoTags } = (answer ?? {}) as {
+    Id?: unknown;
+    Config?: Record<string, unknown> | null;
+    RepoTags?: unknown;
+  };
   if (typeof Id !== 'string' || Id === '') throw engineGarbled('an image has no id', undefined);
   const user = typeof Config?.User === 'string' ? Config.User : '';
-  return { id: Id, user, volumes: declaredVolumes(reference, Config?.Volumes) };
-}
-
-function refuse(reference: string): never {
-  throw notThere(reference);
+  const names = Array.isArray(RepoTags) ? RepoTags.map((name) => `${name}`) : [];
+  return { id: Id, user, names, volumes: Config?.Volumes };
 }
 
 function notThere(reference: string): ServiceError {

@@ -29,7 +29,7 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
   const image = asked.image ?? noImage();
   const [facts, imageFacts, seccomp] = await Promise.all([
     state.facts.read(signal).then(capable),
-    state.images.ready(image, signal),
+    state.images.ready(image, asked.account, signal),
     seccompProfile(state.config.seccomp_profile),
   ]);
   const [agentVolume, network] = await unlessAborted(

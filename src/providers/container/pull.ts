@@ -1,18 +1,24 @@
 // One pull of an image. The engine tells of it line by line, and of its failure with status 200 in one of these lines.
+// Why it failed goes to the log alone: the words for a closed port, a service that speaks something else and a registry
+// without the image would tell a caller what runs in the engine's network.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Engine } from './engine.ts';
 import { EngineRefusal, engineLost } from './engine-faults.ts';
+import { fullName } from './image-name.ts';
 import { jsonLines } from './json-lines.ts';
 
-const PULL_MS = 15 * 60_000;
 const TELL_MS = 5000;
+/** A failure is told no sooner: a port that is closed answers at once, a registry a moment later. */
+const LEAST_MS = 2000;
 
 export interface PullDeps {
   engine: Engine;
   clock: Clock;
   logger: Logger;
+  /** How long a pull may take. */
+  pullMs: number;
 }
 
 interface Progress {
@@ -21,31 +27,41 @@ interface Progress {
   id?: unknown;
 }
 
-/** Rejects with `provider_error` that names the image and the reason, `unavailable` when the engine was lost or slow. */
+/** Rejects with `provider_error` that names the image, `unavailable` when the engine was lost. */
 export async function pull(deps: PullDeps, reference: string): Promise<void> {
-  const { engine, clock, logger } = deps;
-  const stop = new AbortController();
-  const timer = clock.after(PULL_MS, () => stop.abort(tooSlow(reference)));
-  const call = { method: 'POST', path: '/images/create', query: { fromImage: withTag(reference) } } as const;
+  const { clock, logger } = deps;
+  const began = clock.monotonic();
   logger.info({ image: reference }, 'pulling an image');
   try {
-    const answer = await engine.stream({ ...call, what: 'pull an image', ms: PULL_MS }, stop.signal);
-    stop.signal.addEventListener('abort', () => answer.destroy(), { once: true });
-    await follow(deps, reference, answer);
+    await pulled(deps, reference);
     logger.info({ image: reference }, 'pulled an image');
   } catch (error) {
+    logger.warn({ image: reference, err: error }, 'an image could not be pulled');
+    if (error instanceof ServiceError) throw error;
+    await clock.sleep(Math.max(0, LEAST_MS - (clock.monotonic() - began)));
+    throw pullFailed(reference, error);
+  }
+}
+
+async function pulled(deps: PullDeps, reference: string): Promise<void> {
+  const { engine, clock, pullMs } = deps;
+  const stop = new AbortController();
+  const timer = clock.after(pullMs, () => stop.abort(new TooSlow(`not pulled within ${pullMs / 1000} s`)));
+  const query = { fromImage: fullName(reference) };
+  const call = { method: 'POST', path: '/images/create', query, what: 'pull an image' } as const;
+  try {
+    const answer = await engine.stream({ ...call, ms: pullMs + LEAST_MS }, stop.signal);
+    stop.signal.addEventListener('abort', () => answer.destroy(), { once: true });
+    await follow(deps, reference, answer);
+  } catch (error) {
     stop.signal.throwIfAborted();
-    throw error instanceof EngineRefusal ? pullFailed(reference, error.words) : error;
+    throw error;
   } finally {
     timer.cancel();
   }
 }
 
-/** Without a tag an engine would pull every one there is. */
-export function withTag(reference: string): string {
-  const name = reference.slice(reference.lastIndexOf('/') + 1);
-  return /[:@]/.test(name) ? reference : `${reference}:latest`;
-}
+class TooSlow extends Error {}
 
 async function follow(deps: PullDeps, reference: string, answer: IncomingMessage): Promise<void> {
   const { clock, logger, engine } = deps;
@@ -65,33 +81,17 @@ async function follow(deps: PullDeps, reference: string, answer: IncomingMessage
   }
 }
 
-const REASONS: readonly [pattern: RegExp, reason: string][] = [
-  [
-    /unauthorized|denied|authentication required|no basic auth/i,
-    'its registry refuses, or has no such image',
-  ],
-  [/toomanyrequests|rate limit/i, 'its registry limits pulls'],
-  [/manifest unknown|not found|does not exist|no matching manifest/i, 'its registry has no such image'],
-  [/no space left/i, 'the disk of the engine is full'],
-  [/x509|certificate/i, 'the certificate of its registry is not trusted'],
-  [
-    /dial tcp|no such host|lookup |timeout|deadline|unreachable|refused|reset|EOF|connect/i,
-    'its registry cannot be reached from the engine',
-  ],
-];
-
-/** Public for its test. The engine's words say why; what is sent is ours. */
-export function pullFailed(reference: string, words: string): ServiceError {
-  const [, reason] = REASONS.find(([pattern]) => pattern.test(words)) ?? [];
-  const why = reason ?? 'the engine could not pull it';
-  return new ServiceError('provider_error', `Image ${reference} cannot be had: ${why}.`, {
-    cause: new Error(words),
-    remedy: 'Check its name and the registry, or put the image on the engine beforehand.',
-  });
-}
-
-function tooSlow(reference: string): ServiceError {
-  return new ServiceError('unavailable', `Image ${reference} was not pulled in time.`, {
-    remedy: 'Try again, or put the image on the engine beforehand.',
+/** Public for its test. Only a full disk is told apart: that the registry had the image is known by then. */
+export function pullFailed(reference: string, cause: unknown): ServiceError {
+  const isFull = cause instanceof EngineRefusal && /no space left/i.test(cause.words);
+  if (isFull)
+    return new ServiceError('provider_error', `Image ${reference} does not fit on the disk of the engine.`, {
+      cause,
+      remedy: 'Free some space there.',
+    });
+  const message = `Image ${reference} is not on the container engine and cannot be pulled.`;
+  return new ServiceError('provider_error', message, {
+    cause,
+    remedy: 'Check its name, or put the image on the engine beforehand. The log says why.',
   });
 }

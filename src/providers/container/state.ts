@@ -7,7 +7,9 @@ import type { ContainerDeps } from './deps.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type FactsReader, factsReader } from './facts.ts';
 import { type Images, images } from './image.ts';
+import { imagePolicy } from './image-policy.ts';
 import { type Network, network } from './network.ts';
+import { pulledImages } from './pulled-images.ts';
 
 const WAITING = 2000;
 
@@ -34,11 +36,23 @@ export function openState(deps: ContainerDeps): ContainerState {
     logger,
     engine,
     facts: factsReader(engine, clock),
-    images: images({ engine, clock, logger, policy: config.pull }),
+    images: openImages({ ...deps, engine, logger }),
     network: network(engine, config),
     agent: agentVolume({ ...deps, engine, logger }),
     starts: limiter(clock, { atOnce: config.start_concurrency, waiting: WAITING, waitMs: startMs }),
     startMs,
     parked: new ParkedSessions((ms, run) => clock.after(ms, run)),
   };
+}
+
+function openImages(deps: ContainerDeps & { engine: Engine }): Images {
+  const { config, engine, clock, logger } = deps;
+  const pullMs = parseDuration(config.pull_timeout, 'providers.container.pull_timeout');
+  const afterMs = parseDuration(config.prune_images_after, 'providers.container.prune_images_after');
+  return images({
+    ...{ engine, clock, logger, pullMs, policy: config.pull },
+    allowed: imagePolicy(config.allowed_images),
+    bounds: { atOnce: config.pull_concurrency, each: config.pulls_per_owner, waitMs: pullMs },
+    pulled: pulledImages({ ...deps, afterMs, maxMb: config.pulled_images_mb }),
+  });
 }

@@ -1,5 +1,6 @@
 // Rules about containers, asked where they are enabled: what is given to them, and how the engine is reached.
 import { usesTls } from '../../../providers/container/endpoint.ts';
+import { isOpenPattern } from '../../../providers/container/image-policy.ts';
 import { isGvisor } from '../../../providers/container/runtime-kernel.ts';
 import type { Config } from '../../../schema/config.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
@@ -213,6 +214,24 @@ const RULES: readonly ContainerRule[] = [
     production: 'error',
     check: ({ runtime }, { pool, providers }) =>
       faultIf(pool.enabled && providers.default === 'container' && isGvisor(runtime)),
+  },
+  {
+    id: 'SVC615',
+    key: 'providers.container.allowed_images',
+    title: 'Sandboxes may have images of any registry.',
+    why: 'The engine contacts, from its own network, whatever registry a caller names, and keeps what it pulls. Addresses and internal names are refused, but any other name can be made to lead there.',
+    mend: 'List the images or folders of registries that sandboxes need in providers.container.allowed_images.',
+    example: 'providers:\n  container:\n    allowed_images: [alpine, registry.example/team/**]\n',
+    level: 'off',
+    production: 'error',
+    check: ({ allowed_images, pull }) =>
+      pull === 'never'
+        ? []
+        : faultyEntries(
+            allowed_images,
+            isOpenPattern,
+            (pattern) => `The pattern ${pattern} allows images of any registry, or all of one.`,
+          ),
   },
 ];
 

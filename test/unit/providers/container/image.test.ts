@@ -1,14 +1,17 @@
 // An image that is not on the engine: pulled once for all who wait, told of on the way, and refused in our words.
 import type { ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
+import type { ServiceError } from '../../../../src/domain/errors.ts';
 import { openEngine } from '../../../../src/providers/container/engine.ts';
-import { type Images, images } from '../../../../src/providers/container/image.ts';
+import { type Images, type ImagesDeps, images } from '../../../../src/providers/container/image.ts';
+import { imagePolicy } from '../../../../src/providers/container/image-policy.ts';
+import { notTracked } from '../../../../src/providers/container/pulled-images.ts';
 import { containerConfig } from '../../../support/container.ts';
 import { fakeClock, type RecordingLogger, recordingLogger } from '../../../support/fakes.ts';
-import { type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted-engine.ts';
+import { hang, type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted-engine.ts';
 import { until } from '../../../support/until.ts';
 
-const LOOK = 'GET /images/team/app%3A1/json';
+const LOOK = 'GET /images/docker.io/team/app%3A1/json';
 const PULL = 'POST /images/create';
 const missing = status(404, { message: 'No such image' });
 const there = status(200, { Id: 'sha256:0123', Config: { User: 'app' } });
@@ -23,11 +26,15 @@ interface Place {
   pulls(): number;
 }
 
-async function place(): Promise<Place> {
+async function place(change: Partial<ImagesDeps> = {}): Promise<Place> {
   const [scripted, clock, logger] = [await scriptedEngine(), fakeClock(), recordingLogger()];
   const engine = openEngine({ config: { ...containerConfig(), socket: scripted.socket }, clock });
   onTestFinished(() => engine.close());
-  const all = images({ engine, clock, logger, policy: 'missing' });
+  const all = images({
+    ...{ engine, clock, logger, pullMs: 900_000, policy: 'missing' },
+    ...{ allowed: imagePolicy(['*']), bounds: { atOnce: 3, each: 2, waitMs: 60_000 }, pulled: notTracked },
+    ...change,
+  });
   return { scripted, clock, logger, all, pulls: () => scripted.seen.filter((call) => call === PULL).length };
 }
 
@@ -45,11 +52,11 @@ const line = (response: ServerResponse, told: object) => response.write(`${JSON.
 
 it('is pulled once for many, with its progress in the log', async () => {
   const { scripted, clock, logger, all, pulls } = await place();
-  scripted.on(LOOK, missing, missing, missing, there);
+  scripted.on(LOOK, missing, missing, missing, missing, there);
   const pulling = slowPull(scripted);
-  const waiting = Array.from({ length: 3 }, () => all.ready('team/app:1', forever));
+  const waiting = Array.from({ length: 3 }, () => all.ready('team/app:1', undefined, forever));
   const response = await pulling;
-  await until('all have looked', () => scripted.seen.filter((call) => call === LOOK).length === 3);
+  await until('all have looked', () => scripted.seen.filter((call) => call === LOOK).length === 4);
   const told = () => logger.lines.filter(({ message }) => message === 'still pulling an image');
   // Time counts from when the answer's head was read.
   await until('progress is told', async () => {
@@ -69,44 +76,116 @@ it('is pulled once for many, with its progress in the log', async () => {
 
 it('goes on being pulled when one gives up', async () => {
   const { scripted, all, pulls } = await place();
-  scripted.on(LOOK, missing, missing, there);
+  scripted.on(LOOK, missing, missing, missing, there);
   const pulling = slowPull(scripted);
   const impatient = new AbortController();
-  const waiting = [all.ready('team/app:1', impatient.signal), all.ready('team/app:1', forever)];
+  const waiting = [
+    all.ready('team/app:1', undefined, impatient.signal),
+    all.ready('team/app:1', undefined, forever),
+  ];
   const response = await pulling;
   const reason = new Error('enough');
   impatient.abort(reason);
   await expect(waiting[0]).rejects.toBe(reason);
-  await until('both have looked', () => scripted.seen.filter((call) => call === LOOK).length === 2);
+  await until('both have looked', () => scripted.seen.filter((call) => call === LOOK).length === 3);
   response.end();
   expect(await waiting[1]).toEqual(facts);
   expect(pulls()).toBe(1);
 });
 
-it.each([
-  [
-    'in the stream',
-    status(200, `{"status":"Pulling"}\n{"error":"pull access denied for team/app"}\n`),
-    'refuses',
-  ],
-  ['with a status', status(404, { message: 'manifest for team/app:1 not found' }), 'no such image'],
-  ['for its network', status(500, { message: 'dial tcp: i/o timeout' }), 'cannot be reached'],
-])('is refused %s: said which and why, and asked for anew the next time', async (_name, answer, why) => {
-  const { scripted, all, pulls } = await place();
-  scripted.on(LOOK, missing, missing, there);
-  scripted.on(PULL, answer, status(200, '{"status":"Done"}\n'));
-  const refused = await all.ready('team/app:1', forever).catch((error: unknown) => error);
-  expect(refused).toMatchObject({ code: 'provider_error', message: expect.stringContaining(why) });
-  expect(refused).toMatchObject({ message: expect.stringContaining('team/app:1') });
-  expect(await all.ready('team/app:1', forever)).toEqual(facts);
+const REFUSALS = [
+  status(200, `{"status":"Pulling"}\n{"error":"pull access denied for team/app"}\n`),
+  status(404, { message: 'manifest for team/app:1 not found' }),
+  status(500, { message: 'Get "http://team/v2/": dial tcp 10.0.0.1:80: connect: connection refused' }),
+  status(500, { message: 'http: server gave HTTP response to HTTPS client' }),
+  status(500, { message: 'x509: certificate signed by unknown authority' }),
+  status(500, { message: 'toomanyrequests: You have reached your pull rate limit' }),
+  status(500, { message: 'error parsing HTTP 400 response body: SSH-2.0-OpenSSH_9.2' }),
+  status(500, { message: 'received unexpected HTTP status: 500' }),
+];
+
+it('is refused in the same words and no sooner, whatever its registry does; the log says why', async () => {
+  const told = [];
+  for (const refusal of REFUSALS) {
+    const { scripted, all, clock, logger } = await place();
+    scripted.on(LOOK, missing);
+    scripted.on(PULL, refusal);
+    const began = clock.monotonic();
+    const refused = all.ready('team/app:1', undefined, forever).catch((error: unknown) => error);
+    let isOver = false;
+    void refused.then(() => {
+      isOver = true;
+    });
+    await until('the log says why', () =>
+      logger.lines.some(({ message }) => /could not be pulled/.test(message)),
+    );
+    expect(isOver).toBe(false);
+    await until('it is refused', async () => {
+      await clock.advance(100);
+      return isOver;
+    });
+    expect(clock.monotonic() - began).toBeGreaterThanOrEqual(2000);
+    const { code, message, remedy } = (await refused) as ServiceError;
+    told.push({ code, message, remedy });
+  }
+  expect(told[0]).toMatchObject({ code: 'provider_error', message: expect.stringContaining('team/app:1') });
+  expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
+});
+
+it('is asked for again after a refusal', async () => {
+  const { scripted, all, clock, pulls } = await place();
+  scripted.on(LOOK, missing, missing, missing, missing, there);
+  scripted.on(PULL, status(404, {}), status(200, '{"status":"Done"}\n'));
+  const refused = all.ready('team/app:1', undefined, forever).catch((error: unknown) => error);
+  await until('it is refused', async () => {
+    await clock.advance(1000);
+    return Promise.race([refused.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
+  });
+  expect(await all.ready('team/app:1', undefined, forever)).toEqual(facts);
   expect(pulls()).toBe(2);
+});
+
+it('is not pulled for an account that has as many pulls under way as it may; others go on', async () => {
+  const { scripted, all, pulls } = await place();
+  scripted.on(PULL, hang);
+  const stop = new AbortController();
+  const ask = (name: string, account?: string) =>
+    all.ready(name, account, stop.signal).catch((error: unknown) => error);
+  const first = [ask('team/a:1', 'ann'), ask('team/b:1', 'ann')];
+  await until('two are pulled', () => pulls() === 2);
+  expect(await ask('team/c:1', 'ann')).toMatchObject({ code: 'unavailable', retryAfterMs: 5000 });
+  const others = [ask('team/a:1', 'ann'), ask('team/d:1', 'bob')];
+  await until('the other is pulled', () => pulls() === 3);
+  // All places are taken: the next one waits.
+  others.push(ask('team/e:1'));
+  await until('all have looked', () => scripted.seen.filter((call) => call.startsWith('GET')).length >= 9);
+  expect(pulls()).toBe(3);
+  stop.abort(new Error('enough'));
+  await Promise.all([...first, ...others]);
+});
+
+it('is given up when its pull takes too long', async () => {
+  const { scripted, all, clock } = await place();
+  scripted.on(LOOK, missing);
+  const pulling = slowPull(scripted);
+  const refused = all.ready('team/app:1', undefined, forever).catch((error: unknown) => error);
+  await pulling;
+  let isOver = false;
+  void refused.then(() => {
+    isOver = true;
+  });
+  await until('it is refused', async () => {
+    await clock.advance(100_000);
+    return isOver;
+  });
+  expect(await refused).toMatchObject({ message: expect.stringContaining('cannot be pulled') });
 });
 
 it('whose pull breaks off is not had', async () => {
   const { scripted, all } = await place();
   scripted.on(LOOK, missing);
   const pulling = slowPull(scripted);
-  const waiting = all.ready('team/app:1', forever);
+  const waiting = all.ready('team/app:1', undefined, forever);
   const response = await pulling;
   line(response, { status: 'Downloading' });
   response.destroy();
