@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
-import type { ContainerConfig } from '../../src/schema/config.ts';
+import type { ContainerConfig } from '../../src/schema/config-container.ts';
 import { type Certificates, certificates } from '../support/certificates.ts';
 import { containerHome, containerSpec } from '../support/container.ts';
 import { type Engine, startEngine } from '../support/engine.ts';

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { RuntimeSpec } from '../../src/providers/provider.ts';
-import type { ContainerConfig } from '../../src/schema/config.ts';
+import type { ContainerConfig } from '../../src/schema/config-container.ts';
 import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
 import { IMAGES } from '../support/engine.ts';
 import { describeWith } from '../support/requires.ts';

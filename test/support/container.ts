@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/host/package-root.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { containerProvider } from '../../src/providers/container/container.ts';
 import type { Provider, RuntimeSpec } from '../../src/providers/provider.ts';
-import type { ContainerConfig } from '../../src/schema/config.ts';
+import type { ContainerConfig } from '../../src/schema/config-container.ts';
 import { IMAGES } from './engine.ts';
 import { silentLogger } from './fakes.ts';
 import { runtimeSpec } from './userspace.ts';

@@ -7,7 +7,7 @@ import { engineGarbled, engineLost } from '../../providers/container/engine-faul
 import { images } from '../../providers/container/image.ts';
 import { notTracked } from '../../providers/container/pulled-images.ts';
 import { remove } from '../../providers/container/seed.ts';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 
 const IDLE_MS = 60_000;
 const CREATE_MS = 60_000;

@@ -1,5 +1,5 @@
 // The body that creates a container, in full. Pure: what it gives is fixed by fixtures/golden/container-*.json.
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { LABEL } from './names.ts';
 import { hostProcesses } from './runtime-kernel.ts';

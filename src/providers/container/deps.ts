@@ -1,6 +1,6 @@
 // What the container provider is handed. Types only.
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 
 export interface ContainerDeps {
   clock: Clock;

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { AgentOptions } from 'node:https';
 import { ServiceError } from '../../domain/errors.ts';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 
 export const DEFAULT_SOCKET = '/var/run/docker.sock';
 const TLS_PORT = 2376;

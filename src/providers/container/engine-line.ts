@@ -3,7 +3,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Endpoint, resolveEndpoint } from './endpoint.ts';
 import type { EngineOrder } from './engine.ts';
 import { type Answered, accepted } from './engine-answers.ts';

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 import { withinDeadline } from '../deadline.ts';
 import { type Answered, accepted, listedAnswer, parsedAnswer, whole } from './engine-answers.ts';
 import { engineSlow } from './engine-faults.ts';

@@ -1,6 +1,6 @@
 // The image of a sandbox: judged by its name, looked up on the engine, pulled when the policy says so.
 import { ServiceError } from '../../domain/errors.ts';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
 import { engineGarbled, refusedWith } from './engine-faults.ts';
 import { fullName } from './image-name.ts';

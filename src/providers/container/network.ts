@@ -1,7 +1,7 @@
 // The network of sandboxes. `svc` is a bridge of our own on which containers cannot reach each other: one per engine,
 // shared by all servers there, since an engine has few subnets to give.
 import { ServiceError } from '../../domain/errors.ts';
-import type { ContainerConfig } from '../../schema/config.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';
