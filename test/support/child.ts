@@ -36,18 +36,21 @@ export async function startChild(
 }
 
 /** Path of `test/support/<name>` as a file that node runs. */
-export function bundleOf(name: string): Promise<string> {
-  const bundle = bundles.get(name) ?? bundled(name);
-  bundles.set(name, bundle);
+export const bundleOf = (name: string): Promise<string> => bundleOfSource(join('test', 'support', name));
+
+/** The same of any TypeScript file of the package. */
+export function bundleOfSource(path: string): Promise<string> {
+  const bundle = bundles.get(path) ?? bundled(path);
+  bundles.set(path, bundle);
   return bundle;
 }
 
-async function bundled(name: string): Promise<string> {
+async function bundled(path: string): Promise<string> {
   // Below node_modules, because packages stay outside of the bundle and are looked up from where it lies.
   const outfile = resolve(
-    join('node_modules', '.cache', 'svc-test', `${basename(name, '.ts')}-${process.pid}.mjs`),
+    join('node_modules', '.cache', 'svc-test', `${basename(path, '.ts')}-${process.pid}.mjs`),
   );
-  const entryPoints = [join('test', 'support', name)];
+  const entryPoints = [path];
   await build({
     entryPoints,
     outfile,

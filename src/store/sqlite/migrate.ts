@@ -10,6 +10,7 @@ import { POOL } from './migrations/0005-pool.ts';
 import { WORKERS } from './migrations/0006-workers.ts';
 import { TEMPLATE_OWNERS } from './migrations/0007-template-owners.ts';
 import { SHARES } from './migrations/0008-shares.ts';
+import { IDEMPOTENCY } from './migrations/0009-idempotency.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -20,6 +21,7 @@ const MIGRATIONS: readonly string[] = [
   WORKERS,
   TEMPLATE_OWNERS,
   SHARES,
+  IDEMPOTENCY,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
