@@ -21,35 +21,45 @@ export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>
     withHome(async (bareHome) => {
       await withStore(root, bareHome, async () => {});
       const bare = bareAdmissions(join(bareHome, 'svc.db'));
-      await withStore(root, home, ({ sandboxes }) =>
-        work({
+      await withStore(root, home, async ({ sandboxes }) => {
+        const admit: Admit = async (row, event) => {
+          const { kind } = await sandboxes.reserve(row, LIMITS, [event]);
+          if (kind !== 'reserved') throw new Error(`an admission was ${kind}`);
+        };
+        const baseline = () => clocked(bare.admit);
+        await work({
           id: 'P14',
           name: `${ADMISSIONS} durable admissions`,
           // 0.6 of the admissions a second.
           target: 1 / 0.6,
           pairs: 50,
-          ours: () =>
-            clocked(async (row, event) => {
-              const { kind } = await sandboxes.reserve(row, LIMITS, [event]);
-              if (kind !== 'reserved') throw new Error(`an admission was ${kind}`);
-            }),
-          baseline: () => clocked(bare.admit),
-        }),
-      ).finally(bare.close);
+          ours: () => clocked(admit),
+          baseline,
+        });
+        await work({
+          id: 'P14-parallel',
+          name: `${ADMISSIONS} durable admissions at once, against one after the other`,
+          target: 0.5,
+          pairs: 50,
+          ours: () => clocked(admit, true),
+          baseline,
+        });
+      }).finally(bare.close);
     }),
   );
 }
 
 type Admit = (row: SandboxRecord, event: EventDraft) => void | Promise<void>;
 
-/** One after the other; what is admitted is made before the time runs. */
-async function clocked(admit: Admit): Promise<number> {
+/** One after the other unless `atOnce`; what is admitted is made before the time runs. */
+async function clocked(admit: Admit, atOnce = false): Promise<number> {
   const all = Array.from({ length: ADMISSIONS }, (_, n) => {
     const row = sandbox(`owner-${n % OWNERS}`);
     return { row, event: created(row) };
   });
   const began = performance.now();
-  for (const { row, event } of all) await admit(row, event);
+  if (atOnce) await Promise.all(all.map(({ row, event }) => admit(row, event)));
+  else for (const { row, event } of all) await admit(row, event);
   return performance.now() - began;
 }
 

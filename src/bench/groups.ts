@@ -112,7 +112,7 @@ const events: Group = {
 
 const admissions: Group = {
   about: 'admissions in the database',
-  ids: ['P14'],
+  ids: ['P14', 'P14-parallel'],
   run: (root, measure) => withAdmissions(root, measure),
 };
 

@@ -1,5 +1,5 @@
-// Keeps what many do at once from being one long stop of the event loop: a durable commit lasts as long as the disk does,
-// and all that waited for the same thing go on in one turn.
+// Keeps what many do at once from being one long stop of the event loop: all that waited for the same commit go on in one
+// turn.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../domain/ports.ts';
 
