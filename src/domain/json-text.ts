@@ -8,6 +8,8 @@ const LOWER_U = 0x75;
 const NONE = 0xff;
 /** A regular expression finds what is far away much faster than a loop, and what is near more slowly. */
 const SPECIAL = /[^ !#-[\]-\u00ff]/;
+/** Of \uXXXX: one that is not cut is read at once. */
+const UNIT_LENGTH = 6;
 const NEAR = 64;
 const FAR = 16 * 1024;
 /** What the byte after a backslash means; digits of hexadecimal numbers. */
@@ -61,6 +63,10 @@ export class JsonText {
       this.#blocks.append(bytes.subarray(from, at));
     }
     if (at === bytes.length || bytes[at] !== BACKSLASH) return at;
+    if (at + UNIT_LENGTH <= bytes.length && bytes[at + 1] === LOWER_U) {
+      this.#take(unitAt(bytes, at + 2));
+      return at + UNIT_LENGTH;
+    }
     this.#state = 'escape';
     return at + 1;
   }
@@ -130,6 +136,16 @@ function endOfPlain(bytes: Buffer, from: number): number {
   const found = bytes.toString('latin1', near, far).search(SPECIAL);
   if (found >= 0) return near + found;
   return far === bytes.length ? far : endOfPlain(bytes, far);
+}
+
+function unitAt(bytes: Buffer, at: number): number {
+  let unit = 0;
+  for (let place = at; place < at + 4; place++) {
+    const digit = HEX[bytes[place] as number] as number;
+    if (digit === NONE) throw new JsonFault('syntax');
+    unit = unit * 16 + digit;
+  }
+  return unit;
 }
 
 function table(values: Record<string, number>): Uint8Array {

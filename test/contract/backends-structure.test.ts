@@ -11,13 +11,14 @@ import { hostedProvider } from '../../src/providers/hosted/hosted.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { customConfig } from '../support/custom-backend.ts';
 import { silentLogger } from '../support/fakes.ts';
+import { hostedBackend } from '../support/hosted-backend.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 import { httpAnswer, rawBackend } from '../support/raw-backend.ts';
 import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** Milliseconds of processor; what stalls takes thousands. A busy machine collects garbage in other threads meanwhile. */
-const TURN = 150;
+const TURN = 300;
 const instance = { id: '00000000-0000-4000-8000-00000000bad0' };
 const shared = { clock: realClock(), logger: silentLogger, instance };
 const JSON_TYPE = 'content-type: application/json';
@@ -138,6 +139,39 @@ it('honest lists and results of the largest size are taken, and nothing waits fo
     expect(counted.value.exit.exit_code).toBe(0);
     expect(counted.value.bytes).toBeGreaterThan(30 * MEBIBYTE);
     expect(counted.longest).toBeLessThan(TURN);
+  } finally {
+    await provider.close();
+    await backend.close();
+  }
+});
+
+it('a folder that is too large for the library of a hosted backend is refused as such', async () => {
+  const backend = await hostedBackend();
+  const provider = backend.provider();
+  try {
+    const spec = runtimeSpec(freshId());
+    const { runtime_id } = await provider.create(spec, soon());
+    const { files } = await provider.attach({ id: spec.id, epoch: spec.epoch, runtime_id }, soon());
+    let count = 2500;
+    backend.instead = (req, res) => {
+      if (!req.url?.includes('ListDir')) return false;
+      req.resume();
+      const entry = {
+        ...{ type: 'FILE_TYPE_FILE', size: '1', mode: 420, permissions: '-rw-r--r--' },
+        owner: 'u',
+      };
+      const more = { ...entry, group: 'u', modifiedTime: '2026-01-01T00:00:00Z' };
+      const entries = Array.from({ length: count }, (_, at) => ({
+        name: `f${at}`,
+        path: `/workspace/f${at}`,
+        ...more,
+      }));
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ entries }));
+      return true;
+    };
+    expect(await files.list('/workspace', 1)).toHaveLength(2500);
+    count = 20_000;
+    await expect(files.list('/workspace', 1)).rejects.toMatchObject({ code: 'payload_too_large' });
   } finally {
     await provider.close();
     await backend.close();

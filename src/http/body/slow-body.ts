@@ -6,7 +6,10 @@ import type { Clock, Timer } from '../../domain/ports.ts';
 const CHECK_MS = 5_000;
 const GRACE_MS = 20_000;
 const BYTES_PER_SECOND = 4 * 1024;
+/** What is refused is read on as long as it comes quickly, and not for ever. */
 const LINGER_MS = 5_000;
+const LINGER_BYTES = LINGER_MS * 128;
+const MOST_LINGERS = 12;
 
 /** Calls `late` once when the body of `request` falls behind. Ends by itself with the body. */
 export function watchPace(request: IncomingMessage, clock: Clock, late: () => void): void {
@@ -30,8 +33,16 @@ export function watchPace(request: IncomingMessage, clock: Clock, late: () => vo
 export function lingerOver(request: IncomingMessage, clock: Clock): void {
   if (request.complete || request.destroyed) return;
   request.resume();
-  const timer = clock.after(LINGER_MS, () => {
-    if (!request.complete) request.socket.destroy();
-  });
+  let before = request.socket.bytesRead;
+  let lingers = 0;
+  const look = () => {
+    if (request.complete) return;
+    const { bytesRead } = request.socket;
+    lingers += 1;
+    if (bytesRead - before < LINGER_BYTES || lingers === MOST_LINGERS) request.socket.destroy();
+    else timer = clock.after(LINGER_MS, look);
+    before = bytesRead;
+  };
+  let timer = clock.after(LINGER_MS, look);
   request.once('close', () => timer.cancel());
 }

@@ -1,5 +1,7 @@
 // From what a WebSocket client sends to messages: strict, typed, and every refusal says what was wrong.
 import { ServiceError } from '../../domain/errors.ts';
+import { judgedJson } from '../../domain/json-reading.ts';
+import { JsonFault } from '../../domain/json-structure.ts';
 import { SOCKET_MESSAGES, type SocketMessage, SocketStart } from '../../schema/exec-socket.ts';
 import { type Validator, validator } from '../../schema/validator.ts';
 import { strictBase64 } from '../body/base64.ts';
@@ -9,6 +11,8 @@ import type { SocketFrame } from './socket-input.ts';
 type Stdin = { type: 'stdin'; data: Buffer };
 export type Received = Stdin | Exclude<SocketMessage, { type: 'stdin' }>;
 
+/** As of a body: building this much takes some milliseconds. */
+const STRUCTURE = { depth: 64, tokens: 50_000 };
 const checkStart = validator(SocketStart, 'The message');
 const CHECKS = Object.fromEntries(
   Object.entries(SOCKET_MESSAGES).map(([type, schema]) => [type, validator(schema, 'The message')]),
@@ -40,8 +44,10 @@ function readJson({ data, isBinary }: SocketFrame): { type?: unknown } {
   const text = data.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = judgedJson(data, STRUCTURE);
   } catch (cause) {
+    if (cause instanceof JsonFault && cause.reason === 'structure')
+      throw bad('The message has more, or more deeply nested, values than it may.');
     throw bad('The message is not valid JSON.', cause);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -5,8 +5,7 @@ import { ByteBlocks } from '../../domain/byte-blocks.ts';
 import type { ServiceError } from '../../domain/errors.ts';
 import type { ListLimits } from '../../domain/json-list.ts';
 import type { ObjectLimits } from '../../domain/json-object.ts';
-import { type Body, documentIn, judgedBytes, listIn, objectWithTexts } from '../../domain/json-reading.ts';
-import type { StructureLimits } from '../../domain/json-structure.ts';
+import { type Body, documentIn, listIn, objectWithTexts } from '../../domain/json-reading.ts';
 import { orStrangeJson, strangeAnswer, transportFault } from './faults.ts';
 
 /** Of a body that is thrown away, what is read to keep its connection. */
@@ -24,8 +23,6 @@ export interface Reply {
   json(most?: number): Promise<unknown>;
   /** What `read` makes of each element of the list that the body is, as it comes; undefined is left out. Throws as `json`. */
   list<T>(limits: ListLimits, read: (element: unknown) => T | undefined): Promise<T[]>;
-  /** The whole body with the structure of JSON counted, for somebody else to parse. Throws as `json`. */
-  judged(limits: StructureLimits): Promise<Buffer>;
   /** The object that the body is, without the texts of `names`; they come as bytes. Throws as `json`. */
   object(names: readonly string[], limits: ObjectLimits, most?: number): ReturnType<typeof objectWithTexts>;
   /** Throws the body away. Never rejects. */
@@ -73,7 +70,6 @@ function replyOf(answer: Dispatcher.ResponseData, terms: ReplyTerms): Reply {
     bytes: async (most) => gathered(atMost(most)),
     json: (most) => judged((body) => documentIn(body), most),
     list: (limits, read) => judged((body) => listIn(body, limits, read)),
-    judged: (limits) => judged((body) => judgedBytes(body, limits)),
     object: (names, limits, most) => judged((body) => objectWithTexts(body, names, limits), most),
     discard: async () => {
       await answer.body.dump({ limit: DISCARDED_BYTES }).catch(() => undefined);

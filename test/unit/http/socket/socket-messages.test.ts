@@ -1,0 +1,13 @@
+// Messages of a WebSocket client that are large in structure: refused before they are built.
+import { expect, it } from 'vitest';
+import { readStart } from '../../../../src/http/socket/socket-messages.ts';
+
+const frame = (text: string) => ({ data: Buffer.from(text), isBinary: false });
+
+it('a message with too much structure is refused by that, a damaged one by its syntax', () => {
+  expect(() => readStart(frame(`{"type":"start","args":[${'[],'.repeat(300_000)}[]]}`))).toThrow(
+    'deeply nested',
+  );
+  expect(() => readStart(frame('{"type":"start"'))).toThrow('not valid JSON');
+  expect(readStart(frame('{"type":"start","command":"true"}'))).toMatchObject({ command: 'true' });
+});
