@@ -4,13 +4,13 @@ import { age, type Column, facts, table } from './render.ts';
 
 const columns = (now: number): Column<Template>[] => [
   { title: 'name', value: ({ name }) => name },
-  { title: 'owner', value: ({ owner_id }) => owner_id ?? 'shared' },
   { title: 'version', value: ({ version }) => version, align: 'right' },
   { title: 'image', value: ({ image }) => image },
   { title: 'provider', value: ({ provider }) => provider },
   { title: 'memory', value: ({ memory_mb }) => `${memory_mb} MB`, align: 'right' },
   { title: 'ttl', value: ({ ttl }) => ttl, align: 'right' },
   { title: 'prewarm', value: ({ prewarm }) => prewarm, align: 'right' },
+  { title: 'owner', value: ({ owner_id }) => owner_id ?? 'shared' },
   { title: 'updated', value: ({ updated_at }) => age(updated_at, now), align: 'right' },
   { title: 'description', value: ({ description }) => description },
 ];
