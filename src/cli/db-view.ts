@@ -2,6 +2,7 @@
 
 import { printable } from '../domain/printable.ts';
 import type {
+  AcceptReport,
   BackupReport,
   DatabaseFacts,
   RestoreReport,
@@ -83,4 +84,9 @@ export function verifyText({ ok, facts: found, checks }: VerifyReport): string {
   ]);
   const verdict = ok ? 'The database is sound.' : 'The database is not sound; do not restore it.';
   return `${printable(found.file)}\n\n${lines.join('\n')}\n\n${verdict}`;
+}
+
+export function acceptText({ database, accepted }: AcceptReport): string {
+  if (!accepted) return `Nothing is known to be missing in ${database}.`;
+  return `Accepted: the log of ${database} was ${accepted.log} at ${accepted.found_at}.`;
 }

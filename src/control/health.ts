@@ -6,7 +6,7 @@ import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { Health } from '../schema/system.ts';
-import { SLOW_COMMIT_MS, type Store } from '../store/store.ts';
+import { type Pulse, SLOW_COMMIT_MS, type Store } from '../store/store.ts';
 import type { HealthViews } from './plane/system.ts';
 import type { Probes } from './probes.ts';
 import type { WorkerStats } from './workers/worker-stats.ts';
@@ -19,7 +19,7 @@ type Check = Health['checks']['database'];
 const MOST_WARNINGS = 32;
 
 export interface HealthDeps {
-  store: Pick<Store, 'ping' | 'pool'>;
+  store: Pick<Store, 'ping' | 'pool' | 'condition'>;
   providers: ProviderSet;
   probes: Probes;
   clock: Clock;
@@ -41,8 +41,11 @@ export function healthViews(deps: HealthDeps): HealthViews {
       const each = await healthOfEach(deps);
       const providers = each.map(({ provider: { kind }, healthy }) => ({ name: kind, healthy }));
       const ready_providers = providers.filter(({ healthy }) => healthy).length;
-      const status = ready_providers > 0 ? 'ready' : 'not_ready';
-      return full ? { status, providers, ready_providers, total_providers: providers.length } : { status };
+      const facts = full ? { providers, ready_providers, total_providers: providers.length } : {};
+      const { damage } = deps.store.condition();
+      if (damage) return { status: 'not_ready', reason: full ? inFull(damage) : damage.message, ...facts };
+      if (ready_providers > 0) return { status: 'ready', ...facts };
+      return { status: 'not_ready', reason: 'No provider is healthy.', ...facts };
     },
     health: async (full) => {
       const [database, providers, workers] = await Promise.all([
@@ -102,18 +105,19 @@ async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
   const began = clock.monotonic();
   const pulse = await store.ping().catch(asServiceError);
   const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
-  if (pulse instanceof ServiceError) {
-    const { message, remedy } = pulse;
-    return { status: 'failed', latency_ms, message: remedy ? `${message} ${remedy}` : message };
-  }
-  if (pulse.commit_ms < SLOW_COMMIT_MS) return { status: 'ok', latency_ms };
-  const seconds = (pulse.commit_ms / 1000).toFixed(1);
-  return {
-    status: 'degraded',
-    latency_ms,
-    message: `The database is slow: its last commit took ${seconds} s. Look at the disk that holds it.`,
-  };
+  const { damage, loss, isChecking } = store.condition();
+  const failure = pulse instanceof ServiceError ? pulse : damage;
+  if (failure) return { status: 'failed', latency_ms, message: inFull(failure) };
+  if (loss) return { status: 'degraded', latency_ms, message: inFull(loss) };
+  const { commit_ms } = pulse as Pulse;
+  if (commit_ms >= SLOW_COMMIT_MS) return { status: 'degraded', latency_ms, message: slow(commit_ms) };
+  return { status: 'ok', latency_ms, ...(isChecking && { message: 'All pages are being checked.' }) };
 }
+
+const slow = (ms: number) =>
+  `The database is slow: its last commit took ${(ms / 1000).toFixed(1)} s. Look at the disk that holds it.`;
+
+const inFull = ({ message, remedy }: ServiceError) => (remedy ? `${message} ${remedy}` : message);
 
 /** Workers that are missed; one that said good-bye is not. */
 async function workerCheck({ workerStats, clock }: HealthDeps): Promise<Check> {

@@ -67,3 +67,16 @@ export interface RestoreReport {
   warnings: string[];
   duration_ms: number;
 }
+
+/** What an unclean stop took although it was acknowledged. */
+export interface DatabaseLoss {
+  found_at: string;
+  /** How the write-ahead log was found. */
+  log: 'missing' | 'cut' | 'foreign';
+}
+
+export interface AcceptReport {
+  database: string;
+  /** Absent when nothing was missing. */
+  accepted?: DatabaseLoss;
+}

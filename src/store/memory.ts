@@ -61,6 +61,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
     },
     audit: memoryAudit(),
     ping: async () => ({ commit_ms: 0 }),
+    condition: () => ({ isChecking: false }),
     close: async () => {},
   };
 }

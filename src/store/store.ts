@@ -4,6 +4,7 @@ import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../do
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { EndReason, SandboxState } from '../schema/sandbox.ts';
 import type { AuditStore } from './seam/audit.ts';
+import type { StoreCondition } from './seam/condition.ts';
 import type { EventStore } from './seam/events.ts';
 import type { PoolStore } from './seam/pool.ts';
 import type { QuotaStore } from './seam/quotas.ts';
@@ -188,6 +189,8 @@ export interface Store {
   audit: AuditStore;
   /** A cheap read that fails when the database does; after a write that failed or was slow, a write. */
   ping(): Promise<Pulse>;
+  /** What is known of it beyond that. Takes no time to speak of. */
+  condition(): StoreCondition;
   /** Idempotent. */
   close(): Promise<void>;
 }

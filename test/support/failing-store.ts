@@ -60,6 +60,7 @@ export function failingStore(inner: Store): FailingStore {
     idempotency: wrap(idempotency, 'idempotency.'),
     audit: wrap(audit, 'audit.'),
     ...wrap({ ping, close }, ''),
+    condition: () => inner.condition(),
     calls,
     fail: (failure) => {
       plan = failure && { ...failure };

@@ -19,6 +19,7 @@ struct page {
 	int32_t sync_errno;
 	int32_t sync_ms;
 	int32_t clock_s;
+	int32_t read_errno;
 };
 
 static volatile struct page *page;
@@ -72,6 +73,11 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
 	return page && refuses(fd, page->write_errno) ? -1 : REAL(pwrite)(fd, bytes, size, at);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+{
+	return page && refuses(fd, page->read_errno) ? -1 : REAL(pread64)(fd, bytes, size, at);
 }
 
 int ftruncate64(int fd, off64_t size)

@@ -8,7 +8,7 @@ export const EIO = 5;
 export const ENOSPC = 28;
 export const EROFS = 30;
 
-const FIELDS = ['write_errno', 'sync_errno', 'sync_ms', 'clock_s'] as const;
+const FIELDS = ['write_errno', 'sync_errno', 'sync_ms', 'clock_s', 'read_errno'] as const;
 export type Faults = Partial<Record<(typeof FIELDS)[number], number>>;
 
 export interface FaultyHost {

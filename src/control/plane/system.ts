@@ -41,6 +41,7 @@ export interface SnapshotViews {
 export interface HealthViews {
   /** `full` false (no key): status words only. */
   live(full: boolean): Live;
-  ready(full: boolean): Promise<Ready>;
+  /** `reason` where it is not. */
+  ready(full: boolean): Promise<Ready & { reason?: string }>;
   health(full: boolean): Promise<Health>;
 }

@@ -22,16 +22,24 @@ export const systemRoutes: Route[] = [
     tag,
     auth: 'optional',
     summary: 'Can sandboxes be spawned',
-    success: { status: 200, description: 'A provider is healthy.', schema: Ready },
+    success: {
+      status: 200,
+      description: 'A provider is healthy, the database is sound as far as is known.',
+      schema: Ready,
+    },
     errors: [],
-    alternative: { status: 503, description: 'No provider is healthy.', schema: NotReady },
+    alternative: {
+      status: 503,
+      description: 'No provider is healthy, or the database is damaged.',
+      schema: NotReady,
+    },
     quiet: true,
     handler: async ({ full, caller }, { health }) => {
-      const ready = await health.ready(full);
+      const { reason, ...ready } = await health.ready(full);
       if (ready.status === 'ready') return ready;
       const refusal = {
         code: 'unavailable',
-        message: 'No provider is healthy.',
+        message: reason,
         request_id: caller.request_id,
       };
       return new Answer({ ...ready, ...refusal }, { status: 503 });

@@ -5,11 +5,13 @@ import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { RestoreReport, VerifyReport } from '../../schema/db-report.ts';
+import { acknowledgedFile } from '../../store/sqlite/acknowledged.ts';
 import { type Counters, raiseCounters, readCounters } from '../../store/sqlite/counters.ts';
 import { rowsOf } from '../../store/sqlite/facts.ts';
 import { settlePath } from '../../store/sqlite/file.ts';
 import { foldDatabase } from '../../store/sqlite/fold.ts';
 import { acquireLock } from '../../store/sqlite/lock.ts';
+import { forgetLoss } from '../../store/sqlite/loss.ts';
 import { settleCopy } from '../../store/sqlite/online-copy.ts';
 import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 import { refuseManyNames } from '../../store/sqlite/sole-file.ts';
@@ -148,9 +150,11 @@ async function replace({ database, part, stamp, verified, signal, onStage }: Rep
   onStage?.('clear');
   // A log that is left would be read as part of whatever file has the name.
   for (const end of SIDECARS) rmSync(database + end, { force: true });
+  rmSync(acknowledgedFile(database), { force: true });
   flush(dirname(database));
   onStage?.('install');
   part.publish(true);
+  forgetLoss(database);
   return kept;
 }
 

@@ -14,6 +14,16 @@ const DAMAGED: Meaning = {
   message: 'The database file is damaged.',
   remedy: 'Stop the service, keep the file, and put a backup in its place.',
 };
+const NO_DATABASE: Meaning = {
+  code: 'internal',
+  message: 'The database file is not a database.',
+  remedy: 'Point database.path at another file, or put a backup in its place; it is not changed.',
+};
+const UNREADABLE: Meaning = {
+  code: 'unavailable',
+  message: 'The database file cannot be read or written.',
+  remedy: 'Check the disk, and the owner and rights of the database file and its folder.',
+};
 const FULL: Meaning = {
   code: 'resource_limit',
   message: 'The disk that holds the database is full.',
@@ -35,26 +45,12 @@ const MEANINGS: readonly [prefix: string, Meaning][] = [
     },
   ],
   ['SQLITE_CORRUPT', DAMAGED],
-  [
-    'SQLITE_NOTADB',
-    {
-      code: 'internal',
-      message: 'The database file is not a database.',
-      remedy: 'Point database.path at another file, or put a backup in its place; it is not changed.',
-    },
-  ],
+  ['SQLITE_NOTADB', NO_DATABASE],
   [
     'SQLITE_CONSTRAINT',
     { code: 'conflict', message: 'The record exists already.', remedy: 'Use another id.' },
   ],
-  ...OF_DISK.map((prefix): [string, Meaning] => [
-    prefix,
-    {
-      code: 'unavailable',
-      message: 'The database file cannot be read or written.',
-      remedy: 'Check the disk, and the owner and rights of the database file and its folder.',
-    },
-  ]),
+  ...OF_DISK.map((prefix): [string, Meaning] => [prefix, UNREADABLE]),
 ];
 
 const say = ({ code, message, ...facts }: Meaning, more: ErrorFacts = {}) =>
@@ -66,6 +62,8 @@ export function storeFailure(error: unknown): ServiceError {
   const code = resultCode(error);
   const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (meaning) return say(meaning, { cause: error });
+  // A record is no JSON any more: pages have no checksums, so nothing else tells.
+  if (error instanceof SyntaxError) return damaged(error);
   return new ServiceError('internal', 'The database gave an unexpected answer.', {
     cause: error,
     remedy: 'Look up the request id in the log.',
@@ -73,6 +71,9 @@ export function storeFailure(error: unknown): ServiceError {
 }
 
 export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
+export const isDamage = ({ message }: ServiceError) =>
+  message === DAMAGED.message || message === NO_DATABASE.message;
+export const unreadable = (cause?: unknown) => say(UNREADABLE, { cause });
 export const diskFull = () => say(FULL);
 export const storeClosed = () =>
   new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' });

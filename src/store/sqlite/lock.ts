@@ -90,7 +90,10 @@ function lockFailure(error: unknown): ServiceError {
   const { code } = storeFailure(error);
   return new ServiceError(code, 'The lock file beside the database cannot be taken.', {
     cause: error,
-    remedy: 'Check the rights of its folder; a lock file that is damaged may be removed.',
+    remedy:
+      code === 'internal'
+        ? 'It is damaged: remove it.'
+        : 'Check the disk, and the rights of the lock file and its folder.',
   });
 }
 

@@ -5,22 +5,26 @@ import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';
 import type { Store } from '../store.ts';
+import { Acknowledged } from './acknowledged.ts';
+import { Condition } from './condition.ts';
 import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
 import { tableFaces } from './faces.ts';
-import { damaged, storeFailure } from './failures.ts';
+import { storeFailure } from './failures.ts';
 import { settlePath, settleRights, stoppedUncleanly } from './file.ts';
 import { loadInstance } from './instance.ts';
 import { KnownRows } from './known-rows.ts';
 import { Lane } from './lane.ts';
 import { inlineLink, type Link } from './link.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
+import { keepLoss, readLoss } from './loss.ts';
 import { checkIdentity, migrate } from './migrate.ts';
 import { refuseLoss } from './place.ts';
 import { pinging } from './pulse.ts';
 import Sqlite from './sqlite.ts';
 import { storeTables } from './tables.ts';
 import { threadLink } from './thread-link.ts';
+import { checkAtOnce, checkBehind, isCheckedAtOnce } from './whole-check.ts';
 import type { LaneName } from './wire.ts';
 import { patiently, readingWork } from './work.ts';
 
@@ -64,6 +68,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
 class Opened {
   lock: DatabaseLock | undefined;
   link: Link | undefined;
+  acknowledged: Acknowledged | undefined;
+  /** Every page was read before anybody is served. */
+  isChecked = false;
+  readonly closing = new AbortController();
   readonly connections: Database[] = [];
 
   connect(path: string): Database {
@@ -74,8 +82,10 @@ class Opened {
 
   /** The writer last: whoever closes last folds the log in, which takes as long as the disk does. */
   async close(): Promise<void> {
+    this.closing.abort();
     for (const db of this.connections.splice(0).reverse()) db.close();
     await this.link?.close();
+    this.acknowledged?.close();
     this.lock?.release();
   }
 }
@@ -85,6 +95,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   // Its program is loaded while the file is checked.
   const link = thread === undefined ? inlineLink(options) : threadLink(thread);
   opened.link = link;
+  const condition = new Condition(path, logger);
   const reader = await openChecked(options, opened);
   const instance = loadInstance(reader, options);
   reader.pragma('query_only = ON');
@@ -96,8 +107,10 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   const lanes = { durable: lane('durable'), relaxed: lane('relaxed'), read: lane('read') };
   const alive = reader.prepare('SELECT id FROM instance');
   logger.info({ instance: instance.id }, 'The database is open.');
-  return {
+  if (!opened.isChecked) void checkBehind({ path, condition, clock, logger, signal: opened.closing.signal });
+  return condition.watching({
     instance,
+    condition: () => condition.get(),
     ...tableFaces({ lanes, here, known }),
     ping: pinging({ clock, lanes, alive: () => work.run(() => void alive.get()) }),
     announce: (address) => opened.lock?.announce(address),
@@ -106,7 +119,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
       for (const one of Object.values(lanes)) one.close();
       await opened.close();
     },
-  };
+  });
 }
 
 async function openChecked(options: SqliteOptions, opened: Opened): Promise<Database> {
@@ -114,21 +127,28 @@ async function openChecked(options: SqliteOptions, opened: Opened): Promise<Data
   refuseLoss(path);
   settleRights(path);
   await opened.lock?.holdFile();
-  const unclean = stoppedUncleanly(path);
+  if (stoppedUncleanly(path)) logger.warn({}, 'The last stop was not orderly; the database is checked.');
   const durable = opened.connect(path);
   await patiently(clock, () => checkIdentity(durable));
-  if (unclean) {
-    logger.warn({}, 'The last stop was not orderly; the database is checked.');
-    await patiently(clock, () => quickCheck(durable));
-  }
+  opened.acknowledged = new Acknowledged(path);
+  noticeLoss(options, opened.acknowledged);
+  opened.isChecked = isCheckedAtOnce(path);
+  if (opened.isChecked) await patiently(clock, () => checkAtOnce(durable));
   await patiently(clock, () => configure(durable, options.synchronous));
   await patiently(clock, () => migrate(durable));
   return durable;
 }
 
-function quickCheck(db: Database): void {
-  const verdict = db.pragma('quick_check(1)', { simple: true });
-  if (verdict !== 'ok') throw damaged(new Error(String(verdict)));
+/** What is missing is kept beside the database until it is accepted. */
+function noticeLoss({ path, clock, logger }: SqliteOptions, acknowledged: Acknowledged): void {
+  const log = acknowledged.missing();
+  if (log) keepLoss(path, { found_at: new Date(clock.now()).toISOString(), log });
+  const loss = readLoss(path);
+  if (loss)
+    logger.error(
+      { err: loss },
+      'Acknowledged writes are missing; health says so until an operator accepts it.',
+    );
 }
 
 const FILE_ERRORS = [

@@ -3,6 +3,7 @@
 import type { Database } from 'better-sqlite3';
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
+import { Acknowledged } from './acknowledged.ts';
 import { openBallast } from './ballast.ts';
 import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
@@ -41,6 +42,7 @@ export function openWriter(options: WriterOptions, deps: { clock: Clock; random:
 
 class Connections implements Writer {
   readonly #opened: Database[];
+  readonly #acknowledged: Acknowledged;
   readonly #alone: Work;
   readonly #groups: Groups;
   readonly #tables: Tables;
@@ -60,6 +62,7 @@ class Connections implements Writer {
     const [durable, relaxed] = [connect(synchronous), connect('normal')];
     const guards = { ballast: openBallast(`${path}.reserve`, deps.random), inPlace: placeOf(path) };
     const ids = eventIds(durable);
+    this.#acknowledged = new Acknowledged(path);
     this.#opened = opened;
     this.#alone = storeWork({ clock: deps.clock, ...guards, isOpen: () => durable.open });
     this.#groups = new Groups({ db: durable, ids, ...guards, alone: this.#alone });
@@ -68,16 +71,20 @@ class Connections implements Writer {
     const lasting = durable.prepare('UPDATE instance SET id = id');
     const write = () => void lasting.run();
     this.#probe = (must) => this.#groups.work.probe(must ? write : () => void alive.get(), write);
+    this.#acknowledged.begin();
   }
 
   async serve({ lane, calls }: Request): Promise<Outcome[]> {
     const settled =
       lane === 'durable' && calls.length > 1 ? await this.#together(calls) : await this.#each(calls);
+    if (lane === 'durable') this.#acknowledged.note();
     return settled.map((one) => ('error' in one ? { failure: toPlain(one.error) } : one));
   }
 
   close(): void {
+    this.#acknowledged.withdraw();
     for (const db of this.#opened.splice(0).reverse()) db.close();
+    this.#acknowledged.close();
   }
 
   async #together(calls: readonly Call[]): Promise<Settled[]> {

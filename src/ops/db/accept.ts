@@ -1,0 +1,15 @@
+// `svc db accept`: an operator knows what an unclean stop took. A server at work hears of it by itself.
+import { resolve } from 'node:path';
+import type { AcceptReport } from '../../schema/db-report.ts';
+import { settlePath } from '../../store/sqlite/file.ts';
+import { forgetLoss, lossOf } from '../../store/sqlite/loss.ts';
+import { fileOf } from '../../store/sqlite/reader.ts';
+
+/** Throws `not_found` when there is no database. */
+export async function acceptLoss(database: string): Promise<AcceptReport> {
+  fileOf(resolve(database));
+  const path = settlePath(database);
+  const accepted = lossOf(path);
+  forgetLoss(path);
+  return { database: path, ...(accepted && { accepted }) };
+}

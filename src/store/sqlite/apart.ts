@@ -1,0 +1,69 @@
+// A check of all pages in a process of its own: nothing interrupts SQLite from within, but a process can be ended. Inside it
+// a thread reads, so that the process hears when the one that asked is gone, and ends.
+import { createRequire } from 'node:module';
+import { PassThrough } from 'node:stream';
+import { ServiceError } from '../../domain/errors.ts';
+import { run } from '../../host/run.ts';
+
+/** Far beyond any database that fits a host. */
+const DEADLINE_MS = 24 * 3_600_000;
+
+const READ = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const Sqlite = require(workerData.sqlite);
+  new Sqlite(':memory:').close();
+  parentPort.once('message', (path) => {
+    try {
+      const db = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: 5000 });
+      for (const guard of ['trusted_schema = OFF', 'cell_size_check = ON', 'query_only = ON']) db.pragma(guard);
+      parentPort.postMessage({ lines: db.prepare('PRAGMA ' + workerData.check).pluck().all() });
+    } catch (error) {
+      parentPort.postMessage({ code: String(error.code), message: error.message });
+    }
+  });
+`;
+
+const PROGRAM = `
+  const [sqlite, check, nice, read] = process.argv.slice(1);
+  try { require('node:os').setPriority(Number(nice)); } catch {}
+  const { Worker } = require('node:worker_threads');
+  const worker = new Worker(read, { eval: true, workerData: { sqlite, check } });
+  worker.once('message', (answer) => process.stdout.write(JSON.stringify(answer), () => process.exit(0)));
+  worker.once('error', () => process.exit(1));
+  let path = '';
+  process.stdin.on('data', (part) => {
+    path += part;
+    if (path.endsWith('\\n')) worker.postMessage(path.slice(0, -1));
+  });
+  process.stdin.once('end', () => process.kill(process.pid, 'SIGKILL'));
+`;
+
+/** What the check says, or the result code of what kept it from an answer. */
+export type ApartAnswer = { lines: string[] } | { code: string; message: string };
+
+export interface ApartCheck {
+  /** Of one file. Undefined when the process gave no answer; rejects with the signal's reason. */
+  ask(path: string): Promise<ApartAnswer | undefined>;
+}
+
+/** Begins the process, which then waits for its question. `check` is a PRAGMA; `nice` as in nice(1). */
+export function checkApart(check: string, signal: AbortSignal, nice = 0): ApartCheck {
+  const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
+  const input = new PassThrough();
+  const args = ['-e', PROGRAM, sqlite, check, String(nice), READ];
+  const ended = run(process.execPath, args, { timeoutMs: DEADLINE_MS, input, signal });
+  // Who is not asked is not heard either.
+  ended.catch(() => undefined);
+  return {
+    ask: async (path) => {
+      input.write(`${path}\n`);
+      try {
+        const { stdout } = await ended;
+        return stdout === '' ? undefined : (JSON.parse(stdout) as ApartAnswer);
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'unavailable') return undefined;
+        throw error;
+      }
+    },
+  };
+}

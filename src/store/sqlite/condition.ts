@@ -1,0 +1,67 @@
+// Remembers damage that any call of the store meets: a damaged page is met by few calls, and all others look well.
+import type { ServiceError } from '../../domain/errors.ts';
+import type { Logger } from '../../domain/ports.ts';
+import type { StoreCondition } from '../seam/condition.ts';
+import type { Store } from '../store.ts';
+import { isDamage, storeFailure } from './failures.ts';
+import { readLoss } from './loss.ts';
+
+export class Condition {
+  readonly #path: string;
+  readonly #logger: Logger;
+  #damage: ServiceError | undefined;
+  isChecking = false;
+
+  constructor(path: string, logger: Logger) {
+    this.#path = path;
+    this.#logger = logger;
+  }
+
+  /** Keeps the first damage. Any other failure, also one of the disk, says nothing of the file. */
+  note(error: unknown): void {
+    const failure = storeFailure(error);
+    if (this.#damage || !isDamage(failure)) return;
+    this.#damage = failure;
+    this.#logger.error(
+      { err: failure },
+      'The database is damaged; health and readiness say so until it is replaced.',
+    );
+  }
+
+  get(): StoreCondition {
+    const loss = readLoss(this.#path);
+    return {
+      ...(this.#damage && { damage: this.#damage }),
+      ...(loss && { loss }),
+      isChecking: this.isChecking,
+    };
+  }
+
+  /** The same store, each of whose failures is noted on its way. */
+  watching<T extends Store>(store: T): T {
+    const parts = Object.entries(store).map(([name, part]) => [name, this.#watched(part)]);
+    return Object.fromEntries(parts) as T;
+  }
+
+  #watched(part: unknown): unknown {
+    if (typeof part === 'function') return this.#method(part as Method);
+    if (typeof part !== 'object' || part === null || Object.getPrototypeOf(part) !== Object.prototype)
+      return part;
+    const members = Object.entries(part).map(([name, member]) => [
+      name,
+      typeof member === 'function' ? this.#method(member as Method) : member,
+    ]);
+    return Object.fromEntries(members);
+  }
+
+  /** Whoever called gets the very promise: nothing waits for the note. */
+  #method(method: Method): Method {
+    return (...given) => {
+      const result = method(...given);
+      if (result instanceof Promise) result.then(undefined, (error: unknown) => this.note(error));
+      return result;
+    };
+  }
+}
+
+type Method = (...given: unknown[]) => unknown;
