@@ -84,11 +84,26 @@ async function manager(path: string): Promise<string[]> {
   return heard;
 }
 
+/** Stops the check of all pages where it is; its pid. */
+async function stopCheck(): Promise<number> {
+  const pid = await until('a check', () => readdirSync('/proc').find((name) => isCheck(name)));
+  process.kill(Number(pid), 'SIGSTOP');
+  return Number(pid);
+}
+
+function isCheck(pid: string): boolean {
+  try {
+    return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('quick_check');
+  } catch {
+    return false;
+  }
+}
+
 describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () => {
   it('after a kill: serves at once, keeps its watchdog, and is checked meanwhile', async () => {
     const folder = home();
     const path = join(folder, 'svc.db');
-    const small = await start(folder);
+    await start(folder);
     expect(await server?.stop()).toBe(0);
     enlarge(path, LARGE_MB);
     await start(folder);
@@ -96,17 +111,17 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     await server?.kill();
     const socket = join(folder, 'notify');
     const heard = await manager(socket);
-    const took = await start(folder, { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '1000000' });
+    const stopped = stopCheck();
+    await start(folder, { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '1000000' });
+    const check = await stopped;
     expect(await database()).toMatchObject({ status: 'ok', message: expect.stringContaining('checked') });
     expect((await client.call('GET', '/live')).status).toBe(200);
     expect((await client.call('PUT', '/quotas/other', { max_sandboxes: 1 })).status).toBe(200);
     const signs = () => heard.filter((line) => line.includes('WATCHDOG=1')).length;
     await until('two signs of life', () => signs() >= 2);
-    const isChecking = (await database()).message !== undefined;
-    console.log(
-      `started in ${Math.round(took)} ms, a new one in ${Math.round(small)} ms; still checking: ${isChecking}`,
-    );
     expect(heard.some((line) => line.includes('READY=1'))).toBe(true);
+    expect((await database()).message).toContain('checked');
+    process.kill(check, 'SIGCONT');
     await until('the end of the check', async () => (await database()).message === undefined, CHECK_MS);
     expect(server?.log()).toContain('it is sound');
     expect((await ready())[1]).toBe('ready');
@@ -200,12 +215,12 @@ describeWith(['root', 'unshare', 'cc'], 'a disk that cannot be read for a while'
     host.set({});
     await start(folder, host.env);
     host.set({ read_errno: EIO });
-    const seen = await Promise.all(
-      ['/quotas', '/audit', '/templates', '/events?limit=5'].map((route) => client.call('GET', route)),
-    );
-    expect(JSON.stringify(seen.map(({ body }) => body))).not.toContain('damaged');
+    await Promise.all(['/quotas', '/templates', '/sandboxes'].map((route) => client.call('GET', route)));
     host.set({});
     await until('health', async () => (await database()).status === 'ok');
+    await until('the end of the check', async () => (await database()).message === undefined, CHECK_MS);
+    expect((await database()).status).toBe('ok');
+    expect(server?.log()).not.toContain('until it is replaced');
     expect((await ready())[1]).toBe('ready');
   });
 });

@@ -3,7 +3,7 @@ import type { ServiceError } from '../../domain/errors.ts';
 import type { Logger } from '../../domain/ports.ts';
 import type { StoreCondition } from '../seam/condition.ts';
 import type { Store } from '../store.ts';
-import { isDamage, storeFailure } from './failures.ts';
+import { isDamage, isOfPages, storeFailure } from './failures.ts';
 import { readLoss } from './loss.ts';
 
 export class Condition {
@@ -11,16 +11,28 @@ export class Condition {
   readonly #logger: Logger;
   #damage: ServiceError | undefined;
   isChecking = false;
+  /** Checks all pages; remembers what it finds. */
+  confirm = () => {};
 
   constructor(path: string, logger: Logger) {
     this.#path = path;
     this.#logger = logger;
   }
 
-  /** Keeps the first damage. Any other failure, also one of the disk, says nothing of the file. */
+  /**
+   * Of a failed call. SQLite says of a failed read (EIO), too, that the file is damaged: so its word is confirmed first, by
+   * a check of all pages. Any other failure, also one of the disk, says nothing of the file.
+   */
   note(error: unknown): void {
     const failure = storeFailure(error);
     if (this.#damage || !isDamage(failure)) return;
+    if (!isOfPages(failure.cause)) this.remember(failure);
+    else if (!this.isChecking) this.confirm();
+  }
+
+  /** Keeps the first damage. */
+  remember(failure: ServiceError): void {
+    if (this.#damage) return;
     this.#damage = failure;
     this.#logger.error(
       { err: failure },

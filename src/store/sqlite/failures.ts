@@ -73,6 +73,8 @@ export function storeFailure(error: unknown): ServiceError {
 export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
 export const isDamage = ({ message }: ServiceError) =>
   message === DAMAGED.message || message === NO_DATABASE.message;
+/** SQLite's own word for damage, which it also has for a read that failed. */
+export const isOfPages = (error: unknown) => resultCode(error).startsWith('SQLITE_CORRUPT');
 export const unreadable = (cause?: unknown) => say(UNREADABLE, { cause });
 export const diskFull = () => say(FULL);
 export const storeClosed = () =>

@@ -107,7 +107,9 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   const lanes = { durable: lane('durable'), relaxed: lane('relaxed'), read: lane('read') };
   const alive = reader.prepare('SELECT id FROM instance');
   logger.info({ instance: instance.id }, 'The database is open.');
-  if (!opened.isChecked) void checkBehind({ path, condition, clock, logger, signal: opened.closing.signal });
+  const { signal } = opened.closing;
+  condition.confirm = () => void checkBehind({ path, condition, clock, logger, signal });
+  if (!opened.isChecked) condition.confirm();
   return condition.watching({
     instance,
     condition: () => condition.get(),

@@ -40,7 +40,7 @@ export async function checkBehind({ path, condition, clock, logger, signal }: Ch
     for (let tries = 1; ; tries += 1) {
       const failure = await attempt(path, signal);
       if (failure?.code !== 'unavailable' || tries === TRIES) {
-        condition.note(failure);
+        if (failure && failure.code !== 'unavailable') condition.remember(failure);
         const seconds = Math.round((clock.monotonic() - began) / 1000);
         if (!failure) logger.info({ seconds }, 'The check of the database is over: it is sound.');
         if (failure?.code === 'unavailable')

@@ -9,6 +9,7 @@ import { damaged, diskFull, unreadable } from '../../../src/store/sqlite/failure
 import { makeDatabase, openStore } from '../../support/databases.ts';
 import { fakeDeps } from '../../support/fakes.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
 
 const PAGE = 4096;
 
@@ -28,6 +29,7 @@ it('a damaged page that one call meets is remembered when all others are well', 
   closeSync(file);
   await expect(store.sandboxes.list({ limit: 1000 })).rejects.toMatchObject({ code: 'internal' });
   await store.ping();
+  await until('the damage to be confirmed', () => store.condition().damage);
   expect(store.condition().damage).toMatchObject({ message: 'The database file is damaged.' });
 });
 
