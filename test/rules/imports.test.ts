@@ -41,8 +41,11 @@ const TABLE: Record<string, Allowance> = {
   events: { folders: ['schema', 'domain'], packages: [] },
   store: { folders: ['schema', 'domain'], packages: [] },
   'store/sqlite': {
-    // The kernel's lock on the file itself is taken by a program of ours.
-    folders: ['schema', 'domain', 'store', 'host/file-lock.ts', 'host/package-root.ts', 'agent/binary.ts'],
+    // Programs of ours take the kernel's lock on the file itself, and check all pages.
+    folders: [
+      ...['schema', 'domain', 'store'],
+      ...['host/file-lock.ts', 'host/package-root.ts', 'host/run.ts', 'agent/binary.ts'],
+    ],
     packages: ['better-sqlite3'],
   },
   agent: { folders: ['schema', 'domain'], packages: [] },
