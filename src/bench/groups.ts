@@ -30,6 +30,7 @@ import { withServer } from './server.ts';
 import { stalledPair } from './stalled.ts';
 import { startupPairs } from './startup.ts';
 import { ticketPair } from './ticket.ts';
+import { withTurns } from './turns.ts';
 import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 
@@ -211,6 +212,13 @@ const redaction: Group = {
   },
 };
 
+const turns: Group = {
+  about: 'turns of the event loop',
+  need: programs('unshare'),
+  ids: ['P33-bodies', 'P33-answers'],
+  run: withTurns,
+};
+
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
@@ -250,6 +258,7 @@ export const GROUPS: readonly Group[] = [
   startup,
   backups,
   redaction,
+  turns,
   microvm,
   debianMicrovm,
 ];
