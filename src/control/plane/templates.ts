@@ -1,4 +1,5 @@
 // What the control plane offers of templates.
+import type { Hold } from '../../domain/byte-ledger.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type {
   Template,
@@ -11,8 +12,15 @@ import type { Caller } from '../control-plane.ts';
 
 /** Under owner enforcement a name means the caller's own template, else the one of this name that all share. */
 export interface Templates {
-  /** Values of `env` are masked for all but admins, here and in all that follows. */
-  list(query: TemplateListQuery, caller: Caller): Promise<{ templates: Template[]; next_cursor?: string }>;
+  /**
+   * Values of `env` are masked for all but admins, here and in all that follows. Kept on `hold`; a page of large ones ends
+   * early.
+   */
+  list(
+    query: TemplateListQuery,
+    caller: Caller,
+    hold: Hold,
+  ): Promise<{ templates: Template[]; next_cursor?: string }>;
   get(name: string, caller: Caller): Promise<Template>;
   /** Shared when the caller names no owner, which administrators alone may under owner enforcement. */
   create(template: TemplateCreate, caller: Caller): Promise<Template>;

@@ -1,6 +1,7 @@
 // Templates as the edges see them (api.md part 5).
 
 import { visibleOwner } from '../../domain/access.ts';
+import type { Hold } from '../../domain/byte-ledger.ts';
 import { formatCursor, type Place, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -13,6 +14,7 @@ import type { Templates } from '../plane/templates.ts';
 import type { Spawner } from '../spawn/spawn.ts';
 import { type TemplateRules, templateFacts } from './template-facts.ts';
 import { meantBy, ownedKey, ownerOfNew, refuseChange } from './template-owner.ts';
+import { templatePage } from './template-page.ts';
 import { knownTemplate, templateView, unknownTemplate } from './template-views.ts';
 
 const PAGE = 1000;
@@ -33,7 +35,7 @@ export function templates(deps: TemplatesDeps): Templates {
   const { templates: store, settings, spawner, clock, templateChanged } = deps;
   const now = () => new Date(clock.now()).toISOString();
   return {
-    list: async (query, caller) => listTemplates(deps, query, caller),
+    list: async (query, caller, hold) => listTemplates(deps, query, caller, hold),
     get: async (name, caller) =>
       templateView(await knownTemplate(store, meantBy(settings, caller, name)), caller),
     create: async (asked, caller) => {
@@ -102,22 +104,20 @@ async function listTemplates(
   { templates: store, settings }: TemplatesDeps,
   { limit = PAGE, cursor }: { limit?: number; cursor?: string },
   caller: Caller,
+  hold: Hold,
 ): Promise<{ templates: Template[]; next_cursor?: string }> {
   const owner_id = visibleOwner(settings, caller);
   const after = cursor === undefined ? undefined : placeOf(parseCursor(cursor));
-  const most = Math.min(limit, PAGE);
-  // One more than asked for tells whether there is a next page.
-  const found = await store.list({
-    limit: most + 1,
+  const filter = {
+    limit: Math.min(limit, PAGE),
     ...(owner_id !== undefined && { owner_id }),
     ...(after && { after }),
-  });
-  const shown = found.slice(0, most);
-  const last = shown.at(-1);
+  };
+  const { found, more } = await templatePage(store, filter, hold);
+  const last = found.at(-1);
   return {
-    templates: shown.map((template) => templateView(template, caller)),
-    ...(last &&
-      found.length > most && { next_cursor: formatCursor({ ...last, id: formatTemplateKey(last) }) }),
+    templates: found.map((template) => templateView(template, caller)),
+    ...(last && more && { next_cursor: formatCursor({ ...last, id: formatTemplateKey(last) }) }),
   };
 }
 

@@ -42,7 +42,7 @@ export const templateRoutes: Route[] = [
     auth,
     summary: 'List templates, newest first',
     description:
-      'While owners are enforced those of the caller and those that all share; administrators see all.',
+      'While owners are enforced those of the caller and those that all share; administrators see all. A page ends early where templates are large.',
     query: TemplateListQuery,
     success: {
       status: 200,
@@ -51,8 +51,8 @@ export const templateRoutes: Route[] = [
       headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
     },
     errors: [],
-    handler: async ({ query, caller }, { templates }) => {
-      const page = await templates.list(query, caller);
+    handler: async ({ query, caller, hold }, { templates }) => {
+      const page = await templates.list(query, caller, hold);
       const next = page.next_cursor;
       return new Answer(page.templates, next === undefined ? {} : { headers: { 'X-Next-Cursor': next } });
     },

@@ -1,7 +1,7 @@
 // Whose templates a caller reaches: their own first, then those that all share, which administrators alone change.
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../../src/control/control-plane.ts';
-import { admin, api, forever, owned, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 
 const [ann, bob] = [owned('ann'), owned('bob')];
 const adminFor = (owner: string): Caller => ({ ...admin, owner });
@@ -29,7 +29,7 @@ describe('templates while owners are enforced', () => {
       w.control.sandboxes.admission({ template: 'py' }, bob),
     ])
       await expect(refused).rejects.toMatchObject({ code: 'not_found' });
-    expect((await templates.list({}, bob)).templates).toEqual([]);
+    expect((await templates.list({}, bob, roomy)).templates).toEqual([]);
     expect(await make(w, bob, { env: { TOKEN: 'other' } })).toMatchObject({ owner_id: 'bob' });
     expect(await envOf(w, ann)).toEqual({ TOKEN: 'hush' });
     expect(await envOf(w, bob)).toEqual({ TOKEN: 'other' });
@@ -45,8 +45,10 @@ describe('templates while owners are enforced', () => {
       'shared',
       'shared',
     ]);
-    expect((await w.control.templates.list({}, bob)).templates.map(({ image }) => image)).toEqual(['shared']);
-    expect((await w.control.templates.list({}, admin)).templates).toHaveLength(2);
+    expect((await w.control.templates.list({}, bob, roomy)).templates.map(({ image }) => image)).toEqual([
+      'shared',
+    ]);
+    expect((await w.control.templates.list({}, admin, roomy)).templates).toHaveLength(2);
     await w.control.templates.delete('py', ann);
     expect(await imageOf(w, ann)).toBe('shared');
   });
@@ -81,7 +83,7 @@ describe('templates while owners are enforced', () => {
 
   it('are nobody’s to make or read without an owner', async () => {
     const w = enforced();
-    for (const refused of [make(w, api), w.control.templates.list({}, api), imageOf(w, api)])
+    for (const refused of [make(w, api), w.control.templates.list({}, api, roomy), imageOf(w, api)])
       await expect(refused).rejects.toMatchObject({ code: 'bad_request' });
   });
 
@@ -92,7 +94,7 @@ describe('templates while owners are enforced', () => {
     const owners: (string | undefined)[] = [];
     let cursor: string | undefined;
     do {
-      const page = await w.control.templates.list({ limit: 1, ...(cursor && { cursor }) }, admin);
+      const page = await w.control.templates.list({ limit: 1, ...(cursor && { cursor }) }, admin, roomy);
       owners.push(...page.templates.map(({ owner_id }) => owner_id));
       cursor = page.next_cursor;
     } while (cursor);
@@ -116,7 +118,7 @@ describe('templates while owners are not enforced', () => {
     await expect(make(w, bob)).rejects.toMatchObject({ code: 'conflict' });
     expect(await w.control.templates.update('py', { image: 'j' }, bob, {})).toMatchObject({ version: 2 });
     await w.control.templates.delete('py', api);
-    expect((await w.control.templates.list({}, api)).templates).toEqual([]);
+    expect((await w.control.templates.list({}, api, roomy)).templates).toEqual([]);
   });
 });
 

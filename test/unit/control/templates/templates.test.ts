@@ -1,7 +1,8 @@
 // Templates: what is stored, who sees which values, spawning with overrides, and setup that works or fails.
 import { describe, expect, it } from 'vitest';
+import { ByteLedger, SERVICE_ACCOUNT } from '../../../../src/domain/byte-ledger.ts';
 import type { TemplateCreate } from '../../../../src/schema/template.ts';
-import { admin, api, forever, owned, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 
 const types = (events: { type: string }[]) => events.map(({ type }) => type);
 const make = (w: World, more: Partial<TemplateCreate> = {}) =>
@@ -102,7 +103,7 @@ describe('a template', () => {
       expect((await templates.create({ name, image: 'i', env }, caller)).env).toEqual(shown);
       expect((await templates.update(name, { image: 'i', env }, caller, {})).env).toEqual(shown);
       expect((await templates.get(name, caller)).env).toEqual(shown);
-      expect((await templates.list({}, caller)).templates[0]?.env).toEqual(shown);
+      expect((await templates.list({}, caller, roomy)).templates[0]?.env).toEqual(shown);
     }
     expect((await spawn(w).catch((error: unknown) => error)) as object).toMatchObject({ code: 'not_found' });
   });
@@ -113,14 +114,40 @@ describe('a template', () => {
     const names: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await w.control.templates.list({ limit: 2, ...(cursor && { cursor }) }, api);
+      const page = await w.control.templates.list({ limit: 2, ...(cursor && { cursor }) }, api, roomy);
       names.push(...page.templates.map(({ name }) => name));
       cursor = page.next_cursor;
     } while (cursor);
     expect(names).toEqual(['c', 'b', 'a']);
-    await expect(w.control.templates.list({ cursor: 'x' }, api)).rejects.toMatchObject({
+    await expect(w.control.templates.list({ cursor: 'x' }, api, roomy)).rejects.toMatchObject({
       code: 'bad_request',
     });
+  });
+
+  it('is listed in shorter pages where templates are large, none left out', async () => {
+    const w = world();
+    const asked: number[] = [];
+    const { list } = w.store.templates;
+    w.store.templates.list = (filter) => {
+      asked.push(filter.limit);
+      return list(filter);
+    };
+    const setup = Array(15).fill('x'.repeat(65_000));
+    for (let n = 0; n < 12; n++) await w.control.templates.create({ name: `t${n}`, image: 'i', setup }, api);
+    const ledger = new ByteLedger(100_000_000, w.clock);
+    const sizes: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const hold = ledger.open(SERVICE_ACCOUNT);
+      const page = await w.control.templates.list(cursor === undefined ? {} : { cursor }, api, hold);
+      sizes.push(page.templates.length);
+      expect(hold.bytes).toBeGreaterThan(page.templates.length * 15 * 65_000);
+      hold.release();
+      cursor = page.next_cursor;
+    } while (cursor);
+    expect(Math.max(...sizes)).toBeLessThan(6);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(12);
+    expect(Math.max(...asked)).toBeLessThan(5);
   });
 });
 
