@@ -102,4 +102,15 @@ describe('health', () => {
     });
     expect(JSON.stringify(health)).not.toContain('secret');
   });
+
+  it('says how long the last commit took when the disk is slow', async () => {
+    const w = world();
+    w.store.ping = async () => ({ commit_ms: 3040 });
+    expect((await w.control.health.health(true)).checks.database).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining('its last commit took 3.0 s'),
+    });
+    w.store.ping = async () => ({ commit_ms: 999 });
+    expect((await w.control.health.health(true)).checks.database.status).toBe('ok');
+  });
 });
