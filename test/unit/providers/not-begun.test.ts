@@ -50,7 +50,7 @@ const deps = () => ({
   clock: realClock(),
   random: realRandom(),
   logger: silentLogger,
-  instance: { id: 'i' },
+  instance: { id: 'i', key: 'ab'.repeat(32) },
 });
 const BACKENDS: Record<string, (url: string) => Provider> = {
   custom: (base_url) =>
@@ -135,7 +135,7 @@ describe('container', () => {
       ...{ ...deps(), config, startMs: 5000 },
       engine: openEngine({ config, clock: realClock() }),
       facts: { read: async () => ({ cpus: 2, limits: {}, default_runtime: 'runc' }) },
-      images: { ready: async () => ({ user: '' }) },
+      images: { ready: async () => ({ id: 'sha256:1', user: '', volumes: [] }) },
       agent: { ready: async () => 'agent' },
       network: { ready: async () => 'svc' },
       starts: { run: (work: () => Promise<unknown>) => work() },

@@ -61,7 +61,7 @@ describe('a template with prewarm', () => {
     });
     const attached = w.provider.calls.attach;
     const { stdout } = await w.control.exec.run(sandbox.id, { command: 'x' }, owned('ann'), forever, roomy);
-    expect([stdout, w.provider.calls.attach]).toEqual(['hi', attached]);
+    expect([stdout.toString(), w.provider.calls.attach]).toEqual(['hi', attached]);
     await soon(w);
     expect(await readyIds(w)).toHaveLength(2);
     await w.clock.advance(300_000);
