@@ -29,9 +29,16 @@ export class StreamAnswer {
   readonly stream: Readable;
   readonly status: number;
   readonly headers: Record<string, string>;
+  /** What its readers skip, wherever it comes between two pieces; undefined: nothing is. */
+  readonly sign: string | undefined;
 
-  constructor(stream: Readable, headers: Record<string, string>, status = 200) {
+  constructor(
+    stream: Readable,
+    headers: Record<string, string>,
+    { status = 200, sign }: { status?: number; sign?: string } = {},
+  ) {
     this.stream = stream;
+    this.sign = sign;
     this.headers = headers;
     this.status = status;
   }
@@ -64,9 +71,12 @@ export class PushAnswer {
   readonly headers: Record<string, string>;
   /** Called once, when the head has been written or the client has gone already; `close` follows on the response. */
   readonly begin: (response: ServerResponse, deps: { clock: Clock; logger: Logger }) => void;
+  /** What its readers skip, wherever it comes between two pieces. */
+  readonly sign: string;
 
-  constructor(headers: Record<string, string>, begin: PushAnswer['begin']) {
+  constructor(headers: Record<string, string>, sign: string, begin: PushAnswer['begin']) {
     this.headers = headers;
+    this.sign = sign;
     this.begin = begin;
   }
 }

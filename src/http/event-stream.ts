@@ -20,8 +20,13 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
+/** A comment: readers skip it. */
+const COMMENT = ':\n\n';
+
 export function eventStream(subscription: EventSubscription): PushAnswer {
-  return new PushAnswer(HEADERS, (response, deps) => new EventStream(response, subscription, deps).begin());
+  return new PushAnswer(HEADERS, COMMENT, (response, deps) =>
+    new EventStream(response, subscription, deps).begin(),
+  );
 }
 
 class EventStream implements EventReader {

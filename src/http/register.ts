@@ -12,6 +12,7 @@ import { PushAnswer, SocketAnswer } from './answer.ts';
 import { JSON_TYPE } from './body/body.ts';
 import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor } from './call.ts';
+import { signedBy } from './half-closed.ts';
 import type { InFlight } from './in-flight.ts';
 import { hasHead, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
@@ -113,6 +114,7 @@ function handlerOf(route: Route, deps: RegisterDeps) {
 function push(reply: FastifyReply, answer: PushAnswer, deps: RegisterDeps): void {
   const response = reply.raw;
   reply.hijack();
+  signedBy(response, answer.sign);
   writeHead(reply.code(200), answer.headers);
   deps.inFlight.endless(response);
   answer.begin(response, deps);

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { Answer, PiecedAnswer, StreamAnswer, TextAnswer } from './answer.ts';
+import { signedBy } from './half-closed.ts';
 import { keptJson } from './kept-json.ts';
 import { listPieces, PIECE, textPieces } from './pieces.ts';
 import type { Route } from './route.ts';
@@ -25,6 +26,7 @@ export function send(reply: FastifyReply, route: Route, result: unknown, deps: S
     result.stream.once('error', (err) =>
       deps.logger.warn({ request_id: reply.request.id, err }, 'an answer broke off'),
     );
+    if (result.sign !== undefined) signedBy(reply.raw, result.sign);
     return reply.code(result.status).headers(result.headers).send(result.stream);
   }
   reply.code(route.success.status);

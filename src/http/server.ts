@@ -7,9 +7,10 @@ import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
-import { limitConnections, mostConnections } from './connections.ts';
+import { type ConnectionLimits, limitConnections, mostConnections } from './connections.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { createFastify } from './framework.ts';
+import { keepHalfOpen } from './half-closed.ts';
 import { type InFlight, inFlight } from './in-flight.ts';
 import { unroutedFailure } from './methods.ts';
 import { API_PREFIX } from './paths.ts';
@@ -64,10 +65,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     ...{ ...deps, always: steps.always },
     ...(deps.config.server.preview_domain !== '' && { addressOf }),
   });
-  const { server } = deps.config;
-  const most = mostConnections(server.max_connections, deps.maxFiles ?? Number.POSITIVE_INFINITY);
-  const bounds = { most, perAddress: server.max_connections_per_address, unbounded: server.trusted_proxies };
-  limitConnections(app.server, bounds, deps);
+  keepHalfOpen(app.server, deps.clock);
+  limitConnections(app.server, connectionLimits(deps), deps);
   app.server.on('connection', running.connected);
   const upgrades: Upgrades = acceptUpgrades(app, {
     clock: deps.clock,
@@ -89,6 +88,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       return closed;
     },
   };
+}
+
+function connectionLimits({ config: { server }, maxFiles }: HttpServerDeps): ConnectionLimits {
+  const most = mostConnections(server.max_connections, maxFiles ?? Number.POSITIVE_INFINITY);
+  return { most, perAddress: server.max_connections_per_address, unbounded: server.trusted_proxies };
 }
 
 /** The start-up guard (api.md part 11), whatever the configuration's own rules let through. */

@@ -7,7 +7,7 @@ import { outputLine } from './output-line.ts';
 
 /** One JSON object a line, sent as each comes; undefined is an empty line, a sign of life. Leaving early ends `lines`. */
 export function ndjson(lines: AsyncIterable<object | undefined>): StreamAnswer {
-  return answerOf(lines, (line) => (line === undefined ? '\n' : jsonLine(line)));
+  return answerOf(lines, (line) => (line === undefined ? EMPTY_LINE : jsonLine(line)));
 }
 
 /** The same for an exec, whose output comes as bytes. */
@@ -17,16 +17,20 @@ export function execNdjson(lines: AsyncIterable<StreamedLine>): StreamAnswer {
   );
 }
 
+/** A sign of life. */
+const EMPTY_LINE = '\n';
+
 const jsonLine = (line: object): string => `${JSON.stringify(line)}\n`;
 
 function answerOf<T>(lines: AsyncIterable<T>, written: (line: T) => string | Buffer): StreamAnswer {
   const pieces = async function* () {
     for await (const line of lines) yield written(line);
   };
-  return new StreamAnswer(Readable.from(pieces(), { highWaterMark: 1 }), {
+  const headers = {
     'Content-Type': 'application/x-ndjson',
     'Cache-Control': 'no-store',
     // A proxy that collects output before it passes it on would make streaming pointless.
     'X-Accel-Buffering': 'no',
-  });
+  };
+  return new StreamAnswer(Readable.from(pieces(), { highWaterMark: 1 }), headers, { sign: EMPTY_LINE });
 }

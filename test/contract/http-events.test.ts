@@ -2,6 +2,7 @@
 // client that follows through all of it.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { Event, EventQuery } from '../../src/schema/event.ts';
@@ -151,7 +152,12 @@ describe('readers', () => {
     await live(2);
     readers[0]!.socket.destroy();
     await live(1);
+    // Who ends its own side only is still reading.
     readers[1]!.socket.end();
+    await setTimeout(500);
+    await publish();
+    await until('it has the event', () => ids(readers[1]!).length === 1);
+    readers[1]!.socket.destroy();
     await live(0);
   });
 

@@ -113,5 +113,5 @@ function download({ info, content, range, length }: FileContentRead): StreamAnsw
     'X-Content-Type-Options': 'nosniff',
   };
   if (range) headers['Content-Range'] = `bytes ${range.first}-${range.last}/${info.size}`;
-  return new StreamAnswer(content, headers, range ? 206 : 200);
+  return new StreamAnswer(content, headers, { status: range ? 206 : 200 });
 }
