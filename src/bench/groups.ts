@@ -215,7 +215,7 @@ const redaction: Group = {
 const turns: Group = {
   about: 'turns of the event loop',
   need: programs('unshare'),
-  ids: ['P33-bodies', 'P33-answers'],
+  ids: ['P35-bodies', 'P35-answers'],
   run: withTurns,
 };
 

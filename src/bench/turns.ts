@@ -1,4 +1,4 @@
-// P33 of the speed table: the longest turn of the server's event loop, in processor time, while it is sent the worst JSON and
+// P35 of the speed table: the longest turn of the server's event loop, in processor time, while it is sent the worst JSON and
 // asked for the largest answers. Nobody else is served during a turn.
 import { writeFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -75,7 +75,7 @@ function pairs({ address, client, id, told }: World): Pair[] {
   return [
     {
       ...turns,
-      id: 'P33-bodies',
+      id: 'P35-bodies',
       name: `longest turn of the event loop, worst of ${bodies.length} JSON bodies of 1 MiB on ${routes.length} routes`,
       ours: () =>
         during(async () => {
@@ -85,7 +85,7 @@ function pairs({ address, client, id, told }: World): Pair[] {
     },
     {
       ...turns,
-      id: 'P33-answers',
+      id: 'P35-answers',
       name: 'longest turn of the event loop, outputs of 20 MiB and a list of 20,000 long names',
       ours: () =>
         during(async () => {
