@@ -87,6 +87,7 @@ export function verifyText({ ok, facts: found, checks }: VerifyReport): string {
 }
 
 export function acceptText({ database, accepted }: AcceptReport): string {
-  if (!accepted) return `Nothing is known to be missing in ${database}.`;
-  return `Accepted: the log of ${database} was ${accepted.log} at ${accepted.found_at}.`;
+  if (!accepted) return `Nothing is known to be missing in ${printable(database)}.`;
+  const { log, found_at } = accepted;
+  return printable(`Accepted: the log of ${database} was ${log} at ${found_at}.`);
 }

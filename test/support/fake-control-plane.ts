@@ -258,6 +258,7 @@ export function fakeControlPlane({
       live: (full) => ({ status: 'alive', ...(full && { version: '9.9.9', uptime: '1s' }) }),
       ready: async (full) => ({
         status: control.healthy ? 'ready' : 'not_ready',
+        ...(!control.healthy && { reason: 'No provider is healthy.' }),
         ...(full && {
           providers: [{ name: 'userspace', healthy: control.healthy }],
           ready_providers: control.healthy ? 1 : 0,

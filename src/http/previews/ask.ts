@@ -72,7 +72,7 @@ export function ask(
 
 function open(tunnel: Duplex, { raw, url, headers }: Question): ClientRequest {
   try {
-    return request({
+    const outgoing = request({
       createConnection: () => tunnel,
       method: raw.method,
       path: url,
@@ -81,6 +81,9 @@ function open(tunnel: Duplex, { raw, url, headers }: Question): ClientRequest {
       maxHeaderSize: MAX_HEAD_BYTES,
       insecureHTTPParser: false,
     });
+    // Node would drop headers after about the 1,000th without a word, and what is left may mean something else.
+    outgoing.maxHeadersCount = 0;
+    return outgoing;
   } catch (cause) {
     throw new ServiceError('bad_request', 'The request cannot be passed on.', { cause });
   }

@@ -8,14 +8,13 @@ import { endToEnd, valuesOf } from './header-lists.ts';
 /** Orders to a web server in front: nginx would serve files of its own for them. */
 const ORDERS = /^x-(?:accel-|sendfile|lighttpd-|reproxy-)/;
 
-/** Headers that Node keeps of one head. */
-const MOST_KEPT = 2000;
+/** A head with more of them is refused. */
+const MOST_HEADERS = 1000;
 
 /** Why an answer has no one meaning, when it has none. */
 export function doubtOf(answer: IncomingMessage): ServiceError | undefined {
   const { statusCode = 0, httpVersionMajor, rawHeaders } = answer;
-  // Node drops those after the 2,000th: what is left may mean something else.
-  if (rawHeaders.length >= 2 * MOST_KEPT) return badAnswer();
+  if (rawHeaders.length > 2 * MOST_HEADERS) return badAnswer();
   if (httpVersionMajor !== 1 || statusCode < 200 || statusCode > 599) return badAnswer();
   const codings = valuesOf(rawHeaders, 'transfer-encoding');
   const isPlain =

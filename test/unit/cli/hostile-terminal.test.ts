@@ -9,7 +9,7 @@ import { Config } from '@oclif/core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleText, differenceText, inspectionText, previewText } from '../../../src/cli/bundle-view.ts';
 import { reportText } from '../../../src/cli/copy/report.ts';
-import { backupText, inspectText, restoreText, verifyText } from '../../../src/cli/db-view.ts';
+import { acceptText, backupText, inspectText, restoreText, verifyText } from '../../../src/cli/db-view.ts';
 import { doctorText } from '../../../src/cli/doctor-view.ts';
 import { eventLine } from '../../../src/cli/event-view.ts';
 import { imageBuiltText, imageTable } from '../../../src/cli/image-view.ts';
@@ -76,7 +76,16 @@ const ARGUMENTS: Record<string, string[]> = {
 const NOT_CALLED = [
   ...['bench', 'doctor', 'events', 'serve', 'worker', 'upgrade:rehearse'],
   ...['config:explain', 'config:init', 'config:lint', 'config:schema', 'config:show'],
-  ...['db:backup', 'db:inspect', 'db:restore', 'db:verify', 'image:build', 'image:list', 'image:remove'],
+  ...[
+    'db:accept',
+    'db:backup',
+    'db:inspect',
+    'db:restore',
+    'db:verify',
+    'image:build',
+    'image:list',
+    'image:remove',
+  ],
   ...[
     'exec:output',
     'exec:signal',
@@ -215,6 +224,7 @@ const VIEWS: [string, () => string][] = [
       }),
   ],
   ['a database', () => inspectText(DATABASE)],
+  ['an accepted loss', () => acceptText({ database: H, accepted: { log: H, found_at: H } as never })],
   [
     'a verification',
     () => verifyText({ ok: false, facts: DATABASE, checks: [{ id: 'schema', title: H, problems: [H] }] }),
