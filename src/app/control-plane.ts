@@ -9,6 +9,7 @@ import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
+import { realBoot } from '../host/clock.ts';
 import type { Host } from '../host/host.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { remoteProviders } from '../providers/remote/remote-providers.ts';
@@ -80,7 +81,8 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const { allow_loopback_rpc: allowLoopback, tls } = config.worker;
     const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
     opened.push(() => remote.close());
-    const given = { ...deps, config, host: hostFacts(deps.host), store, providers, remote, ledger };
+    const boot = realBoot(deps.host.bootId || deps.ids.uuid());
+    const given = { ...deps, boot, config, host: hostFacts(deps.host), store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     const { announce, lost } = store;

@@ -77,6 +77,7 @@ export function withPlane<T>(
     const control = createControlPlane({
       ...{ config, store: telling(store, watched), providers: onlyOne(nothing(watched)), bus, writer },
       ...{ clock, ids: realIds(random), logger: SILENT, version: '0.0.0', host: { cpus: 2 } },
+      boot: { id: '', elapsedMs: clock.monotonic },
       ledger: processLedger(config, clock),
       redact: (value) => value,
     });

@@ -7,6 +7,7 @@ import type { BucketRateLimits } from './rate-limits.ts';
 import type { Sessions } from './sessions.ts';
 import type { Settings } from './settings.ts';
 import type { Spawns } from './spawn/spawns.ts';
+import type { ClockWatch } from './upkeep/clock-watch.ts';
 import type { Destroyer } from './upkeep/destroy.ts';
 import type { Housekeeping } from './upkeep/housekeeping.ts';
 import type { Reaper } from './upkeep/reaper.ts';
@@ -22,6 +23,7 @@ const PREWARM_RETRY_MS = 30_000;
 const PATIENCE_MS = 5000;
 
 export interface BackgroundDeps {
+  clockWatch: ClockWatch;
   reaper: Reaper;
   reconciler: Reconciler;
   watching: Watching;
@@ -52,7 +54,10 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then goes on. */
   async start(): Promise<void> {
-    const { reaper, housekeeping, localWorker, keeper, watching, rates, vms, logger } = this.#deps;
+    const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, rates, vms, logger } =
+      this.#deps;
+    await clockWatch.start();
+    if (this.#stopped) return;
     rates.start();
     reaper.start();
     housekeeping.start();
@@ -69,12 +74,13 @@ export class Background {
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm } = this.#deps;
+    const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm } =
+      this.#deps;
     const { sessions, vms, spawns, rates, audit } = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    const over = [reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm].map((part) =>
-      part.stop(),
+    const over = [clockWatch, reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm].map(
+      (part) => part.stop(),
     );
     this.#deps.vitals.stop();
     rates.stop();

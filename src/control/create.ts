@@ -1,7 +1,8 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
-import type { Clock, Ids, Logger } from '../domain/ports.ts';
+import type { Boot, Clock, Ids, Logger } from '../domain/ports.ts';
+import { type SteadyClock, steadyClock } from '../domain/steady-clock.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { EventBus } from '../events/bus.ts';
 import { EventFeed } from '../events/feed.ts';
@@ -45,6 +46,7 @@ import { requirePoolHost } from './spawn/choose.ts';
 import { Spawner } from './spawn/spawn.ts';
 import { Spawns } from './spawn/spawns.ts';
 import { templates } from './templates/templates.ts';
+import { ClockWatch } from './upkeep/clock-watch.ts';
 import { Destroyer } from './upkeep/destroy.ts';
 import { Housekeeping } from './upkeep/housekeeping.ts';
 import { Reaper } from './upkeep/reaper.ts';
@@ -66,6 +68,7 @@ export interface ControlDeps {
   /** Takes the events that no state change waits for. */
   writer: EventWriter;
   clock: Clock;
+  boot: Boot;
   ids: Ids;
   logger: Logger;
   version: string;
@@ -85,7 +88,7 @@ export interface ControlDeps {
 /** Built, not started: `start()` begins background work. */
 export function createControlPlane(given: ControlDeps): ControlPlane {
   const { metrics = new Metrics() } = given;
-  const deps = metered({ ...given, metrics });
+  const deps = metered({ ...given, metrics, clock: steadyClock(given.clock), wall: given.clock });
   const settings = controlSettings(deps.config);
   requirePoolHost(settings, deps.providers);
   const parts = workingParts(deps);
@@ -236,12 +239,18 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
 }
 
 /** What happens without being asked. */
-function backgroundWork(deps: ControlDeps, settings: Settings, parts: ReturnType<typeof workingParts>) {
+function backgroundWork(
+  deps: ControlDeps & { clock: SteadyClock; wall: Clock },
+  settings: Settings,
+  parts: ReturnType<typeof workingParts>,
+) {
   const limitsOf = ownerLimits(deps.store.quotas, settings.ownerLimits);
   const all = { ...deps, ...parts, ...settings, settings, limitsOf, cpus: deps.host.cpus };
   const reconciler = new Reconciler(all);
+  const reaper = new Reaper(all);
   return {
-    reaper: new Reaper(all),
+    reaper,
+    clockWatch: new ClockWatch({ ...all, deadlineSet: () => reaper.wake() }),
     reconciler,
     watching: new Watching({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),

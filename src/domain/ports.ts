@@ -17,6 +17,14 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** The present boot of this machine. */
+export interface Boot {
+  /** Another one after each boot; where it is not known, another one for each process. */
+  id: string;
+  /** Ms since then, by a clock that nobody sets and that counts while the machine sleeps. */
+  elapsedMs(): number;
+}
+
 export interface Ids {
   /** `sb-` and 12 characters of lower-case base32: 60 random bits. */
   sandbox(): string;

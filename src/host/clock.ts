@@ -1,5 +1,6 @@
 // Time as it is. Timers of Node fire at once when asked for more than 2^31-1 ms; here longer ones are chained.
-import type { Clock, Timer } from '../domain/ports.ts';
+import { uptime } from 'node:os';
+import type { Boot, Clock, Timer } from '../domain/ports.ts';
 
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -11,6 +12,11 @@ export function realClock(): Clock {
     after: (ms, run) => startTimer(ms, run, (handle) => handle.unref()),
     sleep,
   };
+}
+
+/** `id` as the kernel says it. clock_gettime(2), CLOCK_BOOTTIME */
+export function realBoot(id: string): Boot {
+  return { id, elapsedMs: () => uptime() * 1000 };
 }
 
 /** A `ms` that is no number counts as 0. */

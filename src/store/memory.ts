@@ -10,6 +10,7 @@ import type { EventDraft } from '../schema/event.ts';
 import type { SandboxState } from '../schema/sandbox.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
+import { memoryClock } from './memory-clock.ts';
 import { memoryEvents } from './memory-events.ts';
 import { memoryPool, takePlace } from './memory-pool.ts';
 import { memoryQuotas } from './memory-quotas.ts';
@@ -60,6 +61,7 @@ export function memoryStore(deps: MemoryStoreDeps): Store {
       },
     },
     audit: memoryAudit(),
+    clock: memoryClock(tables),
     ping: async () => ({ commit_ms: 0 }),
     condition: () => ({ isChecking: false }),
     close: async () => {},

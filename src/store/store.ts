@@ -4,6 +4,7 @@ import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../do
 import type { Event, EventDraft } from '../schema/event.ts';
 import type { EndReason, SandboxState } from '../schema/sandbox.ts';
 import type { AuditStore } from './seam/audit.ts';
+import type { ClockStore } from './seam/clock.ts';
 import type { StoreCondition } from './seam/condition.ts';
 import type { EventStore } from './seam/events.ts';
 import type { PoolStore } from './seam/pool.ts';
@@ -187,6 +188,7 @@ export interface Store {
   leases: LeaseStore;
   idempotency: IdempotencyStore;
   audit: AuditStore;
+  clock: ClockStore;
   /** A cheap read that fails when the database does; after a write that failed or was slow, a write. */
   ping(): Promise<Pulse>;
   /** What is known of it beyond that. Takes no time to speak of. */

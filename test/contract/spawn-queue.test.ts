@@ -32,7 +32,8 @@ async function plane(timeout: string) {
   const provider = fakeProvider(deps);
   const providers = providerSet([provider]);
   const rest = { store, config, bus, writer, providers, host: { cpus: 4 }, version: '0' };
-  const control = createControlPlane({ ...deps, ...rest, redact: (value: unknown) => value });
+  const boot = { id: 'boot-1', elapsedMs: deps.clock.monotonic };
+  const control = createControlPlane({ ...deps, ...rest, boot, redact: (value: unknown) => value });
   onTestFinished(async () => {
     await writer.close();
     await store.close();

@@ -5,6 +5,7 @@ import type { SandboxRecord, Store, Transition } from '../../src/store/store.ts'
 import { NO_CAP, sandboxRecord, stamp } from '../support/records.ts';
 import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
+import { clocked } from './store-clock.suite.ts';
 import { pooling } from './store-pool.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
@@ -51,6 +52,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     describe('placing', () => placing(given));
     describe('events', () => eventful(given));
     describe('idempotency', () => idempotent(given));
+    describe('clock', () => clocked(given));
     describe('audit', () => audited(given));
 
     it('has an identity', async () => {

@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
 import { createControlPlane } from '../../src/control/create.ts';
 import { ByteLedger, type Hold, SERVICE_ACCOUNT } from '../../src/domain/byte-ledger.ts';
+import type { Boot } from '../../src/domain/ports.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { eventWriter } from '../../src/events/writer.ts';
 import { guard } from '../../src/providers/guard.ts';
@@ -39,6 +40,8 @@ export interface World extends FakeDeps {
   config: Config;
   /** Other workers, where there are any. */
   remote: FakeRemote;
+  /** The machine's: another id stands for another boot. */
+  boot: Boot;
   /** Everything buffered is stored; all events there are. */
   events(): Promise<Event[]>;
   /** As a crash and a new start: nothing of the old control plane goes on. */
@@ -54,6 +57,7 @@ export function world(config: Partially<Config> = {}, traits: Pick<Provider, 'na
   const made: World = {
     ...{ ...deps, fake, store, told, config: testConfig(config), remote: fakeRemote(deps) },
     provider: scriptedProvider(fake),
+    boot: { id: 'boot-1', elapsedMs: () => deps.clock.monotonic() },
     control: undefined as unknown as ControlPlane,
     events: async () => [],
     restart: async () => {},

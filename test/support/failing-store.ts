@@ -45,7 +45,7 @@ export function failingStore(inner: Store): FailingStore {
     ]);
     return Object.fromEntries(wrapped) as T;
   };
-  const { instance, sandboxes, templates, warm, quotas, events, pool, idempotency, audit } = inner;
+  const { instance, sandboxes, templates, warm, quotas, events, pool, idempotency, audit, clock } = inner;
   const { workers, leases, ping, close } = inner;
   return {
     instance,
@@ -59,6 +59,7 @@ export function failingStore(inner: Store): FailingStore {
     leases: wrap(leases, 'leases.'),
     idempotency: wrap(idempotency, 'idempotency.'),
     audit: wrap(audit, 'audit.'),
+    clock: wrap(clock, 'clock.'),
     ...wrap({ ping, close }, ''),
     condition: () => inner.condition(),
     calls,

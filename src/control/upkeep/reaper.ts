@@ -5,7 +5,7 @@ import type { SandboxStore } from '../../store/store.ts';
 import type { Destroyer } from './destroy.ts';
 
 const CHUNK = 100;
-/** Looks at the wall clock at least this often: it may have been set. */
+/** Looks at least this often: a machine that slept, or a clock that was slewed, has come nearer to deadlines than timers know. */
 const LONGEST_SLEEP_MS = 60_000;
 const AFTER_FAILURE_MS = 1000;
 

@@ -51,6 +51,10 @@ function withForgetting(tables: Tables, known: KnownRows): Tables {
   const { transition, extend, purgeEnded } = tables.sandboxes;
   return {
     ...tables,
+    clock: {
+      ...tables.clock,
+      set: (...args) => tables.clock.set(...args).finally(() => known.forgetAll()),
+    },
     sandboxes: {
       ...tables.sandboxes,
       transition: (change) => transition(change).finally(() => known.forget(change.id)),

@@ -42,5 +42,6 @@ export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]:
   workers: { heard: 'add', drain: 'change', remove: 'change', get: 'here', list: 'here' },
   leases: { renew: 'change', get: 'here', list: 'here' },
   idempotency: { prune: 'sweep', find: 'here' },
+  clock: { mark: 'here', set: 'change' },
   audit: { append: 'add', purge: 'sweep', list: 'read' },
 };

@@ -11,6 +11,7 @@ import { WORKERS } from './migrations/0006-workers.ts';
 import { TEMPLATE_OWNERS } from './migrations/0007-template-owners.ts';
 import { SHARES } from './migrations/0008-shares.ts';
 import { IDEMPOTENCY } from './migrations/0009-idempotency.ts';
+import { CLOCK } from './migrations/0010-clock.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly string[] = [
   TEMPLATE_OWNERS,
   SHARES,
   IDEMPOTENCY,
+  CLOCK,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

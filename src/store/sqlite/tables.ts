@@ -1,6 +1,7 @@
 // All tables over a pair of connections: the writer's (durable and relaxed), or twice the one that only reads.
 import type { Database } from 'better-sqlite3';
 import { auditStore } from './audit.ts';
+import { clockStore } from './clock.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
@@ -37,6 +38,7 @@ export function storeTables({ durable, relaxed, ids, work, known = new KnownRows
     workers: workerStore(durable, work),
     leases: leaseStore(durable, work),
     idempotency: idempotencyStore(durable, work),
+    clock: clockStore(durable, work),
     audit: auditStore(durable, work),
   };
 }

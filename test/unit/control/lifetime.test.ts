@@ -104,16 +104,6 @@ describe('the reaper', () => {
     expect(await states(w)).toEqual(['destroyed expired']);
   });
 
-  it('notices within a minute that the wall clock was set', async () => {
-    const w = world();
-    await w.control.start();
-    await spawn(w, { ttl: '2h' });
-    await w.clock.advance(0);
-    w.clock.jump(3 * 3_600_000);
-    await w.clock.advance(61_000);
-    expect(w.fake.runtimes.size).toBe(0);
-  });
-
   it('a store that fails does not stop it', async () => {
     const w = world();
     const { due } = w.store.sandboxes;
@@ -203,9 +193,8 @@ describe('extend', () => {
     let both = 0;
     for (let lead = -30; lead <= 30; lead++) {
       const w = world();
-      await w.control.start();
       const id = await spawn(w, { ttl: '10s' });
-      w.clock.jump(10_000);
+      await w.clock.advance(10_000);
       const prune = () => w.control.sandboxes.prune(api);
       const extend = () => w.control.sandboxes.extend(id, '1h', api).catch(() => undefined);
       const [first, second] = lead < 0 ? [extend, prune] : [prune, extend];

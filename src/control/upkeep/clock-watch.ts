@@ -1,0 +1,109 @@
+// Keeps lives by time that nobody sets, within one boot: when the wall clock is set, stored deadlines are moved by as much,
+// and only then do the stories follow it (domain/steady-clock.ts). A clock that is slewed is followed as it goes. The mark
+// in the database lets a server that starts again within the boot find out what happened meanwhile; after another boot the
+// wall clock is all there is to trust.
+//
+// What is not moved, as nothing ends early or late by it: rate limits, queues and the ends of leases in memory run by
+// monotonic time; warm sandboxes have no deadline of their own; ended rows, events and the audit are kept by the dates that
+// they show. Signed preview links name a date that cannot be changed: they end early or late, never after their sandbox.
+import type { Boot, Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { SteadyClock } from '../../domain/steady-clock.ts';
+import type { ClockMark, ClockStore } from '../../store/seam/clock.ts';
+
+const EVERY_MS = 5000;
+/** Between two looks; less is slewing, or how exactly clocks are read. */
+const STEP_MS = 2000;
+/** Slewed so far since the mark was written, it is written again: it must not add up to a step for the next start. */
+const DRIFT_MS = 500;
+
+export interface ClockWatchDeps {
+  store: { clock: ClockStore };
+  /** What the stories run by. */
+  clock: SteadyClock;
+  /** The machine's. */
+  wall: Pick<Clock, 'now'>;
+  boot: Boot;
+  /** Deadlines were moved. */
+  deadlineSet: () => void;
+  logger: Logger;
+}
+
+export class ClockWatch {
+  readonly #deps: ClockWatchDeps;
+  #marked: ClockMark | undefined;
+  /** At the last look. */
+  #distance: number | undefined;
+  #timer: Timer | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(deps: ClockWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves after the first look, which has to come before anything is ended by a stored deadline. Never rejects. */
+  start(): Promise<void> {
+    this.#looking = this.#look().then(() => {
+      if (!this.#stopped) this.#timer = this.#deps.clock.after(EVERY_MS, () => void this.start());
+    });
+    return this.#looking;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock, logger } = this.#deps;
+    try {
+      this.#marked ??= await store.clock.mark();
+      const [before, distance] = [this.#before(), this.#read()];
+      const step = before === undefined ? 0 : distance - before;
+      if (Math.abs(step) > STEP_MS) await this.#step(step, distance);
+      else if (this.#isNews(distance)) await this.#mark(distance, 0);
+      this.#distance = distance;
+      clock.follow();
+    } catch (err) {
+      // It may have been written all the same: the mark is read again. Until then the stories go on by the clock as it was.
+      this.#marked = undefined;
+      this.#distance = undefined;
+      logger.warn({ err }, 'Whether the clock was set cannot be kept; it is tried again.');
+    }
+  }
+
+  async #step(step_ms: number, distance: number): Promise<void> {
+    const moved = await this.#mark(distance, step_ms);
+    // In the same turn as the answer: a deadline that has been moved is never compared with the time before.
+    this.#deps.clock.follow();
+    this.#deps.logger.warn({ step_ms, moved }, 'The clock was set; deadlines have been moved by as much.');
+    this.#deps.deadlineSet();
+  }
+
+  async #mark(distance_ms: number, shift_ms: number) {
+    const mark = { boot_id: this.#deps.boot.id, distance_ms };
+    const moved = await this.#deps.store.clock.set(mark, shift_ms);
+    this.#marked = mark;
+    return moved;
+  }
+
+  /** The distance to compare with: of the last look, or of an earlier process of this boot. */
+  #before(): number | undefined {
+    if (this.#distance !== undefined) return this.#distance;
+    return this.#isOfThisBoot() ? this.#marked?.distance_ms : undefined;
+  }
+
+  #isOfThisBoot(): boolean {
+    return this.#marked?.boot_id === this.#deps.boot.id;
+  }
+
+  #isNews(distance: number): boolean {
+    const { boot_id, distance_ms } = this.#marked ?? {};
+    return boot_id !== this.#deps.boot.id || Math.abs(distance - (distance_ms ?? 0)) > DRIFT_MS;
+  }
+
+  #read(): number {
+    return Math.round(this.#deps.wall.now() - this.#deps.boot.elapsedMs());
+  }
+}

@@ -1,0 +1,17 @@
+// A wall clock that runs on evenly when the real one is set, until it is told to follow: deadlines that are stored must be
+// moved first, and nothing may be compared with them in between.
+import type { Clock } from './ports.ts';
+
+export interface SteadyClock extends Clock {
+  /** From now on `now` is what the real one says. */
+  follow(): void;
+}
+
+export function steadyClock(real: Clock): SteadyClock {
+  let ahead = 0;
+  const follow = () => {
+    ahead = real.now() - real.monotonic();
+  };
+  follow();
+  return { ...real, now: () => Math.round(real.monotonic() + ahead), follow };
+}
