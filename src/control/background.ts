@@ -56,17 +56,17 @@ export class Background {
   async start(): Promise<void> {
     const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, rates, vms, logger } =
       this.#deps;
-    await clockWatch.start();
-    if (this.#stopped) return;
-    rates.start();
-    reaper.start();
-    housekeeping.start();
-    watching.start();
     const compared = async () => {
+      await clockWatch.start();
+      if (this.#stopped) return;
+      reaper.start();
+      housekeeping.start();
+      watching.start();
       await vms.start();
       if (this.#stopped) return;
       await Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]);
     };
+    rates.start();
     const inTime = await this.#within(compared());
     if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
     void this.#prewarm();
