@@ -27,7 +27,7 @@ export interface DatabaseFacts {
 
 /** One thing that was looked at. `problems` is empty when it passed. */
 export interface DatabaseCheck {
-  id: 'identity' | 'schema' | 'integrity' | 'foreign_keys' | 'counters';
+  id: 'identity' | 'schema' | 'integrity' | 'foreign_keys' | 'counters' | 'rows';
   title: string;
   problems: string[];
 }

@@ -5,8 +5,10 @@ import { Env, Metadata, SpawnRequest } from './sandbox.ts';
 const { image: _image, template: _template, ...overrides } = SpawnRequest.properties;
 const { provider, memory_mb, vcpus, ttl, network } = overrides;
 
+export const TEMPLATE_NAME = '^[a-z0-9][a-z0-9._-]{0,62}$';
+
 const name = Type.String({
-  pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
+  pattern: TEMPLATE_NAME,
   description: 'Lower-case letters, digits and . _ -, at most 63, beginning with a letter or digit.',
 });
 

@@ -26,8 +26,9 @@ export const Capacity = Type.Object(
 );
 export type Capacity = Static<typeof Capacity>;
 
+export const RPC_URL = '^(https?://[^\\s/?#@]{1,255}(/[^\\s?#]{0,255})?)?$';
 const RpcUrl = Type.String({
-  pattern: '^(https?://[^\\s/?#@]{1,255}(/[^\\s?#]{0,255})?)?$',
+  pattern: RPC_URL,
   description:
     'Where the worker takes calls; /rpc is appended. Empty: nowhere. Left out: where it did before.',
 });

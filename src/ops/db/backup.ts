@@ -45,7 +45,7 @@ async function intoPart(request: BackupRequest): Promise<Made> {
   const bytes = fileOf(database).size + walBytes(database);
   requireSpace(dirname(output), bytes);
   const part = partFile(output);
-  const checker = openChecker(bytes, signal);
+  const checker = openChecker(bytes, 'copy', signal);
   try {
     const report = await makeBackup(request, part, checker);
     part.publish(force);
@@ -89,10 +89,15 @@ export function requireSound(report: VerifyReport, words: string): VerifyReport 
   if (report.ok) return report;
   const problems = report.checks.flatMap((check) => check.problems);
   throw new ServiceError(isForeign(report) ? 'conflict' : 'internal', words, {
-    remedy: 'See `svc db verify`; nothing was changed.',
+    remedy: remedyFor(report),
     details: { problems },
   });
 }
+
+const remedyFor = ({ checks }: VerifyReport) =>
+  checks.at(-1)?.id === 'rows'
+    ? 'Correct or delete these rows with sqlite3, in a copy of the file, and use the copy; nothing was changed.'
+    : 'See `svc db verify`; nothing was changed.';
 
 const isForeign = ({ checks }: VerifyReport) =>
   checks.some(({ id, problems }) => id === 'identity' && problems.length > 0);

@@ -1,8 +1,10 @@
-// Checks database files with the long check, of every page and index, apart from this process where that takes long: so
+// Checks database files with the long checks, of every page, index and row, apart from this process where that takes long: so
 // Ctrl-C does not wait, and the caller hashes meanwhile. The process is made ready while the file is still being copied.
 import type { VerifyReport } from '../../schema/db-report.ts';
 import { checkApart } from '../../store/sqlite/apart.ts';
-import { MOST_NAMED, verifyDatabase } from '../../store/sqlite/check.ts';
+import { MOST_NAMED, type Scope, verifyDatabase } from '../../store/sqlite/check.ts';
+import { withReader } from '../../store/sqlite/reader.ts';
+import { rowStatements } from '../../store/sqlite/row-check.ts';
 
 /** A smaller file is checked in less time than a process starts. */
 const APART_BYTES = 16 * 1024 * 1024;
@@ -15,8 +17,8 @@ export interface Checker {
 }
 
 /** For a file of about `bytes`. */
-export function openChecker(bytes: number, signal?: AbortSignal): Checker {
-  if (bytes < APART_BYTES) return { check: async (path) => verifyDatabase(path), close: () => {} };
+export function openChecker(bytes: number, scope: Scope, signal?: AbortSignal): Checker {
+  if (bytes < APART_BYTES) return { check: async (path) => verifyDatabase(path, scope), close: () => {} };
   const closing = new AbortController();
   const apart = checkApart(
     `integrity_check(${MOST_NAMED})`,
@@ -24,10 +26,21 @@ export function openChecker(bytes: number, signal?: AbortSignal): Checker {
   );
   return {
     check: async (path) => {
-      const answer = await apart.ask(path);
-      // What was not told there is looked at here.
-      return verifyDatabase(path, answer && 'lines' in answer ? answer.lines : undefined);
+      const answer = await apart.ask(path, scope === 'rows' ? statementsOf(path) : []);
+      // What was not found out there is looked at here.
+      if (!answer || !('lines' in answer)) return verifyDatabase(path, scope);
+      const { lines: integrity, rows } = answer;
+      return verifyDatabase(path, scope, { integrity, ...(rows && { rows: rows.slice(0, MOST_NAMED) }) });
     },
     close: () => closing.abort(),
   };
+}
+
+/** None of a file that is not a database of ours: the report then says so. */
+function statementsOf(path: string): string[] {
+  try {
+    return withReader(path, rowStatements);
+  } catch {
+    return [];
+  }
 }

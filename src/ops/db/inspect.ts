@@ -11,5 +11,5 @@ export async function inspectFile(path: string): Promise<DatabaseFacts> {
 
 /** What is wrong is in the report; throws as `inspectFile`. */
 export async function verifyFile(path: string): Promise<VerifyReport> {
-  return verifyDatabase(resolve(path));
+  return verifyDatabase(resolve(path), 'rows');
 }

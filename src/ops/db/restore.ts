@@ -105,7 +105,7 @@ async function bringIn(
   const total = fileOf(input).size;
   onStage?.('copy', 0, total);
   const onBytes = (done: number) => onStage?.('copy', done, total);
-  const checker = openChecker(total, signal);
+  const checker = openChecker(total, 'rows', signal);
   try {
     const copied = await copyHashed(input, part.path, { signal, onBytes });
     onStage?.('check');
@@ -119,7 +119,7 @@ async function bringIn(
 }
 
 async function isSound(path: string, signal: AbortSignal | undefined): Promise<boolean> {
-  const checker = openChecker(fileOf(path).size, signal);
+  const checker = openChecker(fileOf(path).size, 'rows', signal);
   const { ok } = await checker.check(path).finally(checker.close);
   return ok;
 }

@@ -137,7 +137,7 @@ function migration(value: MigratedFile): Found<MigratedFile> {
 }
 
 function checked(copy: string): Found<void> {
-  const { checks } = verifyDatabase(copy);
+  const { checks } = verifyDatabase(copy, 'copy');
   const problems = checks.flatMap((check) => check.problems);
   return { value: undefined, result: `${checks.length} checks`, problems };
 }

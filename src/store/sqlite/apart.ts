@@ -4,19 +4,25 @@ import { createRequire } from 'node:module';
 import { PassThrough } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { run } from '../../host/run.ts';
+import { matcher } from './regexp.ts';
 
 /** Far beyond any database that fits a host. */
 const DEADLINE_MS = 24 * 3_600_000;
 
 const READ = `
+  const matches = (${matcher})();
   const { parentPort, workerData } = require('node:worker_threads');
   const Sqlite = require(workerData.sqlite);
   new Sqlite(':memory:').close();
-  parentPort.once('message', (path) => {
+  parentPort.once('message', ({ path, statements }) => {
     try {
       const db = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: 5000 });
       for (const guard of ['trusted_schema = OFF', 'cell_size_check = ON', 'query_only = ON']) db.pragma(guard);
-      parentPort.postMessage({ lines: db.prepare('PRAGMA ' + workerData.check).pluck().all() });
+      const ask = (sql) => db.prepare(sql).pluck().all();
+      const lines = ask('PRAGMA ' + workerData.check);
+      db.function('regexp', { deterministic: true }, matches);
+      const rows = lines[0] === 'ok' ? statements.flatMap(ask) : undefined;
+      parentPort.postMessage({ lines, rows });
     } catch (error) {
       parentPort.postMessage({ code: String(error.code), message: error.message });
     }
@@ -30,20 +36,23 @@ const PROGRAM = `
   const worker = new Worker(read, { eval: true, workerData: { sqlite, check } });
   worker.once('message', (answer) => process.stdout.write(JSON.stringify(answer), () => process.exit(0)));
   worker.once('error', () => process.exit(1));
-  let path = '';
+  let question = '';
   process.stdin.on('data', (part) => {
-    path += part;
-    if (path.endsWith('\\n')) worker.postMessage(path.slice(0, -1));
+    question += part;
+    if (question.endsWith('\\n')) worker.postMessage(JSON.parse(question));
   });
   process.stdin.once('end', () => process.kill(process.pid, 'SIGKILL'));
 `;
 
 /** What the check says, or the result code of what kept it from an answer. */
-export type ApartAnswer = { lines: string[] } | { code: string; message: string };
+export type ApartAnswer = { lines: string[]; rows?: string[] } | { code: string; message: string };
 
 export interface ApartCheck {
-  /** Of one file. Undefined when the process gave no answer; rejects with the signal's reason. */
-  ask(path: string): Promise<ApartAnswer | undefined>;
+  /**
+   * Of one file; when all pages are sound, also what `statements` give, one text a row. They may use REGEXP. Undefined when the process gave no answer; rejects with the signal's
+   * reason.
+   */
+  ask(path: string, statements?: readonly string[]): Promise<ApartAnswer | undefined>;
 }
 
 /** Begins the process, which then waits for its question. `check` is a PRAGMA; `nice` as in nice(1). */
@@ -55,8 +64,8 @@ export function checkApart(check: string, signal: AbortSignal, nice = 0): ApartC
   // Who is not asked is not heard either.
   ended.catch(() => undefined);
   return {
-    ask: async (path) => {
-      input.write(`${path}\n`);
+    ask: async (path, statements = []) => {
+      input.write(`${JSON.stringify({ path, statements })}\n`);
       try {
         const { stdout } = await ended;
         return stdout === '' ? undefined : (JSON.parse(stdout) as ApartAnswer);

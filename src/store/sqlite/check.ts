@@ -7,14 +7,23 @@ import { databaseFacts, isOurs } from './facts.ts';
 import { storeFailure } from './failures.ts';
 import { SCHEMA_VERSION, schemaVersion } from './migrate.ts';
 import { withReader } from './reader.ts';
+import { wrongRows } from './row-check.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
 /** Problems of one check. */
 export const MOST_NAMED = 20;
 
 type Check = Omit<DatabaseCheck, 'problems'> & {
-  find(db: Database, integrity?: readonly string[]): string[];
+  find(db: Database, known: KnownFindings): string[];
 };
+
+/** What has been found out about this file already. */
+export interface KnownFindings {
+  /** What PRAGMA integrity_check says. */
+  integrity?: readonly string[];
+  /** What `wrongRows` says. */
+  rows?: readonly string[];
+}
 
 const CHECKS: readonly Check[] = [
   {
@@ -28,24 +37,32 @@ const CHECKS: readonly Check[] = [
   { id: 'counters', title: 'The counters agree with the rows', find: counters },
 ];
 
+/** Last, and not of every copy: a copy is worth making of whatever rows there are. */
+const ROWS: Check = {
+  id: 'rows',
+  title: 'Every row is such as the API writes',
+  find: (db, { rows }) => [...(rows ?? wrongRows(db))],
+};
+
+/** `copy`: that the file holds what its origin held. `rows`: also that the service may be given it. */
+export type Scope = 'copy' | 'rows';
+
 /**
- * Checks the file at `path`, which is not changed. What is wrong is in the report; throws as `withReader`. `integrity` is
- * what PRAGMA integrity_check says of this file, when it has been asked already.
+ * Checks the file at `path`, which is not changed. What is wrong is in the report; throws as `withReader`.
  */
-export function verifyDatabase(path: string, integrity?: readonly string[]): VerifyReport {
+export function verifyDatabase(path: string, scope: Scope, known: KnownFindings = {}): VerifyReport {
   return withReader(path, (db) => {
-    const checks = checkDatabase(db, integrity);
-    return { ok: isSound(checks), facts: databaseFacts(db, path), checks };
+    const wanted = scope === 'rows' ? [...CHECKS, ROWS] : CHECKS;
+    const checks = runChecks(db, wanted, known);
+    const ok = checks.length === wanted.length && checks.every(({ problems }) => problems.length === 0);
+    return { ok, facts: databaseFacts(db, path), checks };
   });
 }
 
-export const isSound = (checks: readonly DatabaseCheck[]): boolean =>
-  checks.length === CHECKS.length && checks.every(({ problems }) => problems.length === 0);
-
-export function checkDatabase(db: Database, integrity?: readonly string[]): DatabaseCheck[] {
+function runChecks(db: Database, wanted: readonly Check[], known: KnownFindings): DatabaseCheck[] {
   const done: DatabaseCheck[] = [];
-  for (const { id, title, find } of CHECKS) {
-    const problems = found(() => find(db, integrity));
+  for (const { id, title, find } of wanted) {
+    const problems = found(() => find(db, known));
     done.push({ id, title, problems });
     if (problems.length > 0) break;
   }
@@ -70,8 +87,9 @@ function identity(db: Database): string[] {
   return [`The database has schema version ${version}, this program knows ${SCHEMA_VERSION}.`];
 }
 
-function integrity(db: Database, told?: readonly string[]): string[] {
-  const lines = told ?? db.prepare<[], string>(`PRAGMA integrity_check(${MOST_NAMED})`).pluck().all();
+function integrity(db: Database, known: KnownFindings): string[] {
+  const lines =
+    known.integrity ?? db.prepare<[], string>(`PRAGMA integrity_check(${MOST_NAMED})`).pluck().all();
   return lines.length === 1 && lines[0] === 'ok' ? [] : [...lines];
 }
 

@@ -1,12 +1,21 @@
 // The checks of files large enough for a process of their own: the same verdict, and an end at once.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { backupDatabase } from '../../../../src/ops/db/backup.ts';
 import { type Checker, openChecker } from '../../../../src/ops/db/checker.ts';
+import { checkApart } from '../../../../src/store/sqlite/apart.ts';
 import { verifyDatabase } from '../../../../src/store/sqlite/check.ts';
 import { contentOf, makeDatabase } from '../../../support/databases.ts';
 import { fakeClock } from '../../../support/fakes.ts';
@@ -37,13 +46,13 @@ const children = () =>
     .filter((line) => line.includes('integrity_check'));
 
 async function checking<T>(bytes: number, work: (checker: Checker) => Promise<T>): Promise<T> {
-  const checker = openChecker(bytes);
+  const checker = openChecker(bytes, 'rows');
   return work(checker).finally(checker.close);
 }
 
 it('says what the check in place says', async () => {
   const report = await checking(LARGE, (checker) => checker.check(database));
-  expect(report).toEqual(verifyDatabase(database));
+  expect(report).toEqual(verifyDatabase(database, 'rows'));
   expect(report.ok).toBe(true);
 });
 
@@ -53,7 +62,27 @@ it('finds damage', async () => {
   writeFileSync(damaged, bytes.fill(0xff, bytes.length - 100_000));
   const report = await checking(LARGE, (checker) => checker.check(damaged));
   expect(report.ok).toBe(false);
-  expect(report).toEqual(verifyDatabase(damaged));
+  expect(report).toEqual(verifyDatabase(damaged, 'rows'));
+});
+
+it('finds rows that the API would refuse', async () => {
+  const refused = join(temporaryFolder(), 'refused.db');
+  copyFileSync(database, refused);
+  const db = new Sqlite(refused);
+  db.exec("UPDATE sandboxes SET owner_id = 'a b'; UPDATE events SET data = '[]'");
+  db.close();
+  const report = await checking(LARGE, (checker) => checker.check(refused));
+  expect(report).toEqual(verifyDatabase(refused, 'rows'));
+  const [first, ...others] = report.checks.at(-1)!.problems;
+  expect(first).toMatch(/^sandboxes, row sb-[0-9a-f]+: owner_id is not the name of an owner\.$/);
+  expect(others).toHaveLength(19);
+});
+
+it('checks the rows of a large file in its process', async () => {
+  const answer = await checkApart('quick_check(1)', AbortSignal.timeout(60_000)).ask(database, [
+    "SELECT type FROM events WHERE type REGEXP '^exec[.]\\p{L}+$' LIMIT 1",
+  ]);
+  expect(answer).toEqual({ lines: ['ok'], rows: ['exec.started'] });
 });
 
 it('has no process for a small file, and none left when it is closed', async () => {

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { inspectFile, verifyFile } from '../../../../src/ops/db/inspect.ts';
 import { migrate, SCHEMA_VERSION } from '../../../../src/store/sqlite/migrate.ts';
 import { contentOf, makeDatabase, makeUnclosed, openStore } from '../../../support/databases.ts';
+import { eventDraft, NO_CAP, sandboxRecord, stamp, templateRecord } from '../../../support/records.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const failed = async (path: string) =>
@@ -71,6 +72,70 @@ it.each([
   expect(await failed(path)).toEqual([id]);
   expect(await inspectFile(path)).toMatchObject({ file: path });
 });
+
+it.each([
+  ['sandboxes', "id = '../../etc'", 'id is not an id'],
+  ['sandboxes', "owner_id = 'a b'", 'owner_id is not the name of an owner'],
+  ['sandboxes', "state = 'gone'", 'state is not one of creating'],
+  ['sandboxes', "metadata = '{}'", 'metadata is not a map'],
+  ['sandboxes', 'metadata = \'[["a",1]]\'', 'metadata is not a map'],
+  ['sandboxes', "metadata = 'x'", 'metadata is not a map'],
+  ['sandboxes', 'env = \'[["A=B","c"]]\'', 'env is not a map'],
+  ['sandboxes', "expires_at = 'tomorrow'", 'expires_at is not a time'],
+  ['sandboxes', 'memory_mb = -1', 'memory_mb is not from 1'],
+  ['sandboxes', 'image = CAST(zeroblob(1000000) AS TEXT)', 'image does not have'],
+  ['owner_quotas', "owner_id = 'a/b'", 'owner_id is not the name of an owner'],
+  ['owner_quotas', "max_ttl = 'long'", 'max_ttl is not a duration'],
+  ['owner_quotas', "max_ttl = '8760h1s'", 'max_ttl is not a duration'],
+  ['owner_quotas', 'max_sandboxes = -1', 'max_sandboxes is not from 0'],
+  ['templates', "name = 'Not A Name'", 'name is not the name of a template'],
+  ['templates', "owner_id = '/'", 'owner_id is not the name of an owner'],
+  ['templates', "setup = '[1]'", 'setup is not a JSON array'],
+  ['templates', 'prewarm = 1000000', 'prewarm is not from 0 to 1000'],
+  ['workers', "rpc_url = 'file:///etc/passwd'", 'rpc_url is not a URL'],
+  ['workers', "providers = '7'", 'providers is not a JSON array'],
+  ['events', "data = '[]'", 'data is not a JSON object'],
+])('finds a row of %s that the API would refuse: %s', async (table, wrong, words) => {
+  const path = await withRows(join(temporaryFolder(), 'svc.db'));
+  expect(await failed(path)).toEqual([]);
+  const db = new Sqlite(path);
+  db.exec(
+    `UPDATE ${table} SET ${wrong} WHERE rowid = (SELECT min(rowid) FROM ${table})`.replace(
+      table === 'owner_quotas' ? / WHERE.*/ : /$^/,
+      '',
+    ),
+  );
+  db.close();
+  const { checks } = await verifyFile(path);
+  expect(checks.at(-1)).toMatchObject({ id: 'rows', problems: [expect.stringContaining(words)] });
+  expect(checks.at(-1)?.problems[0]).toMatch(new RegExp(`^${table}, row `));
+});
+
+/** With a row in every table whose rows the API writes. */
+async function withRows(path: string): Promise<string> {
+  const store = await openStore(path);
+  const heard = { hostname: 'h', providers: ['userspace'], rpc_url: 'https://w:1/x' };
+  await store.sandboxes.reserve(
+    sandboxRecord({ owner_id: 'ann@x.é', metadata: { k: 'v' }, env: { A: 'b' } }),
+    NO_CAP,
+    [eventDraft({ data: { a: 1 } })],
+  );
+  await store.templates.create(templateRecord({ owner_id: 'ann', setup: ['true'] }), { most: 9, ofOwner: 9 });
+  await store.quotas.put(
+    {
+      owner_id: 'ann',
+      max_sandboxes: 1,
+      max_ttl: '8760h',
+      max_exec_timeout: '0s',
+      created_at: stamp(),
+      updated_at: stamp(),
+    },
+    [],
+  );
+  await store.workers.heard('w', heard, stamp(), 9);
+  await store.close();
+  return path;
+}
 
 it('finds pages that are not what they were', async () => {
   const path = await makeDatabase(join(temporaryFolder(), 'svc.db'), 'x', 300);

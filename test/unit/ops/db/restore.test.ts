@@ -62,6 +62,20 @@ it('puts a backup where there was nothing', async () => {
   expect(statSync(database).mode & 0o777).toBe(0o600);
 });
 
+it('refuses rows that the API would refuse, and says which', async () => {
+  const { database, input, folder } = await setting();
+  const db = new Sqlite(input);
+  db.exec("UPDATE sandboxes SET owner_id = '../etc' WHERE id = (SELECT min(id) FROM sandboxes)");
+  db.close();
+  const before = contentOf(folder);
+  await expect(restore({ input, database })).rejects.toMatchObject({
+    code: 'internal',
+    remedy: expect.stringContaining('Correct or delete these rows'),
+    details: { problems: [expect.stringMatching(/^sandboxes, row sb-\w+: owner_id is not the name/)] },
+  });
+  expect(contentOf(folder)).toEqual(before);
+});
+
 it('refuses while a server holds the database', async () => {
   const { database, input } = await setting();
   const store = await openStore(database);

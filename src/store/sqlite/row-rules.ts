@@ -1,0 +1,199 @@
+// What the API and its schemas allow in each column, as SQL: a row that somebody else wrote must not become a name, a URL or
+// a number that no caller could have sent. What a backend reports (images, runtime ids) is bounded in size alone.
+import { WORKER_ID } from '../../schema/config-kinds.ts';
+import { END_REASONS, SANDBOX_STATES } from '../../schema/sandbox.ts';
+import { TEMPLATE_NAME } from '../../schema/template.ts';
+import { RPC_URL, WORKER_STATUSES } from '../../schema/worker.ts';
+import {
+  count,
+  duration,
+  either,
+  fits,
+  jsonObject,
+  names,
+  oneOf,
+  optional,
+  owner,
+  pairs,
+  type Rule,
+  stamp,
+  text,
+} from './row-rule-kinds.ts';
+
+const KIB = 1024;
+const id = (prefix: string) => fits(`^${prefix}-[a-z0-9-]{1,60}$`, `is not an id such as ${prefix}-…`);
+const sandboxId = id('sb');
+const workerId = fits(WORKER_ID, 'is not the id of a worker');
+const provider = text(64, 1);
+const network = oneOf(['default', 'none']);
+const shape = {
+  image: text(KIB, 1),
+  memory_mb: count(1, 1_048_576),
+  vcpus: count(1, KIB),
+};
+const maps = {
+  metadata: pairs({ key: '^[\\s\\S]{0,64}$', mostOfValue: KIB, most: 64 }),
+  env: pairs({ key: '^[A-Za-z_][A-Za-z0-9_]{0,255}$', mostOfValue: 131_000, most: 256 }),
+};
+const warnings = names(10_000, 64 * KIB);
+const runtime_id = optional(text(4 * KIB, 1));
+const room = count(0, 1_000_000_000);
+
+export type RowRules = Readonly<Record<string, Rule>>;
+
+/** By table: what names a row, and the rule of each column; one that a version does not have is left out. */
+export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules }>> = {
+  instance: { key: 'id', columns: { id: text(128, 1), key: text(KIB, 1), created_at: stamp } },
+  sandboxes: {
+    key: 'id',
+    columns: {
+      id: sandboxId,
+      epoch: count(1),
+      state: oneOf(SANDBOX_STATES),
+      provider,
+      ...shape,
+      network,
+      ...maps,
+      worker_id: workerId,
+      owner_id: optional(owner),
+      template: optional(text(256, 1)),
+      runtime_id,
+      vm_id: optional(id('vm')),
+      uid: optional(count(0, 2 ** 32 - 1)),
+      end_reason: optional(oneOf(END_REASONS)),
+      created_at: stamp,
+      expires_at: stamp,
+      ended_at: optional(stamp),
+    },
+  },
+  owner_quotas: {
+    key: 'owner_id',
+    columns: {
+      owner_id: owner,
+      max_sandboxes: count(0, 1_000_000),
+      max_ttl: duration,
+      max_exec_timeout: duration,
+      created_at: stamp,
+      updated_at: stamp,
+    },
+  },
+  templates: {
+    key: 'name',
+    columns: {
+      owner_id: either("''", owner),
+      name: fits(TEMPLATE_NAME, 'is not the name of a template'),
+      description: optional(text(KIB)),
+      version: count(1),
+      ...shape,
+      image: text(512, 1),
+      provider: optional(provider),
+      ttl: duration,
+      network: optional(network),
+      ...maps,
+      setup: names(64, 65_536),
+      prewarm: count(0, 1000),
+      created_at: stamp,
+      updated_at: stamp,
+    },
+  },
+  warm_sandboxes: {
+    key: 'id',
+    columns: {
+      id: sandboxId,
+      epoch: count(1),
+      state: oneOf(['starting', 'ready']),
+      template: text(256, 1),
+      shape: text(256, 1),
+      provider,
+      ...shape,
+      network,
+      runtime_id,
+      warnings,
+      created_at: stamp,
+    },
+  },
+  pool_vms: {
+    key: 'id',
+    columns: {
+      id: id('vm'),
+      state: oneOf(['creating', 'running', 'destroying']),
+      provider,
+      ...shape,
+      uids_before: count(0),
+      warnings,
+      runtime_id,
+      created_at: stamp,
+    },
+  },
+  pool_uids: { key: 'given', columns: { given: count(0) } },
+  workers: {
+    key: 'id',
+    columns: {
+      id: workerId,
+      hostname: text(255),
+      status: oneOf(WORKER_STATUSES),
+      providers: names(64, 64),
+      capabilities: names(64, 64),
+      max_sandboxes: room,
+      memory_mb: room,
+      vcpus: room,
+      rpc_url: optional(fits(RPC_URL, 'is not a URL that a worker may name')),
+      version: optional(text(64)),
+      drain: count(0, 1),
+      last_heartbeat: stamp,
+      created_at: stamp,
+      updated_at: stamp,
+    },
+  },
+  leases: {
+    key: 'resource_id',
+    columns: {
+      resource_id: sandboxId,
+      holder_id: workerId,
+      generation: count(1),
+      expires_at: stamp,
+      created_at: stamp,
+    },
+  },
+  events: {
+    key: 'id',
+    columns: {
+      id: count(1),
+      // Not a list: a later version of the same schema may know more.
+      type: fits('^[a-z]{1,32}\\.[a-z_]{1,32}$', 'is not the type of an event'),
+      timestamp: stamp,
+      sandbox_id: optional(text(128)),
+      owner_id: optional(text(512)),
+      data: optional(jsonObject(1024 * KIB)),
+    },
+  },
+  event_ids: { key: 'reserved_through', columns: { reserved_through: count(0) } },
+  event_gaps: { key: 'owner_id', columns: { owner_id: text(512), through: count(0) } },
+  active_counts: { key: 'provider', columns: { provider, active: count(0) } },
+  idempotency: {
+    key: 'key',
+    columns: {
+      scope: text(KIB, 1),
+      key: fits('^[!-~]{1,255}$', 'is not an Idempotency-Key'),
+      fingerprint: text(256, 1),
+      sandbox_id: sandboxId,
+      response: optional(jsonObject(8 * 1024 * KIB)),
+      created_at: stamp,
+    },
+  },
+  audit: {
+    key: 'id',
+    columns: {
+      id: count(1),
+      actor: text(KIB, 1),
+      user_id: optional(text(64 * KIB)),
+      method: text(KIB),
+      path: text(64 * KIB),
+      status: count(0, 999),
+      request_id: text(KIB),
+      remote_addr: text(KIB),
+      user_agent: optional(text(64 * KIB)),
+      created_at: stamp,
+    },
+  },
+};
