@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type Child, startChild } from '../support/child.ts';
 import { openStore } from '../support/databases.ts';
 import { countFaults } from '../support/proof/faulted.ts';
-import { describeWith } from '../support/requires.ts';
+import { describeWith, itWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -42,7 +42,7 @@ async function isRefused(path: string): Promise<boolean> {
 
 const locks = (path: string) => spawnSync('flock', ['-n', path, 'true']).status === 0;
 
-it('a hard link: the second server is refused, and no row is lost', async () => {
+itWith(['flock'], 'a hard link: the second server is refused, and no row is lost', async () => {
   const [path, other] = [join(temporaryFolder(), 'svc.db'), join(temporaryFolder(), 'other.db')];
   const first = await writerAt(path);
   linkSync(path, other);
@@ -53,7 +53,7 @@ it('a hard link: the second server is refused, and no row is lost', async () => 
   expect(await lostBy(first, path)).toBe(0);
 });
 
-it('the lock goes with a server that is killed, at once', async () => {
+itWith(['flock'], 'the lock goes with a server that is killed, at once', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   for (let round = 0; round < 5; round++) {
     const first = await writerAt(path);
@@ -63,7 +63,7 @@ it('the lock goes with a server that is killed, at once', async () => {
   }
 });
 
-describeWith(['root'], 'a database that is mounted', () => {
+describeWith(['root', 'flock', 'unshare'], 'a database that is mounted', () => {
   const mount = (from: string, to: string) => {
     expect(spawnSync('mount', ['--bind', from, to], { encoding: 'utf8' })).toMatchObject({ status: 0 });
     onTestFinished(() => void spawnSync('umount', ['-l', to]));

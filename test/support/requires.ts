@@ -7,6 +7,7 @@ import { describe, it } from 'vitest';
 const present = {
   root: () => process.getuid?.() === 0,
   bwrap: () => onPath('bwrap'),
+  flock: () => onPath('flock'),
   unshare: () => onPath('unshare'),
   cc: () => onPath('gcc') || onPath('cc'),
   'aarch64-gcc': () => onPath('aarch64-linux-gnu-gcc'),
