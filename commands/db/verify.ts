@@ -10,7 +10,8 @@ import type { VerifyReport } from '../../src/schema/db-report.ts';
 const FOUND = 3;
 
 export default class DbVerify extends SvcCommand<VerifyReport> {
-  static override summary = 'Check a database or a backup: pages, indexes, references, schema, counters, rows.';
+  static override summary =
+    'Check a database or a backup: pages, indexes, references, schema, counters, rows.';
   static override description =
     `Exits with ${FOUND} when it is not sound. The file is not changed, and may be in use.`;
   static override examples = [
