@@ -6,6 +6,7 @@ import { readBundle } from './read-bundle.ts';
 
 const MOST_CHANGES = 1000;
 const DEEPEST = 20;
+const LONGEST_NAME = 200;
 /** Below these nothing is compared. */
 const VOLATILE = [
   'host.uptime_seconds',
@@ -25,21 +26,32 @@ const VOLATILE_NAMES = ['ms', 'latency_ms', 'duration_ms', 'last_checked', 'olde
 /** Throws as `readBundle`. */
 export function diffBundles(before: string, after: string): BundleDifference {
   const [old, young] = [readBundle(before), readBundle(after)];
-  const changes = [
-    ...differences('program_version', old.program_version, young.program_version),
-    ...differences('', old.sections, young.sections),
-  ];
-  return { before: resolve(before), after: resolve(after), changes: changes.slice(0, MOST_CHANGES) };
+  const changes: BundleChange[] = [];
+  collect(changes, 'program_version', old.program_version, young.program_version);
+  collect(changes, '', old.sections, young.sections);
+  return { before: resolve(before), after: resolve(after), changes };
 }
 
-function differences(path: string, before: unknown, after: unknown, depth = 0): BundleChange[] {
-  if (isVolatile(path) || Object.is(numberless(before), numberless(after))) return [];
-  if (!isObject(before) || !isObject(after) || depth > DEEPEST) return [changeAt(path, before, after)];
+/** Adds what differs to `changes`, until there are enough. */
+function collect(changes: BundleChange[], path: string, before: unknown, after: unknown, depth = 0): void {
+  if (changes.length >= MOST_CHANGES) return;
+  if (isVolatile(path) || Object.is(numberless(before), numberless(after))) return;
+  if (!isObject(before) || !isObject(after) || depth > DEEPEST) {
+    changes.push(changeAt(path, before, after));
+    return;
+  }
   const [old, young] = [named(before), named(after)];
-  const names = [...new Set([...Object.keys(old), ...Object.keys(young)])];
-  return names.flatMap((name) =>
-    differences(path === '' ? name : `${path}.${name}`, old[name], young[name], depth + 1),
-  );
+  for (const name of new Set([...Object.keys(old), ...Object.keys(young)]))
+    collect(changes, pathOf(path, name), own(old, name), own(young, name), depth + 1);
+}
+
+const own = (value: Record<string, unknown>, name: string) =>
+  Object.hasOwn(value, name) ? value[name] : undefined;
+
+/** Every path below a long name would be as long. */
+function pathOf(path: string, name: string): string {
+  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  return path === '' ? shown : `${path}.${shown}`;
 }
 
 function changeAt(path: string, before: unknown, after: unknown): BundleChange {

@@ -3,6 +3,10 @@ import { resolve } from 'node:path';
 import type { Bundle, BundleFinding, BundleInspection, SectionId } from '../../schema/bundle.ts';
 import { readBundle } from './read-bundle.ts';
 
+/** What is shown of what a bundle says: a table is as wide as its longest text. */
+const MOST_FINDINGS = 1000;
+const LONGEST_MESSAGE = 1000;
+
 /** Throws as `readBundle`. */
 export function inspectBundle(path: string): BundleInspection {
   const bundle = readBundle(path);
@@ -11,12 +15,23 @@ export function inspectBundle(path: string): BundleInspection {
     created_at: bundle.created_at,
     program_version: bundle.program_version,
     index: bundle.index,
-    findings: [
+    findings: shown([
       ...indexFindings(bundle),
       ...FINDERS.flatMap(([section, find]) => findIn(bundle, section, find)),
-    ],
+    ]),
     redacted: bundle.redactions.reduce((sum, { count }) => sum + (Number(count) || 0), 0),
   };
+}
+
+function shown(findings: BundleFinding[]): BundleFinding[] {
+  const more = findings.length - MOST_FINDINGS;
+  const kept = findings.slice(0, MOST_FINDINGS).map((found) => ({
+    ...found,
+    message:
+      found.message.length > LONGEST_MESSAGE ? `${found.message.slice(0, LONGEST_MESSAGE)}…` : found.message,
+  }));
+  if (more <= 0) return kept;
+  return [...kept, { severity: 'warning', section: 'index', message: `There are ${more} more findings.` }];
 }
 
 type Found = Omit<BundleFinding, 'section'>;

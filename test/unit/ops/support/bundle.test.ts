@@ -255,6 +255,38 @@ it.each([
   expect(() => inspectBundle(path)).toThrow(expect.objectContaining({ code: 'bad_request' }));
 });
 
+/** A bundle of nothing but what is given, in a file. */
+function bundleFile(facts: Record<string, unknown>): string {
+  const path = join(temporaryFolder(), 'b.json');
+  const empty = { format: 1, created_at: '', program_version: '', index: [], redactions: [], sections: {} };
+  writeFileSync(path, JSON.stringify({ ...empty, ...facts }));
+  return path;
+}
+
+it.each([
+  ['an index of many entries', { index: Array(100_000).fill({}) }, 'payload_too_large'],
+  ['many redactions', { redactions: Array(200_000).fill({}) }, 'payload_too_large'],
+  ['many values', { sections: { host: Array(2_100_000).fill(0) } }, 'payload_too_large'],
+  ['a wide text in the index', { index: [{ title: 'x'.repeat(10_000_000) }] }, 'bad_request'],
+])('refuses a bundle with %s, in inspect and diff', (_, facts, code) => {
+  const path = bundleFile(facts);
+  expect(() => inspectBundle(path)).toThrow(expect.objectContaining({ code }));
+  expect(() => diffBundles(path, path)).toThrow(expect.objectContaining({ code }));
+});
+
+it('bounds what it shows of findings and differences', () => {
+  const problems = [...Array(5000).keys()].map((n) => `${n} ${'x'.repeat(2000)}`);
+  const { findings } = inspectBundle(bundleFile({ sections: { configuration: { problems } } }));
+  expect(findings).toHaveLength(1001);
+  expect(Math.max(...findings.map(({ message }) => message.length))).toBe(1001);
+  expect(findings.at(-1)?.message).toBe('There are 4000 more findings.');
+  const many = (value: number) =>
+    bundleFile({ sections: { host: { ['k'.repeat(1_000_000)]: Array(5000).fill(value) } } });
+  const { changes } = diffBundles(many(1), many(2));
+  expect(changes).toHaveLength(1000);
+  expect(Math.max(...changes.map(({ path }) => path.length))).toBeLessThan(300);
+});
+
 it('survives a bundle in which every section is something else', () => {
   const path = join(temporaryFolder(), 'b.json');
   const sections = {
