@@ -30,6 +30,13 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
     expect(readFileSync(join(SOURCE, unit), 'utf8')).not.toMatch(/^ProtectKernelModules=yes/m);
   });
 
+  // Sandboxes are below the unit's own cgroup (cgroups.test.ts): a limit here would be one for all of them, and the server.
+  it.each(['svc.service', 'svc-worker.service'])('%s sets no limit of memory, and says why', (unit) => {
+    const unitText = readFileSync(join(SOURCE, unit), 'utf8');
+    expect(unitText).not.toMatch(/^Memory(Max|High|SwapMax)=/m);
+    expect(unitText).toMatch(/^# Not MemoryMax: .* cgroups below this unit's/m);
+  });
+
   // In tenths, as --threshold takes them; what is left open in the units of server and worker is what sandboxes are made of.
   it.each([
     ['svc.service', 40],

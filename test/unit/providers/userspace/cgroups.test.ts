@@ -38,6 +38,20 @@ it('looks above the leaf that an earlier look has moved the server to', () => {
   expect(found?.folder).toBe('/sys/fs/cgroup/system.slice/svc.service');
 });
 
+// deploy/systemd and docs/production.md rely on it: what a unit bounds, it bounds with its sandboxes.
+it.each([
+  [
+    1,
+    '31 23 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
+    '4:memory:/system.slice/svc.service',
+  ],
+  [2, '30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '0::/system.slice/svc.service/svc-server'],
+] as const)("plans version %i below the unit's own folder", (version, mounts, own) => {
+  const folder = parseHierarchies(`${mounts}\n`, `${own}\n`)[0]?.folder ?? '';
+  expect(folder).toMatch(/\/system\.slice\/svc\.service$/);
+  expect(plan(version, [['memory', folder]]).folders).toEqual([`${folder}/svc-x`]);
+});
+
 it("looks below the root of a container's part of the tree", () => {
   const mounts = '30 23 0:26 /docker/abc /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n';
   const [found] = parseHierarchies(mounts, '4:memory:/docker/abc/inner\n');
