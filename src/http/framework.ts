@@ -21,6 +21,8 @@ import { sendPieces } from './send.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Resolves when it is this caller's turn to go on with long work; where nobody has said whose, with the next turn. */
+    pass: (() => Promise<void>) | undefined;
     /** On whose account a JSON body is kept, where somebody is asked. */
     bodyHold: Hold | undefined;
     /** What is wrong with the beginning of a body that carries a file; only for those. */
@@ -134,6 +136,7 @@ function takeBodies(app: FastifyInstance): void {
     return result;
   };
   app.removeAllContentTypeParsers();
+  app.decorateRequest('pass', undefined);
   app.decorateRequest('bodyHold', undefined);
   app.decorateRequest('bodyFault', undefined);
   app.decorateRequest('content', undefined);

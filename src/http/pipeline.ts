@@ -6,8 +6,10 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import type { AuditLog } from '../control/audit.ts';
 import type { AnsweredRequest } from '../control/plane/system.ts';
 import type { RateLimits } from '../control/rate-limits.ts';
+import type { Turnstile } from '../control/turnstile.ts';
 import { accessRules, type Identity } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';
+import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
@@ -57,6 +59,7 @@ export interface PipelineDeps {
   closing(): boolean;
   rates: RateLimits;
   audit: AuditLog;
+  turnstile: Turnstile;
   /** What comes under the name of a preview is the gateway's. */
   previews: PreviewGateway;
 }
@@ -84,7 +87,7 @@ export function pipeline(deps: PipelineDeps): Pipeline {
   const current = () => judges;
   return {
     always: alwaysHook(deps, current, hostCheck(deps.config)),
-    of: (route) => routeHook(route, current, limitsOf(route, deps.config.server)),
+    of: (route) => routeHook(route, { ...deps, current }),
     reload: () => {
       judges = judgesOf(deps);
     },
@@ -146,29 +149,51 @@ function alwaysHook(
   };
 }
 
-function routeHook(route: Route, current: () => Judges, limit: (type: string) => number): Hook {
+/** Who is admitted goes on by turns with the others, owner by owner; so do answers to who is not. */
+function routeHook(route: Route, { current, config, turnstile }: FollowDeps): Hook {
+  const limit = limitsOf(route, config.server);
   return (request, reply, done) => {
-    const { headers, socket: connection } = request.raw;
-    const { id: requestId, address } = request;
-    const { worker_id } = request.params as { worker_id?: unknown };
-    request.route = route;
-    const identified = (identity: Identity) => {
-      request.identity = identity;
-    };
-    try {
-      request.admitted = admit(
-        route,
-        { headers, connection, address, reply, requestId, worker_id, identified },
-        current().access,
-      );
-      checkBody(route, headers, limit(mediaType(headers)));
-      // Without a body its type means nothing, and the framework would look for a parser; but no bytes are a file too.
-      if (!hasBody(headers) && !isEmptyFile(route, headers)) delete headers['content-type'];
-      done();
-    } catch (error) {
-      done(error as Error);
-    }
+    const failure = refusalOf(route, request, reply, { access: current().access, limit });
+    const { admitted, address } = request;
+    const line = admitted ? accountOf(admitted.caller).name : `address ${address}`;
+    request.pass = () => turnstile.pass(line);
+    turnstile.enter(line, () => done(failure));
   };
+}
+
+interface Rules {
+  access: Access;
+  /** Bytes of a body of a type at most. */
+  limit: (type: string) => number;
+}
+
+/** Undefined for a request that is admitted. */
+function refusalOf(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { access, limit }: Rules,
+): Error | undefined {
+  const { headers, socket: connection } = request.raw;
+  const { id: requestId, address } = request;
+  const { worker_id } = request.params as { worker_id?: unknown };
+  request.route = route;
+  const identified = (identity: Identity) => {
+    request.identity = identity;
+  };
+  try {
+    request.admitted = admit(
+      route,
+      { headers, connection, address, reply, requestId, worker_id, identified },
+      access,
+    );
+    checkBody(route, headers, limit(mediaType(headers)));
+    // Without a body its type means nothing, and the framework would look for a parser; but no bytes are a file too.
+    if (!hasBody(headers) && !isEmptyFile(route, headers)) delete headers['content-type'];
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 function divert(request: FastifyRequest, reply: FastifyReply, previews: PreviewGateway): void {

@@ -63,7 +63,8 @@ export function sendPieces(reply: FastifyReply, pieces: Iterable<Buffer>, deps: 
     if (begin.push(next.value) < 2) continue;
     reply.hijack();
     writeHead(reply);
-    void writePieces(reply.raw, rest(begin, left), deps.clock).catch((err: unknown) => {
+    const { pass } = reply.request;
+    void writePieces(reply.raw, rest(begin, left), { ...deps, pass }).catch((err: unknown) => {
       deps.logger.error({ request_id: reply.request.id, err }, 'An answer cannot be written.');
       reply.raw.destroy();
     });

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/control-plane.ts';
+import { Turnstile } from '../control/turnstile.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
@@ -56,7 +57,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     connectionOf: (raw) => upgrades.of(raw),
   });
   const steps = pipeline({
-    ...{ ...deps, rates, audit, previews, counted: metrics.request },
+    ...{ ...deps, rates, audit, previews, counted: metrics.request, turnstile: new Turnstile(deps.clock) },
     ...{ inFlight: running, closing: () => closed !== undefined },
   });
   // Paths of previews are the guest's: the router must neither judge nor match them.

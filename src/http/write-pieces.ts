@@ -10,18 +10,26 @@ export const STALLED_MS = 60_000;
 /** Of one turn of the event loop, for one answer. */
 const TURN_MS = 5;
 
+export interface WriteTools {
+  clock: Clock;
+  /** Resolves when it is this answer's turn again; with the next turn of the event loop unless given. */
+  pass?: (() => Promise<void>) | undefined;
+}
+
 /** Resolves when all is handed over or the client has gone. The head is written already. */
 export async function writePieces(
   response: ServerResponse,
   pieces: Iterable<Buffer>,
-  clock: Clock,
+  { clock, pass = setImmediate }: WriteTools,
 ): Promise<void> {
+  await pass();
   let began = clock.monotonic();
   for (const piece of pieces) {
     if (response.destroyed) return;
-    if (!response.write(piece)) await taken(response, clock);
-    if (clock.monotonic() - began < TURN_MS) continue;
-    await setImmediate();
+    const isTaken = response.write(piece);
+    if (isTaken && clock.monotonic() - began < TURN_MS) continue;
+    if (!isTaken) await taken(response, clock);
+    await pass();
     began = clock.monotonic();
   }
   if (response.destroyed) return;

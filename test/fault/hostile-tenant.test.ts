@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { figures } from '../../src/bench/stats.ts';
+import { figures, ratioOfMedians } from '../../src/bench/stats.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { type Api, api } from '../support/api.ts';
 import { startChild } from '../support/child.ts';
@@ -109,6 +109,11 @@ describeWith(['root', 'unshare'], 'an ordinary tenant beside a hostile one', () 
     const { quiet, loud } = await measured();
     const [was, is] = [quiet, loud].map(({ get, exec }) => ({ get: figures(get), exec: figures(exec) }));
     console.log('ms without and beside a hostile tenant:', JSON.stringify({ was, is }));
+    const ratios = {
+      get: ratioOfMedians(loud.get, quiet.get),
+      exec: ratioOfMedians(loud.exec, quiet.exec),
+    };
+    console.log('ratio of medians:', JSON.stringify(ratios));
     expect([loud.get.length, loud.exec.length]).toEqual([ROUNDS * GETS, ROUNDS * EXECS]);
   });
 });

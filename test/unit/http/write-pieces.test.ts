@@ -39,7 +39,7 @@ it('an answer of which nothing is taken is destroyed after a minute', async () =
   let isOver = false;
   await pair((given) => {
     response = given;
-    void writePieces(given, megabytes(64), clock).then(() => {
+    void writePieces(given, megabytes(64), { clock }).then(() => {
       isOver = true;
     });
   });
@@ -55,7 +55,7 @@ it('one that is taken now and then goes on to its end', async () => {
   const clock = fakeClock();
   let ended = false;
   const socket = await pair((given) => {
-    void writePieces(given, megabytes(16), clock);
+    void writePieces(given, megabytes(16), { clock });
     given.once('finish', () => {
       ended = true;
     });
@@ -95,7 +95,7 @@ it('an answer behind another one waits for its turn', async () => {
   const responses: ServerResponse[] = [];
   const socket = await pair((given) => {
     responses.push(given);
-    if (responses.length === 2) void writePieces(given, megabytes(1), clock);
+    if (responses.length === 2) void writePieces(given, megabytes(1), { clock });
   });
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await until('both have come', () => responses.length === 2 && clock.pending() > 0);
@@ -117,7 +117,7 @@ it('the event loop turns while pieces are made', async () => {
     made = true;
   }
   let turns = 0;
-  await pair((given) => void writePieces(given, slow(), { ...fakeClock(), monotonic: () => now }));
+  await pair((given) => void writePieces(given, slow(), { clock: { ...fakeClock(), monotonic: () => now } }));
   while (!made) {
     await new Promise(setImmediate);
     if (now > 0) turns += 1;
