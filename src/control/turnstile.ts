@@ -68,7 +68,7 @@ export class Turnstile {
     if (go) this.#let(go);
   }
 
-  /** Shares last by time, not by turn: asking the event loop for each turn would cost a call a tenth of what it costs. */
+  /** Shares end by the clock, not by the turn: a call asks the event loop for nothing while there is room. */
   #hasRoom(): boolean {
     if (this.#isOver) return false;
     if (this.#clock.monotonic() - this.#since < SHARE_MS) return true;
