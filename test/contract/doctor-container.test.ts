@@ -29,6 +29,7 @@ describeWith(['root', 'docker'], 'a doctor and an engine', () => {
     const env = {
       SVC_DATABASE_PATH: join(folder, 'svc.db'),
       SVC_DEFAULTS_IMAGE: IMAGES.busybox,
+      SVC_PROVIDERS_CONTAINER_ALLOWED_IMAGES: IMAGES.busybox,
       SVC_PROVIDERS_CONTAINER_SOCKET: socket,
     };
     return loadConfig({ file, env, cwd: folder, home: folder, uid: 0, isTerminal: false });
