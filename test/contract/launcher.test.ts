@@ -1,5 +1,6 @@
 // The launcher as a process: what becomes of launches when it stalls, is ended, or loses its server.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -97,8 +98,11 @@ describeWith(['cc'], 'the launcher', () => {
     child.kill('SIGSTOP');
     child.stdin.write(request(2, order(join(folder, 'b'), `touch ${late}`)));
     await new Promise((resolve) => setTimeout(resolve, 50));
+    // A stream is closed only a turn after it is destroyed.
+    const closed = [child.stdin, child.stdout].map((stream) => once(stream, 'close'));
     child.stdin.destroy();
     child.stdout.destroy();
+    await Promise.all(closed);
     child.kill('SIGCONT');
     await ended;
     expect([existsSync(begun), existsSync(late)]).toEqual([true, false]);
