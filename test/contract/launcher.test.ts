@@ -8,6 +8,7 @@ import { accompany } from '../../src/host/accompany.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { openLauncher } from '../../src/providers/userspace/launcher.ts';
 import { encodeSettings } from '../../src/providers/userspace/settings.ts';
+import { stateOf } from '../support/process-state.ts';
 import { AGENT } from '../support/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -96,6 +97,8 @@ describeWith(['cc'], 'the launcher', () => {
     child.stdin.write(request(1, order(join(folder, 'a'), `touch ${begun}.0; sleep 1; touch ${begun}`)));
     await until('the first one is begun', () => existsSync(`${begun}.0`));
     child.kill('SIGSTOP');
+    // Before that it could see the request by itself.
+    await until('the launcher to stop', () => stateOf(child.pid!) === 'T');
     child.stdin.write(request(2, order(join(folder, 'b'), `touch ${late}`)));
     await new Promise((resolve) => setTimeout(resolve, 50));
     // A stream is closed only a turn after it is destroyed.
