@@ -1,6 +1,6 @@
 // `npm test`: builds what is stale, then runs every suite with what this host has. Arguments go to vitest.
 //
-// As root, and without arguments, slow suites run in lanes side by side (scripts/test-lane.sh): they wait more than
+// As root, and without arguments, slow suites run in two lanes side by side (scripts/test-lane.sh): they wait more than
 // they compute. SVC_TEST_LANES=1 runs everything in one.
 //
 // With SVC_TEST_AGAIN, as `npm run verify` sets it, a few files that failed run once more, alone: a test of real engines and
@@ -13,7 +13,7 @@ import { bootstrap, root } from './bootstrap.js';
 /** More than these are no accident. */
 const MOST_AGAIN = 3;
 /** Suites that run side by side; each lane is a list of vitest projects. */
-const LANES = [['contract'], ['e2e'], ['fault']];
+const LANES = [['contract', 'e2e'], ['fault']];
 const FAST = ['unit', 'rules'];
 const SLOWEST = 20;
 

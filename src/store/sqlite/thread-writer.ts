@@ -3,20 +3,16 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { storeFailure } from './failures.ts';
 import type { FromThread, ToThread } from './thread-link.ts';
-import { type Outcome, type Request, toPlain } from './wire.ts';
+import { type Outcome, toPlain } from './wire.ts';
 import { openWriter, type Writer } from './writer.ts';
 
 /** Opens the writer that `port` asks for, and serves it until it is told to close. */
 export function serveWriter(port: MessagePort, deps: { clock: Clock; random: Random }): void {
   let writer: Writer | undefined;
-  const serving = new Set<Promise<unknown>>();
-  const serve = async (request: Request) => {
-    const served = writer?.serve(request) ?? Promise.resolve([]);
-    serving.add(served);
-    return served.finally(() => serving.delete(served));
-  };
+  /** Until they are answered: the answer to `close` is the last one, since the thread ends with it. */
+  const serving = new Set<Promise<void>>();
   const answer = async (message: ToThread): Promise<Outcome[]> => {
-    if ('request' in message) return serve(message.request);
+    if ('request' in message) return writer?.serve(message.request) ?? [];
     if ('open' in message) writer = openWriter(message.open, deps);
     else {
       writer?.close();
@@ -27,10 +23,13 @@ export function serveWriter(port: MessagePort, deps: { clock: Clock; random: Ran
   };
   port.on('message', (message: ToThread) => {
     const { id } = message;
-    answer(message).then(
+    const answered = answer(message).then(
       (outcomes) => port.postMessage({ id, outcomes } satisfies FromThread),
       (error: unknown) =>
         port.postMessage({ id, failure: toPlain(storeFailure(error)) } satisfies FromThread),
     );
+    if (!('request' in message)) return;
+    serving.add(answered);
+    void answered.then(() => serving.delete(answered));
   });
 }
