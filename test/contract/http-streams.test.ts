@@ -253,8 +253,9 @@ describe('a body that comes too slowly', () => {
     await until('the watch is set', () => clock.pending() > 0);
     await clock.advance(20_000);
     expect(text).toBe('');
+    const closed = once(socket, 'close');
     await clock.advance(5_000);
-    await once(socket, 'close');
+    await closed;
     expect(text).toMatch(/^HTTP\/1\.1 408 .*"code":"timeout"/s);
     expect(slow.control.asked).toEqual([]);
     await slow.server.close(0);

@@ -117,9 +117,10 @@ it('does not open where nobody listens, or nobody greets', async () => {
   const monitor = await scriptedMonitor();
   const open = Qmp.open(clock, monitor.path, { ms: 1000 }).catch((error: unknown) => error);
   const socket = await monitor.called;
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   await clock.advance(1000);
   expect(await open).toMatchObject({ code: 'unavailable', message: expect.stringContaining('within 1 s') });
-  await new Promise((resolve) => socket.once('close', resolve));
+  await closed;
 });
 
 itWith(['qemu'], 'speaks with QEMU: its state, a refusal, its end', async () => {
