@@ -1,16 +1,31 @@
 // P14 of the speed table: durable admissions through the store's seam, against the same statements in a bare transaction
 // on a database of the same shape. A second is mostly the disk's: both commit with synchronous=FULL.
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import Sqlite from 'better-sqlite3';
 import type { EventDraft } from '../schema/event.ts';
 import type { SandboxRecord } from '../store/store.ts';
 import { withHome } from './folders.ts';
 import { withStore } from './plane.ts';
 import type { Pair } from './row.ts';
+import { medianOf } from './stats.ts';
 
 const ADMISSIONS = 100;
 const OWNERS = 20;
+const ROUNDS = 20;
+const PAGE = Buffer.alloc(8192, 'p');
+const SYNCING = `
+const { parentPort, workerData: file } = require('node:worker_threads');
+const { fdatasyncSync, writeSync } = require('node:fs');
+parentPort.on('message', (page) => {
+  writeSync(file, page, 0, page.length, 0);
+  fdatasyncSync(file);
+  parentPort.postMessage('synced');
+});
+`;
 const LIMITS = {
   max_sandboxes: 1_000_000,
   owner: { max_sandboxes: 1_000_000, maxTtlMs: 0, maxExecTimeoutMs: 0 },
@@ -35,6 +50,7 @@ export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>
           pairs: 50,
           ours: () => clocked(admit),
           baseline,
+          limit: () => threadWay(home),
         });
         await work({
           id: 'P14-parallel',
@@ -47,6 +63,31 @@ export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>
       }).finally(bare.close);
     }),
   );
+}
+
+/** What of it is the way to the thread that commits, and back: the same sync here and there. */
+async function threadWay(home: string): Promise<string> {
+  const file = openSync(join(home, 'synced'), 'w');
+  const sync = () => {
+    writeSync(file, PAGE, 0, PAGE.length, 0);
+    fdatasyncSync(file);
+  };
+  const thread = new Worker(SYNCING, { eval: true, workerData: file });
+  const asked = () => {
+    thread.postMessage(PAGE);
+    return once(thread, 'message');
+  };
+  const here = await medianOf(ROUNDS, () => repeated(sync));
+  const there = await medianOf(ROUNDS, () => repeated(asked));
+  await thread.terminate();
+  closeSync(file);
+  return `${ADMISSIONS} bare syncs take ${here.toFixed(1)} ms, and ${there.toFixed(1)} ms when each is asked of a thread; commits leave the event loop, so that a slow disk stops no other call, and those that come together share a sync.`;
+}
+
+async function repeated(work: () => unknown): Promise<number> {
+  const began = performance.now();
+  for (let n = 0; n < ADMISSIONS; n += 1) await work();
+  return performance.now() - began;
 }
 
 type Admit = (row: SandboxRecord, event: EventDraft) => void | Promise<void>;

@@ -9,6 +9,7 @@ const LOOPBACK = ['127.0.0.0/8', '::1'];
 /** Without a setting, whatever the descriptors allow: each connection takes memory, too. */
 const MOST = 20_000;
 const LEAST = 16;
+const SMALL_RESERVE = 1024;
 /** Between two log lines of one kind. */
 const QUIET_MS = 10_000;
 
@@ -21,10 +22,13 @@ export interface ConnectionLimits {
   unbounded: readonly string[];
 }
 
-/** What `server.max_connections` comes to: never more than half of the files that this process may have open. */
+/**
+ * What `server.max_connections` comes to. Of the files that this process may have open a quarter is left for everything
+ * else, of a small number a half: sandboxes, the database and files need as many there as with a large one.
+ */
 export function mostConnections(configured: number, maxFiles: number): number {
-  const half = Math.max(LEAST, Math.floor(maxFiles / 2));
-  return Math.min(configured === 0 ? MOST : configured, half);
+  const room = Math.max(maxFiles / 2, Math.min(maxFiles - SMALL_RESERVE, 0.75 * maxFiles));
+  return Math.min(configured === 0 ? MOST : configured, Math.max(LEAST, Math.floor(room)));
 }
 
 /** Before the server listens. */

@@ -28,16 +28,12 @@ export function signedBy(response: ServerResponse, sign: string): void {
 export function keepHalfOpen(server: Server, clock: Clock): void {
   // Not in the types. Node ends the connection after the last answer, and leaves it to us who has gone.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-  const listeners = new WeakMap<Duplex, () => void>();
-  server.on('connection', (socket: Socket) => {
-    const ended = () => watch(socket, clock);
-    listeners.set(socket, ended);
-    socket.once('end', ended);
-  });
-  server.on('upgrade', (_request, socket: Duplex) => {
-    const ended = listeners.get(socket);
-    if (ended) socket.off('end', ended);
-  });
+  // One function for all connections: thousands of them may wait at once.
+  function ended(this: Socket): void {
+    watch(this, clock);
+  }
+  server.on('connection', (socket: Socket) => void socket.once('end', ended));
+  server.on('upgrade', (_request, socket: Duplex) => void socket.off('end', ended));
 }
 
 /** Until the connection is closed, by us after the answer or by a write that failed. */

@@ -187,9 +187,10 @@ function refusalOf(
       { headers, connection, address, reply, requestId, worker_id, identified },
       access,
     );
-    checkBody(route, headers, limit(mediaType(headers)));
+    if (hasBody(headers)) checkBody(route, headers, limit(mediaType(headers)));
     // Without a body its type means nothing, and the framework would look for a parser; but no bytes are a file too.
-    if (!hasBody(headers) && !isEmptyFile(route, headers)) delete headers['content-type'];
+    else if (headers['content-type'] !== undefined && !isEmptyFile(route, headers))
+      delete headers['content-type'];
     return undefined;
   } catch (error) {
     return error as Error;

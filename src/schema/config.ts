@@ -98,7 +98,7 @@ export const Config = section('svc configuration', {
       0,
       0,
       1_000_000,
-      'Connections at once; 0 is 20,000. Never more than half of the files that the process may have open.',
+      'Connections at once; 0 is 20,000. A quarter of the files that the process may have open is kept for other things, and at least 1,024 of them or a half.',
     ),
     max_connections_per_address: whole(
       512,

@@ -90,8 +90,10 @@ it('tells of refusals at once, and then no more often than every 10 s', async ()
 
 it('all together have half of the descriptors at most', () => {
   expect(mostConnections(0, 1_048_576)).toBe(20_000);
-  expect(mostConnections(0, 4096)).toBe(2048);
-  expect(mostConnections(100_000, 4096)).toBe(2048);
+  expect(mostConnections(0, 4096)).toBe(3072);
+  expect(mostConnections(100_000, 4096)).toBe(3072);
+  expect(mostConnections(0, 2048)).toBe(1024);
+  expect(mostConnections(0, 20_000)).toBe(15_000);
   expect(mostConnections(100, 4096)).toBe(100);
   expect(mostConnections(0, 10)).toBe(16);
   expect(mostConnections(0, Number.POSITIVE_INFINITY)).toBe(20_000);
