@@ -18,7 +18,7 @@ import type { LintReport } from '../../src/schema/lint.ts';
 export default class ConfigLint extends SvcCommand<LintReport> {
   static override summary = 'Judge a configuration file without starting anything.';
   static override description =
-    `Reads the file and the secret files it names, nothing else, and needs no engine. Exits with ${FOUND} when it finds errors, with --strict also for warnings, and with ${UNUSABLE} when the file is no configuration. docs/lint/ explains each rule.`;
+    `Reads the configuration files and the secret files they name, nothing else, and needs no engine. Exits with ${FOUND} when it finds errors, with --strict also for warnings, and with ${UNUSABLE} when the file is no configuration. docs/lint/ explains each rule.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --file /etc/svc/svc.yaml --production',
     '<%= config.bin %> <%= command.id %> --production --strict --assume-env SVC_AUTH_API_KEY',
@@ -26,7 +26,10 @@ export default class ConfigLint extends SvcCommand<LintReport> {
     '<%= config.bin %> <%= command.id %> --production --write-baseline lint-baseline.json',
   ];
   static override flags = {
-    file: Flags.string({ description: 'File to judge.', default: 'svc.yaml', helpValue: '<file>' }),
+    file: Flags.string({
+      description: 'File to judge, alone; else ./svc.yaml over ~/.svc/config.yaml.',
+      helpValue: '<file>',
+    }),
     production: Flags.boolean({
       description: 'Judge it for a service that strangers can reach.',
       default: false,

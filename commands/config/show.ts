@@ -7,7 +7,7 @@ import { loadConfigHere } from '../../src/config/load-here.ts';
 export default class ConfigShow extends SvcCommand<ShownConfig> {
   static override summary = 'Show the effective configuration and where each value comes from.';
   static override description =
-    'Defaults, then one file, then SVC_ variables. Secrets are masked. Everything that is wrong is told at once.';
+    'Defaults, then the files, then SVC_ variables. Secrets are masked. Everything that is wrong is told at once.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --json',

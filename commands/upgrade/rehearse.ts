@@ -5,7 +5,7 @@ import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
 import { STAGE_WORDS } from '../../src/cli/db-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { rehearsalText } from '../../src/cli/rehearsal-view.ts';
-import { configFileHere } from '../../src/config/load-here.ts';
+import { configFilesHere } from '../../src/config/load-here.ts';
 import { judgeConfiguration } from '../../src/ops/upgrade/configuration.ts';
 import { rehearseUpgrade } from '../../src/ops/upgrade/rehearse.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
@@ -59,9 +59,10 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
 const examined = async (file: string | undefined) =>
   (await import('../../src/app/doctor-report.ts')).doctorReport(file);
 
-/** The file that is named, else the one that the service would take from here; nothing where there is none. */
+/** The file that is named, else those that the service would take from here; nothing where there are none. */
 function judged(named: string | undefined): { lint?: LintReport } {
   const here = { cwd: process.cwd(), env: process.env };
-  const file = named ?? configFileHere();
-  return file === undefined ? {} : { lint: judgeConfiguration({ file, ...here }) };
+  const given = named ?? (process.env.SVC_CONFIG || undefined);
+  const files = given === undefined ? configFilesHere() : [given];
+  return files.length === 0 ? {} : { lint: judgeConfiguration({ files, ...here }) };
 }

@@ -1,6 +1,5 @@
 // What the doctor works with on this machine: the only place that picks its host, its clock and its providers.
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { givenPath } from '../config/config-file.ts';
 import { loadConfigHere } from '../config/load-here.ts';
 import type { Logger } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
@@ -38,8 +37,8 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
     ids: realIds(random),
     nodeVersion: process.versions.node,
     load: () => loadConfigHere({ file }),
-    lint: (named) =>
-      lintConfig({ file: fullPath(named), cwd: process.cwd(), production, assumed: givenSecrets() }),
+    lint: (files) =>
+      lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
     openProviders: (config, instance) =>
       providerRegistry({
         ...{ host, clock, random, instance, ledger: processLedger(config, clock) },
@@ -60,9 +59,6 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
     },
   };
 }
-
-/** As the loader names the file of a home. */
-const fullPath = (named: string) => (named.startsWith('~/') ? join(homedir(), named.slice(2)) : named);
 
 /** Here the environment is that of the service. */
 const givenSecrets = () => SECRET_PATHS.filter((path) => process.env[envName(path)] !== undefined);

@@ -89,8 +89,14 @@ function start({ loaded, log, random, ...parts }: Parts): Promise<RunningServer>
 }
 
 /** Tells a person where it serves and what to try, and a parent process the address and the database. */
-function announce(address: string, { config, file }: LoadedConfig, log: Log): void {
-  const facts = { address, provider: config.providers.default, config: file, database: config.database.path };
+function announce(address: string, { config, files }: LoadedConfig, log: Log): void {
+  const names = files.map(({ name }) => name).join(', ') || undefined;
+  const facts = {
+    address,
+    provider: config.providers.default,
+    config: names,
+    database: config.database.path,
+  };
   log.logger.info(facts, `Serving on ${address}. Try: svc sandbox run -- uname -a`);
   process.send?.({ address, database: config.database.path });
 }

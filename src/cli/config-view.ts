@@ -19,15 +19,18 @@ export interface ShownSetting {
 }
 
 export interface ShownConfig {
-  /** The file that was used. */
+  /** The strongest of `files`. */
   file?: string;
+  /** Those that were read, strongest first. */
+  files: string[];
   settings: ShownSetting[];
 }
 
 /** Every key with its effective value. */
 export function shownConfig(loaded: LoadedConfig): ShownConfig {
   const settings = CONFIG_KEYS.map((key) => shownSetting(key, loaded));
-  return { ...(loaded.file !== undefined && { file: loaded.file }), settings };
+  const files = loaded.files.map(({ name }) => name);
+  return { ...(files[0] !== undefined && { file: files[0] }), files, settings };
 }
 
 function shownSetting(key: ConfigKey, { config, sources }: LoadedConfig): ShownSetting {
@@ -37,13 +40,14 @@ function shownSetting(key: ConfigKey, { config, sources }: LoadedConfig): ShownS
 }
 
 /** `shownConfig` as a table under the name of the file. */
-export function configTable({ file, settings }: ShownConfig): string {
+export function configTable({ files, settings }: ShownConfig): string {
   const rows = table(settings, [
     { title: 'key', value: ({ key }) => key },
     { title: 'value', value: ({ value }) => valueText(value) },
     { title: 'source', value: ({ source }) => source },
   ]);
-  return `${line`File: ${file ?? 'none'}`}\n\n${rows}`;
+  const names = files.length > 0 ? files.join(', then ') : 'none';
+  return `${line`File: ${names}`}\n\n${rows}`;
 }
 
 /** Text as it is, anything else as JSON; `unset` and `""` are told apart. */

@@ -2,6 +2,6 @@
 import { Flags } from '@oclif/core';
 
 export const configFlag = Flags.string({
-  description: 'Configuration file; else SVC_CONFIG, ./svc.yaml, ~/.svc/config.yaml.',
+  description: 'Configuration file, read alone; else SVC_CONFIG, else ./svc.yaml over ~/.svc/config.yaml.',
   helpValue: '<file>',
 });

@@ -10,11 +10,14 @@ const LEVEL_WIDTH = 'warning'.length;
 export function lintText(report: LintReport, stream: { isTTY?: boolean } = process.stdout): string {
   const paint = paintFor(stream);
   const shown = report.findings.filter(({ known }) => !known);
+  const hasOneFile = report.findings.every(({ file }) => file === report.file);
+  const placeOf = ({ file, line, column }: LintFinding) =>
+    hasOneFile ? `${line}:${column}` : printable(`${file}:${line}:${column}`);
   const places = Math.max(0, ...shown.map((finding) => placeOf(finding).length));
   const topics = [...new Set(shown.map(({ topic }) => topic))].map((topic) => {
     const blocks = shown
       .filter((finding) => finding.topic === topic)
-      .map((finding) => block(finding, places, paint));
+      .map((finding) => block(finding, placeOf(finding).padEnd(places), paint));
     return `${paint.bold(topic)}\n${blocks.join('\n')}\n`;
   });
   return [...topics, lintSummary(report)].join('\n');
@@ -25,12 +28,10 @@ export const lintDocument = (value: unknown): string => printableJson(value, 2);
 
 type Paint = ReturnType<typeof paintFor>;
 
-const placeOf = ({ line, column }: LintFinding) => `${line}:${column}`;
-
-function block(finding: LintFinding, places: number, paint: Paint): string {
+function block(finding: LintFinding, place: string, paint: Paint): string {
   const { rule, level, message, remedy } = finding;
   const colour = level === 'error' ? paint.red : paint.yellow;
-  const head = `  ${colour(level.padEnd(LEVEL_WIDTH))}  ${rule}  ${placeOf(finding).padEnd(places)}  ${message}`;
+  const head = `  ${colour(level.padEnd(LEVEL_WIDTH))}  ${rule}  ${place}  ${message}`;
   return [head, ...excerpt(finding, paint).map((line) => `    ${line}`), `    ${paint.dim(remedy)}`].join(
     '\n',
   );

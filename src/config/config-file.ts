@@ -1,15 +1,18 @@
-// Finds the one configuration file that counts and reads it; files are not merged.
+// Finds the configuration files that count and reads them: what is named alone, else the layers of folder and home.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 
 /** No configuration is near this; a larger file is a mistake or an attack on the YAML reader. */
 const MAX_BYTES = 256 * 1024;
 
-export interface FoundFile {
+export interface ConfigFile {
   /** As the operator knows it, for messages. */
   name: string;
   /** Absolute. */
   path: string;
+}
+
+export interface FoundFile extends ConfigFile {
   text: string;
   /** Its permission bits, with its kind. */
   mode: number;
@@ -20,29 +23,37 @@ export interface Place {
   home: string;
 }
 
-export type FileOutcome = { found?: FoundFile } | { name: string; fault: string };
-
-/**
- * The first that exists of the asked-for file, `./svc.yaml` and `~/.svc/config.yaml`. An asked-for file must exist.
- * A file that is there but cannot be used is a fault, never passed over.
- */
-export function findConfigFile(asked: string | undefined, { cwd, home }: Place): FileOutcome {
-  if (asked !== undefined) return readConfigFile(asked, resolve(cwd, asked), true);
-  const here = readConfigFile('svc.yaml', join(cwd, 'svc.yaml'), false);
-  if ('fault' in here || here.found || !isAbsolute(home)) return here;
-  return readConfigFile('~/.svc/config.yaml', join(home, '.svc', 'config.yaml'), false);
+export interface FileFault extends ConfigFile {
+  fault: string;
 }
 
-function readConfigFile(name: string, path: string, required: boolean): FileOutcome {
+export type FileOutcome = FoundFile | FileFault;
+
+/** What names it again: no shell has put the home in its name. */
+export const givenPath = ({ name, path }: ConfigFile): string => (name.startsWith('~/') ? path : name);
+
+/**
+ * Strongest first. Files that are named are read alone, and must exist; else those that exist of `./svc.yaml` and
+ * `~/.svc/config.yaml`. A file that is there but cannot be used is a fault, never passed over.
+ */
+export function findConfigFiles(named: readonly string[], { cwd, home }: Place): FileOutcome[] {
+  if (named.length > 0)
+    return named.flatMap((name) => readConfigFile({ name, path: resolve(cwd, name) }, true) ?? []);
+  const here = { name: 'svc.yaml', path: join(cwd, 'svc.yaml') };
+  const atHome = { name: '~/.svc/config.yaml', path: join(home, '.svc', 'config.yaml') };
+  return [here, ...(isAbsolute(home) ? [atHome] : [])].flatMap((file) => readConfigFile(file, false) ?? []);
+}
+
+function readConfigFile(file: ConfigFile, required: boolean): FileOutcome | undefined {
   try {
-    const read = readRegularFile(path, MAX_BYTES);
-    if (typeof read === 'string') return { name, fault: read };
+    const read = readRegularFile(file.path, MAX_BYTES);
+    if (typeof read === 'string') return { ...file, fault: read };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(read.bytes);
-    return { found: { name, path, text, mode: read.mode } };
+    return { ...file, text, mode: read.mode };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (!required && (code === 'ENOENT' || code === 'ENOTDIR')) return {};
-    return { name, fault: faultOf(error) };
+    if (!required && (code === 'ENOENT' || code === 'ENOTDIR')) return undefined;
+    return { ...file, fault: faultOf(error) };
   }
 }
 

@@ -1,7 +1,7 @@
 // The configuration of this process: its environment, folder, user and terminal.
 import { homedir } from 'node:os';
 import type { Config } from '../schema/config.ts';
-import { findConfigFile } from './config-file.ts';
+import { findConfigFiles, givenPath } from './config-file.ts';
 import type { Partially } from './flag-layer.ts';
 import { type ConfigReading, type LoadedConfig, type LoadRequest, loadConfig, readConfig } from './load.ts';
 
@@ -20,12 +20,12 @@ export function readConfigHere(said: Said = {}): ConfigReading {
   return readConfig(requestHere(said));
 }
 
-/** The file that `loadConfigHere` reads when none is named, also one that cannot be used; undefined when there is none. */
-export function configFileHere(): string | undefined {
-  const home = homedir();
-  const outcome = findConfigFile(process.env.SVC_CONFIG || undefined, { cwd: process.cwd(), home });
-  const name = 'fault' in outcome ? outcome.name : outcome.found?.name;
-  return name?.replace(/^~(?=\/)/, home);
+/**
+ * Paths of the files that count here when none is named, strongest first, also those that cannot be used; none where
+ * there are none.
+ */
+export function configFilesHere(): string[] {
+  return findConfigFiles([], { cwd: process.cwd(), home: homedir() }).map(givenPath);
 }
 
 function requestHere(said: Said): LoadRequest {

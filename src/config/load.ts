@@ -1,24 +1,24 @@
-// Defaults, then one file, then SVC_ variables, then flags, to one configuration that knows where each value came from.
+// Defaults, then the files, then SVC_ variables, then flags, to one configuration that knows where each value came from.
 import type { Config } from '../schema/config.ts';
 import { CONFIG_KEYS, SECRET_FILE_SUFFIX, SECRET_MAPS, SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
-import { type FoundFile, findConfigFile } from './config-file.ts';
+import type { ConfigFile } from './config-file.ts';
 import { environmentLayer } from './environment-layer.ts';
+import { fileLayer } from './file-layer.ts';
 import { flagLayer, type Partially, valueAt } from './flag-layer.ts';
 import { type HostFacts, hostDefaults } from './host-defaults.ts';
 import { brokenRules } from './rules.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { readSecretMaps } from './secret-maps.ts';
-import { configFailure, type Layer, type Problem, problemAt, type Setting, type Source } from './setting.ts';
+import { configFailure, type Problem, problemAt, type Setting, type Source } from './setting.ts';
 import { mismatches } from './validate.ts';
-import { yamlLayer } from './yaml-layer.ts';
 
 export interface LoadRequest extends HostFacts {
   flags?: Partially<Config>;
   env: Record<string, string | undefined>;
   cwd: string;
-  /** What `--config` says; goes before SVC_CONFIG. */
-  file?: string | undefined;
+  /** What `--config` says, or several, strongest first; goes before SVC_CONFIG. Nothing but these is read. */
+  file?: string | readonly string[] | undefined;
   /** Secrets taken to be given elsewhere: each gets a stand-in value, and its `_file` twin is not read. */
   assumed?: readonly string[];
 }
@@ -27,8 +27,8 @@ export interface LoadedConfig {
   config: Config;
   /** By key path, every key; a secret read from a file has the source of its `_file` twin. */
   sources: ReadonlyMap<string, Source>;
-  /** The file that was used, as it was named. */
-  file?: string;
+  /** Those that were read, strongest first. */
+  files: readonly ConfigFile[];
   /** Secret values, for redaction. */
   secrets: string[];
 }
@@ -41,8 +41,8 @@ export interface ConfigReading extends LoadedConfig {
   secretFiles: Problem[];
   /** Broken rules between keys that all fit. */
   contradictions: Problem[];
-  /** Key paths that the file itself sets, twins included; of a map of secrets, also the entries that are no `{file: PATH}`. */
-  written: ReadonlySet<string>;
+  /** As a `FileLayer` tells it. */
+  written: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
@@ -58,14 +58,14 @@ export function loadConfig(request: LoadRequest): LoadedConfig {
 
 /** What `loadConfig` does, for who judges the configuration instead of using it. Never throws. */
 export function readConfig(request: LoadRequest): ConfigReading {
-  const { file, layer } = fileLayer(request);
-  const layers = [layer, environmentLayer(request.env), flagLayer(request.flags ?? {})];
+  const inFiles = fileLayer(namedFiles(request), request);
+  const layers = [inFiles, environmentLayer(request.env), flagLayer(request.flags ?? {})];
   const settings = new Map(
     layers.flatMap(({ settings }) => settings.map((setting) => [setting.path, setting])),
   );
   for (const path of request.assumed ?? []) assume(settings, path);
-  const folders = { cwd: request.cwd, file };
-  const secretFiles = [...readSecretFiles(settings, folders), ...readSecretMaps(settings, folders)];
+  const { cwd } = request;
+  const secretFiles = [...readSecretFiles(settings, cwd), ...readSecretMaps(settings, cwd)];
   const { config, sources } = assemble(settings, hostDefaults(request));
   // Whoever shares a VM with others sees only what is theirs.
   if (config.pool.enabled === true) config.auth.enforce_owner = true;
@@ -74,34 +74,23 @@ export function readConfig(request: LoadRequest): ConfigReading {
     config,
     sources,
     secrets: secretsOf(config),
-    ...(file && { file: file.name }),
+    files: inFiles.files,
     unusable: [...layers.flatMap((each) => each.problems), ...misfits],
     secretFiles,
     contradictions,
-    written: new Set(layer.settings.flatMap(writtenBy)),
+    written: inFiles.written,
   };
 }
 
-function writtenBy({ path, value }: Setting): string[] {
-  if (!SECRET_MAPS.includes(path)) return [path];
-  const entries = Object.entries((value ?? {}) as object).filter(([, entry]) => typeof entry === 'string');
-  return [path, ...entries.map(([name]) => `${path}.${name}`)];
+function namedFiles({ file, env }: LoadRequest): readonly string[] {
+  const named = file ?? (env.SVC_CONFIG || undefined) ?? [];
+  return typeof named === 'string' ? [named] : named;
 }
 
 function assume(settings: Map<string, Setting>, path: string): void {
   settings.delete(path + SECRET_FILE_SUFFIX);
   const source: Source = { layer: 'environment', name: envName(path) };
   settings.set(path, { path, value: `a value of ${path} that is known where it runs`, source });
-}
-
-function fileLayer({ file, env, cwd, home }: LoadRequest): { file: FoundFile | undefined; layer: Layer } {
-  const outcome = findConfigFile(file ?? (env.SVC_CONFIG || undefined), { cwd, home });
-  if ('fault' in outcome) {
-    const message = problemAt({ layer: 'file', name: outcome.name }, `the file ${outcome.fault}`);
-    return { file: undefined, layer: { settings: [], problems: [message] } };
-  }
-  const { found } = outcome;
-  return { file: found, layer: found ? yamlLayer(found.text, found.name) : { settings: [], problems: [] } };
 }
 
 function assemble(settings: ReadonlyMap<string, Setting>, host: Record<string, unknown>) {

@@ -1,41 +1,41 @@
 // Secrets kept in files of their own: `<key>_file` is read into its key. A file that anybody may read keeps no secret,
 // and is refused rather than warned of.
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { SECRET_FILE_SUFFIX, SECRET_PATHS } from '../schema/config-keys.ts';
-import { type FoundFile, readRegularFile } from './config-file.ts';
-import { type Problem, problemAt, type Setting } from './setting.ts';
+import { readRegularFile } from './config-file.ts';
+import { type Problem, problemAt, type Setting, sourceText } from './setting.ts';
 
 const MAX_BYTES = 64 * 1024;
 const READABLE_BY_ANYBODY = 0o004;
 
-export interface Folders {
-  cwd: string;
-  file: FoundFile | undefined;
-}
-
 /** Replaces each twin in `settings` by its key. A relative path counts from the configuration file that says it, else from `cwd`. */
-export function readSecretFiles(settings: Map<string, Setting>, folders: Folders): Problem[] {
+export function readSecretFiles(settings: Map<string, Setting>, cwd: string): Problem[] {
   return SECRET_PATHS.flatMap((path) => {
     const twin = settings.get(path + SECRET_FILE_SUFFIX);
     if (!twin) return [];
     settings.delete(twin.path);
-    const fault = settings.has(path) ? `${path} and ${twin.path} are both set` : undefined;
-    const read = fault === undefined ? readSecret(twin, folders) : { fault };
+    const own = settings.get(path);
+    const read = own ? { fault: bothSet(own, twin) } : readSecret(twin, cwd);
     if ('fault' in read) return [problemAt(twin.source, read.fault, twin.path)];
     settings.set(path, { path, value: read.secret, source: twin.source });
     return [];
   });
 }
 
+/** The place of the one that the problem is not told of is named where it is another file or a variable. */
+function bothSet(own: Setting, twin: Setting): string {
+  const place = own.source.name === twin.source.name ? '' : ` (${sourceText(own.source)})`;
+  return `${own.path}${place} and ${twin.path} are both set`;
+}
+
 /** What the file that `value` names holds, or what is wrong with it. */
 export function readSecret(
-  { path, value, source }: Setting,
-  { cwd, file }: Folders,
+  { path, value, folder }: Setting,
+  cwd: string,
 ): { secret: string } | { fault: string } {
   if (typeof value !== 'string' || value === '') return { fault: `${path} must be the path of a file` };
-  const base = source.layer === 'file' && file ? dirname(file.path) : cwd;
   try {
-    const read = readRegularFile(resolve(base, value), MAX_BYTES);
+    const read = readRegularFile(resolve(folder ?? cwd, value), MAX_BYTES);
     if (typeof read === 'string') return { fault: `the file of ${path} ${read}` };
     if (read.mode & READABLE_BY_ANYBODY)
       return { fault: `the file of ${path} may be read by anybody; run chmod o-r on it` };

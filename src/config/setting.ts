@@ -17,6 +17,10 @@ export interface Setting {
   path: string;
   value: unknown;
   source: Source;
+  /** Of the file that says it: relative paths count from there. */
+  folder?: string;
+  /** Of a map of secrets that several files fill: who says each entry. */
+  entries?: ReadonlyMap<string, Setting>;
 }
 
 export interface Problem {

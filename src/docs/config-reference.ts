@@ -7,9 +7,10 @@ const HEAD = `# Configuration
 
 <!-- Generated from src/schema/config.ts by \`npm run generate\`; do not edit. -->
 
-One file is read: the first that exists of the one that \`--config\` or \`SVC_CONFIG\` names, \`./svc.yaml\` and
-\`~/.svc/config.yaml\`. The variable of a key goes before the file, a flag before both. \`svc config init\` writes a file
-with every key explained, \`svc config show\` tells what counts and why, \`svc config explain KEY\` tells about one.
+The file that \`--config\`, else \`SVC_CONFIG\` names is read alone. Where none is named, \`./svc.yaml\` is read and, for the
+keys that it does not set, \`~/.svc/config.yaml\`; lists and maps count as a whole, but each entry of \`auth.worker_tokens\`
+is a key of its own. The variable of a key goes before the files, a flag before both. \`svc config init\` writes a file
+with every key explained, \`svc config show\` tells what counts and why, \`svc config explain KEY\` names the source of one.
 
 - The variable of a key is its path in capitals, joined by \`_\`, after \`SVC_\`: \`server.port\` is \`SVC_SERVER_PORT\`. Lists
   are separated by commas, maps are JSON.

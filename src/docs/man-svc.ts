@@ -13,7 +13,7 @@ const JSON_NOTE =
 
 const FILES = [
   ['./svc.yaml', 'The configuration, when --config and SVC_CONFIG name none.'],
-  ['~/.svc/config.yaml', 'The configuration, when there is no svc.yaml in the working folder.'],
+  ['~/.svc/config.yaml', 'The configuration that svc.yaml of the working folder does not set.'],
   ['/var/lib/svc', 'State of a server that root runs.'],
   ['~/.svc', 'State of a server that another user runs.'],
 ] as const;
@@ -63,7 +63,7 @@ function seeAlso(pages: readonly (readonly [name: string, section: number])[]): 
 }
 
 const ORDER = [
-  'One file is read, the first that exists of the one that --config or SVC_CONFIG names, ./svc.yaml and ~/.svc/config.yaml; the others are not merged. The variable of a key goes before the file, and a flag before both.',
+  'The file that --config, else SVC_CONFIG names is read alone. Where none is named, ./svc.yaml is read and, for the keys that it does not set, ~/.svc/config.yaml. The variable of a key goes before the files, and a flag before both.',
   'Unknown keys, keys that appear twice, wrong types and unknown SVC_ variables are errors, all told at once with file, line and column.',
   'In variables, lists are separated by commas and maps are JSON. Durations are whole numbers with the units h, m and s, such as 1h30m.',
 ];

@@ -5,8 +5,8 @@ import type { ConfigKey } from '../schema/config-walk.ts';
 
 const WIDTH = 110;
 const HEAD = `# Configuration of svc. Every key stands here with its default; delete what you do not change.
-# The first of --config FILE, SVC_CONFIG, ./svc.yaml and ~/.svc/config.yaml is read; the variable named in brackets
-# goes before it, a flag before both. \`svc config explain KEY\` tells more, \`svc config show\` tells what counts.
+# The file of --config, else of SVC_CONFIG, is read alone; else ./svc.yaml and, for what it does not set,
+# ~/.svc/config.yaml. The variable named in brackets goes before the files, a flag before both. \`svc config explain KEY\` tells more, \`svc config show\` tells what counts.
 `;
 
 /** Values by key path; a secret is given as the file that holds it. */

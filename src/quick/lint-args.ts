@@ -19,7 +19,7 @@ const OCLIF_VARIABLES = ['DEBUG', 'SVC_CONTENT_TYPE', 'OCLIF_DEBUG', 'SVC_DEBUG'
 export function lintArgs(args: readonly string[], env: NodeJS.ProcessEnv): LintAsked | undefined {
   if (OCLIF_VARIABLES.some((name) => env[name] !== undefined)) return undefined;
   const values = plainValues(args);
-  const { file = 'svc.yaml', format = 'text', baseline } = values ?? {};
+  const { file, format = 'text', baseline } = values ?? {};
   if (!values || file === '' || baseline === '' || !isFormat(format)) return undefined;
   return {
     file,

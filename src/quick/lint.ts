@@ -2,14 +2,16 @@
 import { lintDocument, lintSummary, lintText } from '../cli/lint-view.ts';
 import { withBaseline } from '../ops/lint/baseline.ts';
 import { githubAnnotations } from '../ops/lint/github.ts';
-import { type LintRequest, lintConfig } from '../ops/lint/lint.ts';
+import { filesHere, type LintRequest, lintConfig } from '../ops/lint/lint.ts';
 import { sarifLog } from '../ops/lint/sarif.ts';
 import type { LintReport } from '../schema/lint.ts';
 
 export const LINT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
 export type LintFormat = (typeof LINT_FORMATS)[number];
 
-export interface LintAsked extends Pick<LintRequest, 'file' | 'production' | 'assumed'> {
+export interface LintAsked extends Pick<LintRequest, 'production' | 'assumed'> {
+  /** Judged alone; absent: the files that a server here would read. */
+  file?: string | undefined;
   strict: boolean;
   format: LintFormat;
   /** Path of findings that do not count. */
@@ -20,9 +22,10 @@ export interface LintAsked extends Pick<LintRequest, 'file' | 'production' | 'as
 export const FOUND = 3;
 export const UNUSABLE = 2;
 
-/** The report on the file, counted against the baseline. Throws as `lintConfig` and `withBaseline` do. */
-export function lintReport({ baseline, ...request }: LintAsked): LintReport {
-  const found = lintConfig({ ...request, cwd: process.cwd() });
+/** The report, counted against the baseline. Throws as `lintConfig` and `withBaseline` do. */
+export function lintReport({ baseline, file, ...request }: LintAsked): LintReport {
+  const files = file === undefined ? filesHere() : [file];
+  const found = lintConfig({ ...request, files, cwd: process.cwd() });
   return baseline === undefined ? found : withBaseline(found, baseline);
 }
 

@@ -12,6 +12,7 @@ export const LintFinding = Type.Object(
     key: Type.String({ description: 'The key to change; empty for the file as a whole.' }),
     message: Type.String(),
     remedy: Type.String(),
+    file: Type.String({ description: 'The file that it is of.' }),
     line: Type.Integer({ minimum: 1 }),
     column: Type.Integer({ minimum: 1 }),
     end_column: Type.Optional(
@@ -27,7 +28,7 @@ export type LintFinding = Static<typeof LintFinding>;
 
 export const LintReport = Type.Object(
   {
-    file: Type.String(),
+    file: Type.String({ description: 'The file that was judged; of several layers all, strongest first.' }),
     production: Type.Boolean(),
     usable: Type.Boolean({
       description: 'False when it cannot be read as a configuration: no other rule was asked then.',

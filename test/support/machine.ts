@@ -97,8 +97,8 @@ export function machine(wrong: Machine = {}): DoctorDeps {
     production: wrong.production ?? false,
     signal: wrong.signal ?? new AbortController().signal,
     load: () => loaded(wrong.config),
-    lint: (file) => ({
-      ...{ file, production: false, usable: true, known: 0, mended: 0, findings: [] },
+    lint: ([file]) => ({
+      ...{ file: file?.name ?? '', production: false, usable: true, known: 0, mended: 0, findings: [] },
       ...{ errors: 0, warnings: 0, ...wrong.lint },
     }),
     openProviders: async (_, { id }) => {
@@ -124,5 +124,5 @@ export function machine(wrong: Machine = {}): DoctorDeps {
 function loaded(flags: Partially<Config> = {}) {
   const place = { cwd: '/nonexistent', home: '/nonexistent', uid: 0, isTerminal: false, env: {} };
   const config = { ...flags, database: { path: DATABASE, ...flags.database } };
-  return { ...loadConfig({ ...place, flags: config }), file: 'svc.yaml' };
+  return { ...loadConfig({ ...place, flags: config }), files: [{ name: 'svc.yaml', path: '/etc/svc.yaml' }] };
 }

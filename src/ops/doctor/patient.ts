@@ -24,8 +24,8 @@ export interface DoctorDeps {
   signal: AbortSignal;
   /** The configuration, or the throw that says why there is none. */
   load(): LoadedConfig;
-  /** Judges the file that was loaded. */
-  lint(file: string): LintReport;
+  /** Judges the files that were loaded. */
+  lint(files: LoadedConfig['files']): LintReport;
   /** Providers of an instance; the caller closes them. */
   openProviders(config: Config, instance: Instance): Promise<ProviderSet>;
   /** Reads the database without changing it; undefined when there is none. */

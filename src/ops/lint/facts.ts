@@ -13,18 +13,20 @@ export interface Reading {
 }
 
 export function factsOf(
-  { mode }: FoundFile,
+  files: readonly FoundFile[],
   { config, written }: ConfigReading,
   { production, assumed }: Reading,
 ): LintFacts {
   return {
     config,
     production,
-    mode,
-    inlineSecrets: [...written].filter((path) => SECRET_PATHS.includes(path) || inSecretMap(path)),
+    files: files.map(({ name, mode }) => ({ file: name, mode, inlineSecrets: secretsIn(written.get(name)) })),
     secrets: knownSecrets(config).filter(({ key }) => !assumed.includes(key)),
   };
 }
+
+const secretsIn = (paths: Iterable<string> = []) =>
+  [...paths].filter((path) => SECRET_PATHS.includes(path) || inSecretMap(path));
 
 function knownSecrets(config: Config): KnownSecret[] {
   const texts = SECRET_PATHS.map((key) => ({ key, secret: valueAt(config, key) }));

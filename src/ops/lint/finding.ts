@@ -18,10 +18,10 @@ export interface Findings {
   ofFault(rule: LintRule, level: LintLevel, fault: Fault): LintFinding;
 }
 
-export function findings({ text, name }: FoundFile, { secrets }: LoadedConfig): Findings {
-  const lines = text.split(/\r?\n/);
+/** `files` strongest first. */
+export function findings(files: readonly FoundFile[], { secrets }: LoadedConfig): Findings {
   const { text: clean } = redactor({ secrets });
-  const find = lazily(() => yamlPlaces(text));
+  const sources = files.map(sourceFile);
   const safe = (words: string) => printable(clean(words));
   const finding = (rule: LintRule, level: LintLevel, words: Words): LintFinding => ({
     rule: rule.id,
@@ -35,17 +35,22 @@ export function findings({ text, name }: FoundFile, { secrets }: LoadedConfig): 
     known: false,
   });
   return {
-    ofProblem: (rule, { message, key = '', line = 1, column = 1 }) => {
+    ofProblem: (rule, { message, key = '', file, line = 1, column = 1 }) => {
+      const { name } = sources.find((each) => each.name === file) ?? sources[0] ?? NO_FILE;
       const words = withoutPlace(message, name);
-      return finding(rule, 'error', { key, message: words, distinct: words, place: { line, column } });
+      const place = { file: name, line, column };
+      return finding(rule, 'error', { key, message: words, distinct: words, place });
     },
-    ofFault: (rule, level, { key = rule.key, entry, message = rule.title }) => {
+    ofFault: (rule, level, { key = rule.key, entry, file, message = rule.title }) => {
+      const isOf = (each: SourceFile) =>
+        file === undefined ? placeOf(each.find(), key, entry).isExact : each.name === file;
+      const { name, find, lines } = sources.find(isOf) ?? sources[0] ?? NO_FILE;
       const place = placeOf(find(), key, entry);
       const source = sourceOf(lines[place.line - 1] ?? '', place, key);
       const { line, column, endColumn } = place;
       const shown = place.isExact
-        ? { line, column, end_column: endColumn, source: safe(source) }
-        : { line, column };
+        ? { file: name, line, column, end_column: endColumn, source: safe(source) }
+        : { file: name, line, column };
       return finding(rule, level, {
         key,
         message,
@@ -61,8 +66,22 @@ interface Words {
   message: string;
   /** What tells this finding from others of its rule and key. */
   distinct: string;
-  place: Pick<LintFinding, 'line' | 'column' | 'end_column' | 'source'>;
+  place: Pick<LintFinding, 'file' | 'line' | 'column' | 'end_column' | 'source'>;
 }
+
+interface SourceFile {
+  name: string;
+  lines: readonly string[];
+  find: () => ReturnType<typeof yamlPlaces>;
+}
+
+const sourceFile = ({ name, text }: Pick<FoundFile, 'name' | 'text'>): SourceFile => ({
+  name,
+  lines: text.split(/\r?\n/),
+  find: lazily(() => yamlPlaces(text)),
+});
+
+const NO_FILE = sourceFile({ name: '', text: '' });
 
 function lazily<T>(make: () => T): () => T {
   let made: T | undefined;

@@ -2,10 +2,10 @@
 import type { LintReport } from '../../schema/lint.ts';
 
 /** One line for each finding that counts. Nothing of a finding can begin a command of its own. */
-export function githubAnnotations({ file, findings }: LintReport): string[] {
+export function githubAnnotations({ findings }: LintReport): string[] {
   return findings
     .filter(({ known }) => !known)
-    .map(({ rule, level, message, remedy, line, column, end_column }) => {
+    .map(({ rule, level, message, remedy, file, line, column, end_column }) => {
       const place = {
         file,
         line,

@@ -1,7 +1,8 @@
-// `svc config lint`: one file judged by every rule. Reads that file and the secret files it names, nothing else: no
-// environment, no network, no provider; and never writes. What it says holds no secret.
-import { type FoundFile, findConfigFile } from '../../config/config-file.ts';
+// `svc config lint`: a file judged by every rule, or several as the layers that they are. Reads them and the secret files
+// they name, nothing else: no environment, no network, no provider; and never writes. What it says holds no secret.
+import { type FoundFile, findConfigFiles } from '../../config/config-file.ts';
 import { type ConfigReading, readConfig } from '../../config/load.ts';
+import { configFilesHere } from '../../config/load-here.ts';
 import { type Problem, problemAt } from '../../config/setting.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { SECRET_FILE_SUFFIX } from '../../schema/config-keys.ts';
@@ -17,12 +18,18 @@ import { LINT_RULES } from './rules.ts';
 const MOST_OF_ONE = 100;
 
 export interface LintRequest {
-  /** As the operator named it; a relative path counts from `cwd`. */
-  file: string;
+  /** As the operator named them, strongest first; a relative path counts from `cwd`. */
+  files: readonly string[];
   cwd: string;
   production: boolean;
   /** Secrets that are given where the service runs, as keys or variables. */
   assumed: readonly string[];
+}
+
+/** What is judged where no file is named: those that a server here would read, else the one that is looked for first. */
+export function filesHere(): string[] {
+  const here = configFilesHere();
+  return here.length > 0 ? here : ['svc.yaml'];
 }
 
 /**
@@ -31,11 +38,11 @@ export interface LintRequest {
  */
 export function lintConfig(request: LintRequest): LintReport {
   const assumed = assumedPaths(request.assumed);
-  const file = openFile(request);
+  const files = openFiles(request);
   const reading = readAll(request, assumed);
-  const found = judge(file, reading, { ...request, assumed: reading.assumed });
+  const found = judge(files, reading, { ...request, assumed: reading.assumed });
   return {
-    file: file.name,
+    file: files.map(({ name }) => name).join(', '),
     production: request.production,
     usable: reading.unusable.length === 0,
     errors: found.filter(({ level }) => level === 'error').length,
@@ -46,17 +53,14 @@ export function lintConfig(request: LintRequest): LintReport {
   };
 }
 
-function openFile({ file, cwd }: LintRequest): FoundFile {
-  const outcome = findConfigFile(file, { cwd, home: '' });
-  if (!('fault' in outcome) && outcome.found) return outcome.found;
-  const words = 'fault' in outcome ? outcome.fault : 'is not there';
-  throw new ServiceError(
-    'bad_request',
-    problemAt({ layer: 'file', name: file }, `the file ${words}`).message,
-    {
+function openFiles({ files, cwd }: LintRequest): FoundFile[] {
+  return findConfigFiles(files, { cwd, home: '' }).map((outcome) => {
+    if (!('fault' in outcome)) return outcome;
+    const { name, fault } = outcome;
+    throw new ServiceError('bad_request', problemAt({ layer: 'file', name }, `the file ${fault}`).message, {
       remedy: 'Name a configuration file by --file; `svc config init` writes one.',
-    },
-  );
+    });
+  });
 }
 
 interface WholeReading extends ConfigReading {
@@ -65,10 +69,10 @@ interface WholeReading extends ConfigReading {
 }
 
 /** Secrets whose files cannot be used count as given elsewhere, so that one fault does not look like several. */
-function readAll({ file, cwd }: LintRequest, assumed: readonly string[]): WholeReading {
+function readAll({ files, cwd }: LintRequest, assumed: readonly string[]): WholeReading {
   // As the service runs in production: defaults depend on the user, findings must not.
   const read = (more: readonly string[]) =>
-    readConfig({ file, cwd, home: '/root', uid: 0, isTerminal: false, env: {}, assumed: more });
+    readConfig({ file: files, cwd, home: '/root', uid: 0, isTerminal: false, env: {}, assumed: more });
   const first = read(assumed);
   const broken = first.secretFiles.flatMap(({ key }) =>
     key === undefined ? [] : [key.slice(0, -SECRET_FILE_SUFFIX.length)],
@@ -77,13 +81,13 @@ function readAll({ file, cwd }: LintRequest, assumed: readonly string[]): WholeR
   return { ...(broken.length > 0 ? read(all) : first), assumed: all, brokenFiles: first.secretFiles };
 }
 
-function judge(file: FoundFile, reading: WholeReading, request: LintRequest): LintFinding[] {
+function judge(files: readonly FoundFile[], reading: WholeReading, request: LintRequest): LintFinding[] {
   const { production } = request;
-  const make = findings(file, reading);
+  const make = findings(files, reading);
   const told = (rule: LintRule, problems: readonly Problem[]) =>
     problems.map((problem) => make.ofProblem(rule, problem));
   if (reading.unusable.length > 0) return told(UNUSABLE, reading.unusable);
-  const facts = factsOf(file, reading, request);
+  const facts = factsOf(files, reading, request);
   const judged = LINT_RULES.flatMap((rule) => {
     const level = levelOf(rule, production);
     if (level === 'off') return [];
@@ -95,5 +99,8 @@ function judge(file: FoundFile, reading: WholeReading, request: LintRequest): Li
     ...told(CONTRADICTION, reading.contradictions),
     ...judged,
   ];
-  return all.sort((a, b) => a.line - b.line || a.column - b.column || (a.rule < b.rule ? -1 : 1));
+  const order = ({ file }: LintFinding) => files.findIndex(({ name }) => name === file);
+  return all.sort(
+    (a, b) => order(a) - order(b) || a.line - b.line || a.column - b.column || (a.rule < b.rule ? -1 : 1),
+  );
 }

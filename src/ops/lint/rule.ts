@@ -21,12 +21,18 @@ export type Topic = keyof typeof TOPICS;
 export interface LintFacts {
   config: Config;
   production: boolean;
-  /** Permission bits of the file. */
+  files: readonly FileFacts[];
+  /** The secrets that are known here, entries of maps among them; not those that are given only where it runs. */
+  secrets: readonly KnownSecret[];
+}
+
+export interface FileFacts {
+  /** As it was named. */
+  file: string;
+  /** Its permission bits. */
   mode: number;
   /** Secret keys whose values stand in the file itself; of a map of secrets, such entries. */
   inlineSecrets: readonly string[];
-  /** The secrets that are known here, entries of maps among them; not those that are given only where it runs. */
-  secrets: readonly KnownSecret[];
 }
 
 export interface KnownSecret {
@@ -38,6 +44,8 @@ export interface KnownSecret {
 export interface Fault {
   /** The rule's own key unless given. */
   key?: string;
+  /** Where it is known; else the strongest file that sets the key. */
+  file?: string;
   /** Of a list, from 0. */
   entry?: number;
   /** What is wrong here, a sentence; the rule's title unless given. Never a secret. */

@@ -26,7 +26,7 @@ export function sarifLog(report: LintReport, version: string): Json {
         tool: { driver },
         columnKind: 'utf16CodeUnits',
         invocations: [{ executionSuccessful: report.usable }],
-        results: report.findings.map((finding) => resultOf(finding, report.file)),
+        results: report.findings.map((finding) => resultOf(finding)),
       },
     ],
   };
@@ -45,8 +45,8 @@ function descriptor(rule: LintRule, production: boolean): Json {
   };
 }
 
-function resultOf(finding: LintFinding, file: string): Json {
-  const { rule, level, message, remedy, line, column, end_column, fingerprint, known } = finding;
+function resultOf(finding: LintFinding): Json {
+  const { rule, level, message, remedy, file, line, column, end_column, fingerprint, known } = finding;
   const region = {
     startLine: line,
     startColumn: column,

@@ -6,14 +6,14 @@ import type { LintReport } from '../../schema/lint.ts';
 import { lintConfig } from '../lint/lint.ts';
 
 export interface ConfigurationRequest {
-  /** As the operator named it. */
-  file: string;
+  /** As the operator named them, strongest first. */
+  files: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Throws `bad_request` when there is no such file. */
-export function judgeConfiguration({ file, cwd, env }: ConfigurationRequest): LintReport {
+export function judgeConfiguration({ files, cwd, env }: ConfigurationRequest): LintReport {
   const assumed = CONFIG_KEYS.filter((key) => isSecretText(key) && env[key.env]).map((key) => key.env);
-  return lintConfig({ file, cwd, production: true, assumed });
+  return lintConfig({ files, cwd, production: true, assumed });
 }

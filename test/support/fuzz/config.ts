@@ -67,7 +67,7 @@ async function openConfig() {
       const bytes = fileOf(chance, chance.pick(bases));
       writeFileSync(file, bytes);
       const production = chance.oneIn(2);
-      const asked: LintAsked = { file, production, assumed: [], strict: false, format: 'json' };
+      const asked: FileAsked = { file, production, assumed: [], strict: false, format: 'json' };
       const { report, fault } = inside(asked);
       const wrong = fault ?? (++cases % ONE_BY_COMMAND === 0 ? await byCommand(asked, report) : undefined);
       const text = JSON.stringify(bytes.toString().slice(0, 3000));
@@ -112,8 +112,10 @@ function withChange(chance: Chance, lines: readonly string[]): string[] {
   return [...lines.slice(0, at), ...chance.pick(ways)(), ...lines.slice(at + 1)];
 }
 
+type FileAsked = LintAsked & { file: string };
+
 /** The report, in too long a time or not; undefined for what is no configuration file at all. */
-function inside(asked: LintAsked): { report: LintReport | undefined; fault: string | undefined } {
+function inside(asked: FileAsked): { report: LintReport | undefined; fault: string | undefined } {
   const before = process.cpuUsage();
   const report = reportOf(asked);
   if (report) for (const format of LINT_FORMATS) lintOutput(report, { ...asked, format }, '0');
@@ -148,7 +150,7 @@ function loadRefusal(file: string): string | undefined {
 }
 
 /** What is wrong with what the command says of the file. */
-async function byCommand(asked: LintAsked, report: LintReport | undefined): Promise<string | undefined> {
+async function byCommand(asked: FileAsked, report: LintReport | undefined): Promise<string | undefined> {
   const more = asked.production ? ['--production'] : [];
   const { code, stdout, stderr } = await runCli(['config', 'lint', '--file', asked.file, '--json', ...more]);
   const said = `${stdout.slice(0, 300)}${stderr.slice(0, 500)}`;

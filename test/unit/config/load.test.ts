@@ -37,13 +37,13 @@ const problems = (request: Partial<LoadRequest> = {}): Problem[] => {
 const messages = (request: Partial<LoadRequest> = {}) => problems(request).map(({ message }) => message);
 
 it('is all defaults without a file', () => {
-  const { config, sources, file, secrets } = load();
+  const { config, sources, files, secrets } = load();
   expect(config.server).toMatchObject({ host: '127.0.0.1', port: 7423, body_limit: 1_048_576 });
   expect(config.database.path).toBe(join(place.home, '.svc/svc.db'));
   expect(config.logging.format).toBe('json');
   expect(config.auth).not.toHaveProperty('api_key');
   expect([...sources.values()].every(({ layer }) => layer === 'default')).toBe(true);
-  expect([file, secrets]).toEqual([undefined, []]);
+  expect([files, secrets]).toEqual([[], []]);
 });
 
 it('defaults follow the host', () => {
@@ -56,24 +56,78 @@ it('defaults follow the host', () => {
 it('later layers win and every value knows its source', () => {
   write('server:\n  port: 1\n  host: 127.0.0.2\n  body_limit: 2048\n');
   const env = { SVC_SERVER_PORT: '2', SVC_SERVER_HOST: '127.0.0.3' };
-  const { config, sources, file } = load({ env, flags: { server: { port: 3, host: undefined } } });
+  const { config, sources, files } = load({ env, flags: { server: { port: 3, host: undefined } } });
   expect(config.server).toMatchObject({ port: 3, host: '127.0.0.3', body_limit: 2048 });
   const texts = ['port', 'host', 'body_limit', 'max_file_size'].map((key) =>
     sourceText(sources.get(`server.${key}`)!),
   );
   expect(texts).toEqual(['flag', 'SVC_SERVER_HOST', 'svc.yaml:4:3', 'default']);
-  expect(file).toBe('svc.yaml');
+  expect(files).toEqual([{ name: 'svc.yaml', path: join(place.cwd, 'svc.yaml') }]);
 });
 
-it('takes the first file that exists and merges none', () => {
-  writeFileSync(join(place.home, '.svc/config.yaml'), 'server: {port: 1, max_json_file: 4096}');
-  expect(load()).toMatchObject({ config: { server: { port: 1 } }, file: '~/.svc/config.yaml' });
+const names = ({ files }: { files: readonly { name: string }[] }) => files.map(({ name }) => name);
+const writeAtHome = (text: string) => writeFileSync(join(place.home, '.svc/config.yaml'), text);
+
+it('reads what svc.yaml does not set from the file of the home', () => {
+  writeAtHome('server: {port: 1, max_json_file: 4096}');
+  expect(load().config.server.port).toBe(1);
+  expect(names(load())).toEqual(['~/.svc/config.yaml']);
   write('server: {port: 2}');
-  expect(load().config.server).toMatchObject({ port: 2, max_json_file: 134_217_728 });
-  write('server: {port: 3}', 'three.yaml');
-  expect(load({ env: { SVC_CONFIG: 'three.yaml' } }).config.server.port).toBe(3);
+  const { config, sources, ...loaded } = load();
+  expect(config.server).toMatchObject({ port: 2, max_json_file: 4096 });
+  expect(sourceText(sources.get('server.port')!)).toBe('svc.yaml:1:10');
+  expect(sourceText(sources.get('server.max_json_file')!)).toBe('~/.svc/config.yaml:1:19');
+  expect(names(loaded)).toEqual(['svc.yaml', '~/.svc/config.yaml']);
+  const env = { SVC_SERVER_MAX_JSON_FILE: '8192' };
+  expect(load({ env }).config.server.max_json_file).toBe(8192);
+});
+
+it('a file that is named is read alone', () => {
+  writeAtHome('server: {max_json_file: 4096}');
+  write('server: {port: 2}');
+  write('server: {host: 127.0.0.3}', 'three.yaml');
+  const named = load({ env: { SVC_CONFIG: 'three.yaml' } });
+  expect(named.config.server).toMatchObject({ port: 7423, host: '127.0.0.3', max_json_file: 134_217_728 });
   write('server: {port: 4}', 'four.yaml');
-  expect(load({ env: { SVC_CONFIG: 'three.yaml' }, file: 'four.yaml' }).file).toBe('four.yaml');
+  expect(names(load({ env: { SVC_CONFIG: 'three.yaml' }, file: 'four.yaml' }))).toEqual(['four.yaml']);
+});
+
+it('tells what is wrong in both files, each with its own place', () => {
+  writeAtHome('server:\n  prt: 1\nrate_limit: {burst: many}\n');
+  write('server: {hst: a}\n');
+  expect(problems().map(({ file, line }) => [file, line])).toEqual([
+    ['svc.yaml', 1],
+    ['~/.svc/config.yaml', 2],
+    ['~/.svc/config.yaml', 3],
+  ]);
+});
+
+it('a secret of one file and its twin in the other are two', () => {
+  writeAtHome('auth: {api_key_file: key}');
+  writeFileSync(join(place.home, '.svc/key'), 'of-the-home', { mode: 0o600 });
+  expect(load().config.auth.api_key).toBe('of-the-home');
+  write('auth: {api_key: inline}');
+  expect(messages()).toEqual([
+    '~/.svc/config.yaml:1:8: auth.api_key (svc.yaml:1:8) and auth.api_key_file are both set.',
+  ]);
+});
+
+it('refuses the secret file of either file that anybody may read', () => {
+  writeAtHome('auth: {api_key_file: key}');
+  writeFileSync(join(place.home, '.svc/key'), 'of-the-home', { mode: 0o644 });
+  chmodSync(join(place.home, '.svc/key'), 0o644);
+  write('auth: {admin_api_key_file: admin}');
+  write('of-the-folder', 'admin', 0o644);
+  expect(problems().map(({ file }) => file)).toEqual(['~/.svc/config.yaml', 'svc.yaml']);
+});
+
+it('tokens of workers are layered by worker, their files beside the file that names them', () => {
+  writeAtHome('auth: {worker_tokens: {w1: {file: w1}, w2: {file: w2}}}');
+  for (const name of ['w1', 'w2'])
+    writeFileSync(join(place.home, `.svc/${name}`), `home-${name}`, { mode: 0o600 });
+  write('auth: {worker_tokens: {w2: {file: token}}}');
+  write('here-w2', 'token');
+  expect(load().config.auth.worker_tokens).toEqual({ w1: 'home-w1', w2: 'here-w2' });
 });
 
 it('refuses files that cannot be used', () => {

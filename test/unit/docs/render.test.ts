@@ -81,7 +81,7 @@ it.each([0, 1000])('svc.yaml reads as exactly the defaults for uid %d', (uid) =>
   writeFileSync(join(folder, 'svc.yaml'), sampleConfig());
   const sampled = load();
   rmSync(folder, { recursive: true });
-  expect(sampled.file).toBe('svc.yaml');
+  expect(sampled.files.map(({ name }) => name)).toEqual(['svc.yaml']);
   expect(sampled.config).toEqual(defaults.config);
   for (const key of CONFIG_KEYS) {
     const isWritten = sampled.sources.get(key.path)?.layer === 'file';

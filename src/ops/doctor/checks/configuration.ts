@@ -1,5 +1,9 @@
 // The configuration: that it loads, and what lint says of its file.
+import type { ConfigFile } from '../../../config/config-file.ts';
 import { type CheckGroup, fail, pass, skip, warn } from '../check.ts';
+
+const loads = (files: readonly ConfigFile[]) =>
+  `${files.map(({ name }) => name).join(' and ')} load${files.length === 1 ? 's' : ''}.`;
 
 export const CONFIGURATION: CheckGroup = {
   id: 'configuration',
@@ -9,17 +13,17 @@ export const CONFIGURATION: CheckGroup = {
       name: 'loads',
       title: 'Loads',
       look: async ({ loaded }) =>
-        pass(loaded.file === undefined ? 'No file; defaults and variables.' : `${loaded.file} loads.`),
+        pass(loaded.files.length === 0 ? 'No file; defaults and variables.' : loads(loaded.files)),
     },
     {
       name: 'rules',
       title: 'Keeps the rules of lint',
       look: async ({ loaded, lint, production }) => {
-        if (loaded.file === undefined) return skip('There is no file to judge.');
-        const { file, errors, warnings } = lint(loaded.file);
+        if (loaded.files.length === 0) return skip('There is no file to judge.');
+        const { file, errors, warnings } = lint(loaded.files);
         if (errors + warnings === 0) return pass('Lint finds nothing.');
         const words = `Lint finds ${errors} errors and ${warnings} warnings.`;
-        const fix = `Run svc config lint --file ${file}${production ? ' --production' : ''}.`;
+        const fix = `Run svc config lint${loaded.files.length > 1 ? '' : ` --file ${file}`}${production ? ' --production' : ''}.`;
         return errors > 0 ? fail(words, fix) : warn(words, fix);
       },
     },

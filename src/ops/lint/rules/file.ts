@@ -1,7 +1,7 @@
 // Rules about the file itself. The first three are found by the loader, not by a check: they are what `svc serve` would
 // refuse.
 import { inSecretMap, SECRET_FILE_SUFFIX } from '../../../schema/config-keys.ts';
-import { faultIf, type LintRule } from '../rule.ts';
+import type { LintRule } from '../rule.ts';
 
 const READABLE_BY_ANYBODY = 0o004;
 
@@ -58,8 +58,10 @@ export const FILE_RULES: readonly LintRule[] = [
     example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
     level: 'error',
     production: 'error',
-    check: ({ mode, inlineSecrets: [key] }) =>
-      faultIf(key !== undefined && (mode & READABLE_BY_ANYBODY) !== 0, key === undefined ? {} : { key }),
+    check: ({ files }) =>
+      files.flatMap(({ file, mode, inlineSecrets: [key] }) =>
+        key !== undefined && (mode & READABLE_BY_ANYBODY) !== 0 ? [{ key, file }] : [],
+      ),
   },
   {
     id: 'SVC005',
@@ -71,12 +73,15 @@ export const FILE_RULES: readonly LintRule[] = [
     example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
     level: 'off',
     production: 'warning',
-    check: ({ inlineSecrets }) =>
-      inlineSecrets.map((key) => ({
-        key,
-        message: inSecretMap(key)
-          ? `${key} stands in the file; {file: PATH} can be there in its place.`
-          : `${key} stands in the file; ${key}${SECRET_FILE_SUFFIX} can name a file of its own.`,
-      })),
+    check: ({ files }) =>
+      files.flatMap(({ file, inlineSecrets }) =>
+        inlineSecrets.map((key) => ({
+          key,
+          file,
+          message: inSecretMap(key)
+            ? `${key} stands in the file; {file: PATH} can be there in its place.`
+            : `${key} stands in the file; ${key}${SECRET_FILE_SUFFIX} can name a file of its own.`,
+        })),
+      ),
   },
 ];

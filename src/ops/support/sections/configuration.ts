@@ -10,7 +10,8 @@ export const CONFIGURATION: Section = {
   title: 'The configuration in force, by key, without secrets',
   skipped: always,
   collect: async ({ reading }) => ({
-    file: reading.file ?? null,
+    file: reading.files[0]?.name ?? null,
+    files: reading.files.map(({ name }) => name),
     problems: [...reading.unusable, ...reading.secretFiles, ...reading.contradictions].map(
       ({ message }) => message,
     ),

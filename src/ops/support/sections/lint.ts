@@ -1,4 +1,5 @@
 // The configuration file as `svc config lint --production` judges it, without the lines of the file.
+import { givenPath } from '../../../config/config-file.ts';
 import type { LintReport } from '../../../schema/lint.ts';
 import { judgeConfiguration } from '../../upgrade/configuration.ts';
 import type { Section } from '../world.ts';
@@ -6,9 +7,9 @@ import type { Section } from '../world.ts';
 export const LINT: Section = {
   id: 'lint',
   title: 'The configuration file, judged for production',
-  skipped: ({ reading }) => (reading.file === undefined ? 'there is no configuration file' : undefined),
+  skipped: ({ reading }) => (reading.files.length === 0 ? 'there is no configuration file' : undefined),
   collect: async ({ reading, cwd, env }) =>
-    withoutLines(judgeConfiguration({ file: reading.file ?? '', cwd, env })),
+    withoutLines(judgeConfiguration({ files: reading.files.map(givenPath), cwd, env })),
 };
 
 function withoutLines(report: LintReport): object {

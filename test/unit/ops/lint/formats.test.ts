@@ -19,7 +19,7 @@ const FAULTY = 'server: {cors_allowed_origins: ["*"]}\ndatabase: {path: svc.db}\
 function lint(text: string, file = 'svc.yaml') {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, file), text, { mode: 0o600 });
-  return lintConfig({ file, cwd, production: true, assumed: [] });
+  return lintConfig({ files: [file], cwd, production: true, assumed: [] });
 }
 
 /** The schema is written for an older draft; what it says is the same in the newer one. */

@@ -1,5 +1,6 @@
 // What a report says of a file: exact places, no secret, one kind of refusal, and the same answer wherever it is asked.
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
@@ -19,8 +20,9 @@ const write = (text: string | Buffer, name = 'svc.yaml', mode = 0o600) => {
   writeFileSync(join(cwd, name), text);
   chmodSync(join(cwd, name), mode);
 };
-const lint = (options: { file?: string; production?: boolean; assumed?: readonly string[] } = {}) =>
-  lintConfig({ file: 'svc.yaml', cwd, production: false, assumed: [], ...options });
+const lint = (
+  options: { files?: readonly string[]; production?: boolean; assumed?: readonly string[] } = {},
+) => lintConfig({ files: ['svc.yaml'], cwd, production: false, assumed: [], ...options });
 const places = (text: string, production = false) => {
   write(text);
   return lint({ production }).findings.map(({ rule, line, column, end_column }) => [
@@ -147,6 +149,31 @@ const refusal = (run: () => unknown): ServiceError => {
   throw new Error('nothing was refused');
 };
 
+it('judges two files as the layers that they are, each finding with the file it is of', () => {
+  write('auth:\n  enabled: true\n  api_key_file: key\n', 'home.yaml');
+  write('changeme\n', 'key');
+  write('server:\n  host: 0.0.0.0\n');
+  const both = lint({ files: ['svc.yaml', 'home.yaml'] });
+  expect(both.file).toBe('svc.yaml, home.yaml');
+  const weak = both.findings.find(({ rule }) => rule === 'SVC103');
+  expect(weak).toMatchObject({ file: 'home.yaml', line: 3, source: '  api_key_file: key' });
+  write('auth:\n  api_key_file: strong\n');
+  write(`${randomBytes(32).toString('hex')}\n`, 'strong');
+  expect(lint({ files: ['svc.yaml', 'home.yaml'] }).findings.map(({ rule }) => rule)).not.toContain('SVC103');
+  expect(refusal(() => lint({ files: ['svc.yaml', 'nowhere'] })).message).toContain('nowhere: the file');
+});
+
+it('judges the permissions of each file that holds secrets', () => {
+  write('auth:\n  enabled: true\n  api_key: of-the-home-0123456789-abcdef\n', 'home.yaml');
+  chmodSync(join(cwd, 'home.yaml'), 0o644);
+  write('auth:\n  api_key: of-the-folder-0123456789-abcdef\n');
+  const rules = () =>
+    lint({ files: ['svc.yaml', 'home.yaml'] }).findings.map(({ rule, file, line }) => [rule, file, line]);
+  expect(rules()).toContainEqual(['SVC004', 'home.yaml', 3]);
+  chmodSync(join(cwd, 'svc.yaml'), 0o644);
+  expect(rules()).toContainEqual(['SVC004', 'svc.yaml', 2]);
+});
+
 it('refuses what is no file', () => {
   mkdirSync(join(cwd, 'folder'));
   execFileSync('mkfifo', [join(cwd, 'fifo')]);
@@ -161,7 +188,7 @@ it('refuses what is no file', () => {
     nowhere: 'not there',
   };
   for (const [file, words] of Object.entries(files)) {
-    const { code, message } = refusal(() => lint({ file }));
+    const { code, message } = refusal(() => lint({ files: [file] }));
     expect([code, message]).toEqual(['bad_request', expect.stringContaining(words)]);
   }
   expect(refusal(() => lint({ assumed: ['server.port'] })).remedy).toContain('SVC_AUTH_API_KEY');

@@ -19,7 +19,7 @@ function lint(
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'svc.yaml'), text);
   chmodSync(join(cwd, 'svc.yaml'), options.mode ?? 0o600);
-  return lintConfig({ file: 'svc.yaml', cwd, production: false, assumed: [], ...options });
+  return lintConfig({ files: ['svc.yaml'], cwd, production: false, assumed: [], ...options });
 }
 
 function lintFixture(name: string) {
