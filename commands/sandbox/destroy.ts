@@ -1,13 +1,14 @@
 // svc sandbox destroy
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { destroyAll } from '../../src/cli/destroy-all.ts';
+import { type Destroyed, destroyAll } from '../../src/cli/destroy-all.ts';
 import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
-export default class SandboxDestroy extends SvcCommand<{ destroyed: string[] }> {
+export default class SandboxDestroy extends SvcCommand<Destroyed> {
   static override strict = false;
   static override summary = 'Destroy sandboxes.';
-  static override description = 'Answers when they are gone. One that is gone already counts as destroyed.';
+  static override description =
+    'Answers when they are gone. One that was not there is no failure; it is told apart.';
   static override usage = 'sandbox destroy ID [ID…]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
@@ -15,10 +16,12 @@ export default class SandboxDestroy extends SvcCommand<{ destroyed: string[] }> 
   ];
   static override flags = clientFlags;
 
-  async run(): Promise<{ destroyed: string[] }> {
+  async run(): Promise<Destroyed> {
     const { flags, argv } = await this.parse(SandboxDestroy);
-    const destroyed = await destroyAll(connect(flags), argv as string[]);
-    for (const id of destroyed) this.log(line`${id} destroyed`);
-    return { destroyed };
+    const ids = argv as string[];
+    const result = await destroyAll(connect(flags), ids);
+    for (const id of ids)
+      this.log(result.not_there.includes(id) ? line`${id}: was not there` : line`${id} destroyed`);
+    return result;
   }
 }

@@ -1,16 +1,17 @@
 // svc sandbox exec
 import { Args, Flags } from '@oclif/core';
+import { splitCommand } from '../../src/cli/command-words.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { detachIn } from '../../src/cli/detach.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
-import { detachFlag, execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
+import { detachFlag, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
 import { execIn } from '../../src/cli/run-once.ts';
 
 export default class SandboxExec extends ExecCommand {
   static override summary = 'Run a command in a sandbox.';
   static override description =
     "Passes both outputs on as they come; with --json they are part of the one document. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
-  static override usage = 'sandbox exec ID [FLAGS] -- COMMAND [ARGUMENTS]';
+  static override usage = 'sandbox exec ID [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
     "<%= config.bin %> <%= command.id %> sb-0123456789ab --shell -- 'cd /tmp && echo *'",
@@ -26,11 +27,16 @@ export default class SandboxExec extends ExecCommand {
       description: 'Environment variable, NAME=VALUE; repeat for more.',
       char: 'e',
       multiple: true,
+      multipleNonGreedy: true,
     }),
   };
 
   async run() {
-    const { own, words } = splitAtDashes(this.argv);
+    const { own, words } = splitCommand(this.argv, {
+      command: 'sandbox exec',
+      skip: 1,
+      flags: SandboxExec.flags,
+    });
     const { args, flags } = await this.parse(SandboxExec, own);
     const request = execRequest(words, flags, flags.env);
     const client = connect(flags);

@@ -1,16 +1,19 @@
 // svc sandbox run: create, exec, destroy in one.
 import { Flags } from '@oclif/core';
+import { splitCommand } from '../../src/cli/command-words.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
-import { execFlags, execRequest, splitAtDashes } from '../../src/cli/exec-flags.ts';
+import { execFlags, execRequest } from '../../src/cli/exec-flags.ts';
 import { runOnce } from '../../src/cli/run-once.ts';
 import { spawnFlags, spawnRequest, templateFlag } from '../../src/cli/spawn-flags.ts';
 
 export default class SandboxRun extends ExecCommand {
+  /** Else oclif takes the words of the command for a command of ours. */
+  static override strict = false;
   static override summary = 'Run one command in a sandbox of its own.';
   static override description =
     "Spawns a sandbox, runs the command, passes its output on, destroys the sandbox. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
-  static override usage = 'sandbox run [FLAGS] -- COMMAND [ARGUMENTS]';
+  static override usage = 'sandbox run [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     "<%= config.bin %> <%= command.id %> -- python3 -c 'print(6 * 7)'",
     "<%= config.bin %> <%= command.id %> --shell -- 'uname -a && id'",
@@ -27,7 +30,11 @@ export default class SandboxRun extends ExecCommand {
   };
 
   async run() {
-    const { own, words } = splitAtDashes(this.argv);
+    const { own, words } = splitCommand(this.argv, {
+      command: 'sandbox run',
+      skip: 0,
+      flags: SandboxRun.flags,
+    });
     const { flags } = await this.parse(SandboxRun, own);
     const request = execRequest(words, flags);
     return this.finish(

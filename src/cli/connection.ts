@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Flags } from '@oclif/core';
 import { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { localReason } from './local-failure.ts';
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:7423';
 
@@ -39,9 +40,18 @@ export function connect(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process
   const apiKey = flags['api-key-file'] === undefined ? env.SVC_API_KEY : keyFrom(flags['api-key-file']);
   return new Client({
     server: flags.server,
+    serverFrom: serverFrom(env),
     ...(apiKey ? { apiKey } : {}),
     ...(flags.user === undefined ? {} : { user: flags.user }),
   });
+}
+
+/** What the address is from. `--server` wins over the variable. */
+function serverFrom(env: NodeJS.ProcessEnv, argv: readonly string[] = process.argv): string {
+  const dashes = argv.indexOf('--');
+  const own = dashes < 0 ? argv : argv.slice(0, dashes);
+  if (own.some((word) => word === '--server' || word.startsWith('--server='))) return 'from --server';
+  return env.SVC_SERVER === undefined ? 'the default address' : 'from SVC_SERVER';
 }
 
 function keyFrom(file: string): string {
@@ -49,7 +59,11 @@ function keyFrom(file: string): string {
   try {
     key = readFileSync(file, 'utf8').trim();
   } catch (cause) {
-    throw new ServiceError('bad_request', 'The API key file cannot be read.', { cause, details: { file } });
+    throw new ServiceError('bad_request', `The API key file cannot be read: ${localReason(cause)}.`, {
+      cause,
+      details: { file },
+      remedy: 'Name another with --api-key-file or SVC_API_KEY_FILE, or set SVC_API_KEY.',
+    });
   }
   if (key === '') throw new ServiceError('bad_request', 'The API key file is empty.', { details: { file } });
   return key;

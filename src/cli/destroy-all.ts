@@ -2,8 +2,19 @@
 import type { Client } from '../client/client.ts';
 import { eachOf } from './at-once.ts';
 
-/** Ids destroyed, in the order given. Throws after every id was tried, naming those that are left. */
-export async function destroyAll(client: Client, ids: readonly string[]): Promise<string[]> {
-  await eachOf(ids, 'destroyed', (id) => client.destroy(id));
-  return [...ids];
+export interface Destroyed {
+  destroyed: string[];
+  /** Gone already, or never there. */
+  not_there: string[];
+}
+
+/** In the order given. Throws after every id was tried, naming those that are left. */
+export async function destroyAll(client: Client, ids: readonly string[]): Promise<Destroyed> {
+  const missing = new Set<string>();
+  await eachOf(ids, 'destroyed', async (id) => {
+    const { was_there } = await client.destroy(id);
+    // Older servers do not say.
+    if (was_there === false) missing.add(id);
+  });
+  return { destroyed: ids.filter((id) => !missing.has(id)), not_there: ids.filter((id) => missing.has(id)) };
 }

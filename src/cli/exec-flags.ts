@@ -1,7 +1,7 @@
 // What `sandbox exec` and `sandbox run` take for the command, and the request it makes.
 import { Flags } from '@oclif/core';
-import { ServiceError } from '../domain/errors.ts';
 import type { ExecRequest } from '../schema/exec.ts';
+import { insidePath } from './sandbox-path.ts';
 import { pairs } from './spawn-flags.ts';
 
 export const execFlags = {
@@ -11,7 +11,10 @@ export const execFlags = {
     char: 'i',
   }),
   timeout: Flags.string({ description: 'Deadline, for example 90s; 0s is the longest the server allows.' }),
-  workdir: Flags.string({ description: 'Absolute folder to start in.', char: 'w' }),
+  workdir: Flags.string({
+    description: 'Folder to start in; below /workspace unless it begins with /.',
+    char: 'w',
+  }),
 };
 
 /** For commands that run on: only `sandbox exec` can leave one behind. */
@@ -28,16 +31,6 @@ interface ExecFlags {
   workdir?: string | undefined;
 }
 
-/** What stands before the first `--`, for the parser, and the words after it, which no parser may touch. */
-export function splitAtDashes(argv: readonly string[]): { own: string[]; words: string[] } {
-  const at = argv.indexOf('--');
-  if (at >= 0 && at < argv.length - 1) return { own: argv.slice(0, at), words: argv.slice(at + 1) };
-  if (argv.includes('--help')) return { own: [...argv], words: [] };
-  throw new ServiceError('bad_request', 'No command was given.', {
-    remedy: 'Put it after --, for example: -- python3 -V',
-  });
-}
-
 /** The exec request for `words`; output comes as base64, so that it is passed on byte for byte. */
 export function execRequest(
   words: readonly string[],
@@ -49,7 +42,7 @@ export function execRequest(
     ...(flags.shell ? { command: words.join(' ') } : { mode: 'argv' as const, command, args }),
     encoding: 'base64',
     ...(flags.timeout === undefined ? {} : { timeout: flags.timeout }),
-    ...(flags.workdir === undefined ? {} : { workdir: flags.workdir }),
+    ...(flags.workdir === undefined ? {} : { workdir: insidePath(flags.workdir) }),
     ...(env === undefined ? {} : { env: pairs(env, '--env') }),
   };
 }

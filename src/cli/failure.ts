@@ -23,6 +23,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'Send it in the header X-API-Key.': 'Set SVC_API_KEY, or name a file with --api-key-file.',
   'Send it in the header X-Admin-API-Key.': ADMIN,
   'Send the admin key in the header X-Admin-API-Key.': ADMIN,
+  'Start the server: svc serve':
+    'Start it with `svc serve`, or name the address of another with --server or SVC_SERVER.',
   'It may have expired; list those there are.': 'It may have expired; see `svc sandbox list`.',
 };
 

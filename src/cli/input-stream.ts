@@ -10,5 +10,5 @@ export async function inputStream(file: string): Promise<Readable> {
   const handle = await here(open(file));
   if (!(await handle.stat()).isDirectory()) return handle.createReadStream();
   await handle.close();
-  throw new ServiceError('conflict', 'It is a folder.', { remedy: 'Use svc sandbox cp.' });
+  throw new ServiceError('conflict', `${file} is a folder.`, { remedy: 'Use svc sandbox cp.' });
 }

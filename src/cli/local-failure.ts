@@ -17,19 +17,28 @@ const WORDS: Record<string, readonly [ErrorCode, string]> = {
   EDQUOT: ['resource_limit', 'the disk quota here is used up'],
 };
 
-/** `error` itself when it is no system error. */
-export function localFailure(error: unknown): unknown {
-  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+/** Why, without the name of the file, for a sentence that has it. */
+export function localReason(error: unknown): string {
+  const { code = 'nothing' } = (error ?? {}) as NodeJS.ErrnoException;
+  return WORDS[code]?.[1] ?? `the file system here answered ${code}`;
+}
+
+/** `error` itself when it is not a system error. `named` is what the user knows the file by, where that is not its path. */
+export function localFailure(error: unknown, named?: string): unknown {
+  const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (error instanceof ServiceError || code === undefined || syscall === undefined) return error;
-  const [ours, words] = WORDS[code] ?? (['internal', `the file system here answered ${code}`] as const);
-  return new ServiceError(ours, `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`, { cause: error });
+  const words = localReason(error);
+  const file = named ?? path;
+  const text =
+    file === undefined ? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}` : `${file}: ${words}`;
+  return new ServiceError(WORDS[code]?.[0] ?? 'internal', `${text}.`, { cause: error });
 }
 
 /** `work`, its failures in our codes. */
-export async function here<T>(work: Promise<T>): Promise<T> {
+export async function here<T>(work: Promise<T>, named?: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw localFailure(error);
+    throw localFailure(error, named);
   }
 }

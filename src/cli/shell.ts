@@ -4,6 +4,7 @@ import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { LiveCommand, LiveRequest } from './live-exec.ts';
 import type { ExecOutcome } from './run-once.ts';
+import { insidePath } from './sandbox-path.ts';
 import { passing } from './sink.ts';
 import { lendTerminal } from './terminal.ts';
 
@@ -58,6 +59,6 @@ function request(
     ...(command === undefined ? { command: ANY_SHELL } : { mode: 'argv' as const, command, args }),
     ...{ tty: true, rows: rows || 24, cols: columns || 80, env: Object.fromEntries(env) },
     ...(timeout !== undefined && { timeout }),
-    ...(workdir !== undefined && { workdir }),
+    ...(workdir !== undefined && { workdir: insidePath(workdir) }),
   };
 }

@@ -4,6 +4,7 @@ import { Flags } from '@oclif/core';
 import { readPlain } from '../config/plain-yaml.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Template, TemplateUpdate } from '../schema/template.ts';
+import { localReason } from './local-failure.ts';
 import { type SpawnFlags, spawnFlags, spawnRequest } from './spawn-flags.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -34,7 +35,7 @@ interface TemplateFlags extends SpawnFlags {
 export function templateFile(file: string): Record<string, unknown> {
   const facts = readPlain(textOf(file), file === '-' ? 'standard input' : file);
   if (typeof facts === 'object' && facts !== null && !Array.isArray(facts)) return facts as never;
-  throw new ServiceError('bad_request', 'The template file is no map of fields.', { details: { file } });
+  throw new ServiceError('bad_request', 'The template file is not a map of fields.', { details: { file } });
 }
 
 /** What the flags say, and nothing else. */
@@ -61,6 +62,9 @@ function textOf(file: string): string {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause;
-    throw new ServiceError('bad_request', 'The template file cannot be read.', { cause, details: { file } });
+    throw new ServiceError('bad_request', `The template file cannot be read: ${localReason(cause)}.`, {
+      cause,
+      details: { file },
+    });
   }
 }

@@ -1,6 +1,7 @@
 // Writes files that a command makes, never over an existing one by accident.
 import { existsSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../domain/errors.ts';
+import { localReason } from './local-failure.ts';
 
 /** Only this user may read it: keys get written into it later. Throws `conflict` when it exists and not `force`. */
 export function writeNew(path: string, text: string, force: boolean): void {
@@ -8,7 +9,10 @@ export function writeNew(path: string, text: string, force: boolean): void {
     writeFileSync(path, text, { flag: force ? 'w' : 'wx', mode: 0o600 });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw fileExists(path, cause);
-    throw new ServiceError('bad_request', 'The file cannot be written.', { details: { file: path }, cause });
+    throw new ServiceError('bad_request', `The file cannot be written: ${localReason(cause)}.`, {
+      details: { file: path },
+      cause,
+    });
   }
 }
 

@@ -8,12 +8,18 @@ import { JsonFault, JsonStructure, type StructureLimits } from '../domain/json-s
 import { API_PREFIX, placeOf, type RouteId } from '../http/paths.ts';
 import type { ErrorCode } from '../schema/error.ts';
 
-export interface Connection {
+export interface Connection extends Address {
   dispatcher: Dispatcher;
-  origin: string;
   /** Sent with every request. */
   headers: Record<string, string>;
   timeoutMs: number;
+}
+
+/** Where requests go, as failures tell of it. */
+export interface Address {
+  origin: string;
+  /** What set the address, in words such as `from SVC_SERVER`. */
+  from?: string | undefined;
 }
 
 type Query = Record<string, string | number | boolean | undefined>;
@@ -30,7 +36,8 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-export type ClientAnswer = Dispatcher.ResponseData;
+/** It holds the address that it came from. */
+export type ClientAnswer = Dispatcher.ResponseData<Address>;
 
 const MAX_JSON_BYTES = 256 * 1024 * 1024;
 /** A folder of 50,000 files has about two million. */
@@ -46,19 +53,21 @@ export async function send(
 ): Promise<ClientAnswer> {
   const { method, path } = placeOf(id);
   const { body, type } = bodyOf(options);
+  const { origin, from } = connection;
   let answer: ClientAnswer;
   try {
     answer = await connection.dispatcher.request({
-      origin: connection.origin,
+      origin,
+      opaque: { origin, from },
       method,
       path: `${API_PREFIX}${fill(path, options.params)}${queryText(options.query)}`,
       headers: { ...connection.headers, ...type, ...options.headers },
       body,
       headersTimeout: options.timeoutMs ?? connection.timeoutMs,
       signal: options.signal ?? null,
-    } as Dispatcher.RequestOptions);
+    } as Dispatcher.RequestOptions<Address>);
   } catch (error) {
-    throw transportFailure(error, options.signal);
+    throw transportFailure(error, connection, options.signal);
   }
   if (answer.statusCode < 400) return answer;
   throw await failureFrom(answer);
@@ -80,7 +89,7 @@ export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): P
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
-    throw strange(cause);
+    throw strange(cause, answer.opaque);
   }
 }
 
@@ -108,7 +117,9 @@ export async function readText(
       blocks.append(part);
     }
   } catch (error) {
-    throw error instanceof JsonFault ? strange(error) : transportFailure(error, signal);
+    throw error instanceof JsonFault
+      ? strange(error, answer.opaque)
+      : transportFailure(error, answer.opaque, signal);
   }
   return Buffer.concat(blocks.taken()).toString('utf8');
 }
@@ -139,14 +150,21 @@ function queryText(query: Query = {}): string {
 async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
   const terms = { limit: MAX_ERROR_BYTES, structure: ERROR_STRUCTURE };
   const text = await readText(answer, terms).catch(() => '');
-  return answerFailure(text, answer.statusCode, Number(answer.headers['retry-after']));
+  return answerFailure(text, answer.opaque, {
+    status: answer.statusCode,
+    retryAfter: Number(answer.headers['retry-after']),
+  });
 }
 
 /** The failure that the JSON text of an answer tells of, in the server's own words. */
-export function answerFailure(text: string, status?: number, retryAfter = Number.NaN): ServiceError {
+export function answerFailure(
+  text: string,
+  address: Address,
+  { status, retryAfter = Number.NaN }: { status?: number | undefined; retryAfter?: number } = {},
+): ServiceError {
   const { code, message, details, request_id } = parse(text);
   const isKnown = typeof code === 'string' && Object.hasOwn(ERROR_TABLE, code);
-  if (!isKnown || typeof message !== 'string') return strange(undefined, status);
+  if (!isKnown || typeof message !== 'string') return strange(undefined, address, status);
   return new ServiceError(code as ErrorCode, message, {
     ...(status !== undefined && { status }),
     details: { ...(details as object | undefined), ...(request_id ? { request_id } : {}) },
@@ -162,29 +180,52 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-function strange(cause: unknown, status?: number): ServiceError {
+function strange(cause: unknown, address: Address, status?: number): ServiceError {
   const what = status === undefined ? 'an answer' : `status ${status}`;
-  return new ServiceError('internal', `The server gave ${what} that is not of this API.`, {
+  return new ServiceError('internal', `${placed(address)} gave ${what} that is not of this API.`, {
     cause,
-    remedy: 'Check that the address is that of svc.',
+    remedy: `Check that ${address.origin}${setBy(address)} is the address of svc.`,
   });
 }
 
+const placed = ({ origin }: Address) => `The server at ${origin}`;
+const setBy = ({ from }: Address) => (from === undefined ? '' : ` (${from})`);
+
+/** What went wrong on the way, where the code says it. */
+const ON_THE_WAY: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'no address is known for the name',
+  EAI_AGAIN: 'the name could not be looked up',
+  ECONNRESET: 'it was closed by the other side',
+  EPIPE: 'it was closed by the other side',
+  UND_ERR_SOCKET: 'it was closed by the other side',
+  ETIMEDOUT: 'nothing came back',
+  UND_ERR_CONNECT_TIMEOUT: 'nothing came back',
+  EHOSTUNREACH: 'no way leads there',
+  ENETUNREACH: 'no way leads there',
+  EPROTO: 'it does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS',
+};
+
 /** What the network did, in our words. An abort by the caller stays the caller's own reason. */
-export function transportFailure(error: unknown, signal?: AbortSignal): unknown {
+export function transportFailure(error: unknown, address: Address, signal?: AbortSignal): unknown {
   if (error instanceof ServiceError) return error;
   if (signal?.aborted) return signal.reason;
   const code = String((error as { code?: unknown } | null)?.code);
+  const { origin } = address;
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return new ServiceError('timeout', 'The server did not answer in time.', { cause: error });
+    return new ServiceError('timeout', `${placed(address)} did not answer in time.`, { cause: error });
   }
-  const refused = code === 'ECONNREFUSED' || code === 'ENOENT';
-  return new ServiceError(
-    'unavailable',
-    refused ? 'No server answers at this address.' : 'The connection to the server failed.',
-    {
+  if (code === 'ECONNREFUSED' || code === 'ENOENT') {
+    return new ServiceError('unavailable', `No server answers at ${origin}${setBy(address)}.`, {
       cause: error,
-      remedy: refused ? 'Start the server: svc serve' : 'Check the address and that the server runs.',
-    },
-  );
+      remedy: 'Start the server: svc serve',
+    });
+  }
+  const why = ON_THE_WAY[code];
+  const words = `The connection to ${origin}${setBy(address)} failed${why === undefined ? '' : `: ${why}`}.`;
+  return new ServiceError('unavailable', words, {
+    cause: error,
+    remedy: 'Check the address and that the server runs.',
+  });
 }

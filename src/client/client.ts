@@ -7,7 +7,13 @@ import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import type { ExecLine, ExecRequest, ExecResult, LogLine } from '../schema/exec.ts';
 import type { PreviewLink } from '../schema/preview.ts';
-import type { PruneResult, Sandbox, SandboxListQuery, SpawnRequest } from '../schema/sandbox.ts';
+import type {
+  DestroyResult,
+  PruneResult,
+  Sandbox,
+  SandboxListQuery,
+  SpawnRequest,
+} from '../schema/sandbox.ts';
 import { AdminClient } from './admin.ts';
 import { type CallOptions, type Connection, readJson, send, sendForJson } from './call.ts';
 import { type ClientOptions, connectionTo } from './connection.ts';
@@ -104,9 +110,9 @@ export class Client {
     return found;
   }
 
-  /** Resolves when it is gone, also when it never was. */
-  async destroy(id: string): Promise<void> {
-    await this.#call('destroySandbox', { params: { id } });
+  /** Resolves when it is gone, also when it never was: `was_there` says which. */
+  destroy(id: string): Promise<DestroyResult> {
+    return this.#call('destroySandbox', { params: { id } });
   }
 
   extend(id: string, ttl: string): Promise<Sandbox> {

@@ -7,6 +7,8 @@ import type { Connection } from './call.ts';
 export interface ClientOptions {
   /** `http://host:port`; the path of the API may follow, another is refused. */
   server: string;
+  /** What set the address, in words such as `from SVC_SERVER`: failures to reach it say them. */
+  serverFrom?: string;
   apiKey?: string;
   adminKey?: string;
   /** The owner to act for, sent as X-User-ID. */
@@ -24,21 +26,23 @@ const SILENCE_MS = 90_000;
 
 /** Nothing is sent yet. Throws `bad_request` for an address or a header value that is none. */
 export function connectionTo(options: ClientOptions): Connection {
-  const { origin } = addressOf(options.server);
+  const { origin } = addressOf(options);
   const headers: Record<string, string> = {};
   if (options.apiKey !== undefined) headers['x-api-key'] = options.apiKey;
   if (options.adminKey !== undefined) headers['x-admin-api-key'] = options.adminKey;
   if (options.user !== undefined) headers['x-user-id'] = ownerHeader(options.user);
   for (const [name, value] of Object.entries(headers)) refuseControl(name, value);
   const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
-  return { dispatcher, origin, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
+  const from = options.serverFrom;
+  return { dispatcher, origin, from, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
 }
 
-function addressOf(server: string): URL {
+function addressOf({ server, serverFrom }: ClientOptions): URL {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   const isBase = url && API_BASE.test(url.pathname) && !url.username && !url.search;
   if (isBase && /^https?:$/.test(url.protocol)) return url;
-  throw new ServiceError('bad_request', 'The server address is not valid.', {
+  const from = serverFrom === undefined ? '' : ` (${serverFrom})`;
+  throw new ServiceError('bad_request', `The server address${from} is not valid.`, {
     remedy: 'Write it like http://127.0.0.1:7423, without a path, or with /api/v1.',
   });
 }

@@ -1,7 +1,8 @@
 // The client's file calls. Content goes as raw bytes both ways, never through JSON.
 import { PassThrough, type Readable } from 'node:stream';
+import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
-import { type Connection, send, sendForJson, transportFailure } from './call.ts';
+import { type ClientAnswer, type Connection, send, sendForJson, transportFailure } from './call.ts';
 
 /** What a file is written from; a stream is sent as it comes. */
 export type Content = string | Uint8Array | Readable;
@@ -13,6 +14,7 @@ export interface ReadFile {
   length: number;
 }
 
+/** All paths are absolute: others are refused with `bad_request` before anything is sent. */
 export class FilesClient {
   readonly #connection: Connection;
 
@@ -28,12 +30,12 @@ export class FilesClient {
   ): Promise<ReadFile> {
     const answer = await send(this.#connection, 'readFile', {
       params: { id },
-      query: { path },
+      query: { path: absolute(path) },
       signal: options.signal,
       ...(options.range !== undefined && { headers: { range: options.range } }),
     });
     const length = Number(answer.headers['content-length'] ?? Number.NaN);
-    return { content: inOurWords(answer.body, options.signal), length };
+    return { content: inOurWords(answer, options.signal), length };
   }
 
   /** The whole file in memory. */
@@ -42,7 +44,7 @@ export class FilesClient {
     return Buffer.concat((await content.toArray()) as Buffer[]);
   }
 
-  /** `path` is absolute. Parents are made. */
+  /** Parents are made. */
   write(
     id: string,
     path: string,
@@ -50,7 +52,7 @@ export class FilesClient {
     options: { mode?: string; signal?: AbortSignal } = {},
   ): Promise<FileWritten> {
     return sendForJson(this.#connection, 'putFile', {
-      params: { id, path: path.replace(/^\//, '') },
+      params: { id, path: absolute(path).slice(1) },
       query: { mode: options.mode },
       bytes: content,
       signal: options.signal,
@@ -59,41 +61,58 @@ export class FilesClient {
   }
 
   stat(id: string, path: string): Promise<FileInfo> {
-    return sendForJson(this.#connection, 'statFile', { params: { id }, query: { path } });
+    return sendForJson(this.#connection, 'statFile', { params: { id }, query: { path: absolute(path) } });
   }
 
   list(id: string, path = '/', depth = 1): Promise<FileInfo[]> {
-    return sendForJson(this.#connection, 'listFiles', { params: { id }, query: { path, depth } });
+    return sendForJson(this.#connection, 'listFiles', {
+      params: { id },
+      query: { path: absolute(path), depth },
+    });
   }
 
   glob(id: string, pattern: string): Promise<string[]> {
-    return sendForJson(this.#connection, 'globFiles', { params: { id }, query: { pattern } });
+    return sendForJson(this.#connection, 'globFiles', {
+      params: { id },
+      query: { pattern: absolute(pattern) },
+    });
   }
 
   async move(id: string, old_path: string, new_path: string): Promise<void> {
-    await sendForJson(this.#connection, 'moveFile', { params: { id }, json: { old_path, new_path } });
+    const json = { old_path: absolute(old_path), new_path: absolute(new_path) };
+    await sendForJson(this.#connection, 'moveFile', { params: { id }, json });
   }
 
   async chmod(id: string, path: string, mode: string): Promise<void> {
-    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json: { path, mode } });
+    const json = { path: absolute(path), mode };
+    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json });
   }
 
   async mkdir(id: string, path: string, options: { mode?: string; parents?: boolean } = {}): Promise<void> {
-    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json: { path, ...options } });
+    const json = { path: absolute(path), ...options };
+    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json });
   }
 
   async remove(id: string, path: string, options: { recursive?: boolean } = {}): Promise<void> {
     await sendForJson(this.#connection, 'removeFile', {
       params: { id },
-      query: { path, recursive: options.recursive },
+      query: { path: absolute(path), recursive: options.recursive },
     });
   }
 }
 
+/** A call has no working folder that a relative path could begin at. */
+function absolute(path: string): string {
+  if (path.startsWith('/')) return path;
+  throw new ServiceError('bad_request', `The path ${JSON.stringify(path.slice(0, 256))} is not absolute.`, {
+    remedy: `Begin it with /, for example ${JSON.stringify(`/workspace/${path.slice(0, 256)}`)}.`,
+  });
+}
+
 /** The same bytes; failures of the connection are ServiceErrors, and leaving it closes the connection. */
-function inOurWords(body: Readable, signal?: AbortSignal): Readable {
+function inOurWords({ body, opaque }: ClientAnswer, signal?: AbortSignal): Readable {
   const content = new PassThrough();
-  body.once('error', (error) => content.destroy(transportFailure(error, signal) as Error));
+  body.once('error', (error) => content.destroy(transportFailure(error, opaque, signal) as Error));
   content.once('close', () => body.destroy());
   return body.pipe(content);
 }

@@ -22,7 +22,7 @@ export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): As
   try {
     yield* byteLines(answer.body as AsyncIterable<Buffer>, BOUND);
   } catch (error) {
-    throw transportFailure(error, signal);
+    throw transportFailure(error, answer.opaque, signal);
   } finally {
     answer.body.destroy();
   }

@@ -6,7 +6,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { API_PREFIX } from '../http/paths.ts';
 import { VERSION_PROTOCOL } from '../http/socket/socket-protocol.ts';
 import type { SocketAnswer, SocketStart } from '../schema/exec-socket.ts';
-import { answerFailure, type Connection, transportFailure } from './call.ts';
+import { type Address, answerFailure, type Connection, transportFailure } from './call.ts';
 
 const HANDSHAKE_MS = 30_000;
 const WAITING_BYTES = 256 * 1024;
@@ -22,6 +22,7 @@ export type SocketRequest = Omit<SocketStart, 'type' | 'binary' | 'encoding'>;
 
 export class ExecSocket {
   readonly #ws: WebSocket;
+  readonly #address: Address;
   readonly #events: ExecEvent[] = [];
   #bytes = 0;
   #failure: unknown;
@@ -37,17 +38,18 @@ export class ExecSocket {
       perMessageDeflate: false,
       followRedirects: false,
     });
-    const socket = new ExecSocket(ws);
-    await opened(ws);
+    const socket = new ExecSocket(ws, connection);
+    await opened(ws, connection);
     ws.send(JSON.stringify({ ...request, type: 'start', binary: true }));
     return socket;
   }
 
-  private constructor(ws: WebSocket) {
+  private constructor(ws: WebSocket, address: Address) {
     this.#ws = ws;
+    this.#address = address;
     ws.on('message', (data: RawData, isBinary) => this.#came(data as Buffer, isBinary));
-    ws.on('error', (error) => this.#end(transportFailure(error)));
-    ws.once('close', () => this.#end(lost()));
+    ws.on('error', (error) => this.#end(transportFailure(error, address)));
+    ws.once('close', () => this.#end(lost(address)));
   }
 
   /** Standard input, raw. Resolves when there is room for more. */
@@ -106,7 +108,7 @@ export class ExecSocket {
     try {
       const text = data.toString('utf8');
       const answer = JSON.parse(text) as SocketAnswer;
-      if (answer.type === 'error') this.#end(answerFailure(text));
+      if (answer.type === 'error') this.#end(answerFailure(text, this.#address));
       else if (answer.type === 'started' || answer.type === 'exit') return answer;
     } catch (cause) {
       this.#end(new ServiceError('internal', 'A message of the server is not JSON.', { cause }));
@@ -138,25 +140,25 @@ function outputFrom(data: Buffer): ExecEvent | undefined {
   return type && { type, data: data.subarray(1) };
 }
 
-async function opened(ws: WebSocket): Promise<void> {
+async function opened(ws: WebSocket, address: Address): Promise<void> {
   const refusal = once(ws, 'unexpected-response').then(async ([, response]) => {
-    throw await refused(response as IncomingMessage);
+    throw await refused(response as IncomingMessage, address);
   });
   const broken = once(ws, 'close').then(() => {
-    throw lost();
+    throw lost(address);
   });
   try {
     await Promise.race([once(ws, 'open'), refusal, broken]);
   } catch (error) {
     ws.terminate();
-    throw error instanceof ServiceError ? error : transportFailure(error);
+    throw error instanceof ServiceError ? error : transportFailure(error, address);
   } finally {
     refusal.catch(() => undefined);
     broken.catch(() => undefined);
   }
 }
 
-async function refused(response: IncomingMessage): Promise<ServiceError> {
+async function refused(response: IncomingMessage, address: Address): Promise<ServiceError> {
   const parts: Buffer[] = [];
   let size = 0;
   response.setTimeout(HANDSHAKE_MS, () => response.destroy());
@@ -166,11 +168,12 @@ async function refused(response: IncomingMessage): Promise<ServiceError> {
     parts.push(part as Buffer);
   }
   const retryAfter = Number(response.headers['retry-after']);
-  return answerFailure(Buffer.concat(parts).toString('utf8'), response.statusCode, retryAfter);
+  const text = Buffer.concat(parts).toString('utf8');
+  return answerFailure(text, address, { status: response.statusCode, retryAfter });
 }
 
-function lost(): ServiceError {
-  return new ServiceError('unavailable', 'The connection to the server was lost.', {
+function lost({ origin }: Address): ServiceError {
+  return new ServiceError('unavailable', `The connection to the server at ${origin} was lost.`, {
     remedy: 'The command is killed unless it is detached; check that the server runs.',
   });
 }

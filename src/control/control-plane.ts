@@ -36,8 +36,8 @@ export interface Sandboxes {
   admission(request: SpawnRequest, caller: Caller): Promise<AdmissionDecision>;
   get(id: string, caller: Caller): Promise<Sandbox>;
   list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
-  /** Resolves when it is gone, was gone, or was never there; throws while it cannot be confirmed gone. */
-  destroy(id: string, caller: Caller): Promise<void>;
+  /** Resolves when it is gone: true when there was something to end. Throws while it cannot be confirmed gone. */
+  destroy(id: string, caller: Caller): Promise<boolean>;
   extend(id: string, ttl: string, caller: Caller): Promise<Sandbox>;
   /** Ends expired ones now (the caller's own under owner enforcement); how many. */
   prune(caller: Caller): Promise<number>;

@@ -33,9 +33,8 @@ export function sandboxes(deps: SandboxesDeps): Sandboxes {
       return shownRow(caller, now, deps.settings);
     },
     list: (query, caller) => listSandboxes(deps, query, caller),
-    destroy: async (id, caller) => {
-      if (await find.any(id, caller)) await destroyer.destroy(id, 'destroyed');
-    },
+    destroy: async (id, caller) =>
+      (await find.any(id, caller)) !== undefined && destroyer.destroy(id, 'destroyed'),
     extend: async (id, ttl, caller) => {
       const sandbox = await extendSandbox(deps, id, ttl, caller);
       deps.deadlineSet();

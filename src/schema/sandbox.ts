@@ -141,6 +141,12 @@ export const PruneResult = Type.Object(
 export type PruneResult = Static<typeof PruneResult>;
 
 export const DestroyResult = Type.Object(
-  { status: Type.Literal('destroyed') },
+  {
+    status: Type.Literal('destroyed'),
+    was_there: Type.Boolean({
+      description: 'False when there was nothing to end: gone already, or never there.',
+    }),
+  },
   { $id: 'DestroyResult', additionalProperties: false },
 );
+export type DestroyResult = Static<typeof DestroyResult>;

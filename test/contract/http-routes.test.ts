@@ -93,7 +93,7 @@ describe('sandboxes', () => {
     const id = await spawn();
     expect(await call('GET', `/sandboxes/${id}`)).toMatchObject({ status: 200, json: { id } });
     expect((await call('POST', `/sandboxes/${id}/extend`, { ttl: '2h' })).status).toBe(200);
-    expect((await call('DELETE', `/sandboxes/${id}`)).json).toEqual({ status: 'destroyed' });
+    expect((await call('DELETE', `/sandboxes/${id}`)).json).toEqual({ status: 'destroyed', was_there: true });
     expect((await call('GET', `/sandboxes/${id}`)).status).toBe(404);
     expect((await call('POST', '/sandboxes/prune')).json).toEqual({ pruned: 3 });
     expect((await call('DELETE', '/sandboxes')).json).toEqual({ pruned: 3 });

@@ -122,7 +122,7 @@ export function fakeControlPlane({
       },
       async destroy(id, caller) {
         note('sandboxes.destroy', caller, id);
-        sandboxMap.delete(id);
+        return sandboxMap.delete(id);
       },
       async extend(id, ttl, caller) {
         note('sandboxes.extend', caller, id, ttl);

@@ -70,8 +70,8 @@ class LocalTarget implements Target {
     const temporary = join(dirname(path), `.svc-cp-${process.pid}-${++temporaries}`);
     try {
       await here(refuseOther(path));
-      await here(make(temporary));
-      await here(rename(temporary, path));
+      await here(make(temporary), path);
+      await here(rename(temporary, path), path);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
@@ -102,5 +102,5 @@ class LocalTarget implements Target {
 async function refuseOther(path: string): Promise<void> {
   const facts = await lstat(path).catch(() => undefined);
   if (!facts || facts.isFile() || facts.isSymbolicLink()) return;
-  throw new ServiceError('conflict', 'There is something else of this name here.');
+  throw new ServiceError('conflict', `${path}: there is something else of this name here.`);
 }

@@ -1,7 +1,8 @@
-// Providers (api.md part 7). Twice: as they are, and below /admin where the admin key is always needed and places on the
-// host are shown.
+// Providers (api.md part 7). Twice: as they are, and below /admin where the admin key is always needed. Places on the host
+// are shown to those for whom admin routes are open, but for tenants who all hold the one key.
 import { Type } from 'typebox';
 import { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
+import type { Call } from '../call.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { NOTHING_SAID, ProviderParams } from './params.ts';
 
@@ -12,6 +13,12 @@ interface Place {
   auth: 'api' | 'admin';
 }
 
+const seesHost = ({
+  administers,
+  caller,
+}: Pick<Call<never, never, never>, 'administers' | 'caller'>): boolean =>
+  administers && caller.role !== 'api';
+
 const views = ({ ids, tag, auth }: Place) => [
   defineRoute({
     id: ids.list,
@@ -20,7 +27,7 @@ const views = ({ ids, tag, auth }: Place) => [
     summary: 'List providers with their health',
     success: { status: 200, description: 'All that are enabled.', schema: Type.Array(ProviderItem) },
     errors: [],
-    handler: (_call, { providers }) => providers.list(auth === 'admin'),
+    handler: (call, { providers }) => providers.list(auth === 'admin' || seesHost(call)),
   }),
   defineRoute({
     id: ids.get,
@@ -34,7 +41,7 @@ const views = ({ ids, tag, auth }: Place) => [
       schema: ProviderDetail,
     },
     errors: ['not_found'],
-    handler: ({ params }, { providers }) => providers.get(params.name, auth === 'admin'),
+    handler: (call, { providers }) => providers.get(call.params.name, auth === 'admin' || seesHost(call)),
   }),
 ];
 

@@ -91,8 +91,8 @@ export const sandboxRoutes: Route[] = [
     success: { status: 200, description: 'It is gone.', schema: DestroyResult },
     errors: ['provider_error', 'unavailable'],
     handler: async ({ params, caller }, { sandboxes }) => {
-      await sandboxes.destroy(params.id, caller);
-      return { status: 'destroyed' as const };
+      const was_there = await sandboxes.destroy(params.id, caller);
+      return { status: 'destroyed' as const, was_there };
     },
   }),
   defineRoute({

@@ -1,0 +1,108 @@
+// What the command line says when something is wrong: the fact, and what to do next.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { removeFolder } from '../support/remove.ts';
+import { describeWith } from '../support/requires.ts';
+import { type CliRun, runCli } from '../support/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/server.ts';
+
+describe('without a server', () => {
+  it.each<[string, string[], Record<string, string>, string]>([
+    [
+      'the variable',
+      ['sandbox', 'list'],
+      { SVC_SERVER: 'http://127.0.0.1:9' },
+      'http://127.0.0.1:9 (from SVC_SERVER)',
+    ],
+    [
+      'the flag',
+      ['sandbox', 'list', '--server', 'http://127.0.0.1:9'],
+      { SVC_SERVER: 'http://127.0.0.1:8' },
+      'http://127.0.0.1:9 (from --server)',
+    ],
+    [
+      'a name that is not known',
+      ['sandbox', 'list'],
+      { SVC_SERVER: 'http://no-such-host.invalid' },
+      'http://no-such-host.invalid (from SVC_SERVER)',
+    ],
+    [
+      'a shell',
+      ['sandbox', 'exec', 'sb-1', '-i', 'true'],
+      { SVC_SERVER: 'http://127.0.0.1:9' },
+      'http://127.0.0.1:9 (',
+    ],
+  ])('names the address and where it is from: %s', async (_, args, env, words) => {
+    const run = await runCli(args, env);
+    expect(run.stderr).toContain(words);
+    expect(run.code).not.toBe(0);
+  });
+
+  it('names the file that cannot be opened, and why', async () => {
+    const run = await runCli(['sandbox', 'list', '--api-key-file', '/nonexistent/key']);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('/nonexistent/key');
+    expect(run.stderr).toContain('there is no such file');
+    const folder = await runCli(['template', 'create', '--file', '/tmp']);
+    expect(folder.stderr).toContain('file: /tmp');
+    expect(folder.stderr).toContain('there is a folder of this name');
+  });
+});
+
+describeWith(['unshare'], 'with a server', () => {
+  let server: TestServer;
+  const svc = (...args: string[]): Promise<CliRun> => runCli(args, { SVC_SERVER: server.url });
+  const folder = mkdtempSync(join(tmpdir(), 'svc-errors-'));
+  beforeAll(async () => {
+    server = await startServer({
+      env: {
+        SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare',
+        SVC_PROVIDERS_CONTAINER_SOCKET: join(folder, 'no-engine.sock'),
+        SVC_PROVIDERS_CONTAINER_ENABLED: 'true',
+        SVC_PROVIDERS_DEFAULT: 'userspace',
+      },
+    });
+  });
+  afterAll(async () => {
+    await server.stop();
+    removeHome(server.home);
+    removeFolder(folder);
+  });
+
+  it('shows an operator the paths that providers tell of', async () => {
+    const list = await svc('provider', 'list');
+    expect(list.stdout).not.toContain('(path)');
+    expect(list.stdout).toContain(join(folder, 'no-engine.sock'));
+    expect((await svc('provider', 'get', 'container')).stdout).not.toContain('(path)');
+  });
+
+  it('tells what it destroyed from what was not there', async () => {
+    const id = (await svc('sandbox', 'create', '--json')).stdout.match(/"id": "(.*)"/)?.[1] ?? '';
+    const run = await svc('sandbox', 'destroy', id, 'nope');
+    expect(run).toEqual({ code: 0, stdout: `${id} destroyed\nnope: was not there\n`, stderr: '' });
+    const again = await svc('sandbox', 'destroy', id, '--json');
+    expect(JSON.parse(again.stdout)).toEqual({ destroyed: [], not_there: [id] });
+  });
+
+  it('runs a command without dashes, and relative paths begin in the working folder', async () => {
+    expect(await svc('sandbox', 'run', 'echo', 'hi')).toEqual({ code: 0, stdout: 'hi\n', stderr: '' });
+    const id = (await svc('sandbox', 'create', '--json')).stdout.match(/"id": "(.*)"/)?.[1] ?? '';
+    await svc('sandbox', 'mkdir', id, 'sub');
+    expect((await svc('sandbox', 'exec', id, '-w', 'sub', 'pwd')).stdout).toBe('/workspace/sub\n');
+    const unclear = await svc('sandbox', 'exec', id, 'ls', '-la');
+    expect(unclear.code).toBe(125);
+    expect(unclear.stderr).toContain(`svc sandbox exec ${id} -- ls -la`);
+    await svc('sandbox', 'destroy', id);
+  });
+
+  it('names the local file of a copy', async () => {
+    const file = join(folder, 'missing.txt');
+    const run = await svc('sandbox', 'cp', file, 'sb-1:/x');
+    expect(run.stderr).toContain(file);
+    writeFileSync(join(folder, 'plain'), '');
+    const write = await svc('sandbox', 'write', 'sb-1', 'x', join(folder, 'plain', 'x'));
+    expect(write.stderr).toContain(join(folder, 'plain', 'x'));
+  });
+});
