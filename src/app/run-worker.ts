@@ -40,14 +40,17 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
     logger.info({ worker_id: workerId(config), rpc_url: worker.rpcUrl }, `${status}.`);
     process.send?.({ address: worker.rpcUrl ?? '' });
     await watcher.ready(status);
-    await stop;
+    const failure = await Promise.race([stop, worker.lost]);
     deaf();
-    logger.info(
-      {},
-      'Stopping; calls in flight are finished first. Sandboxes live on until their leases end.',
-    );
+    if (failure) logger.error({ err: failure }, 'The worker cannot go on and stops.');
+    else
+      logger.info(
+        {},
+        'Stopping; calls in flight are finished first. Sandboxes live on until their leases end.',
+      );
     await watcher.stopping();
     await worker.close(graceMs);
+    if (failure) throw failure;
   } finally {
     awake.abort();
     await log.close();

@@ -13,6 +13,7 @@ import { outgoing } from '../providers/outgoing/outgoing.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import type { Config } from '../schema/config.ts';
 import { PROVIDER_KINDS } from '../schema/provider.ts';
+import type { WorkerJournal } from '../store/seam/worker-journal.ts';
 import { openWorkerJournal } from '../store/sqlite/worker-journal.ts';
 import { advertisedUrl, parseListen } from '../worker/addresses.ts';
 import { type ControlLink, controlLink, type HeartbeatAnswer } from '../worker/control-link.ts';
@@ -21,6 +22,7 @@ import type { WorkerFacts } from '../worker/heartbeats.ts';
 import { heartbeatOnce, type RunningWorker, type Serve, startWorker } from '../worker/worker.ts';
 import { closeStack } from './close-stack.ts';
 import { processLedger } from './process-ledger.ts';
+import { storeProgram } from './store-program.ts';
 import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-files.ts';
 
 export interface WorkerProcessDeps {
@@ -46,7 +48,9 @@ const PEM_BYTES = 256 * 1024;
 export const workerId = ({ worker }: Config): string => (worker.id === '' ? hostname() : worker.id);
 
 /** Starts the worker. Throws with everything closed again: `bad_request`, `conflict` (its id runs here), `unavailable`. */
-export async function openWorker(deps: WorkerProcessDeps): Promise<RunningWorker> {
+export async function openWorker(
+  deps: WorkerProcessDeps,
+): Promise<RunningWorker & Pick<WorkerJournal, 'lost'>> {
   const { config } = deps;
   const opened = closeStack();
   try {
@@ -54,7 +58,7 @@ export async function openWorker(deps: WorkerProcessDeps): Promise<RunningWorker
     opened.push(near.close);
     const { id } = near;
     const path = join(dirname(config.database.path), `worker-${id}.db`);
-    const journal = await openWorkerJournal({ ...deps, path });
+    const journal = await openWorkerJournal({ ...deps, path, thread: storeProgram(deps.packageRoot) });
     opened.push(() => journal.close());
     const providers = await providerRegistry({
       ...deps,
@@ -74,7 +78,7 @@ export async function openWorker(deps: WorkerProcessDeps): Promise<RunningWorker
       await worker.close(graceMs);
       await opened.close();
     };
-    return { rpcUrl: worker.rpcUrl, close };
+    return { rpcUrl: worker.rpcUrl, lost: journal.lost, close };
   } catch (error) {
     await opened.close().catch(() => undefined);
     throw error;

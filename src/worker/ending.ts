@@ -6,6 +6,9 @@ import type { RpcDestroyResult, RpcRuntimeParams } from '../schema/worker-rpc.ts
 import type { Held } from './held.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 
+/** That an end waits for its journal. */
+const WRITE_MS = 10_000;
+
 /**
  * `worker.destroy`. What is not here is gone, and stays away: the generation of the lease is remembered, so that a spawn
  * which it has overtaken is refused. `not_found` when `runtime_id` is not that of this sandbox.
@@ -46,18 +49,24 @@ export async function endRuntime(parts: WorkerParts, { record }: Held, why: stri
 }
 
 async function noteAnyway(
-  { held, logger }: WorkerParts,
+  { held, clock, logger }: WorkerParts,
   id: string,
   state: 'ending' | 'ended',
 ): Promise<void> {
+  const enough = new AbortController();
+  const impatient = clock.sleep(WRITE_MS, enough.signal).then(() => {
+    throw new ServiceError('unavailable', 'The journal is slow.');
+  });
   try {
-    await held.note(id, { state });
+    await Promise.race([held.note(id, { state }), impatient]);
   } catch (err) {
     held.assume(id, { state });
     logger.error(
       { sandbox_id: id, state, err },
       'The journal cannot be written; a sandbox is ended all the same.',
     );
+  } finally {
+    enough.abort();
   }
 }
 

@@ -17,6 +17,13 @@ export interface Held {
   abort?: AbortController;
 }
 
+export interface LeaseTimes {
+  /** Monotonic ms. */
+  askedAt: number;
+  /** What is left of the sandbox's own life, when that is told. */
+  lifeMs?: number | undefined;
+}
+
 export interface HeldDeps {
   journal: Pick<WorkerJournal, 'all' | 'put' | 'forget'>;
   clock: Clock;
@@ -30,6 +37,8 @@ const REMEMBERED_MS = 24 * 3_600_000;
 export class HeldSandboxes {
   readonly lock = new KeyedLock();
   readonly termMs: number;
+  /** Of one sandbox one after the other, each over what the one before it left: a lease is renewed without its lock. */
+  readonly #writing = new KeyedLock();
   readonly #all = new Map<string, Held>();
   readonly #journal: HeldDeps['journal'];
   readonly #clock: Clock;
@@ -68,14 +77,19 @@ export class HeldSandboxes {
   }
 
   /** Writes what is new of a sandbox; in memory it holds once it is on disk. */
-  async note(id: string, change: Partial<HeldRecord>): Promise<Held> {
+  note(id: string, change: Partial<HeldRecord>): Promise<Held> {
+    return this.#writing.run(id, () => this.#write(id, change));
+  }
+
+  async #write(id: string, change: Partial<HeldRecord>): Promise<Held> {
     const known = this.#all.get(id);
     const noted_at = new Date(this.#clock.now()).toISOString();
     const record = { ...(known?.record ?? blank(id, noted_at)), ...change, noted_at };
     await this.#journal.put(record);
     const elapsed = this.#clock.monotonic();
-    const held = known ?? { record, leaseEnds: elapsed, lifeEnds: elapsed, renewedAt: elapsed };
-    held.record = record;
+    const held = this.#all.get(id) ?? { record, leaseEnds: elapsed, lifeEnds: elapsed, renewedAt: elapsed };
+    // Not all of `record`: what was assumed while it was written holds.
+    held.record = { ...held.record, ...change, noted_at };
     this.#all.set(id, held);
     return held;
   }
@@ -91,30 +105,40 @@ export class HeldSandboxes {
     if (generation > (this.find(id)?.record.generation ?? 0)) await this.note(id, { generation });
   }
 
+  /** A start under `lease`: what is known of it, and how long it may last. */
+  async begin(id: string, start: Partial<HeldRecord>, lease: Lease, terms: LeaseTimes): Promise<Held> {
+    const held = await this.note(id, { ...start, ...this.#written(lease, terms) });
+    this.#hold(held, lease, terms);
+    return held;
+  }
+
   /**
-   * A lease as it came, for what was asked at `askedAt` (monotonic): it holds until its end, and no longer than a new one
-   * does. `lifeMs`: what is left of the sandbox's own life. When it cannot be written it rejects and holds all the same.
+   * A lease as it came, for what was asked at `askedAt`: it holds until its end, and no longer than a new one does. It holds at
+   * once, also when it rejects since it cannot be written.
    */
-  async adopt(
-    id: string,
-    lease: Lease,
-    { askedAt, lifeMs }: { askedAt: number; lifeMs?: number | undefined },
-  ) {
-    const now = this.#clock.now();
-    const termMs = Math.min(Date.parse(lease.expires_at) - now, this.termMs);
-    const change = {
-      generation: lease.generation,
-      lease_ends_at: lease.expires_at,
-      ...(lifeMs !== undefined && { sandbox_ends_at: new Date(now + lifeMs).toISOString() }),
-    };
-    const written = this.note(id, change);
-    await written.catch(() => this.assume(id, change));
+  async adopt(id: string, lease: Lease, terms: LeaseTimes): Promise<Held> {
+    const change = this.#written(lease, terms);
     const held = this.#all.get(id);
-    if (!held) return written;
-    held.leaseEnds = askedAt + termMs;
+    if (held) {
+      // Answers may overtake each other.
+      if (lease.generation < held.record.generation) return held;
+      this.assume(id, change);
+      this.#hold(held, lease, terms);
+    }
+    return this.note(id, change);
+  }
+
+  #written({ generation, expires_at }: Lease, { lifeMs }: LeaseTimes): Partial<HeldRecord> {
+    const life = lifeMs !== undefined && {
+      sandbox_ends_at: new Date(this.#clock.now() + lifeMs).toISOString(),
+    };
+    return { generation, lease_ends_at: expires_at, ...life };
+  }
+
+  #hold(held: Held, { expires_at }: Lease, { askedAt, lifeMs }: LeaseTimes): void {
+    held.leaseEnds = askedAt + Math.min(Date.parse(expires_at) - this.#clock.now(), this.termMs);
     held.renewedAt = askedAt;
     if (lifeMs !== undefined) held.lifeEnds = askedAt + lifeMs;
-    return written;
   }
 
   /** Forgets those that ended long ago. */

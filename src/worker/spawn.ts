@@ -66,8 +66,8 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   const { held, clock } = parts;
   const { sandbox_id: id, memory_mb, vcpus, image, network = 'default' } = params;
   const epoch = lease.generation;
-  await held.note(id, { provider: provider.kind, epoch, state: 'starting', made: undefined });
-  const own = await held.adopt(id, lease, terms);
+  const begun = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
+  const own = await held.begin(id, begun, lease, terms);
   const abort = new AbortController();
   own.abort = abort;
   const expires_at = own.record.sandbox_ends_at;

@@ -5,13 +5,13 @@ import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
-import { type Api, api } from '../support/api.ts';
+import type { Api } from '../support/api.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { EIO, ENOSPC, EROFS, type FaultyHost, faultyHost } from '../support/faulty-host.ts';
+import { EIO, ENOSPC, EROFS, endFaulty, type FaultyHost, faultyServer } from '../support/faulty-host.ts';
 import { pulse } from '../support/pressed.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const CONVERGE_MS = 60_000;
@@ -28,15 +28,9 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
     return sandbox.id;
   };
   beforeAll(async () => {
-    const home = makeHome();
-    host = faultyHost(home);
-    server = await startServer({ home, env: host.env });
-    client = api(server.url);
+    ({ server, client, host } = await faultyServer());
   });
-  afterAll(async () => {
-    await server?.kill();
-    if (server) removeHome(server.home);
-  });
+  afterAll(() => endFaulty(server));
 
   const health = async () => (await client.call<Health>('GET', '/health')).body.checks.database.status;
   const stateOf = async (id: string) =>

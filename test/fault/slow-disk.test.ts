@@ -1,14 +1,17 @@
-// A disk whose every sync takes three seconds, beneath the database of a server at work: writes wait for it, and nothing
-// else does.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+// A disk whose every sync takes three seconds, beneath the database of a server or the journal of a worker at work: writes
+// wait for it, and nothing else does.
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
-import { type Api, api } from '../support/api.ts';
-import { type FaultyHost, faultyHost } from '../support/faulty-host.ts';
+import type { Api } from '../support/api.ts';
+import { endFaulty, type FaultyHost, faultyHost, faultyServer } from '../support/faulty-host.ts';
 import { pulse } from '../support/pressed.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { scriptedControl } from '../support/scripted-control.ts';
+import { makeHome, removeHome, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { workerNetwork } from '../support/worker-hosts.ts';
 
 const SYNC_MS = 3000;
 /** Of `/live`, and between two lines of a stream beyond what the command pauses. */
@@ -39,15 +42,9 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
   let client: Api;
   let host: FaultyHost;
   beforeAll(async () => {
-    const home = makeHome();
-    host = faultyHost(home);
-    server = await startServer({ home, env: host.env });
-    client = api(server.url);
+    ({ server, client, host } = await faultyServer());
   });
-  afterAll(async () => {
-    await server?.kill();
-    if (server) removeHome(server.home);
-  });
+  afterAll(() => endFaulty(server));
 
   it('answers, streams and reads while each sync takes 3 s, says that the disk is slow, and loses nothing', async () => {
     const { id } = await client.spawn({ ttl: '10m' });
@@ -83,5 +80,45 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
     const rows = (await client.call<Sandbox[]>('GET', '/sandboxes')).body.map((row) => row.id);
     expect(rows.toSorted()).toEqual([id, ...spawned.map((one) => one.id)].toSorted());
     for (const row of rows) await client.destroy(row);
+  });
+});
+
+describeWith(['root', 'bwrap', 'cc'], 'beneath a worker', () => {
+  it('answers for what it holds while each sync takes 3 s, and journals what it acknowledged', async () => {
+    const home = makeHome();
+    onTestFinished(() => removeHome(home));
+    const host = faultyHost(home);
+    const network = workerNetwork();
+    onTestFinished(() => network.remove());
+    const secret = 'the secret of slow, not to be told';
+    const auth = { worker_tokens: { slow: secret } };
+    const control = await scriptedControl({ address: network.gateway, auth, leaseMs: 60_000 });
+    onTestFinished(() => control.stop());
+    const worker = network.host('slow', { controlPlane: control.url, secret, env: host.env });
+    await worker.start();
+    await until('it is heard', () => control.heard.get('slow')?.body.rpc_url, 60_000);
+    const [held, ...more] = ['a', 'b', 'c', 'd'].map((letter) => `sb-${letter.repeat(12)}`) as [string];
+    expect((await control.spawn(held, 'slow')).status).toBe(200);
+    host.set({ sync_ms: SYNC_MS });
+    let isOver = false;
+    const spawning = Promise.all(more.map((id) => control.spawn(id, 'slow'))).finally(() => {
+      isOver = true;
+    });
+    const took: number[] = [];
+    while (!isOver) {
+      const began = performance.now();
+      expect(await control.status(held)).toBe('running');
+      took.push(performance.now() - began);
+      await pause(50);
+    }
+    expect((await spawning).map(({ status }) => status)).toEqual([200, 200, 200]);
+    took.sort((a, b) => a - b);
+    expect(quantile(took, 0.5)).toBeLessThan(2 * BAR_MS);
+    expect(took.at(-1)).toBeLessThan(SYNC_MS / 4);
+    host.set({});
+    await worker.end('SIGKILL');
+    expect(worker.held()).toEqual([held, ...more]);
+    await worker.start();
+    expect(worker.runtimes()).toHaveLength(4);
   });
 });

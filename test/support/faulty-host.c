@@ -48,7 +48,7 @@ static int is_database(int fd)
 	if (size <= 0)
 		return 0;
 	path[size] = 0;
-	return strstr(path, "svc.db") != NULL;
+	return strstr(path, ".db") != NULL;
 }
 
 /* -1 with errno set, or 0 when it goes through. */

@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/host/package-root.ts';
+import { type Api, api } from './api.ts';
+import { makeHome, removeHome, startServer, type TestServer } from './server.ts';
 
 export const EIO = 5;
 export const ENOSPC = 28;
@@ -45,4 +47,18 @@ export function faultyHost(folder: string): FaultyHost {
       closeSync(file);
     },
   };
+}
+
+/** A server on such a host; `endFaulty` takes both away. */
+export async function faultyServer(): Promise<{ server: TestServer; client: Api; host: FaultyHost }> {
+  const home = makeHome();
+  const host = faultyHost(home);
+  const server = await startServer({ home, env: host.env });
+  return { server, client: api(server.url), host };
+}
+
+/** Undefined: one that did not start. */
+export async function endFaulty(server: TestServer | undefined): Promise<void> {
+  await server?.kill();
+  if (server) removeHome(server.home);
 }

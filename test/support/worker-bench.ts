@@ -44,8 +44,8 @@ export interface WorkerBench {
     lease?: Lease,
   ): Promise<{ status: number; answer: RpcAnswer }>;
   spawn(id: string, generation?: number, more?: object): Promise<{ status: number; answer: RpcAnswer }>;
-  /** `full`: the journal cannot be written. */
-  disk: { full: boolean };
+  /** `full`: the journal cannot be written. `writes`: what a write waits for. */
+  disk: { full: boolean; writes?: Promise<void> | undefined };
   /** As after a kill: what was in memory is gone; the journal, the runtimes and the time are as they are. */
   restart(): Promise<void>;
   /** Stops, and lets another open the journal. */
@@ -61,7 +61,7 @@ export async function workerBench(options: { maxSandboxes?: number } = {}): Prom
   const link = scriptedLink(clock);
   let journal: WorkerJournal | undefined;
   let watch: { stop(): Promise<void> } | undefined;
-  const disk = { full: false };
+  const disk: WorkerBench['disk'] = { full: false };
   const bench = { clock, provider, link, disk } as WorkerBench;
   bench.twin = () => openWorkerJournal({ path, clock, ids: fakeIds(), random: seededRandom() });
   const open = async () => {
@@ -69,6 +69,7 @@ export async function workerBench(options: { maxSandboxes?: number } = {}): Prom
     journal = opened;
     const put: WorkerJournal['put'] = async (record) => {
       if (disk.full) throw new ServiceError('unavailable', 'no space left');
+      await disk.writes;
       await opened.put(record);
     };
     const fillable = { all: () => opened.all(), forget: (at: string) => opened.forget(at), put };

@@ -40,6 +40,8 @@ export interface WorkerJournal {
   put(record: HeldRecord): Promise<void>;
   /** Those that `ended` and were noted before a moment (ISO 8601). */
   forget(before: string): Promise<void>;
+  /** Resolves when nothing can be written any more and only a new start helps. */
+  lost: Promise<Error>;
   /** Idempotent. */
   close(): Promise<void>;
 }

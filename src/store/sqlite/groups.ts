@@ -11,7 +11,7 @@ export type Settled = { value: unknown } | { error: ServiceError };
 
 export interface GroupDeps {
   db: Database;
-  ids: EventIds;
+  ids: Pick<EventIds, 'reload'>;
   ballast: Ballast;
   inPlace(): void;
   /** Does the work of a call that is in no group. */

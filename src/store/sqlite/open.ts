@@ -99,7 +99,7 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   const reader = await openChecked(options, opened);
   const instance = loadInstance(reader, options);
   reader.pragma('query_only = ON');
-  await link.open({ path, synchronous });
+  await link.open({ of: 'server', path, synchronous });
   const work = readingWork(clock, () => reader.open);
   const known = new KnownRows();
   const here = storeTables({ durable: reader, relaxed: reader, ids: eventIds(reader), work, known });

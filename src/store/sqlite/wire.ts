@@ -8,7 +8,8 @@ import type { Part } from './methods.ts';
 export type LaneName = 'read' | 'relaxed' | 'durable';
 
 export interface Call {
-  part: Part | 'database';
+  /** `held`: the table of a worker's journal. */
+  part: Part | 'database' | 'held';
   method: string;
   args: readonly unknown[];
 }

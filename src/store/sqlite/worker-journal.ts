@@ -1,14 +1,20 @@
-// The worker's journal: a small database of its own, beside which lies the same kind of lock as beside the server's.
+// The worker's journal: a small database of its own, beside which lies the same kind of lock as beside the server's, and which
+// is written in the same way.
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { HeldRecord, WorkerJournal } from '../seam/worker-journal.ts';
-import { storeClosed, storeFailure } from './failures.ts';
+import type { Instance } from '../store.ts';
+import { storeFailure } from './failures.ts';
 import { settlePath, settleRights } from './file.ts';
 import { loadInstance } from './instance.ts';
+import { Lane } from './lane.ts';
+import { inlineLink, type Link } from './link.ts';
 import { acquireLock } from './lock.ts';
-import { placeOf, refuseLoss } from './place.ts';
+import { refuseLoss } from './place.ts';
 import Sqlite from './sqlite.ts';
+import { threadLink } from './thread-link.ts';
+import type { LaneName } from './wire.ts';
 import { patiently } from './work.ts';
 
 /** `svcw`: tells it from the server's database and from all others. */
@@ -34,6 +40,8 @@ const TABLES = `
 
 export interface JournalDeps {
   path: string;
+  /** The program of the thread that writes (app/store-thread.ts). Without it writing stops the caller's thread. */
+  thread?: string | undefined;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -46,19 +54,33 @@ export interface JournalDeps {
 export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJournal> {
   const path = settlePath(deps.path);
   const lock = await taking(() => acquireLock(path, new Date(deps.clock.now()).toISOString()));
-  let db: Database | undefined;
+  const link = deps.thread === undefined ? inlineLink(deps) : threadLink(deps.thread);
+  const close = async () => {
+    await link.close();
+    lock.release();
+  };
   try {
     refuseLoss(path);
     settleRights(path);
     await taking(() => lock.holdFile());
-    db = new Sqlite(path, { timeout: 0 });
-    prepare(db);
-    const instance = loadInstance(db, deps);
-    return journalOver(db, { ...deps, instance, inPlace: placeOf(path), release: () => lock.release() });
+    const instance = await settled(path, deps, () => link.open({ of: 'worker', path, synchronous: 'full' }));
+    return journalOver({ clock: deps.clock, instance, link, close });
   } catch (error) {
-    db?.close();
-    lock.release();
+    await close();
     throw storeFailure(error);
+  }
+}
+
+/** The identity of the journal at `path`, which is made or looked at first. `open`: while it is. */
+async function settled(path: string, deps: JournalDeps, open: () => Promise<void>): Promise<Instance> {
+  const db = new Sqlite(path, { timeout: 0 });
+  try {
+    await patiently(deps.clock, () => prepare(db));
+    const instance = loadInstance(db, deps);
+    await open();
+    return instance;
+  } finally {
+    db.close();
   }
 }
 
@@ -84,41 +106,28 @@ function prepare(db: Database): void {
       remedy: 'Run the program version that wrote it; it is not changed.',
     });
   db.pragma('journal_mode = WAL');
-  db.pragma('synchronous = FULL');
   db.pragma('trusted_schema = OFF');
 }
 
-interface Opened extends JournalDeps {
-  instance: WorkerJournal['instance'];
-  inPlace(): void;
-  release(): void;
+interface Opened {
+  clock: Clock;
+  instance: Instance;
+  link: Link;
+  close(): Promise<void>;
 }
 
-function journalOver(db: Database, { clock, instance, inPlace, release }: Opened): WorkerJournal {
-  const all = db.prepare<[], string>('SELECT record FROM held').pluck();
-  const put = db.prepare<[string, string, string, string]>(
-    'INSERT OR REPLACE INTO held (sandbox_id, state, noted_at, record) VALUES (?, ?, ?, ?)',
-  );
-  const forget = db.prepare<[string]>("DELETE FROM held WHERE state = 'ended' AND noted_at < ?");
-  const run = <T>(deed: () => T) =>
-    patiently(clock, () => {
-      if (!db.open) throw storeClosed();
-      return deed();
-    });
-  const change = (deed: () => void) =>
-    run(() => {
-      inPlace();
-      deed();
-    });
+function journalOver({ clock, instance, link, close }: Opened): WorkerJournal {
+  const lane = (name: LaneName) => new Lane({ name, clock, send: (request) => link.send(request) });
+  const [durable, read] = [lane('durable'), lane('read')];
   return {
     instance,
-    all: () => run(() => all.all().map((text) => JSON.parse(text) as HeldRecord)),
-    put: (record) =>
-      change(() => void put.run(record.sandbox_id, record.state, record.noted_at, JSON.stringify(record))),
-    forget: (before) => change(() => void forget.run(before)),
+    lost: link.lost,
+    all: () => read.call({ part: 'held', method: 'all', args: [] }) as Promise<HeldRecord[]>,
+    put: async (record) => void (await durable.call({ part: 'held', method: 'put', args: [record] })),
+    forget: async (before) => void (await durable.call({ part: 'held', method: 'forget', args: [before] })),
     close: async () => {
-      db.close();
-      release();
+      for (const one of [durable, read]) one.close();
+      await close();
     },
   };
 }

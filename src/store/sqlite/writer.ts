@@ -9,7 +9,7 @@ import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
 import { isBusy, isOfDisk } from './failures.ts';
 import { Groups, type Settled } from './groups.ts';
-import type { Tables } from './methods.ts';
+import { journalParts } from './journal-writer.ts';
 import { placeOf } from './place.ts';
 import Sqlite from './sqlite.ts';
 import { storeTables } from './tables.ts';
@@ -17,6 +17,7 @@ import { type Call, type Outcome, type Request, toPlain } from './wire.ts';
 import { storeWork, type Work } from './work.ts';
 
 export interface WriterOptions {
+  of: 'server' | 'worker';
   /** Of a database that is open and migrated. */
   path: string;
   synchronous: Synchronous;
@@ -29,68 +30,81 @@ export interface Writer {
   close(): void;
 }
 
+/** What of a writer depends on whose database it is. */
+export interface WriterParts {
+  tables: Record<string, object>;
+  groups: Groups;
+  alone: Work;
+  acknowledged?: Acknowledged;
+}
+
+export interface WriterGround extends WriterOptions {
+  clock: Clock;
+  random: Random;
+  /** A connection that is closed with the writer. */
+  connect(level: Synchronous): Database;
+}
+
 /** Throws what SQLite throws. */
 export function openWriter(options: WriterOptions, deps: { clock: Clock; random: Random }): Writer {
   const opened: Database[] = [];
+  const connect = (level: Synchronous) => {
+    const db = new Sqlite(options.path, { fileMustExist: true, timeout: 0 });
+    opened.push(db);
+    configure(db, level);
+    return db;
+  };
+  const ground = { ...options, ...deps, connect };
   try {
-    return new Connections(options, deps, opened);
+    return new Connections(options.of === 'worker' ? journalParts(ground) : serverParts(ground), opened);
   } catch (error) {
     for (const db of opened) db.close();
     throw error;
   }
 }
 
+function serverParts({ path, synchronous, clock, random, connect }: WriterGround): WriterParts {
+  const [durable, relaxed] = [connect(synchronous), connect('normal')];
+  const guards = { ballast: openBallast(`${path}.reserve`, random), inPlace: placeOf(path) };
+  const ids = eventIds(durable);
+  const alone = storeWork({ clock, ...guards, isOpen: () => durable.open });
+  const groups = new Groups({ db: durable, ids, ...guards, alone });
+  const { work } = groups;
+  const alive = durable.prepare('SELECT id FROM instance');
+  const lasting = durable.prepare('UPDATE instance SET id = id');
+  const write = () => void lasting.run();
+  const probe = (must: boolean) => work.probe(must ? write : () => void alive.get(), write);
+  const tables = { ...storeTables({ durable, relaxed, ids, work }), database: { probe } };
+  return { tables, groups, alone, acknowledged: new Acknowledged(path) };
+}
+
 class Connections implements Writer {
   readonly #opened: Database[];
-  readonly #acknowledged: Acknowledged;
-  readonly #alone: Work;
-  readonly #groups: Groups;
-  readonly #tables: Tables;
-  readonly #probe: (write: boolean) => Promise<void>;
+  readonly #parts: WriterParts;
 
-  constructor(
-    { path, synchronous }: WriterOptions,
-    deps: { clock: Clock; random: Random },
-    opened: Database[],
-  ) {
-    const connect = (level: Synchronous) => {
-      const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
-      opened.push(db);
-      configure(db, level);
-      return db;
-    };
-    const [durable, relaxed] = [connect(synchronous), connect('normal')];
-    const guards = { ballast: openBallast(`${path}.reserve`, deps.random), inPlace: placeOf(path) };
-    const ids = eventIds(durable);
-    this.#acknowledged = new Acknowledged(path);
+  constructor(parts: WriterParts, opened: Database[]) {
+    this.#parts = parts;
     this.#opened = opened;
-    this.#alone = storeWork({ clock: deps.clock, ...guards, isOpen: () => durable.open });
-    this.#groups = new Groups({ db: durable, ids, ...guards, alone: this.#alone });
-    this.#tables = storeTables({ durable, relaxed, ids, work: this.#groups.work });
-    const alive = durable.prepare('SELECT id FROM instance');
-    const lasting = durable.prepare('UPDATE instance SET id = id');
-    const write = () => void lasting.run();
-    this.#probe = (must) => this.#groups.work.probe(must ? write : () => void alive.get(), write);
-    this.#acknowledged.begin();
+    parts.acknowledged?.begin();
   }
 
   async serve({ lane, calls }: Request): Promise<Outcome[]> {
     const settled =
       lane === 'durable' && calls.length > 1 ? await this.#together(calls) : await this.#each(calls);
-    if (lane === 'durable') this.#acknowledged.note();
+    if (lane === 'durable') this.#parts.acknowledged?.note();
     return settled.map((one) => ('error' in one ? { failure: toPlain(one.error) } : one));
   }
 
   close(): void {
-    this.#acknowledged.withdraw();
+    this.#parts.acknowledged?.withdraw();
     for (const db of this.#opened.splice(0).reverse()) db.close();
-    this.#acknowledged.close();
+    this.#parts.acknowledged?.close();
   }
 
   async #together(calls: readonly Call[]): Promise<Settled[]> {
     try {
-      return await this.#alone.run(() =>
-        this.#groups.together(calls.map((call) => () => void this.#call(call))),
+      return await this.#parts.alone.run(() =>
+        this.#parts.groups.together(calls.map((call) => () => void this.#call(call))),
       );
     } catch (caught) {
       const error = asServiceError(caught);
@@ -114,8 +128,7 @@ class Connections implements Writer {
   }
 
   #call({ part, method, args }: Call): Promise<unknown> {
-    if (part === 'database') return this.#probe(args[0] === true);
-    const table = this.#tables[part] as unknown as Record<
+    const table = this.#parts.tables[part] as Record<
       string,
       (...given: readonly unknown[]) => Promise<unknown>
     >;

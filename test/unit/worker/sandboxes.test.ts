@@ -222,6 +222,47 @@ describe('a full disk', () => {
   });
 });
 
+describe('a disk that stands still', () => {
+  const stopped = (bench: WorkerBench) => {
+    let resolve = () => {};
+    bench.disk.writes = new Promise((settle) => {
+      resolve = settle;
+    });
+    return () => {
+      bench.disk.writes = undefined;
+      resolve();
+    };
+  };
+
+  it('keeps no sandbox from being ended when its lease is over', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    const goOn = stopped(bench);
+    bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
+    await bench.clock.advance(TERM_MS + 21_000);
+    expect(runtimes(bench)).toEqual([]);
+    goOn();
+    await bench.clock.advance(1_000);
+    await bench.restart();
+    expect(bench.parts.held.living()).toEqual([]);
+  });
+
+  it('forgets no generation that it saw while something else was written', async () => {
+    const bench = await workerBench();
+    await bench.spawn(A);
+    const goOn = stopped(bench);
+    const ending = destroy(bench, A, 1);
+    const renewing = bench.parts.held.adopt(A, bench.lease(A, 3), { askedAt: bench.clock.monotonic() });
+    const late = bench.parts.held.adopt(A, bench.lease(A, 2), { askedAt: bench.clock.monotonic() });
+    goOn();
+    await Promise.all([ending, renewing, late]);
+    const { record } = bench.parts.held.find(A) ?? {};
+    expect(record).toMatchObject({ state: 'ended', generation: 3 });
+    await bench.restart();
+    expect((await bench.spawn(A, 2)).status).toBe(403);
+  });
+});
+
 describe('leases', () => {
   it('are renewed at a third of their term, for as long as the sandbox lives', async () => {
     const bench = await workerBench();
