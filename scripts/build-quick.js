@@ -1,13 +1,38 @@
 // Bundles what bin/svc.js runs without oclif into one file, as small as it gets. CommonJS: an import of `node:fs` makes Node
 // load all that it can hand out, streams too.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { BUNDLE } from './bundle.js';
 import { configCheck } from './config-check.js';
 import { configData } from './config-data.js';
+import { lazyRequires } from './lazy-requires.js';
 
 const yaml = dirname(createRequire(import.meta.url).resolve('yaml/package.json'));
+
+/** Schemas that nothing reads are left out, and with them what they are written in. */
+const pureSchemas = {
+  name: 'pure-schemas',
+  setup(build) {
+    build.onLoad({ filter: /\/src\/schema\/[^/]+\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/\bType\.\w+\(/g, '/* @__PURE__ */ $&'),
+      loader: 'ts',
+    }));
+  },
+};
+
+const undiciAgent = {
+  name: 'undici-agent',
+  setup(build) {
+    build.onResolve({ filter: /^undici$/ }, () => ({
+      path: fileURLToPath(new URL('undici-agent.cjs', import.meta.url)),
+    }));
+  },
+};
 
 /** Writes dist/quick/main.cjs of the package at `root`. */
 export async function buildQuick(root) {
@@ -24,4 +49,50 @@ export async function buildQuick(root) {
     minifyIdentifiers: true,
     banner: {},
   });
+}
+
+/** Left where they are installed, as most commands do without: reading them is what takes time. */
+const SELDOM = ['cli-spinners', 'minimatch', 'tinyglobby', 'yaml', '*/llhttp-wasm.js'];
+
+/** Asks a server, and looks at nothing of this machine. */
+const isOfClient = (source) =>
+  /cli\/(?:connection|exec-command)\.ts'/.test(source) && !/src\/(?:app|ops|config)\//.test(source);
+
+/** Writes dist/quick/client.cjs, all commands that ask a server, and the list of their names. */
+export async function buildQuickClient(root) {
+  const paths = readdirSync(join(root, 'commands'), { recursive: true, encoding: 'utf8' })
+    .filter(
+      (path) => /\/.*\.ts$/.test(path) && isOfClient(readFileSync(join(root, 'commands', path), 'utf8')),
+    )
+    .sort();
+  await build({
+    ...BUNDLE,
+    plugins: [lazyRequires, undiciAgent, pureSchemas],
+    absWorkingDir: root,
+    stdin: { contents: clientEntry(paths), resolveDir: root, sourcefile: 'client.js' },
+    outfile: 'dist/quick/client.cjs',
+    external: [...BUNDLE.external.filter((name) => !/^undici/.test(name)), ...SELDOM],
+    format: 'cjs',
+    splitting: false,
+    minifyIdentifiers: true,
+    banner: {},
+  });
+  const names = paths.map((path) => path.slice(0, -'.ts'.length).replaceAll('/', ' '));
+  writeFileSync(join(root, 'dist/quick/client.json'), JSON.stringify(names));
+  const warm = [
+    fileURLToPath(new URL('warm-client.cjs', import.meta.url)),
+    join(root, 'dist/quick/client.cjs'),
+  ];
+  await promisify(execFile)(process.execPath, warm, { timeout: 60_000 });
+}
+
+function clientEntry(paths) {
+  const table = paths.map((path) => {
+    const id = path.slice(0, -'.ts'.length).replaceAll('/', ':');
+    return `${JSON.stringify(id)}: () => import(${JSON.stringify(`./commands/${path}`)}),`;
+  });
+  return `import { runClient } from './src/quick/client.ts';
+export const main = (root, pjson) => runClient(root, pjson, {
+${table.join('\n')}
+});`;
 }

@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
 import { buildClient } from './build-client.js';
-import { buildQuick } from './build-quick.js';
+import { buildQuick, buildQuickClient } from './build-quick.js';
 import { BUNDLE } from './bundle.js';
 import { configCheck } from './config-check.js';
 import { configData } from './config-data.js';
+import { lazyRequires } from './lazy-requires.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -24,14 +25,14 @@ for (const stale of ['commands', 'chunks', 'client', 'quick', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   ...BUNDLE,
-  plugins: [configCheck, configData],
+  plugins: [lazyRequires, configCheck, configData],
   absWorkingDir: root,
   entryPoints: [...commands, 'src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/app/store-thread.ts'],
   outdir: 'dist',
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
 });
-await Promise.all([buildClient(root), buildQuick(root)]);
+await Promise.all([buildClient(root), buildQuick(root), buildQuickClient(root)]);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
   cwd: root,
   env: { ...process.env, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' },

@@ -4,7 +4,8 @@ import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { sandboxTable } from '../../src/cli/sandbox-view.ts';
 import { pairs } from '../../src/cli/spawn-flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { SANDBOX_STATES, type Sandbox } from '../../src/schema/sandbox.ts';
+import type { Sandbox } from '../../src/schema/sandbox.ts';
+import { SANDBOX_STATES } from '../../src/schema/sandbox-states.ts';
 
 export default class SandboxList extends SvcCommand<Sandbox[]> {
   static override summary = 'List sandboxes, newest first.';

@@ -22,6 +22,7 @@ import { bootPair, microvmPairs, restorePair } from './microvm.ts';
 import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './microvm-image.ts';
 import { withMicrovms } from './microvm-world.ts';
 import { type Need, ownEngine, programs } from './needs.ts';
+import { oneCommandPair, sandboxRuntime } from './one-command.ts';
 import type { Runner } from './raw-runner.ts';
 import { withReaper } from './reaper.ts';
 import { redactionPairs } from './redaction.ts';
@@ -219,6 +220,16 @@ const turns: Group = {
   run: withTurns,
 };
 
+const oneCommand: Group = {
+  about: 'one sandboxed command, as it is typed',
+  need: sandboxRuntime,
+  ids: ['P36'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home }, ({ address }) => measure(oneCommandPair(root, address, home))),
+    ),
+};
+
 const microvm: Group = {
   about: 'sandboxes in virtual machines, emulated',
   need: busyboxMachines,
@@ -256,6 +267,7 @@ export const GROUPS: readonly Group[] = [
   stalled,
   held,
   startup,
+  oneCommand,
   backups,
   redaction,
   turns,

@@ -2,7 +2,8 @@
 
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { EndReason, Sandbox, SandboxState } from '../schema/sandbox.ts';
+import type { EndReason, Sandbox } from '../schema/sandbox.ts';
+import type { SandboxState } from '../schema/sandbox-states.ts';
 import { age, facts } from './render.ts';
 
 export interface Explanation {

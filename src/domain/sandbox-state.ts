@@ -1,6 +1,6 @@
 // The life of a sandbox as data: which state may follow which. Stores check the state and epoch of a row, this says
 // what may be asked of them. `destroying` may be entered again: destroy is repeatable until the runtime is gone.
-import type { SandboxState } from '../schema/sandbox.ts';
+import type { SandboxState } from '../schema/sandbox-states.ts';
 
 const NEXT: Record<SandboxState, readonly SandboxState[]> = {
   creating: ['running', 'error', 'destroying'],

@@ -1,15 +1,6 @@
 // The sandbox object, the spawn request and the list query (specification part 2, api.md part 2).
 import { type Static, Type } from 'typebox';
-
-export const SANDBOX_STATES = [
-  'creating',
-  'running',
-  'unhealthy',
-  'destroying',
-  'destroyed',
-  'error',
-] as const;
-export type SandboxState = (typeof SANDBOX_STATES)[number];
+import { SANDBOX_STATES } from './sandbox-states.ts';
 
 export const END_REASONS = [
   'destroyed',

@@ -7,7 +7,7 @@ import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { EventDraft } from '../schema/event.ts';
-import type { SandboxState } from '../schema/sandbox.ts';
+import type { SandboxState } from '../schema/sandbox-states.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
 import { memoryClock } from './memory-clock.ts';

@@ -2,7 +2,8 @@
 // as text). Absence is undefined. The store gives events their ids in commit order; who calls delivers them afterwards.
 import type { AdmissionDecision, AdmissionLimits, AdmissionRequest } from '../domain/admission.ts';
 import type { Event, EventDraft } from '../schema/event.ts';
-import type { EndReason, SandboxState } from '../schema/sandbox.ts';
+import type { EndReason } from '../schema/sandbox.ts';
+import type { SandboxState } from '../schema/sandbox-states.ts';
 import type { AuditStore } from './seam/audit.ts';
 import type { ClockStore } from './seam/clock.ts';
 import type { StoreCondition } from './seam/condition.ts';

@@ -101,7 +101,7 @@ const TABLE: Record<string, Allowance> = {
     folders: ['schema', 'domain', 'config', 'redact', 'client', 'host/clock.ts'],
     packages: ['@oclif/core', 'chalk', 'listr2'],
   },
-  quick: { folders: ['cli', 'ops', 'schema'], packages: [] },
+  quick: { folders: ['cli', 'ops', 'schema'], packages: ['@oclif/core'] },
   commands: {
     folders: ['cli', 'quick', 'app', 'ops', 'bench', 'config', 'docs', 'schema', 'domain'],
     packages: ['@oclif/core'],

@@ -3,7 +3,7 @@
 // twice, a second apart; in between it is `unknown`, and calls hear 503.
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RuntimeState } from '../../providers/provider.ts';
-import type { SandboxState } from '../../schema/sandbox.ts';
+import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { Pool } from '../pool.ts';
 import type { Runtimes } from '../runtimes.ts';

@@ -1,7 +1,7 @@
 // Watches over sandboxes that other workers run: what their leases and the workers' silence mean for the rows. Only the
 // control plane decides that a sandbox is lost; the worker has ended it by itself by then.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
-import type { SandboxState } from '../../schema/sandbox.ts';
+import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { Lanes } from '../lanes.ts';

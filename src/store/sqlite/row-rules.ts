@@ -1,7 +1,8 @@
 // What the API and its schemas allow in each column, as SQL: a row that somebody else wrote must not become a name, a URL or
 // a number that no caller could have sent. What a backend reports (images, runtime ids) is bounded in size alone.
 import { WORKER_ID } from '../../schema/config-kinds.ts';
-import { END_REASONS, SANDBOX_STATES } from '../../schema/sandbox.ts';
+import { END_REASONS } from '../../schema/sandbox.ts';
+import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
 import { TEMPLATE_NAME } from '../../schema/template.ts';
 import { RPC_URL, WORKER_STATUSES } from '../../schema/worker.ts';
 import {

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { explain, explanationText } from '../../../src/cli/explain.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
-import { END_REASONS, SANDBOX_STATES } from '../../../src/schema/sandbox.ts';
+import { END_REASONS } from '../../../src/schema/sandbox.ts';
+import { SANDBOX_STATES } from '../../../src/schema/sandbox-states.ts';
 import { fakeSandbox } from '../../support/fake-control-plane.ts';
 
 const gone = (details?: Record<string, unknown>) => ({

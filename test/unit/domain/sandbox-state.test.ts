@@ -7,7 +7,7 @@ import {
   hasEnded,
   LIVE_STATES,
 } from '../../../src/domain/sandbox-state.ts';
-import { SANDBOX_STATES } from '../../../src/schema/sandbox.ts';
+import { SANDBOX_STATES } from '../../../src/schema/sandbox-states.ts';
 
 it('allows these moves and no other', () => {
   const moves = SANDBOX_STATES.flatMap((from) =>

@@ -1,7 +1,7 @@
 // Destroying: from every state, at every moment of a creation, by many at once, against providers that do not let go.
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../../src/schema/event.ts';
-import { SANDBOX_STATES } from '../../../../src/schema/sandbox.ts';
+import { SANDBOX_STATES } from '../../../../src/schema/sandbox-states.ts';
 import { api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 

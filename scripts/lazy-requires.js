@@ -1,0 +1,56 @@
+// Lets oclif and undici read a module of theirs when it is first used, instead of all of them at once: a command uses a
+// fifth of what they consist of.
+import { readFileSync } from 'node:fs';
+
+/** As TypeScript writes an import: nothing else has such a name. */
+const IMPORTED = /^(?:const|var) (\w+_\d+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm;
+/** `export * as name` */
+const EXPORTED = /^exports\.(\w+) = (__importStar\(require\("[^"]+"\)\));$/gm;
+/** Which Node may be used is said to npm by our own package.json; judging it again takes a sixth of a command's time. */
+const NODE_CHECK = /^checkNodeVersion\(\);$/m;
+
+const UNDICI_H2 = "const connectH2 = require('./client-h2.js')";
+
+/** A plugin for esbuild. In a bundle that is no module, `importModule` is what bin/bundle.js hands it. */
+export const lazyRequires = {
+  name: 'lazy-requires',
+  setup(build) {
+    const isModule = build.initialOptions.format === 'esm';
+    build.onLoad({ filter: /\/node_modules\/@oclif\/core\/lib\/.*\.js$/ }, ({ path }) => {
+      const text = lazily(readFileSync(path, 'utf8'));
+      return { contents: isModule ? text : text.replace(/\bimport\((?!\))/g, 'importModule('), loader: 'js' };
+    });
+    // HTTP/2 is spoken to no server of ours.
+    build.onLoad({ filter: /\/node_modules\/undici\/lib\/dispatcher\/client\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!text.includes(UNDICI_H2))
+        throw new Error(`${path} has another form than scripts/lazy-requires.js knows.`);
+      const contents = text.replace(
+        UNDICI_H2,
+        "const connectH2 = (...rest) => require('./client-h2.js')(...rest)",
+      );
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
+function lazily(text) {
+  const names = [];
+  const declared = text.replace(NODE_CHECK, '').replace(IMPORTED, (_, name, value) => {
+    names.push(name);
+    return `const ${name}$ = ${holder(value)};`;
+  });
+  const used = names.reduce(
+    (all, name) => all.replace(new RegExp(`\\b${name}\\b(?!\\$)`, 'g'), `${name}$$.module`),
+    declared,
+  );
+  return used.replace(
+    EXPORTED,
+    (_, name, value) =>
+      `{ const held = ${holder(value)}; Object.defineProperty(exports, "${name}", { enumerable: true, configurable: true, get: () => held.module }); }`,
+  );
+}
+
+/** Reads `value` once. */
+const holder = (value) =>
+  `{ get module() { const value = ${value}; Object.defineProperty(this, "module", { value }); return value; } }`;
