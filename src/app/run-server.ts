@@ -1,6 +1,7 @@
 // `svc serve`: configuration, log, server, signals, service manager. Resolves when the server has stopped.
 import type { LoadedConfig } from '../config/load.ts';
 import { loadConfigHere } from '../config/load-here.ts';
+import { parseDuration } from '../domain/duration.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink, pacedSink } from '../host/fd-sink.ts';
@@ -16,7 +17,7 @@ import { type Log, openLog } from '../redact/logger.ts';
 import { reloader } from './reload.ts';
 import { type RunningServer, serve } from './serve.ts';
 import { configLayers, type ServeFlags } from './serve-flags.ts';
-import { onReloadSignal, stopSignal } from './signals.ts';
+import { CLOSE_MS, endWithin, onReloadSignal, stopSignal } from './signals.ts';
 import { supervisor } from './supervisor.ts';
 
 const STDERR = 2;
@@ -60,10 +61,15 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
     deaf();
     if (failure) log.logger.error({ err: failure }, 'The server cannot go on and stops.');
     else log.logger.info({}, 'Stopping; calls in flight are finished first.');
+    endWithin(
+      clock,
+      parseDuration(loaded.config.server.shutdown_timeout, 'server.shutdown_timeout') + CLOSE_MS,
+    );
     await watcher.stopping();
     await server.close();
     if (failure) throw failure;
   } finally {
+    endWithin(clock);
     await log.close();
   }
 }

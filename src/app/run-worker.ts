@@ -11,7 +11,7 @@ import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
 import { growingRedactor } from '../redact/growing.ts';
 import { type Log, openLog } from '../redact/logger.ts';
-import { onReloadSignal, stopSignal } from './signals.ts';
+import { CLOSE_MS, endWithin, onReloadSignal, stopSignal } from './signals.ts';
 import { supervisor } from './supervisor.ts';
 import { beatOnce, openWorker, type WorkerProcessDeps, workerId } from './worker.ts';
 import { type WorkerFlags, workerLayers } from './worker-flags.ts';
@@ -48,11 +48,13 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
         {},
         'Stopping; calls in flight are finished first. Sandboxes live on until their leases end.',
       );
+    endWithin(clock, graceMs + CLOSE_MS);
     await watcher.stopping();
     await worker.close(graceMs);
     if (failure) throw failure;
   } finally {
     awake.abort();
+    endWithin(clock);
     await log.close();
   }
 }

@@ -34,6 +34,8 @@ export interface ErrorFacts {
   details?: Record<string, unknown>;
   /** The inner failure: logged, never sent. */
   cause?: unknown;
+  /** The message and remedy with places on the host in them: administrators alone read it. */
+  operatorMessage?: string;
   /** Where one code has a second status (507 full disk, 502 preview, 416 range). */
   status?: number;
 }
@@ -44,6 +46,7 @@ export class ServiceError extends Error {
   readonly remedy: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly details: Record<string, unknown> | undefined;
+  readonly operatorMessage: string | undefined;
   readonly status: number;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
@@ -53,6 +56,7 @@ export class ServiceError extends Error {
     this.remedy = facts.remedy;
     this.retryAfterMs = facts.retryAfterMs;
     this.details = facts.details;
+    this.operatorMessage = facts.operatorMessage;
     this.status = facts.status ?? ERROR_TABLE[code].status;
   }
 

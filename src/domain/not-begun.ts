@@ -5,12 +5,13 @@ import { ServiceError } from './errors.ts';
 /** As the failure it stands for, which is its cause. */
 export class NotBegun extends ServiceError {
   constructor(failure: ServiceError) {
-    const { remedy, retryAfterMs, details, status } = failure;
+    const { remedy, retryAfterMs, details, operatorMessage, status } = failure;
     super(failure.code, failure.message, {
       ...{ cause: failure, status },
       ...(remedy !== undefined && { remedy }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
       ...(details !== undefined && { details }),
+      ...(operatorMessage !== undefined && { operatorMessage }),
     });
   }
 }

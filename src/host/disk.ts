@@ -1,6 +1,6 @@
 // Files and file systems as an operator's checks look at them: small looks, nothing kept, nothing left behind.
 import { constants } from 'node:fs';
-import { access, open, rm, statfs } from 'node:fs/promises';
+import { access, mkdtemp, open, rm, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileSystemFacts } from './host.ts';
 import { realRandom } from './random.ts';
@@ -38,6 +38,11 @@ export function mayWrite(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** The seam's `tryFolder`; rejects as `fs` does. Rights alone do not say it: nobody makes folders in /proc. */
+export async function tryFolder(folder: string): Promise<void> {
+  await rmdir(await mkdtemp(join(folder, '.svc-doctor-')));
 }
 
 /** The seam's `fileSystem`; rejects as `fs` does. */

@@ -80,6 +80,8 @@ export interface Host {
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Whether this process may write to `path`. */
   mayWrite(path: string): Promise<boolean>;
+  /** Makes a folder in `folder` and removes it. Rejects with what the system said when it cannot. */
+  tryFolder(folder: string): Promise<void>;
   /** The file system that holds `path`. */
   fileSystem(path: string): Promise<FileSystemFacts>;
   /** ms of each of `count` small writes to a new file in `folder`, each brought to the disk. The file is gone afterwards. */

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import { accompany } from './accompany.ts';
 import { detach } from './detach.ts';
-import { fileSystem, ifThere, mayWrite, readHead, timeSyncs } from './disk.ts';
+import { fileSystem, ifThere, mayWrite, readHead, timeSyncs, tryFolder } from './disk.ts';
 import type { Host } from './host.ts';
 import { portFault } from './port.ts';
 import { run } from './run.ts';
@@ -29,6 +29,7 @@ export function realHost(path: string = process.env.PATH ?? ''): Host {
     detach,
     read: (path, maxBytes) => orUnavailable(() => readHead(path, maxBytes)),
     mayWrite,
+    tryFolder,
     fileSystem: (path) => orUnavailable(() => fileSystem(path)),
     timeSyncs: (folder, count) => orUnavailable(() => timeSyncs(folder, count)),
     portFault,

@@ -39,12 +39,16 @@ export function toServiceError(error: unknown): ServiceError {
   return known ? new ServiceError(known[0], known[1], { cause: error }) : asServiceError(error);
 }
 
-/** Status, headers and body for the wire, without what looks like a secret. The remedy is the message's last sentence. */
-export function errorAnswer(error: ServiceError, requestId: string): ErrorAnswer {
-  const { code, message, remedy, details, retryAfterMs, status } = error;
+/**
+ * Status, headers and body for the wire, without what looks like a secret. The remedy is the message's last sentence.
+ * Administrators are told of places on the host, too.
+ */
+export function errorAnswer(error: ServiceError, requestId: string, isAdmin = false): ErrorAnswer {
+  const { code, message, remedy, operatorMessage, details, retryAfterMs, status } = error;
+  const shown = remedy === undefined ? message : `${message} ${remedy}`;
   const body: ErrorBody = {
     code,
-    message: clean.cut(remedy === undefined ? message : `${message} ${remedy}`, LONGEST_MESSAGE),
+    message: clean.cut((isAdmin ? operatorMessage : undefined) ?? shown, LONGEST_MESSAGE),
     request_id: requestId,
   };
   if (details) body.details = cleanDetails(details);

@@ -114,7 +114,7 @@ function answerFailure(
   lingerOver(request.raw, clock);
   // Fastify closes after a body that it refused; lingering instead lets the client read why.
   reply.removeHeader('Connection');
-  const { status, headers, body } = errorAnswer(failure, request.id);
+  const { status, headers, body } = errorAnswer(failure, request.id, request.admitted?.administers);
   reply
     .code(status)
     .headers(headers)

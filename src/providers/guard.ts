@@ -2,7 +2,8 @@
 // The only translator of errors. What arrives after it was given up is cleared away here.
 import type { SandboxIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { notBegun } from '../domain/not-begun.ts';
+import { withoutHostPaths } from '../domain/host-paths.ts';
+import { NotBegun, notBegun } from '../domain/not-begun.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
 import { type Limiter, limiter } from './limiter.ts';
@@ -18,6 +19,8 @@ export const DEADLINES_MS = {
   snapshots: 10_000,
 } as const;
 type Operation = keyof typeof DEADLINES_MS;
+
+const CLOSE_MS = 5000;
 
 const STARTS = { atOnce: 32, waiting: 2000, waitMs: 60_000 };
 
@@ -74,7 +77,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
     ...(provider.snapshots && { snapshots: snapshotsOf(make, provider.snapshots) }),
     // Without a deadline: it lasts as long as somebody listens.
     ...(provider.watch && { watch: (heard, signal) => watching(provider, heard, signal) }),
-    close: () => provider.close(),
+    close: () => closed(provider, deps),
   };
 }
 
@@ -102,6 +105,15 @@ async function started(starts: Limiter, signal: AbortSignal, create: () => Promi
   } catch (error) {
     throw hadTurn ? error : notBegun(error, signal);
   }
+}
+
+/** A step that hangs must not keep the server from stopping, nor its database from being closed. */
+async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise<void> {
+  const expired = new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
+  const bounds = { ms: CLOSE_MS, expired, signal: new AbortController().signal };
+  await withinDeadline(clock, bounds, () => provider.close()).catch((error: unknown) =>
+    logger.warn({ err: error, provider: provider.kind }, 'A provider could not be closed.'),
+  );
 }
 
 type Make = <T>(call: Call<T>) => Promise<T>;
@@ -163,9 +175,25 @@ function tooSlow(kind: string, operation: Operation): ServiceError {
 }
 
 function translated(kind: string, operation: Operation | 'watch', error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
+  if (error instanceof ServiceError) return withoutPlaces(error);
   return new ServiceError('provider_error', `Provider ${kind} failed to ${operation}.`, {
     cause: error,
     remedy: 'Look up the request id in the log.',
   });
+}
+
+/** The same failure for every caller: places on the host are for administrators and for the log, which has the cause. */
+function withoutPlaces(failure: ServiceError): ServiceError {
+  const { code, remedy, retryAfterMs, details, status } = failure;
+  const message = withoutHostPaths(failure.message);
+  const shownRemedy = remedy === undefined ? undefined : withoutHostPaths(remedy);
+  if (message === failure.message && shownRemedy === remedy) return failure;
+  const plain = new ServiceError(code, message, {
+    ...{ cause: failure, status },
+    operatorMessage: remedy === undefined ? failure.message : `${failure.message} ${remedy}`,
+    ...(shownRemedy !== undefined && { remedy: shownRemedy }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(details !== undefined && { details }),
+  });
+  return failure instanceof NotBegun ? new NotBegun(plain) : plain;
 }

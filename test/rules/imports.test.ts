@@ -44,7 +44,13 @@ const TABLE: Record<string, Allowance> = {
     // Programs of ours take the kernel's lock on the file itself, and check all pages.
     folders: [
       ...['schema', 'domain', 'store'],
-      ...['host/file-lock.ts', 'host/package-root.ts', 'host/run.ts', 'agent/binary.ts'],
+      ...[
+        'host/file-lock.ts',
+        'host/make-folders.ts',
+        'host/package-root.ts',
+        'host/run.ts',
+        'agent/binary.ts',
+      ],
     ],
     packages: ['better-sqlite3'],
   },

@@ -13,6 +13,8 @@ export interface FakeHostFacts {
   /** What programs in PATH answer. */
   programs?: Record<string, Partial<RunResult>>;
   readOnly?: boolean;
+  /** No folder can be made anywhere. */
+  noFolders?: boolean;
   fileSystem?: Partial<FileSystemFacts>;
   /** ms of each; an error instead of them; or never. */
   syncs?: number[] | Error | 'never';
@@ -46,6 +48,10 @@ export function fakeHost(facts: FakeHostFacts): Host {
       return content === undefined ? undefined : Buffer.from(content).subarray(0, maxBytes);
     },
     mayWrite: async () => facts.readOnly !== true,
+    tryFolder: async () => {
+      if (facts.noFolders)
+        throw Object.assign(new Error('ENOENT: no such file or directory'), { code: 'ENOENT' });
+    },
     fileSystem: async () => ({
       freeBytes: 50 * GIBIBYTE,
       totalBytes: 100 * GIBIBYTE,

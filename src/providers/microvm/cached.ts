@@ -1,8 +1,9 @@
 // Folders that are made once and never changed, named by a digest of what they are made from. They appear whole or not
 // at all, also when several processes make one at the same time.
-import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 
 /** With the pid of its maker, so that what a killed one left is known. */
 const UNFINISHED = /^\.new-(\d{1,10})-/;
@@ -22,7 +23,7 @@ export interface Cached {
 export async function cached({ folder, name, isWhole, make }: Cached): Promise<string> {
   const path = join(folder, name);
   if (await isWhole(path)) return path;
-  await mkdir(folder, { recursive: true, mode: 0o755 }).catch(asFault);
+  await makeFolders(folder, 0o755).catch(asFault);
   const fresh = await freshFolder(folder).catch(asFault);
   try {
     await make(fresh);

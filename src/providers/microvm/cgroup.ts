@@ -1,7 +1,8 @@
 // The cgroups of a monitor: guest, emulation and devices together. The guest's own bounds are inside of the machine; these
 // are for a monitor that a guest has taken over, or that leaks.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import type { CgroupHost } from '../userspace/cgroup-host.ts';
 import { type CgroupPlan, planCgroups } from '../userspace/cgroups.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
@@ -29,7 +30,7 @@ export function monitorCgroups(
 /** Throws `provider_error`; what was made is `removeCgroups`' to remove. */
 export async function makeCgroups({ folders, limits }: CgroupPlan): Promise<void> {
   try {
-    for (const folder of folders) await mkdir(folder, { recursive: true });
+    for (const folder of folders) await makeFolders(folder);
     for (const { path, value, needed } of limits)
       await writeFile(path, value).catch((error: unknown) => {
         // A quota of the service itself that is smaller is refused, and bounds the guest as well.

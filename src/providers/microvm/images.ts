@@ -1,10 +1,11 @@
 // The images that microVMs run: those that `svc image build` made, and files that the configuration names. A built one is
 // a file named by its digest and a record that names it, so that an image changes all at once, and never under a guest.
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { parseImage } from '../../domain/image.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import { fileIdentity } from './identity.ts';
 
 const RECORD = '.json';
@@ -112,7 +113,7 @@ export function noImage(name: string): ServiceError {
 /** Makes the folder. It is the server's alone: images may hold secrets, and monitors open them before they change users. */
 export async function makeImagesFolder(dataFolder: string): Promise<string> {
   const folder = imagesFolder(dataFolder);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolders(folder, 0o700);
   return folder;
 }
 

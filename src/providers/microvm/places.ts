@@ -1,8 +1,9 @@
 // Where this instance keeps its virtual machines: sockets and records in a run folder, what they change in data_dir. All
 // of it is the server's alone: the monitor opens its files before it becomes another user.
-import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
+import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import { makePlaces, type Places, parseRuntimeName, placesFor, runFolder } from '../userspace/places.ts';
 import { ifPresent } from '../userspace/presence.ts';
 import type { MicrovmDeps } from './deps.ts';
@@ -58,7 +59,7 @@ export type RuntimePaths = ReturnType<typeof runtimePaths>;
 export async function makeMicrovmPlaces(places: MicrovmPlaces, uid: number): Promise<void> {
   await makePlaces(places, uid);
   for (const folder of [places.overlays, places.templates])
-    await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    await makeFolders(folder, 0o700).catch((cause: unknown) => {
       throw new ServiceError('provider_error', 'The folder for virtual machines could not be made.', {
         cause,
         remedy: 'Check that providers.microvm.data_dir can be written.',

@@ -1,10 +1,11 @@
 // Making a template: a guest is booted for it, saved when its agent answers, and ended. Its memory is the file from the
 // start, so that saving writes nothing but the state of its devices.
-import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+import { chmod, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import { openAgentSocket } from '../agent-socket.ts';
 import { clear } from './destroy.ts';
 import { claimFolder, type Launched, launch, type Making, networkOf } from './launch.ts';
@@ -114,7 +115,7 @@ function wayOf(
 
 async function makeMemory(folder: string, path: string, size: number): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolders(folder, 0o700);
     const file = await open(path, 'wx', 0o600);
     await file.truncate(size).finally(() => file.close());
   } catch (cause) {

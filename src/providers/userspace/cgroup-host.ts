@@ -3,6 +3,7 @@
 import { mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
+import { makeFolders } from '../../host/make-folders.ts';
 export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 export type Controller = (typeof CONTROLLERS)[number];
 
@@ -117,7 +118,7 @@ async function delegate(folder: string): Promise<void> {
   try {
     await enable().catch(async () => {
       const leaf = join(folder, SERVER_LEAF);
-      await mkdir(leaf, { recursive: true });
+      await makeFolders(leaf);
       // One write moves one process. A child that has ended meanwhile is nowhere.
       for (const pid of [process.pid, ...(await childrenIn(folder))])
         await writeFile(join(leaf, 'cgroup.procs'), `${pid}`).catch(() => undefined);

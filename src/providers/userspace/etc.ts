@@ -1,8 +1,9 @@
 // /etc of the host view: our own few files, with empty places where parts of the host's are mounted.
 // Made once for each instance; a sandbox sees it read-only.
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import { INSIDE_GID, INSIDE_UID } from './identity.ts';
 
 const FILES: Record<string, string> = {
@@ -37,7 +38,7 @@ export const HOST_PARTS = [
 /** Writes the folder. Idempotent; a file is replaced as a whole, so that a running sandbox never sees half of one. */
 export async function makeEtc(folder: string): Promise<void> {
   try {
-    for (const name of FOLDERS) await mkdir(join(folder, name), { recursive: true, mode: 0o755 });
+    for (const name of FOLDERS) await makeFolders(join(folder, name), 0o755);
     for (const [name, text] of Object.entries(FILES)) {
       const path = join(folder, name);
       await writeFile(`${path}.new`, text, { mode: 0o644 });

@@ -81,3 +81,10 @@ function notOurs(cause?: unknown): ServiceError {
       'As root it is /run/svc, else svc in XDG_RUNTIME_DIR: it must be writable and owned by the server.',
   });
 }
+
+/** A folder of the configuration that cannot be used. It says nothing of a runner: no other one could use it either. */
+export class UnusableFolder extends ServiceError {
+  constructor(message: string, setting: string, cause: unknown) {
+    super('provider_error', message, { cause, remedy: setting });
+  }
+}

@@ -1,14 +1,16 @@
 // Whether sandboxes can be started, and with what. The trial is made once; later probes repeat only what is cheap.
-import { access, constants } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, constants, lstat, readlink } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { asServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
+import { UnusableFolder } from './places.ts';
 import type { RunnerChoice } from './runner.ts';
 import type { UserspaceState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];
 
-const PROGRAM_FOLDERS = ['usr/local/bin', 'usr/bin', 'bin'];
+/** As PATH has them inside. */
+const PROGRAM_FOLDERS = ['usr/local/sbin', 'usr/local/bin', 'usr/sbin', 'usr/bin', 'sbin', 'bin'];
 
 /** Never throws; settles when `signal` aborts, while the trial goes on for the next probe. */
 export async function probeUserspace(
@@ -19,22 +21,28 @@ export async function probeUserspace(
   try {
     const runner = await orAbort(runners.choose(), signal);
     const { cgroups } = await state.prepare();
+    const languages = await orAbort(languageFindings(state), signal);
     const findings = [
       { name: 'runner', ok: true, message: `${runner.name} works.` },
       limitsFinding([...cgroups.places.keys()]),
-      ...(await Promise.all(state.config.languages.map((name) => languageFinding(state, name)))),
+      ...languages,
     ];
-    return { healthy: true, findings };
+    const missing = languages.filter(({ ok }) => !ok);
+    if (missing.length === 0) return { healthy: true, findings };
+    const message = missing.map((finding) => finding.message).join(' ');
+    return { healthy: false, message, findings };
   } catch (error) {
     const message = describe(error, signal);
     return { healthy: false, message, findings: [{ name: 'runner', ok: false, message }] };
   }
 }
 
+/** With the folder of the configuration that is at fault: who may not know it is not shown it. */
 function describe(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'The probe did not end in time.';
-  const { message, remedy } = asServiceError(error);
-  return remedy ? `${message} ${remedy}` : message;
+  const { message, remedy, cause } = asServiceError(error);
+  const fact = error instanceof UnusableFolder && cause instanceof Error ? ` (${cause.message})` : '';
+  return `${message}${fact}${remedy ? ` ${remedy}` : ''}`;
 }
 
 function limitsFinding(bounded: string[]): Finding {
@@ -48,18 +56,46 @@ function limitsFinding(bounded: string[]): Finding {
   };
 }
 
+/** Those of `languages` are needed as the runner is: the operator has promised them to whoever spawns. */
+function languageFindings(state: UserspaceState): Promise<Finding[]> {
+  return Promise.all(state.config.languages.map((name) => languageFinding(state, name)));
+}
+
 async function languageFinding(state: UserspaceState, name: string): Promise<Finding> {
   const root = state.config.rootfs_path || '/';
   for (const folder of PROGRAM_FOLDERS)
-    if (await isProgram(join(root, folder, name))) return { name, ok: true, message: `${name} is there.` };
+    if (await isProgram(root, `${folder}/${name}`)) return { name, ok: true, message: `${name} is there.` };
   return { name, ok: false, message: `${name} is not in the root that sandboxes get. Install it there.` };
 }
 
-function isProgram(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+/** Whether the sandbox whose root is `root` can run `path`: links lead to where they do inside. */
+async function isProgram(root: string, path: string): Promise<boolean> {
+  try {
+    const found = await resolveInside(root, path);
+    await access(found, constants.X_OK);
+    return (await lstat(found)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+const MOST_LINKS = 40;
+
+async function resolveInside(root: string, path: string): Promise<string> {
+  let place = '/';
+  let links = 0;
+  const left = path.split('/');
+  for (let name = left.shift(); name !== undefined; name = left.shift()) {
+    const next = posix.join(place, name);
+    const target = await readlink(join(root, next)).catch(() => undefined);
+    if (target === undefined) place = next;
+    else if (++links > MOST_LINKS) throw new Error('too many links');
+    else {
+      if (target.startsWith('/')) place = '/';
+      left.unshift(...target.split('/'));
+    }
+  }
+  return join(root, place);
 }
 
 function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

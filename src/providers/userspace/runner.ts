@@ -5,7 +5,7 @@ import { isAtLimit } from '../../host/at-limit.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
-import { isTrial, runtimeName, TRIAL_PREFIX } from './places.ts';
+import { isTrial, runtimeName, TRIAL_PREFIX, UnusableFolder } from './places.ts';
 import { once, runtimeNames, type UserspaceState } from './state.ts';
 
 export interface Runner {
@@ -84,7 +84,7 @@ async function tryRunner(
     return undefined;
   } catch (error) {
     end.throwIfAborted();
-    if (isAtLimit(error)) throw error;
+    if (isAtLimit(error) || error instanceof UnusableFolder) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     state.logger.warn({ err: error, runner: runner.name }, 'a runner does not work');
     return `failed (${cause instanceof Error ? cause.message : 'unknown'})`;

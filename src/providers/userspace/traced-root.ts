@@ -2,10 +2,11 @@
 // mounted. It lies where workspaces on disk do and goes with them.
 import { chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { UID_BASE } from './identity.ts';
 import { chooseImage } from './image.ts';
+import { UnusableFolder } from './places.ts';
 import type { UserspaceState } from './state.ts';
 import type { View } from './view.ts';
 import { workspaceFolder } from './workspace.ts';
@@ -32,7 +33,7 @@ export async function makeTracedRoot(
   const view = await state.view(chooseImage(state.config, spec.image).rootfs, 'host');
   const root = await workspaceFolder(state, spec, 0o755);
   try {
-    for (const name of [...FOLDERS, ...view.folders]) await mkdir(join(root, name), { recursive: true });
+    for (const name of [...FOLDERS, ...view.folders]) await makeFolders(join(root, name));
     for (const { path, target } of [...view.links, ...LINKS]) await symlink(target, join(root, path));
     for (const { source, target } of view.binds) await makeTarget(state, join(root, target), source);
     for (const path of TRACED_DEVICES) await makeTarget(state, join(root, path), path);
@@ -43,16 +44,17 @@ export async function makeTracedRoot(
     }
     return root;
   } catch (cause) {
-    throw new ServiceError('provider_error', 'The root of the sandbox could not be made.', {
+    throw new UnusableFolder(
+      'The root of the sandbox could not be made.',
+      'Check that providers.userspace.workspace_base can be written.',
       cause,
-      remedy: 'Check that providers.userspace.workspace_base can be written.',
-    });
+    );
   }
 }
 
 /** An empty folder or file, of the sort that `source` is. One inside an earlier binding is there already. */
 async function makeTarget({ host }: UserspaceState, path: string, source: string): Promise<void> {
-  if ((await host.stat(source))?.isDirectory()) return void (await mkdir(path, { recursive: true }));
-  await mkdir(dirname(path), { recursive: true });
+  if ((await host.stat(source))?.isDirectory()) return void (await makeFolders(path));
+  await makeFolders(dirname(path));
   await writeFile(path, '');
 }

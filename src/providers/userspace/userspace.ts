@@ -1,4 +1,5 @@
 // The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare (or from a tracer, by proot), with svc-agent as their first process.
+import { beforeBegun } from '../../domain/not-begun.ts';
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
@@ -22,7 +23,10 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     probe: (signal) => probeUserspace(state, runners, signal),
-    create: async (spec, signal) => createRuntime(state, { runner: await runners.choose(), spec }, signal),
+    create: async (spec, signal) => {
+      const runner = await beforeBegun(runners.choose(), signal);
+      return createRuntime(state, { runner, spec }, signal);
+    },
     inspect: (ref) => inspectRuntime(state, ref),
     destroy: async (ref, signal) => {
       // What a host lacks to start a sandbox must not keep one from ending.

@@ -1,8 +1,8 @@
 // What of the host a sandbox sees, as data: both runners make the same root of it. What is not listed is not there.
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
 import { HOST_PARTS } from './etc.ts';
+import { UnusableFolder } from './places.ts';
 
 export interface Bind {
   /** Path inside. */
@@ -50,10 +50,11 @@ export async function imageView(image: string): Promise<View> {
       if (!OWN.includes(name)) await addEntry(view, root, name);
     return view;
   } catch (cause) {
-    throw new ServiceError('provider_error', 'The root folder of an image cannot be read.', {
+    throw new UnusableFolder(
+      'The root folder of an image cannot be read.',
+      'Check providers.userspace.rootfs_path and images: each must be a folder the server can read.',
       cause,
-      remedy: 'Check providers.userspace.rootfs_path and images: each must be a folder the server can read.',
-    });
+    );
   }
 }
 

@@ -2,9 +2,10 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { UID_BASE } from './identity.ts';
-import { runtimeName } from './places.ts';
+import { runtimeName, UnusableFolder } from './places.ts';
 import { hasFolder } from './record.ts';
 import type { UserspaceState } from './state.ts';
 
@@ -30,14 +31,15 @@ export async function workspaceFolder(
 ): Promise<string> {
   const path = workspacePath(state, runtimeName(spec));
   try {
-    await mkdir(state.config.workspace_base, { recursive: true, mode: 0o711 });
+    await makeFolders(state.config.workspace_base, 0o711);
     await mkdir(path, { mode });
     return path;
   } catch (cause) {
-    throw new ServiceError('provider_error', 'The workspace could not be made.', {
+    throw new UnusableFolder(
+      'The workspace could not be made.',
+      'Check that providers.userspace.workspace_base can be written.',
       cause,
-      remedy: 'Check that providers.userspace.workspace_base can be written.',
-    });
+    );
   }
 }
 

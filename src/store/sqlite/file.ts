@@ -1,12 +1,13 @@
 // The database file before SQLite has it: its folder, its rights, and whether the last stop was orderly.
-import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeFoldersSync } from '../../host/make-folders.ts';
 import { createPrivate } from './lock.ts';
 
 /** Makes the folder (0700) when it is not there; the path with links resolved, so that one file has one lock. */
 export function settlePath(path: string): string {
   const folder = dirname(resolve(path));
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFoldersSync(folder, 0o700);
   const plain = join(realpathSync(folder), basename(path));
   return existsSync(plain) ? realpathSync(plain) : plain;
 }

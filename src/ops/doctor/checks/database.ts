@@ -49,6 +49,20 @@ async function slowness(patient: Patient): Promise<Observation> {
   return p99 > SLOW_MS ? warn(words, fix) : pass(words);
 }
 
+/** Whether the first start can make `folder`, by making one in `existing`. */
+async function toBeMade(host: Patient['host'], folder: string, existing: string): Promise<Observation> {
+  const mend = 'Set database.path to a file in a folder of a disk of this machine.';
+  if ((await host.stat(existing))?.isDirectory() === false)
+    return fail(`${folder} cannot be made: ${existing} is a file.`, mend);
+  const { code } = await host.tryFolder(existing).then(
+    () => ({ code: undefined }),
+    (error: NodeJS.ErrnoException) => ({ code: error.code ?? 'unknown' }),
+  );
+  if (code !== undefined)
+    return fail(`${folder} cannot be made: no folder can be made in ${existing} (${code}).`, mend);
+  return pass(`${folder} is made at the first start.`);
+}
+
 export const DATABASE: CheckGroup = {
   id: 'database',
   title: 'Database',
@@ -74,7 +88,7 @@ export const DATABASE: CheckGroup = {
             `This user may not write to ${existing}.`,
             `Run as the user of the service, or chown ${existing} to it.`,
           );
-        return pass(facts ? `${folder} is there.` : `${folder} is made at the first start.`);
+        return facts ? pass(`${folder} is there.`) : toBeMade(host, folder, existing);
       },
     },
     { name: 'sync', title: 'Time to the disk', deadlineMs: 30_000, look: slowness },

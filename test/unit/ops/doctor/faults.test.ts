@@ -99,6 +99,13 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     'fail',
     { host: { folders: [] }, files: { '/var/lib/svc': 'x' } },
   ],
+  [
+    'the folder lies below a file',
+    'database.folder',
+    'fail',
+    { host: { folders: ['/'] }, files: { '/var/lib': 'x' } },
+  ],
+  ['the folder cannot be made', 'database.folder', 'fail', { host: { folders: ['/'], noFolders: true } }],
   ['the folder is not ours', 'database.folder', 'fail', { host: { readOnly: true } }],
   ['the disk is slow', 'database.sync', 'warn', { host: { syncs: [1, 80] } }],
   ['the disk is broken', 'database.sync', 'fail', { host: { syncs: ioError() } }],
