@@ -14,8 +14,12 @@ import type { Sessions } from '../sessions.ts';
 import type { Spawns } from '../spawn/spawns.ts';
 import { Turnstile } from '../turnstile.ts';
 
-/** Of this server, and of each other worker: one that hangs keeps none of the others from ending. */
-const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8 };
+/**
+ * Of this server, and of each other worker: one that hangs keeps none of the others from ending. Of those that lost their
+ * runtime nothing is left to end, so they wait for commits alone, and the more go together the better.
+ */
+const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8, lost: 64 };
+const LOST = 'lost';
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 const MARK_ATTEMPTS = 5;
@@ -34,9 +38,7 @@ export interface DestroyDeps {
 
 export class Destroyer {
   readonly #deps: DestroyDeps;
-  readonly #lanes = new Lanes((worker_id) =>
-    worker_id === LOCAL_WORKER ? BACKGROUND_AT_ONCE.here : BACKGROUND_AT_ONCE.elsewhere,
-  );
+  readonly #lanes = new Lanes((lane) => BACKGROUND_AT_ONCE[sizeOf(lane)]);
   readonly #works = new Map<string, Promise<void>>();
   readonly #retries = new Map<string, { attempts: number; timer?: Timer }>();
   readonly #turnstile: Turnstile;
@@ -74,7 +76,7 @@ export class Destroyer {
 
   /** The same without anybody waiting for it; once, however often it is asked for. */
   finishLater(row: SandboxRecord): void {
-    if (!this.#stopped) this.#lanes.run(row.worker_id, row.id, () => this.finish(row));
+    if (!this.#stopped) this.#lanes.run(laneOf(row), row.id, () => this.finish(row));
   }
 
   /** Tries a `destroying` row again after a while: 1 s, 2 s, 4 s … 60 s. */
@@ -169,4 +171,13 @@ export class Destroyer {
       this.retry(id);
     }
   }
+}
+
+/** Ids of workers hold no space. */
+const laneOf = ({ worker_id, end_reason }: SandboxRecord) =>
+  end_reason === 'runtime_lost' ? `${worker_id} ${LOST}` : worker_id;
+
+function sizeOf(lane: string): keyof typeof BACKGROUND_AT_ONCE {
+  if (lane.endsWith(` ${LOST}`)) return 'lost';
+  return lane === LOCAL_WORKER ? 'here' : 'elsewhere';
 }

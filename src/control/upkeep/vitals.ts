@@ -11,8 +11,8 @@ import type { Sessions } from '../sessions.ts';
 import type { Destroyer } from './destroy.ts';
 import { AGAIN_MS, Missing } from './missing.ts';
 
-/** Second looks at once. */
-const AT_ONCE = 16;
+/** Second looks at once: each waits for a commit when it finds the same. */
+const AT_ONCE = 64;
 
 export type Finding = 'answers' | 'silent' | 'lost' | 'unknown';
 
