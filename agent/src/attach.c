@@ -21,7 +21,8 @@ static int open_view(struct stream *stream, struct reader *arguments)
 
 	if (arguments->bad)
 		return EINVAL;
-	if (!exec)
+	/* One that has not started may never have been. */
+	if (!exec || (!exec->started && !exec->ended))
 		return ENOENT;
 	/* Its output goes to whoever started it, and is not kept. */
 	if (!exec->detached && !exec->ended)

@@ -114,7 +114,7 @@ void output_open(struct output *output, int fd, uint8_t channel)
 	if (fd < 0)
 		return;
 	/* Without memory the console goes without this output. */
-	if (exec_of(output)->detached)
+	if (exec_of(output)->speaks)
 		output->lines = calloc(1, sizeof(*output->lines));
 	if (output->lines)
 		output->lines->uid = exec_of(output)->child.uid;

@@ -71,8 +71,8 @@ static int join(struct exec_plan *plan, struct list *argv, struct list *env, siz
 static void read_head(struct exec_plan *plan, struct reader *arguments)
 {
 	plan->flags = read_u32(arguments);
-	/* Nobody could ever end the input of a detached one. */
-	if (plan->flags & EXEC_DETACH)
+	/* Nobody could ever end the input of one that runs on its own. */
+	if (plan->flags & (EXEC_DETACH | EXEC_KEYED))
 		plan->flags &= ~(uint32_t)EXEC_STDIN;
 	plan->id = read_text(arguments);
 	plan->workdir = read_text(arguments);
@@ -82,10 +82,18 @@ static void read_head(struct exec_plan *plan, struct reader *arguments)
 	plan->label = read_text(arguments);
 }
 
+static bool read_body(struct exec_plan *plan, struct reader *arguments)
+{
+	if (plan->flags & EXEC_KEYED)
+		plan->body = read_text(arguments);
+	return !arguments->bad;
+}
+
 static bool is_sound(const struct exec_plan *plan, const struct list *argv)
 {
 	return argv->count > 0 && argv->at[0][0] && plan->id[0] && strlen(plan->id) <= EXEC_ID_MAX &&
-		!(plan->flags & ~(uint32_t)(EXEC_PTY | EXEC_DETACH | EXEC_STDIN));
+		!(plan->flags & ~(uint32_t)(EXEC_PTY | EXEC_DETACH | EXEC_STDIN | EXEC_KEYED)) &&
+		(!plan->body || (plan->body[0] && strlen(plan->body) <= EXEC_BODY_MAX));
 }
 
 int exec_plan_read(struct exec_plan *plan, struct reader *arguments, char *const *defaults)
@@ -98,8 +106,8 @@ int exec_plan_read(struct exec_plan *plan, struct reader *arguments, char *const
 		spare++;
 	*plan = (struct exec_plan){ 0 };
 	read_head(plan, arguments);
-	if (read_list(arguments, &argv, 0) && read_list(arguments, &env, spare) && reader_done(arguments) &&
-	    is_sound(plan, &argv)) {
+	if (read_list(arguments, &argv, 0) && read_list(arguments, &env, spare) && read_body(plan, arguments) &&
+	    reader_done(arguments) && is_sound(plan, &argv)) {
 		add_defaults(&env, defaults, spare);
 		error = join(plan, &argv, &env, spare);
 	}

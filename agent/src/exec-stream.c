@@ -18,10 +18,13 @@ void exec_init(const struct serve_options *given)
 
 static int open_planned(struct stream *stream, const struct exec_plan *plan)
 {
-	bool detached = (plan->flags & EXEC_DETACH) != 0;
-	int error = execs_admit(plan->id, detached);
-	struct exec *exec = error ? NULL : exec_make(plan);
+	bool detached = (plan->flags & (EXEC_DETACH | EXEC_KEYED)) != 0;
+	struct exec *first = plan->body ? execs_find_kept(plan->id, stream->uid) : NULL;
+	int error = first ? 0 : execs_admit(plan->id, detached);
+	struct exec *exec = error || first ? NULL : exec_make(plan);
 
+	if (first)
+		return exec_repeat(stream, first, plan);
 	if (!exec)
 		return error ? error : ENOMEM;
 	exec->child.uid = stream->uid;

@@ -71,7 +71,7 @@ static void finish(struct exec *exec)
 		return;
 	}
 	execs_end(exec);
-	if (exec->detached)
+	if (exec->speaks)
 		say("exec %s ended with %d", exec->id, exec_exit_code(exec));
 	tell(exec);
 	execs_trim();
@@ -133,6 +133,8 @@ static void never_ran(struct exec *exec, int error)
 	outputs_close(exec);
 	exec->stream = exec->in.stream = NULL;
 	exec->refused = true;
+	/* Its name is free before its process is reaped. */
+	exec->id[0] = '\0';
 	if (stream) {
 		stream->work = NULL;
 		stream_fail(stream, cancelled ? ECANCELED : error);
@@ -192,7 +194,10 @@ struct exec *exec_make(const struct exec_plan *plan)
 		return NULL;
 	memcpy(exec->id, plan->id, strlen(plan->id));
 	memcpy(exec->label, plan->label, strnlen(plan->label, EXEC_LABEL_MAX));
-	exec->detached = (plan->flags & EXEC_DETACH) != 0;
+	if (plan->body)
+		memcpy(exec->body, plan->body, strlen(plan->body));
+	exec->detached = (plan->flags & (EXEC_DETACH | EXEC_KEYED)) != 0;
+	exec->speaks = (plan->flags & EXEC_DETACH) != 0;
 	exec->child.held = true;
 	exec->status.want = want_status;
 	exec->status.ready = on_status;

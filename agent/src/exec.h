@@ -15,13 +15,16 @@
 #define EXEC_PTY 1
 #define EXEC_DETACH 2
 #define EXEC_STDIN 4
+#define EXEC_KEYED 8
 #define EXEC_ID_MAX 128
 #define EXEC_LABEL_MAX 1024
+#define EXEC_BODY_MAX 64
 
 /* The arguments of an exec; everything points into the message, or into `room`. (exec-plan.c) */
 struct exec_plan {
 	uint32_t flags, timeout_ms;
 	const char *id, *workdir, *label;
+	const char *body; /* what a repeat of its key must say; NULL without one */
 	uint16_t rows, cols;
 	char **argv, **env; /* NULL-terminated; `env` with the defaults that were not given */
 	void *room;         /* to be freed */
@@ -62,6 +65,7 @@ struct exec {
 	uint64_t ended_number; /* of the order of their ends */
 	char id[EXEC_ID_MAX + 1];
 	char label[EXEC_LABEL_MAX + 1];
+	char body[EXEC_BODY_MAX + 1]; /* of one with a key, else empty */
 	struct child child;
 	struct kill kill;
 	struct stream *stream; /* of the host that waits for it */
@@ -74,10 +78,12 @@ struct exec {
 	int foreground;        /* while the program runs, see foreground.h; -1: none */
 	bool line_is_open;     /* the terminal's input does not end in a line end */
 	struct timer deadline, grace;
-	bool detached, started, refused, cancelled, timed_out, ended;
+	bool detached; /* runs on its own, its output kept: with a key, too */
+	bool speaks;   /* on the console */
+	bool started, refused, cancelled, timed_out, ended;
 	struct ring tail;
 	size_t views;          /* attach streams that look at it */
-	uint64_t started_us, started_ms, ended_ms, duration_us;
+	uint64_t started_us, started_ms, ended_us, ended_ms, duration_us;
 };
 
 #define EXEC_RESULT_SIZE 17
@@ -109,5 +115,9 @@ void tail_drop(struct exec *exec);
 void exec_init(const struct serve_options *options);
 
 extern const struct stream_kind exec_kind;
+
+/* Answers the repeat of a key on `stream`, which then is no exec of its own. 0, or a positive errno: EEXIST when the first
+ * one said something else. (exec-key.c) */
+int exec_repeat(struct stream *stream, const struct exec *first, const struct exec_plan *plan);
 
 #endif

@@ -35,6 +35,18 @@ struct exec *execs_find_for(const char *id, uid_t uid)
 	return exec && (uid == 0 || exec->child.uid == uid) ? exec : NULL;
 }
 
+static bool is_over(const struct exec *exec)
+{
+	return exec->ended && exec->views == 0 && exec->body[0] && now_us() - exec->ended_us > KEY_KEPT_US;
+}
+
+struct exec *execs_find_kept(const char *id, uid_t uid)
+{
+	struct exec *exec = execs_find_for(id, uid);
+
+	return exec && exec->body[0] && !is_over(exec) ? exec : NULL;
+}
+
 static void take_out(struct exec *exec)
 {
 	struct exec **at = &first;
@@ -95,34 +107,39 @@ int execs_admit(const char *id, bool detached)
 void execs_end(struct exec *exec)
 {
 	exec->ended = true;
+	exec->ended_us = now_us();
 	exec->ended_ms = wall_ms();
 	exec->ended_number = ++ended_numbers;
 }
 
-/* The one that ended first of all that nobody looks at. */
-static struct exec *oldest_ended(void)
+/* The one that ended first of all with a key, or without, that nobody looks at. */
+static struct exec *oldest_ended(bool keyed)
 {
 	struct exec *oldest = NULL;
 
 	for (struct exec *exec = first; exec; exec = exec->next)
-		if (exec->ended && exec->views == 0 && (!oldest || exec->ended_number < oldest->ended_number))
+		if (exec->ended && exec->views == 0 && (exec->body[0] != '\0') == keyed && (!oldest || exec->ended_number < oldest->ended_number))
 			oldest = exec;
 	return oldest;
 }
 
-void execs_trim(void)
+static void trim(bool keyed)
 {
 	size_t ended = 0;
+	struct exec *oldest;
 
 	for (struct exec *exec = first; exec; exec = exec->next)
-		ended += exec->ended;
-	while (ended-- > ENDED_MAX) {
-		struct exec *oldest = oldest_ended();
-
-		if (!oldest)
-			return;
+		ended += exec->ended && (exec->body[0] != '\0') == keyed;
+	while ((oldest = oldest_ended(keyed)) && (ended > ENDED_MAX || is_over(oldest))) {
 		take_out(oldest);
+		ended--;
 	}
+}
+
+void execs_trim(void)
+{
+	trim(false);
+	trim(true);
 }
 
 void execs_forget_user(uid_t uid)
@@ -181,7 +198,8 @@ static bool next_record(struct listing *listing)
 {
 	struct exec *exec = first;
 
-	while (exec && (exec->number <= listing->number || (listing->uid && exec->child.uid != listing->uid)))
+	while (exec && (exec->number <= listing->number || exec->refused ||
+	       (listing->uid && exec->child.uid != listing->uid)))
 		exec = exec->next;
 	if (exec)
 		write_record(listing, exec);

@@ -1,6 +1,6 @@
 # The tests of the agent's core; included from the Makefile, from whose folder the paths are.
 PARTS := descriptors frame hunt loop moment pipe-room queue ring secret wire
-INPUT := $(PARTS) console link parts say session stream stream-table stream-take
+INPUT := $(PARTS) console exec-plan link parts say session stream stream-table stream-take
 ITERATIONS ?= 3000
 SEED ?= 1
 

@@ -13,6 +13,7 @@
 
 #include "../src/console.h"
 #include "../src/descriptors.h"
+#include "../src/exec.h"
 #include "../src/hunt.h"
 #include "../src/link.h"
 #include "../src/loop.h"
@@ -28,7 +29,8 @@ static int host;
 /* Whether a frame may be half taken, so that only zeros as long as the longest one surely end it. */
 static bool is_torn = true;
 
-/* ---- kinds: one that gives back what it is sent, one that never ends by itself, one that reads every value */
+/* ---- kinds: one that gives back what it is sent, one that never ends by itself, one that reads every value, one that
+ * reads an exec without starting it */
 
 static void echo_data(struct stream *stream, const uint8_t *bytes, size_t size)
 {
@@ -68,15 +70,39 @@ static int read_values(struct stream *stream, struct reader *arguments)
 	return 0;
 }
 
+static bool is_kept_promise(const struct exec_plan *plan)
+{
+	bool is_own = plan->flags & (EXEC_DETACH | EXEC_KEYED), has_key = plan->flags & EXEC_KEYED;
+
+	if (!plan->argv[0] || !plan->id[0] || strlen(plan->id) > EXEC_ID_MAX || (is_own && plan->flags & EXEC_STDIN))
+		return false;
+	return has_key ? plan->body && plan->body[0] && strlen(plan->body) <= EXEC_BODY_MAX : !plan->body;
+}
+
+static int read_plan(struct stream *stream, struct reader *arguments)
+{
+	static char *const defaults[] = { "PATH=/bin", "HOME=/", NULL };
+	struct exec_plan plan;
+	int error = exec_plan_read(&plan, arguments, defaults);
+
+	if (!error && !is_kept_promise(&plan))
+		abort();
+	free(plan.room);
+	if (!error)
+		stream_result(stream, NULL, 0);
+	return error;
+}
+
 static const struct stream_kind echo = { .open = begin, .cancel = echo_eof, .data = echo_data, .eof = echo_eof };
 static const struct stream_kind flood = { .open = begin, .pump = pump };
 static const struct stream_kind values = { .open = read_values };
+static const struct stream_kind exec = { .open = read_plan };
 
 const struct stream_kind *kind_of_open(uint8_t number)
 {
-	static const struct stream_kind *const kinds[] = { &echo, &flood, &values, &console_kind, NULL };
+	static const struct stream_kind *const kinds[] = { &echo, &flood, &values, &console_kind, &exec, NULL };
 
-	return kinds[number % 5];
+	return kinds[number % 6];
 }
 
 const struct stream_kind *kind_of_call(uint8_t number)
@@ -203,6 +229,51 @@ static uint32_t chance(uint32_t below)
 	return (uint32_t)(state >> 20) % below;
 }
 
+static size_t put_number(uint8_t *at, size_t size, uint64_t value)
+{
+	for (size_t i = 0; i < size; i++)
+		at[i] = (uint8_t)(value >> (8 * i));
+	return size;
+}
+
+static size_t put_text(uint8_t *at, uint32_t most)
+{
+	uint32_t size = chance(most + 1);
+
+	put_number(at, 4, chance(60) ? size : chance(UINT32_MAX));
+	for (uint32_t i = 0; i < size; i++)
+		at[4 + i] = (uint8_t)(chance(500) ? 'a' + chance(26) : 0);
+	return 4 + size;
+}
+
+static size_t put_texts(uint8_t *at, uint32_t most)
+{
+	uint32_t count = chance(most + 1);
+	size_t size = put_number(at, 4, chance(60) ? count : chance(100));
+
+	while (count-- > 0)
+		size += put_text(at + size, 12);
+	return size;
+}
+
+/* The arguments of an exec, mostly right: at most some 1,600 bytes. */
+static size_t make_plan(uint8_t *at)
+{
+	uint32_t flags = chance(20) ? chance(16) : chance(UINT32_MAX);
+	size_t size = put_number(at, 1, 4);
+
+	size += put_number(at + size, 4, flags);
+	size += put_text(at + size, chance(9) ? 12 : 140);
+	size += put_text(at + size, 30);
+	size += put_number(at + size, 8, chance(1000));
+	size += put_text(at + size, chance(9) ? 40 : 1100);
+	size += put_texts(at + size, 4);
+	size += put_texts(at + size, 4);
+	if (chance(20) ? flags & EXEC_KEYED : chance(2))
+		size += put_text(at + size, chance(9) ? 64 : 70);
+	return size;
+}
+
 /* A frame that is mostly right; where it is not, everything after it is hunted through. */
 static size_t make_frame(uint8_t *at, bool small)
 {
@@ -222,6 +293,10 @@ static size_t make_frame(uint8_t *at, bool small)
 	frame_head(at, type, (type == FRAME_OPEN || type == FRAME_CALL ? 1 : chance(2)) + chance(40), size);
 	for (size_t i = 0; i < size; i++)
 		at[FRAME_HEAD + i] = (uint8_t)(chance(3) ? 0 : chance(256));
+	if (type == FRAME_OPEN && chance(3) == 0) {
+		size = make_plan(at + FRAME_HEAD);
+		frame_head(at, type, 1 + chance(40), size);
+	}
 	if (size > 0 && chance(100) && (type == FRAME_DATA || type == FRAME_EOF))
 		at[FRAME_HEAD] = 0;
 	/* Credit that is not beyond all bounds. */

@@ -19,7 +19,7 @@ WELCOME, RESULT, ERROR, STARTED = 16, 17, 18, 19
 EXEC, ATTACH, READ, WRITE, LIST, GLOB, EXECS, CONNECT, CONSOLE = range(1, 10)
 PING, STAT, MKDIR, MOVE, CHMOD, REMOVE, SIGNAL, RESIZE, SEED, SHUTDOWN, ENTER, LEAVE = range(1, 13)
 FOR_USER = 0x80
-PTY, DETACH, STDIN = 1, 2, 4
+PTY, DETACH, STDIN, KEYED = 1, 2, 4, 8
 FIRST_CREDIT = 262144
 PATIENCE = 20.0
 
@@ -37,12 +37,13 @@ def opening(nonce, tag=0x5A5A5A5A, secret=SECRET):
     return ZEROS + secret + frame(HELLO, 0, b"\x01" + nonce + bytes(4), tag)
 
 
-def exec_args(name, argv, flags=0, workdir="", timeout=0, rows=0, cols=0, env=("PATH=/usr/bin:/bin",)):
+def exec_args(name, argv, flags=0, workdir="", timeout=0, rows=0, cols=0, env=("PATH=/usr/bin:/bin",), body=None):
     return (
         struct.pack("<BI", EXEC, flags) + text(name) + text(workdir) + struct.pack("<IHH", timeout, rows, cols)
         + text(" ".join(str(arg) for arg in argv)[:200])
         + struct.pack("<I", len(argv)) + b"".join(map(text, argv))
         + struct.pack("<I", len(env)) + b"".join(map(text, env))
+        + (text(body) if body is not None else b"")
     )
 
 

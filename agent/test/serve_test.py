@@ -12,7 +12,7 @@ import time
 import unittest
 
 from host import (
-    ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DETACH, EOF, EXEC, FIRST_CREDIT, OPEN, PART, PING, PTY, READ,
+    ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DETACH, EOF, EXEC, FIRST_CREDIT, KEYED, OPEN, PART, PING, PTY, READ,
     RESIZE, SECRET, SEED, SHUTDOWN, SIGNAL, STARTED, STAT, STDIN, WRITE, Agent, Lost, exec_args, frame, opening, text)
 
 
@@ -233,6 +233,94 @@ class Execs(Case):
         self.wait(lambda: len(self.agent.children()) <= 2, "orphans to be reaped")
         self.session.send(CANCEL, stream)
         self.session.finish(stream)
+
+
+class Keyed(Case):
+    """Execs with a key: a repeat finds what the first one did."""
+
+    def keyed(self, script, name="k", body="b1", flags=KEYED, **more):
+        return self.session.sh(script, name=name, flags=flags, body=body, **more)
+
+    def output(self, name="k", follow=True, session=None):
+        session = session or self.session
+        return session.finish(session.begin(bytes([ATTACH]) + text(name) + bytes([follow])))
+
+    def test_a_repeat_joins_what_runs_and_finds_what_has_ended(self):
+        path = os.path.join(self.agent.folder.name, "count")
+        script = f"echo run >> {path}; while [ ! -e {path}.go ]; do sleep 0.02; done; echo done; exit 3"
+        first = self.keyed(script)
+        self.assertEqual((first.exit, first.started is None), ((-1, 0, 0), False))
+        repeat = self.keyed(script)
+        self.assertEqual((repeat.exit, repeat.started), ((-1, 0, 0), None))
+        views = [self.session.begin(bytes([ATTACH]) + text("k") + b"\1") for _ in range(2)]
+        open(path + ".go", "w").close()
+        for view in map(self.session.finish, views):
+            self.assertEqual((view.out, view.exit), (b"done\n", (3, 0, 0)))
+        late = self.keyed(script)
+        self.assertEqual((late.exit, late.started), ((3, 0, 0), None))
+        self.assertEqual((self.output().data[0], self.output().out), (b"\0", b"done\n"))
+        with open(path) as file:
+            self.assertEqual(file.read(), "run\n")
+
+    def test_another_body_is_refused_while_it_runs_and_afterwards(self):
+        self.keyed("sleep 0.2")
+        self.assertEqual(self.keyed("true", body="b2").errno, errno.EEXIST)
+        self.output()
+        self.assertEqual(self.keyed("true", body="b2").errno, errno.EEXIST)
+
+    def test_it_outlives_the_session_and_keeps_its_deadline(self):
+        self.keyed("echo kept; sleep 1000", timeout=700)
+        self.session.close()
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+        self.assertIsNone(self.keyed("echo kept; sleep 1000", timeout=700).started)
+        view = self.output()
+        self.assertEqual((view.out, view.exit), (b"kept\n", (124, 15, 1)))
+
+    def test_what_could_not_start_is_not_kept(self):
+        self.assertEqual(self.keyed("true", workdir="/no/such/folder").errno, errno.ENOENT)
+        self.assertIsNotNone(self.keyed("true").started)
+
+    def test_the_last_256_are_kept_whatever_else_ends(self):
+        for number in range(257):
+            self.keyed("true", name=f"k{number}")
+            self.output(f"k{number}")
+        for _ in range(260):
+            self.session.run("true")
+        self.assertEqual(self.output("k0").errno, errno.ENOENT)
+        self.assertIsNone(self.keyed("true", name="k1").started)
+        self.assertIsNotNone(self.keyed("true", name="k0").started)
+
+    def test_many_at_once_are_one(self):
+        opens = [self.session.begin(exec_args("k", ["sleep", "0.2"], flags=KEYED, body="b1")) for _ in range(50)]
+        answers = [self.session.finish(stream) for stream in opens]
+        self.assertEqual(sum(answer.started is not None for answer in answers), 1)
+        self.assertEqual({answer.exit for answer in answers}, {(-1, 0, 0)})
+        refused = [
+            self.session.begin(exec_args("r", ["true"], flags=KEYED, workdir="/no/such/folder", body="b1"))
+            for _ in range(20)]
+        self.assertLessEqual({self.session.finish(stream).errno for stream in refused}, {errno.ENOENT, errno.EAGAIN})
+
+    def test_a_view_of_what_may_never_start_is_refused(self):
+        for _ in range(30):
+            opened = self.session.begin(exec_args("v", ["true"], flags=DETACH, workdir="/no/such/folder"))
+            view = self.session.begin(bytes([ATTACH]) + text("v") + b"\1")
+            self.assertEqual(self.session.finish(view).errno, errno.ENOENT)
+            self.assertEqual(self.session.finish(opened).errno, errno.ENOENT)
+
+    def test_only_a_detached_one_writes_on_the_console(self):
+        self.keyed("echo silent")
+        self.output()
+        self.keyed("echo spoken", name="d", flags=KEYED | DETACH)
+        self.output("d")
+        console = self.session.finish(self.session.begin(bytes([CONSOLE]) + struct.pack("<IB", 100, 0))).out
+        self.assertIn(b"spoken", console)
+        self.assertNotIn(b"silent", console)
+
+    def test_malformed_keys(self):
+        for body in (None, "", "x" * 65, "a\0b"):
+            self.assertEqual(self.keyed("true", body=body).errno, errno.EINVAL, body)
+        self.assertEqual(self.session.sh("true", name="n", body="b").errno, errno.EINVAL)
 
 
 class Terminals(Case):

@@ -26,12 +26,14 @@ export function execArguments(spec: ExecSpec): WireWriter {
   const env = Object.entries(spec.env);
   writer.u32(env.length);
   for (const [name, value] of env) writer.str(checked(entry(name, value), 'An environment entry'));
-  return writer;
+  return spec.body === undefined ? writer : writer.str(spec.body);
 }
 
 function flags(spec: ExecSpec): number {
-  return (
-    (spec.pty ? EXEC_FLAG.pty : 0) | (spec.detach ? EXEC_FLAG.detach : 0) | (spec.stdin ? EXEC_FLAG.stdin : 0)
+  const set = { pty: spec.pty, detach: spec.detach, stdin: spec.stdin, keyed: spec.body !== undefined };
+  return Object.entries(EXEC_FLAG).reduce(
+    (all, [name, flag]) => (set[name as keyof typeof set] ? all | flag : all),
+    0,
   );
 }
 

@@ -13,6 +13,12 @@ import type { Talk } from './talk.ts';
 /** The agent keeps an exec's deadline, and needs up to 2 s to kill; after this much more it is not believed. */
 const BACKSTOP_MS = 5000;
 const WORDS = { [ERRNO.ENOENT]: 'The workdir does not exist in the sandbox.' };
+const KEYED_WORDS = {
+  ...WORDS,
+  [ERRNO.EEXIST]: 'This Idempotency-Key was used with another request.',
+  // All else that it refuses so is refused before it is sent.
+  [ERRNO.EINVAL]: 'This sandbox was started by a version that keeps no Idempotency-Key.',
+};
 
 /** Starts a program. Never throws: what cannot be started rejects `started` and `exit`. */
 export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exec {
@@ -20,7 +26,13 @@ export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exe
   const args = () => execArguments(spec);
   const stream = talk.open(
     'exec',
-    { args, channels: [1, 2], starts: true, decode: readExit, words: WORDS },
+    {
+      args,
+      channels: [1, 2],
+      starts: true,
+      decode: readExit,
+      words: spec.body === undefined ? WORDS : KEYED_WORDS,
+    },
     signal,
   );
   if (spec.timeoutMs) stream.within(spec.timeoutMs + BACKSTOP_MS, talk.clock, 'exec');
@@ -38,6 +50,7 @@ export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exe
     exit,
     kill: () => stream.askToEnd(),
     resize: (rows, cols) => resizeExec(talk, spec.exec_id, { rows, cols }),
+    isRepeat: () => !stream.hasStarted,
   };
 }
 

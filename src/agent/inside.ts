@@ -12,6 +12,7 @@ const PING_MS = 2000;
 
 export function sandboxInside(talk: Talk): Omit<SandboxIo, 'close' | 'closed' | 'as'> {
   return {
+    keepsKeys: true,
     exec: (spec, signal) => startExec(talk, spec, signal),
     execs: {
       list: (signal) => listExecs(talk, signal),

@@ -19,6 +19,11 @@ export interface ExecSpec {
   /** true: `stdin` is a pipe that the caller writes and ends; false: standard input is empty. */
   stdin?: boolean;
   detach?: boolean;
+  /**
+   * What a repeat must say, of an exec whose `exec_id` stands for an Idempotency-Key. It runs on its own as a detached one
+   * does; `exit` is -1 while it runs. Only where the session keeps keys.
+   */
+  body?: string;
   pty?: { rows: number; cols: number };
 }
 
@@ -49,6 +54,8 @@ export interface Exec {
   /** Kills the whole process group: TERM, KILL after 2 s, then every descendant. Idempotent. */
   kill(): void;
   resize(rows: number, cols: number): Promise<void>;
+  /** Of one with a `body`, once `exit` has resolved: another call had started it. */
+  isRepeat?(): boolean;
 }
 
 export interface ExecRecord {
@@ -93,6 +100,8 @@ export interface SandboxFiles {
 }
 
 export interface SandboxIo {
+  /** Absent where an exec may have no `body`. */
+  keepsKeys?: true;
   /** Aborting `signal` kills the exec; `exit` then rejects with the signal's reason. */
   exec(spec: ExecSpec, signal?: AbortSignal): Exec;
   execs: {

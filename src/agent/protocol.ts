@@ -66,7 +66,7 @@ export const METHOD = {
 /** Set in the kind or method of what is done for a tenant, whose uid is then the first argument. */
 export const FOR_USER = 0x80;
 
-export const EXEC_FLAG = { pty: 1, detach: 2, stdin: 4 } as const;
+export const EXEC_FLAG = { pty: 1, detach: 2, stdin: 4, keyed: 8 } as const;
 
 /** "Not given" of u32 modes. */
 export const KEEP_MODE = 0xffff_ffff;

@@ -78,6 +78,11 @@ export class AgentStream<T> {
     return lift;
   }
 
+  /** Whether the agent has said STARTED. */
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
   /** Asks the agent to end it. The stream goes on until the agent has: ERROR ECANCELED unless it was faster. */
   askToEnd(): void {
     if (this.#isCancelled || this.#isSettled) return;

@@ -27,12 +27,7 @@ export async function detachExec(
   request: LiveRequest,
   asked: Asked,
 ): Promise<ExecDetached> {
-  if (request.stream)
-    throw contradiction('detach and stream exclude each other.', 'Follow its output afterwards.');
-  if (request.stdin !== undefined)
-    throw contradiction('A detached command has no standard input.', 'Write the input to a file before.');
-  if (request.encoding !== undefined)
-    throw contradiction('A detached command gives no output here.', 'Say encoding when its output is read.');
+  refuseWaiting(request);
   const { exec } = await startExec(deps, id, request, asked);
   await exec.exit;
   return { exec_id: exec.exec_id };
@@ -74,6 +69,16 @@ export async function detachedOutput(
   const { exec, io } = await attachTo(deps, target, follow, asked);
   const view = { sandbox_id: target.id, exec, io, encoding, attached: exec };
   return execLines(view, { clock: deps.clock, signal: asked.signal });
+}
+
+/** What only somebody who waits can have. */
+export function refuseWaiting(request: LiveRequest): void {
+  if (request.stream)
+    throw contradiction('detach and stream exclude each other.', 'Follow its output afterwards.');
+  if (request.stdin !== undefined)
+    throw contradiction('A detached command has no standard input.', 'Write the input to a file before.');
+  if (request.encoding !== undefined)
+    throw contradiction('A detached command gives no output here.', 'Say encoding when its output is read.');
 }
 
 /** A view of a detached command; the session is held until the view is over. */

@@ -12,7 +12,7 @@ import type { StartedExec } from './exec-start.ts';
  * in `details` when the deadline ended it.
  */
 export async function execResult(
-  { exec, encoding }: StartedExec,
+  { exec, encoding, attached }: StartedExec,
   maxOutputBytes: number,
   hold: Hold,
 ): Promise<ExecEnded> {
@@ -22,6 +22,7 @@ export async function execResult(
   const { exit_code, signal, timed_out, duration_ms } = await exec.exit;
   const stdout = kept.stdout.as(encoding);
   const stderr = kept.stderr.as(encoding);
+  const isCut = attached?.truncated === true;
   if (timed_out) throw deadline({ exec_id: exec.exec_id, stdout, stderr });
   return {
     exec_id: exec.exec_id,
@@ -31,8 +32,8 @@ export async function execResult(
     stderr,
     duration: displayDuration(duration_ms),
     duration_ms,
-    stdout_truncated: kept.stdout.truncated,
-    stderr_truncated: kept.stderr.truncated,
+    stdout_truncated: isCut || kept.stdout.truncated,
+    stderr_truncated: isCut || kept.stderr.truncated,
   };
 }
 

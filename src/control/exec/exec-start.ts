@@ -71,7 +71,8 @@ async function launch(
   return { exec, io: held.io };
 }
 
-function execSpec(
+/** Throws `bad_request` for what no agent would start. */
+export function execSpec(
   request: LiveRequest & { keepStdin?: boolean },
   row: SandboxRecord,
   ids: Ids,
@@ -94,13 +95,22 @@ function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts
   return detach || tty ? lastingTimeoutMs(timeout, timeouts) : execTimeoutMs(timeout, timeouts);
 }
 
+/** Of a detached one, whose stream is over when it has only begun, nothing. */
+export function noteEnd(
+  publisher: Publisher,
+  row: SandboxRecord,
+  exec_id: string,
+  { exit_code, duration_ms, timed_out }: ExecExit,
+): void {
+  if (timed_out) publisher.note('exec.timeout', row, { exec_id, exit_code: TIMED_OUT, duration_ms });
+  else if (exit_code >= 0) publisher.note('exec.completed', row, { exec_id, exit_code, duration_ms });
+}
+
 /** Its events, and the session's release at its end, whoever is still there to read the answer. */
 function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: Held): void {
   const { exec_id } = exec;
-  const ended = ({ exit_code, duration_ms, timed_out }: ExecExit) => {
-    // A detached one has only begun when its stream is over.
-    if (timed_out) publisher.note('exec.timeout', row, { exec_id, exit_code: TIMED_OUT, duration_ms });
-    else if (exit_code >= 0) publisher.note('exec.completed', row, { exec_id, exit_code, duration_ms });
+  const ended = (exit: ExecExit) => {
+    noteEnd(publisher, row, exec_id, exit);
     held.release();
   };
   const failed = (error: unknown) => {

@@ -1,28 +1,36 @@
 // Commands in sandboxes: one answer, lines while it runs, or left running on its own.
 import type { Clock } from '../../domain/ports.ts';
 import type { Execs } from '../plane/execs.ts';
-import { detachExec, detachedOutput, findExec, listExecs, signalExec } from './detached.ts';
+import { detachExec, detachedOutput, findExec, listExecs, refuseWaiting, signalExec } from './detached.ts';
 import { execLines } from './exec-lines.ts';
 import { openExec } from './exec-live.ts';
 import { execResult } from './exec-run.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
+import { detachKeyed, isKeyed, keyedLines, keyedResult } from './keyed.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
   const { clock, reach } = deps;
   return {
     run: (id, request, caller, signal, hold) =>
       reach.told(id, async () => {
+        if (isKeyed(request)) return keyedResult(deps, id, request, { caller, signal, hold });
         const started = await startExec(deps, id, request, { caller, signal });
         return execResult(started, deps.settings.exec.maxOutputBytes, hold);
       }),
     stream: (id, request, caller, signal) =>
-      reach.told(id, async () =>
-        execLines(await startExec(deps, id, request, { caller, signal }), { clock, signal }),
-      ),
+      reach.told(id, async () => {
+        if (isKeyed(request)) return keyedLines(deps, id, request, { caller, signal });
+        return execLines(await startExec(deps, id, request, { caller, signal }), { clock, signal });
+      }),
     open: (id, request, caller, signal) =>
       reach.told(id, () => openExec(deps, id, request, { caller, signal })),
     detach: (id, request, caller, signal) =>
-      reach.told(id, () => detachExec(deps, id, request, { caller, signal })),
+      reach.told(id, async () => {
+        if (!isKeyed(request)) return detachExec(deps, id, request, { caller, signal });
+        refuseWaiting(request);
+        const { exec_id } = await detachKeyed(deps, id, request, { caller, signal });
+        return { exec_id };
+      }),
     list: (id, caller, signal) => reach.told(id, () => listExecs(deps, id, { caller, signal })),
     get: (id, exec_id, caller, signal) =>
       reach.told(id, () => findExec(deps, { id, exec_id }, { caller, signal })),

@@ -13,6 +13,9 @@ import type {
 } from '../../schema/exec.ts';
 import type { Caller } from '../control-plane.ts';
 
+/** With an Idempotency-Key a repeat joins the first one while it runs, and is told its result afterwards. */
+export type KeyableRequest = ExecRequest & { idempotencyKey?: string };
+
 export type LiveRequest = ExecRequest & { tty?: { rows: number; cols: number } };
 
 /** Both directions of a running command. */
@@ -32,11 +35,17 @@ export interface ExecEnded extends Omit<ExecResult, 'stdout' | 'stderr'> {
 
 export interface Execs {
   /** Outputs are kept on `hold` and cut where it has no more. */
-  run(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal, hold: Hold): Promise<ExecEnded>;
+  run(
+    id: string,
+    request: KeyableRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<ExecEnded>;
   /** Rejects for everything that goes wrong before the first byte; then lines to the `exit` or `error` line. */
   stream(
     id: string,
-    request: ExecRequest,
+    request: KeyableRequest,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncIterable<StreamedLine>>;
@@ -46,7 +55,7 @@ export interface Execs {
    */
   open(id: string, request: LiveRequest, caller: Caller, signal: AbortSignal): Promise<LiveExec>;
   /** Resolves when it runs; it then lives on without the caller and without this server. */
-  detach(id: string, request: ExecRequest, caller: Caller, signal: AbortSignal): Promise<ExecDetached>;
+  detach(id: string, request: KeyableRequest, caller: Caller, signal: AbortSignal): Promise<ExecDetached>;
   /** All that run and the newest ended ones, newest first. */
   list(id: string, caller: Caller, signal: AbortSignal): Promise<ExecItem[]>;
   get(id: string, exec_id: string, caller: Caller, signal: AbortSignal): Promise<ExecItem>;

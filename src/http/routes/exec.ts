@@ -1,5 +1,6 @@
 // Commands in a sandbox, while somebody waits for them or on their own (api.md part 3), and its console.
 import { Type } from 'typebox';
+import { ServiceError } from '../../domain/errors.ts';
 import {
   ExecDetached,
   ExecItem,
@@ -13,14 +14,20 @@ import {
   LogsQuery,
 } from '../../schema/exec.ts';
 import { Answer, PiecedAnswer, SocketAnswer } from '../answer.ts';
+import { idempotencyOf } from '../headers/idempotency-key.ts';
 import { withOutputs } from '../pieces.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { serveExecSocket } from '../socket/exec-socket.ts';
 import { execNdjson, ndjson } from '../stream.ts';
-import { ExecParams, SandboxParams } from './params.ts';
+import { EXEC_IDEMPOTENCY, ExecParams, SandboxParams } from './params.ts';
 
 const tag = 'sandboxes';
 const auth = 'api';
+
+const noKeyHere = () =>
+  new ServiceError('bad_request', 'A command over a WebSocket takes no Idempotency-Key.', {
+    remedy: 'Send it to POST /sandboxes/{id}/exec, which keeps keys.',
+  });
 
 export const execRoutes: Route[] = [
   defineRoute({
@@ -32,6 +39,7 @@ export const execRoutes: Route[] = [
       'A non-zero exit is a result, not an error. With stream true the answer is NDJSON and ends with an exit or error line; closing the connection kills the command. With detach true the answer comes once it runs, and it runs on.',
     params: SandboxParams,
     body: ExecRequest,
+    headers: EXEC_IDEMPOTENCY,
     success: {
       status: 200,
       description: 'The command has ended.',
@@ -49,10 +57,12 @@ export const execRoutes: Route[] = [
       'unavailable',
     ],
     example: { command: 'echo hello', timeout: '10s' },
-    handler: async ({ params, body, caller, signal, hold }, { exec }) => {
-      if (body.detach) return new Answer(await exec.detach(params.id, body, caller, signal), { status: 202 });
-      if (body.stream) return execNdjson(await exec.stream(params.id, body, caller, signal));
-      return new PiecedAnswer(withOutputs(await exec.run(params.id, body, caller, signal, hold)));
+    handler: async ({ params, body, headers, caller, signal, hold }, { exec }) => {
+      const request = { ...body, ...idempotencyOf(headers) };
+      if (body.detach)
+        return new Answer(await exec.detach(params.id, request, caller, signal), { status: 202 });
+      if (body.stream) return execNdjson(await exec.stream(params.id, request, caller, signal));
+      return new PiecedAnswer(withOutputs(await exec.run(params.id, request, caller, signal, hold)));
     },
   }),
   defineRoute({
@@ -65,7 +75,8 @@ export const execRoutes: Route[] = [
     params: SandboxParams,
     success: { status: 101, description: 'The connection is a WebSocket.' },
     errors: ['not_found', 'conflict', 'resource_limit', 'not_implemented', 'unavailable'],
-    handler: async ({ params, caller }, { exec, sandboxes }) => {
+    handler: async ({ params, headers, caller }, { exec, sandboxes }) => {
+      if (idempotencyOf(headers).idempotencyKey !== undefined) throw noKeyHere();
       await sandboxes.get(params.id, caller);
       return new SocketAnswer((ws, tools) =>
         serveExecSocket(ws, {
@@ -81,7 +92,8 @@ export const execRoutes: Route[] = [
     tag,
     auth,
     summary: 'List the commands of a sandbox',
-    description: 'All that run and the newest 256 that have ended, newest first.',
+    description:
+      'All that run and the newest 256 that have ended, with an Idempotency-Key as many more, newest first.',
     params: SandboxParams,
     success: { status: 200, description: 'The commands.', schema: Type.Array(ExecItem) },
     errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],

@@ -28,6 +28,11 @@ export const IDEMPOTENCY = {
     'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
 };
 
+export const EXEC_IDEMPOTENCY = {
+  'Idempotency-Key':
+    'The sandbox keeps the last 256 keys of commands that have ended, each for 24 h: the same key and body join the command while it runs, and give its result with the last 1 MiB of its output afterwards. Another body is a conflict. Such a command has no standard input and runs on when its caller leaves. 400 where the provider has no agent of ours (custom, hosted).',
+};
+
 /** What can happen to every call on files, beside what every route can answer. */
 export const FILE_ERRORS = [
   'forbidden',

@@ -107,6 +107,21 @@ describe('a plain exec', () => {
     expect(deadlines).toEqual([0, 2000, 0]);
   });
 
+  it('refuses an Idempotency-Key where nobody keeps it', async () => {
+    const { w, id } = await setUp();
+    const request = { command: 'x', idempotencyKey: 'k' };
+    const ways = [
+      () => w.control.exec.run(id, request, api, forever, roomy),
+      () => w.control.exec.stream(id, request, api, forever),
+      () => w.control.exec.detach(id, { ...request, detach: true }, api, forever),
+    ];
+    for (const way of ways)
+      expect(await failed(way())).toMatchObject({
+        code: 'bad_request',
+        message: 'The provider of this sandbox keeps no Idempotency-Key for commands.',
+      });
+  });
+
   it('keeps each output up to the cap and says so', async () => {
     const { w, id } = await setUp(
       {

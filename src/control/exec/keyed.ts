@@ -1,0 +1,116 @@
+// A command with an Idempotency-Key. It runs on its own inside the sandbox, where the agent keeps key, body and result: a
+// repeat finds it there, from whichever server, and nothing of it is kept here. Who leaves leaves it running.
+import type { SandboxIo } from '../../agent/io.ts';
+import type { Hold } from '../../domain/byte-ledger.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { keyedExecId } from '../../domain/exec-key.ts';
+import { fingerprint } from '../../domain/fingerprint.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { SandboxRecord } from '../../store/store.ts';
+import type { Caller } from '../control-plane.ts';
+import type { ExecEnded, KeyableRequest, StreamedLine } from '../plane/execs.ts';
+import { attachTo } from './detached.ts';
+import { execLines } from './exec-lines.ts';
+import { execResult } from './exec-run.ts';
+import { type ExecDeps, execSpec, noteEnd } from './exec-start.ts';
+
+export type KeyedRequest = KeyableRequest & { idempotencyKey: string };
+
+interface Asked {
+  caller: Caller;
+  signal: AbortSignal;
+}
+
+export const isKeyed = (request: KeyableRequest): request is KeyedRequest =>
+  request.idempotencyKey !== undefined;
+
+/** Resolves when it runs, or has been run before. Throws `conflict` for another body, `bad_request` where nobody keeps keys. */
+export async function detachKeyed(
+  deps: ExecDeps,
+  id: string,
+  { idempotencyKey, ...request }: KeyedRequest,
+  { caller, signal }: Asked,
+): Promise<{ exec_id: string; row: SandboxRecord; isRepeat: boolean }> {
+  const { reach, publisher, settings } = deps;
+  const row = await reach.find(id, caller);
+  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await deps.limitsOf(row.owner_id);
+  const spec = {
+    ...execSpec(request, row, deps.ids, { ...settings.exec, maxMs, ownMs }),
+    exec_id: keyedExecId(id, idempotencyKey),
+    body: fingerprint('/exec', request),
+  };
+  if (spec.stdin) throw noInput();
+  const held = await reach.open(row, signal);
+  try {
+    if (!held.io.keepsKeys) throw notKept();
+    const isRepeat = await started(held.io, spec);
+    if (!isRepeat) publisher.note('exec.started', row, { exec_id: spec.exec_id });
+    held.release();
+    return { exec_id: spec.exec_id, row, isRepeat };
+  } catch (error) {
+    publisher.refusal('exec', row, error);
+    held.release(error);
+    throw error;
+  }
+}
+
+/** Without the caller's signal: who leaves now may ask again. */
+async function started(io: SandboxIo, spec: Parameters<SandboxIo['exec']>[0]): Promise<boolean> {
+  const exec = io.exec(spec);
+  await exec.exit;
+  return exec.isRepeat?.() === true;
+}
+
+/**
+ * What is kept of its output, to its first caller and to repeats alike. The end of one that nobody waits for any more is not
+ * an event.
+ */
+export async function keyedResult(
+  deps: ExecDeps,
+  id: string,
+  request: KeyedRequest,
+  asked: Asked & { hold: Hold },
+): Promise<ExecEnded> {
+  const { exec_id, row, isRepeat } = await detachKeyed(deps, id, request, asked);
+  const { exec: course } = await attachTo(deps, { id, exec_id }, true, asked);
+  await course.output[Symbol.asyncIterator]().return?.();
+  const exit = await course.exit;
+  if (!isRepeat) noteEnd(deps.publisher, row, exec_id, exit);
+  const { exec, io } = await attachTo(deps, { id, exec_id }, false, asked);
+  const view = { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8', attached: exec };
+  return execResult(view, deps.settings.exec.maxOutputBytes, asked.hold);
+}
+
+/** Rejects for everything that goes wrong before the first line. */
+export async function keyedLines(
+  deps: ExecDeps & { clock: Clock },
+  id: string,
+  request: KeyedRequest,
+  asked: Asked,
+): Promise<AsyncIterable<StreamedLine>> {
+  const { exec_id, row, isRepeat } = await detachKeyed(deps, id, request, asked);
+  const { exec, io } = await attachTo(deps, { id, exec_id }, true, asked);
+  if (!isRepeat)
+    exec.exit.then(
+      (exit) => noteEnd(deps.publisher, row, exec_id, exit),
+      () => undefined,
+    );
+  const view = { sandbox_id: id, exec, io, encoding: request.encoding ?? 'utf8', attached: exec };
+  return execLines(view, { clock: deps.clock, signal: asked.signal });
+}
+
+function noInput(): ServiceError {
+  return new ServiceError('bad_request', 'A command with an Idempotency-Key has no standard input.', {
+    remedy: 'Write the input to a file before.',
+  });
+}
+
+function notKept(): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    'The provider of this sandbox keeps no Idempotency-Key for commands.',
+    {
+      remedy: 'Send the command without the header, or use a sandbox of userspace, container or microvm.',
+    },
+  );
+}
