@@ -18,6 +18,8 @@ scrape_configs:
       - targets: ["127.0.0.1:7423"]
 \`\`\`
 
+Prometheus sends that header from version 2.55 on. An older one, as Debian 12 has it, needs a proxy that adds it.
+
 - Durations are in seconds, sizes in bytes, names of counters end in \`_total\`. Counters begin at 0 with the process.
 - No label holds an owner, a sandbox, a path or a command: the number of series is bounded.
 - \`route\` is the operationId of the API description; \`none\` stands for paths that do not exist, and as a status for clients

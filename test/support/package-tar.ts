@@ -7,9 +7,12 @@ import { packageRoot } from './server.ts';
 
 /** Holds `node_modules/…` of this project. */
 export function packageTar(name: string): ChildProcessByStdio<null, Readable, null> {
-  const folders = [...closure(name)].map((each) => join('node_modules', each));
+  const folders = packagesOf(name).map((each) => join('node_modules', each));
   return spawn('tar', ['-c', '-C', packageRoot, ...folders], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
+
+/** Folders below `node_modules`. */
+export const packagesOf = (name: string): string[] => [...closure(name)];
 
 function closure(name: string, known = new Set<string>()): Set<string> {
   const manifest = join(packageRoot, 'node_modules', name, 'package.json');

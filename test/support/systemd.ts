@@ -17,7 +17,7 @@ export interface Ran {
 
 export interface Systemd {
   /** Runs `script` by bash inside, as root. */
-  run(script: string): Promise<Ran>;
+  run(script: string, deadlineMs?: number): Promise<Ran>;
   /** As `run`, for one that has to succeed: its output. */
   sure(script: string): Promise<string>;
   /** A property of a unit, as `systemctl show` has it. */
@@ -37,7 +37,7 @@ export async function startSystemd(): Promise<Systemd> {
   });
   keeper.unref();
   const init = await until('a systemd to be process 1', () => initOf(folder), DEADLINE_MS);
-  const run = (text: string) => inside(init, text);
+  const run = (text: string, deadlineMs = DEADLINE_MS) => inside(init, text, deadlineMs);
   const sure = async (text: string) => {
     const { code, stdout, stderr } = await run(text);
     if (code !== 0) throw new Error(`${text}: exit code ${code}\n${stdout}${stderr}`);
@@ -63,7 +63,7 @@ function initOf(folder: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
 }
 
-function inside(init: string, script: string): Promise<Ran> {
+function inside(init: string, script: string, timeout: number): Promise<Ran> {
   const enter = ['--target', init, '--all', '--root', '--wd'];
   const env = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin', HOME: '/root' };
   return new Promise((resolve) => {
@@ -71,7 +71,7 @@ function inside(init: string, script: string): Promise<Ran> {
     execFile(
       'setsid',
       ['--wait', 'nsenter', ...enter, 'bash', '-c', `cd / && ${script}`],
-      { env, timeout: DEADLINE_MS },
+      { env, timeout },
       (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
       },

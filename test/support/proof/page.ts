@@ -27,7 +27,7 @@ function summary(results: ProofResults): string {
 }
 
 function section(kind: Kind, rows: readonly ProofRow[]): string {
-  const head = `## ${kind.title}\n\n${kind.about}\n\n    ${kind.command}`;
+  const head = `## ${kind.title}\n\n${kind.about} Made by \`${kind.command}\`.`;
   if (rows.length === 0) return `${head}\n\nNot run yet.`;
   const [faults, facts] = [Object.keys(kind.faults), Object.keys(kind.facts)].map((keys) =>
     inUse(keys, rows),
