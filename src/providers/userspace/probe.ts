@@ -58,7 +58,11 @@ function limitsFinding(bounded: string[]): Finding {
 
 /** Those of `languages` are needed as the runner is: the operator has promised them to whoever spawns. */
 function languageFindings(state: UserspaceState): Promise<Finding[]> {
-  return Promise.all(state.config.languages.map((name) => languageFinding(state, name)));
+  return state.slowly(async () => {
+    const findings: Finding[] = [];
+    for (const name of state.config.languages) findings.push(await languageFinding(state, name));
+    return findings;
+  });
 }
 
 async function languageFinding(state: UserspaceState, name: string): Promise<Finding> {

@@ -2,6 +2,7 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
+import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
 import { type CgroupHost, findCgroupHost } from './cgroup-host.ts';
 import type { UserspaceDeps } from './deps.ts';
 import { makeEtc } from './etc.ts';
@@ -29,6 +30,8 @@ export interface UserspaceState extends UserspaceDeps {
   /** Of `rootfs`, or the host view. Looked at again after a few seconds, and after `forgetViews`: folders change. */
   view(rootfs: string | undefined, network: 'none' | 'host'): Promise<View>;
   forgetViews(): void;
+  /** For every look into rootfs folders and `workspace_base`. */
+  slowly: SlowFolders;
 }
 
 export function openState(deps: UserspaceDeps): UserspaceState {
@@ -40,8 +43,9 @@ export function openState(deps: UserspaceDeps): UserspaceState {
     found = await prepareOnce(deps, places);
     return found;
   });
+  const slowly = slowFolders(deps.clock);
   const views = keptViews(deps, (rootfs, network) =>
-    rootfs ? imageView(rootfs) : hostView(join(places.instance, 'etc'), network),
+    rootfs ? imageView(rootfs, slowly) : hostView(join(places.instance, 'etc'), network),
   );
   return {
     ...deps,
@@ -53,6 +57,7 @@ export function openState(deps: UserspaceDeps): UserspaceState {
       if (isPrepared) await leavePlaces(places);
     },
     ...views,
+    slowly,
   };
 }
 

@@ -32,7 +32,7 @@ export async function makeTracedRoot(
 ): Promise<string> {
   const view = await state.view(chooseImage(state.config, spec.image).rootfs, 'host');
   const root = await workspaceFolder(state, spec, 0o755);
-  try {
+  const fill = async () => {
     for (const name of [...FOLDERS, ...view.folders]) await makeFolders(join(root, name));
     for (const { path, target } of [...view.links, ...LINKS]) await symlink(target, join(root, path));
     for (const { source, target } of view.binds) await makeTarget(state, join(root, target), source);
@@ -42,6 +42,9 @@ export async function makeTracedRoot(
       await mkdir(join(root, name), { mode: 0o700 });
       if (slot !== undefined) await chown(join(root, name), UID_BASE + slot, UID_BASE + slot);
     }
+  };
+  try {
+    await state.slowly(fill);
     return root;
   } catch (cause) {
     throw new UnusableFolder(

@@ -1,6 +1,7 @@
 // What of the host a sandbox sees, as data: both runners make the same root of it. What is not listed is not there.
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SlowFolders } from '../../host/slow-folders.ts';
 import { HOST_PARTS } from './etc.ts';
 import { UnusableFolder } from './places.ts';
 
@@ -42,13 +43,9 @@ export async function hostView(etc: string, network: 'none' | 'host'): Promise<V
 }
 
 /** Everything in an image folder but what a sandbox has of its own. Throws `provider_error` when it cannot be read. */
-export async function imageView(image: string): Promise<View> {
+export async function imageView(image: string, slowly: SlowFolders): Promise<View> {
   try {
-    const root = await realpath(image);
-    const view: View = { binds: [], links: [], folders: [], overlay: root };
-    for (const name of (await readdir(root)).sort())
-      if (!OWN.includes(name)) await addEntry(view, root, name);
-    return view;
+    return await slowly(() => look(image));
   } catch (cause) {
     throw new UnusableFolder(
       'The root folder of an image cannot be read.',
@@ -56,6 +53,13 @@ export async function imageView(image: string): Promise<View> {
       cause,
     );
   }
+}
+
+async function look(image: string): Promise<View> {
+  const root = await realpath(image);
+  const view: View = { binds: [], links: [], folders: [], overlay: root };
+  for (const name of (await readdir(root)).sort()) if (!OWN.includes(name)) await addEntry(view, root, name);
+  return view;
 }
 
 async function addEntry(view: View, root: string, name: string): Promise<void> {

@@ -19,7 +19,7 @@ export async function makeWorkspace(
 ): Promise<string | undefined> {
   if (state.config.workspace !== 'disk') return undefined;
   const path = await workspaceFolder(state, spec, spec.role === 'pool' ? 0o711 : 0o700);
-  if (slot !== undefined) await chown(path, UID_BASE + slot, UID_BASE + slot);
+  if (slot !== undefined) await state.slowly(() => chown(path, UID_BASE + slot, UID_BASE + slot));
   return path;
 }
 
@@ -31,8 +31,10 @@ export async function workspaceFolder(
 ): Promise<string> {
   const path = workspacePath(state, runtimeName(spec));
   try {
-    await makeFolders(state.config.workspace_base, 0o711);
-    await mkdir(path, { mode });
+    await state.slowly(async () => {
+      await makeFolders(state.config.workspace_base, 0o711);
+      await mkdir(path, { mode });
+    });
     return path;
   } catch (cause) {
     throw new UnusableFolder(
@@ -55,7 +57,7 @@ export async function removeWorkspace(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const path = workspacePath(state, name);
-  if (!(await hasFolder(path))) return;
+  if (!(await state.slowly(() => hasFolder(path)))) return;
   const options = { timeoutMs: REMOVE_MS, env: { PATH: '/usr/bin:/bin' }, ...(signal ? { signal } : {}) };
   const remove = () => state.host.run('rm', ['-rf', '--one-file-system', '--', path], options);
   if ((await remove()).code === 0) return;

@@ -60,10 +60,10 @@ it('shows an image but for the places a sandbox has of its own', async () => {
   for (const name of ['usr', 'proc', 'dev', 'tmp', 'workspace', 'etc']) mkdirSync(join(root, name));
   symlinkSync('usr/bin', join(root, 'bin'));
   writeFileSync(join(root, 'note'), '');
-  const view = await imageView(root);
+  const view = await imageView(root, (work) => work());
   rmSync(root, { recursive: true });
   expect(view.binds.map((bind) => bind.target)).toEqual(['/etc', '/note', '/usr']);
   expect(view.links).toEqual([{ path: '/bin', target: 'usr/bin' }]);
   expect(view.overlay).toBe(root);
-  await expect(imageView(root)).rejects.toMatchObject({ code: 'provider_error' });
+  await expect(imageView(root, (work) => work())).rejects.toMatchObject({ code: 'provider_error' });
 });

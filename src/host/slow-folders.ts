@@ -1,0 +1,46 @@
+// Calls on folders of the operator's choosing, which may lie on a mount that does not answer. Such a call cannot be ended and
+// keeps one of Node's four threads for files, so few may be under way, and nobody waits for one for long.
+import { ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+
+/** Two of four: files elsewhere still have a thread. */
+const AT_ONCE = 2;
+const PATIENCE_MS = 10_000;
+
+/** Runs `work` in its turn. Its own calls must come one after another. Rejects with `unavailable` when it is not over in time. */
+export type SlowFolders = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function slowFolders(clock: Clock): SlowFolders {
+  let running = 0;
+  const waiting = new Set<() => void>();
+  const next = () => {
+    const [first] = waiting;
+    if (running >= AT_ONCE || first === undefined) return;
+    waiting.delete(first);
+    running++;
+    first();
+  };
+  return (work) =>
+    new Promise((resolve, reject) => {
+      const start = () => {
+        const over = () => {
+          timer.cancel();
+          running--;
+          next();
+        };
+        work().finally(over).then(resolve, reject);
+      };
+      const timer = clock.after(PATIENCE_MS, () => {
+        waiting.delete(start);
+        reject(hangs());
+      });
+      waiting.add(start);
+      next();
+    });
+}
+
+function hangs(): ServiceError {
+  return new ServiceError('unavailable', `A folder did not answer within ${PATIENCE_MS / 1000} s.`, {
+    remedy: 'Look at what is mounted there.',
+  });
+}
