@@ -1,7 +1,7 @@
 // svc sandbox admission
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { admissionFacts } from '../../src/cli/quota-view.ts';
-import { spawnFlags, spawnRequest, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { ERROR_TABLE } from '../../src/domain/errors.ts';
 import type { AdmissionDecision } from '../../src/schema/admission.ts';
@@ -13,7 +13,7 @@ export default class SandboxAdmission extends SvcCommand<AdmissionDecision> {
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --user ann --ttl 2h --json',
   ];
-  static override flags = { ...clientFlags, ...spawnFlags, template: templateFlag };
+  static override flags = { ...clientFlags, ...spawnFlags, template: templateFlag, strict: strictFlag };
 
   async run(): Promise<AdmissionDecision> {
     const { flags } = await this.parse(SandboxAdmission);

@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
-import { spawnFlags, spawnRequest, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
@@ -20,6 +20,7 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
     ...clientFlags,
     ...spawnFlags,
     template: templateFlag,
+    strict: strictFlag,
     'idempotency-key': Flags.string({
       description: 'Repeating a create with the same key gives the same sandbox for 24 h.',
     }),
@@ -33,7 +34,7 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
       key === undefined ? {} : { idempotencyKey: key },
     );
     for (const warning of sandbox.warnings ?? []) this.warn(warning);
-    this.log(sandboxFacts(sandbox));
+    this.log(sandboxFacts({ ...sandbox, warnings: [] }));
     return sandbox;
   }
 }

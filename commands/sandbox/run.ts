@@ -5,7 +5,7 @@ import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags, execRequest } from '../../src/cli/exec-flags.ts';
 import { runOnce } from '../../src/cli/run-once.ts';
-import { spawnFlags, spawnRequest, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
 
 export default class SandboxRun extends ExecCommand {
   /** Else oclif takes the words of the command for a command of ours. */
@@ -23,6 +23,7 @@ export default class SandboxRun extends ExecCommand {
     ...clientFlags,
     ...spawnFlags,
     template: templateFlag,
+    strict: strictFlag,
     ...execFlags,
     keep: Flags.boolean({
       description: 'Leave the sandbox to its time to live and print its id on standard error.',

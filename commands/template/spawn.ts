@@ -2,7 +2,7 @@
 import { Args, Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
-import { spawnFlags, spawnRequest } from '../../src/cli/spawn-flags.ts';
+import { spawnFlags, spawnRequest, strictFlag } from '../../src/cli/spawn-flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
@@ -19,6 +19,7 @@ export default class TemplateSpawn extends SvcCommand<Sandbox> {
   static override flags = {
     ...clientFlags,
     ...overrides,
+    strict: strictFlag,
     'idempotency-key': Flags.string({
       description: 'Repeating a spawn with the same key gives the same sandbox for 24 h.',
     }),
@@ -30,7 +31,7 @@ export default class TemplateSpawn extends SvcCommand<Sandbox> {
     const options = key === undefined ? {} : { idempotencyKey: key };
     const sandbox = await connect(flags).templates.spawn(args.name, spawnRequest(flags), options);
     for (const warning of sandbox.warnings ?? []) this.warn(warning);
-    this.log(sandboxFacts(sandbox));
+    this.log(sandboxFacts({ ...sandbox, warnings: [] }));
     return sandbox;
   }
 }

@@ -14,7 +14,12 @@ export type OutputMode = 'passed' | 'kept';
 type ExecOutcomePart = Partial<ExecResult> & { exit_code: number };
 
 /** Without `exit_code` where it is not known: `state` then says why. */
-export type ExecOutcome = Partial<ExecResult> & { sandbox_id: string; state?: 'running' };
+export type ExecOutcome = Partial<ExecResult> & {
+  sandbox_id: string;
+  state?: 'running';
+  /** How the sandbox differs from what was asked. */
+  warnings?: string[];
+};
 
 /** Runs `request` in sandbox `id`. Ctrl-C closes the call, which kills the command. */
 export async function execIn(
@@ -42,9 +47,11 @@ export async function runOnce(
   wanted: { spawn: SpawnRequest; exec: ExecRequest; keep: boolean; output: OutputMode; input: boolean },
 ): Promise<ExecOutcome> {
   const { id, warnings = [] } = await client.spawn(wanted.spawn);
-  for (const warning of warnings) say(line`warning: ${warning}`, process.stderr);
+  const isKept = wanted.output === 'kept' && warnings.length > 0;
+  if (!isKept) for (const warning of warnings) say(line`warning: ${warning}`, process.stderr);
   try {
-    return await execIn(client, { ...wanted, id }, wanted.exec);
+    const outcome = await execIn(client, { ...wanted, id }, wanted.exec);
+    return isKept ? { ...outcome, warnings } : outcome;
   } finally {
     if (wanted.keep) say(line`${id}`, process.stderr);
     else await client.destroy(id);

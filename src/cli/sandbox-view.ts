@@ -38,6 +38,7 @@ export function sandboxFacts(sandbox: Sandbox): string {
     ['ended', sandbox.ended_at],
     ['end reason', sandbox.end_reason],
     ['runtime', sandbox.runtime_id],
+    ['warnings', sandbox.warnings ?? []],
     ['metadata', Object.entries(sandbox.metadata).map(([key, value]) => `${key}=${value}`)],
   ]);
 }

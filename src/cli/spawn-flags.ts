@@ -23,7 +23,13 @@ export const templateFlag = Flags.string({
   description: 'Template that says what no flag says; not with --image.',
 });
 
+/** Of the commands that spawn. */
+export const strictFlag = Flags.boolean({
+  description: 'Refuse it where what runs would differ from what was asked; else that is a warning.',
+});
+
 export interface SpawnFlags {
+  strict?: boolean | undefined;
   template?: string | undefined;
   image?: string | undefined;
   provider?: string | undefined;
@@ -47,6 +53,7 @@ export function spawnRequest(flags: SpawnFlags): SpawnRequest {
     metadata: flags.metadata && pairs(flags.metadata, '--metadata'),
     env: flags.env && pairs(flags.env, '--env'),
     network: flags.network,
+    strict: flags.strict || undefined,
   };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }

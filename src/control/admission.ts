@@ -21,7 +21,7 @@ import type { Caller } from './control-plane.ts';
 import type { LimitsOf } from './owner-limits.ts';
 import type { QueueSettings, Settings } from './settings.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from './spawn/choose.ts';
-import { placementOf } from './spawn/place.ts';
+import { placementOf, refuseHere } from './spawn/place.ts';
 import { lifeMs, planSpawn, spawnOwner } from './spawn/plan.ts';
 import { type FullRequest, withTemplate } from './templates/template-request.ts';
 
@@ -44,7 +44,8 @@ export async function admissionOf(
   const { settings, sandboxes } = deps;
   const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
   const queue = { ...settings.queue, ...deps.queue.stats() };
-  const { asked, limits, others } = await ask(deps, full, caller);
+  const asksNetwork = request.network === 'default';
+  const { asked, limits, others } = await ask(deps, { ...full, asksNetwork }, caller);
   const decision = await sandboxes.admission(asked, limits);
   if (!isPlaceless(decision)) return shown(asked.provider, decision, queue);
   // As for the deed: where the chosen one has no place, another may have one.
@@ -64,15 +65,20 @@ interface Question {
   others(): Promise<Provider[]>;
 }
 
-async function ask(deps: AdmissionDeps, { request, setup }: FullRequest, caller: Caller): Promise<Question> {
+async function ask(
+  deps: AdmissionDeps,
+  { request, setup, asksNetwork }: FullRequest & { asksNetwork: boolean },
+  caller: Caller,
+): Promise<Question> {
   const { settings, cpus, clock } = deps;
   const owner_id = spawnOwner(request, caller, settings);
   const limits = await deps.limitsOf(owner_id);
   try {
     const provider = await chooseProvider(deps, request.provider);
     const names = { id: '', ...(settings.pool && { vm_id: '' }) };
-    const facts = { settings, cpus, provider, limits, setup, ...names, now: clock.now() };
+    const facts = { settings, cpus, provider, limits, setup, asksNetwork, ...names, now: clock.now() };
     const plan = planSpawn(request, caller, facts);
+    await refuseHere(deps, plan, provider);
     const placement = placementOf(deps, plan, provider);
     return {
       asked: requestOfRow(plan.row),

@@ -13,7 +13,7 @@ export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &
 
 /** As the methods of Provider, for rows. */
 export interface Runtimes {
-  create(plan: Pick<SpawnPlan, 'row' | 'image'>, signal: AbortSignal): Promise<Created>;
+  create(plan: Pick<SpawnPlan, 'row' | 'image' | 'strict'>, signal: AbortSignal): Promise<Created>;
   inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
   /** Idempotent; resolves only when nothing of it is left. */
   destroy(row: Runtime, signal: AbortSignal): Promise<void>;
@@ -67,10 +67,15 @@ function ownRuntimes(providers: ProviderSet): Runtimes {
   };
 }
 
-export function runtimeSpec({ row, image }: Pick<SpawnPlan, 'row' | 'image'>): RuntimeSpec {
+export function runtimeSpec({
+  row,
+  image,
+  strict,
+}: Pick<SpawnPlan, 'row' | 'image' | 'strict'>): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   return {
     ...{ id, epoch, image, memory_mb, vcpus, network, expires_at },
     ...(account !== undefined && { account }),
+    ...(strict && { strict }),
   };
 }

@@ -5,17 +5,15 @@ import type { SandboxRecord } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
 
 /** Everything there is to show. */
-export function sandboxView(row: SandboxRecord, warnings: readonly string[] = []): Sandbox {
+export function sandboxView(row: SandboxRecord): Sandbox {
   const view = plainView(row);
   if (row.runtime_id !== undefined) view.runtime_id = row.runtime_id;
-  if (warnings.length > 0) view.warnings = [...warnings];
   return view;
 }
 
 /** What of it `caller` may see, with what this server adds to all. */
 export function shownTo(caller: Caller, sandbox: Sandbox, { preview_domain }: Shown): Sandbox {
   const view = plainView(sandbox);
-  if (sandbox.warnings) view.warnings = sandbox.warnings;
   if (caller.role === 'admin' && sandbox.runtime_id !== undefined) view.runtime_id = sandbox.runtime_id;
   if (preview_domain !== '') view.preview_domain = preview_domain;
   return view;
@@ -26,7 +24,7 @@ type Kept = WeakMap<SandboxRecord, Sandbox>;
 const KEPT: Record<'admins' | 'others', Kept> = { admins: new WeakMap(), others: new WeakMap() };
 
 /**
- * A row as it is, with nothing to warn of. Of a record that the store keeps, which are frozen, the view is frozen too and the
+ * A row as it is. Of a record that the store keeps, which are frozen, the view is frozen too and the
  * same one each time: lists show a thousand that have not changed.
  */
 export function shownRow(caller: Caller, row: SandboxRecord, shown: Shown): Sandbox {
@@ -56,6 +54,7 @@ function plainView(from: Sandbox | SandboxRecord): Sandbox {
   if (from.template !== undefined) view.template = from.template;
   if (from.ended_at !== undefined) view.ended_at = from.ended_at;
   if (from.end_reason !== undefined) view.end_reason = from.end_reason;
+  if (from.warnings !== undefined) view.warnings = [...from.warnings];
   return view;
 }
 

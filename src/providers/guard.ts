@@ -81,8 +81,19 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
   };
 }
 
-function traitsOf({ kind, label, capabilities, hostsPools = false, namesAreGiven = false }: Provider) {
-  return { kind, ...(label !== undefined && { label }), capabilities, hostsPools, namesAreGiven };
+function traitsOf({
+  kind,
+  label,
+  capabilities,
+  hasNetwork,
+  hostsPools = false,
+  namesAreGiven = false,
+}: Provider) {
+  return {
+    ...{ kind, capabilities, hostsPools, namesAreGiven },
+    ...(label !== undefined && { label }),
+    ...(hasNetwork !== undefined && { hasNetwork }),
+  };
 }
 
 /** By its label alone where another may have the same id. */

@@ -33,6 +33,8 @@ export interface RuntimeSpec {
   role?: 'pool';
   /** The right of another worker to run it, where it is one. */
   lease?: Lease;
+  /** To be refused, before anything is made, where what would run differs from this (domain/differences.ts). */
+  strict?: boolean;
 }
 
 export interface Created {
@@ -87,6 +89,8 @@ export interface Provider {
   /** What its operator calls it, where that is not its kind. */
   readonly label?: string;
   readonly capabilities: readonly Capability[];
+  /** False: its sandboxes never reach a network. Absent where that is not known. */
+  readonly hasNetwork?: boolean;
   /** It can make the VMs of a pool. */
   readonly hostsPools?: boolean;
   /** A service outside gives its runtimes their ids: one may come twice. */

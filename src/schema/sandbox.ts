@@ -13,6 +13,10 @@ export const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
+/** What is kept of differences between what was asked and what runs, in characters each. */
+export const MOST_WARNINGS = 16;
+export const LONGEST_WARNING = 512;
+
 // The key's bound is a pattern: a record's key schema keeps nothing else, and what no pattern takes would pass unchecked.
 export const Metadata = Type.Record(
   Type.String({ pattern: '^[\\s\\S]{0,64}$' }),
@@ -62,6 +66,12 @@ export const SpawnRequest = Type.Object(
         description: 'Template that says what is not said here; not with image.',
       }),
     ),
+    strict: Type.Optional(
+      Type.Boolean({
+        description:
+          'Refuse the spawn where what runs would differ from what was asked, in place of telling so in warnings.',
+      }),
+    ),
   },
   { $id: 'SpawnRequest', additionalProperties: false },
 );
@@ -88,8 +98,9 @@ export const Sandbox = Type.Object(
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
     warnings: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'On spawn: every way in which what runs differs from what was asked.',
+      Type.Array(Type.String({ maxLength: LONGEST_WARNING }), {
+        maxItems: MOST_WARNINGS,
+        description: 'Every way in which what runs differs from what was asked; absent: none.',
       }),
     ),
   },

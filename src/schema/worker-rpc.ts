@@ -46,6 +46,11 @@ export const RpcSpawnParams = Type.Object({
     description: 'What is left of its life; the worker ends it then by itself.',
   }),
   network: Type.Optional(Type.Enum(['default', 'none'])),
+  strict: Type.Optional(
+    Type.Boolean({
+      description: 'Refuse it with precondition_failed where what would run differs from this.',
+    }),
+  ),
 });
 export type RpcSpawnParams = Static<typeof RpcSpawnParams>;
 

@@ -46,6 +46,8 @@ export interface SandboxRecord {
   readonly uid?: number;
   readonly ended_at?: string;
   readonly end_reason?: EndReason;
+  /** How what runs differs from what was asked; absent: in nothing. */
+  readonly warnings?: readonly string[];
 }
 
 export interface IdempotencyClaim {
@@ -97,6 +99,7 @@ export type SandboxPatch = Partial<
     | 'expires_at'
     | 'ended_at'
     | 'end_reason'
+    | 'warnings'
   >
 >;
 

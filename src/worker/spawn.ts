@@ -64,7 +64,7 @@ interface Start {
 
 async function start(parts: WorkerParts, { params, lease, provider, terms }: Start): Promise<void> {
   const { held, clock } = parts;
-  const { sandbox_id: id, memory_mb, vcpus, image, network = 'default' } = params;
+  const { sandbox_id: id, memory_mb, vcpus, image, network = 'default', strict = false } = params;
   const epoch = lease.generation;
   const begun = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
   const own = await held.begin(id, begun, lease, terms);
@@ -74,7 +74,7 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   // A start is not renewed: it is over with its lease, as everything else.
   const timer = clock.after(own.leaseEnds - clock.monotonic(), () => abort.abort(leaseOver()));
   try {
-    const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
+    const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict };
     const made = plain(await provider.create(spec, abort.signal));
     // Whatever follows, its end knows which runtime it is.
     held.assume(id, { made });

@@ -22,6 +22,21 @@ export function reserving({ store, put }: Given): void {
     expect(await store().events.since(0, 10)).toEqual(made.kind === 'reserved' && made.events);
   });
 
+  it('keeps warnings, given with the row or when it runs', async () => {
+    const warnings = ['memory_mb is 64.', '"[\\u0000'];
+    const given = await put({ warnings });
+    expect((await store().sandboxes.get(given.id))?.warnings).toEqual(warnings);
+    const { id, epoch } = await put({ state: 'creating' });
+    expect(await store().sandboxes.get(id)).not.toHaveProperty('warnings');
+    const change = { id, epoch, from: ['creating' as const], patch: { state: 'running' as const, warnings } };
+    const moved = await store().sandboxes.transition({ ...change, events: [] });
+    expect(moved?.sandbox.warnings).toEqual(warnings);
+    expect((await store().sandboxes.list({ limit: 10 })).map((row) => row.warnings)).toEqual([
+      warnings,
+      warnings,
+    ]);
+  });
+
   it('keeps hostile keys and values as data', async () => {
     const metadata = Object.fromEntries([
       ['__proto__', 'x'],

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { NotBegun } from '../../src/domain/not-begun.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
@@ -77,6 +78,17 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
       expect(made).toMatchObject({ runtime_id: `${id}.1`, image: 'host', memory_mb: 256, vcpus: 1 });
       expect(made.warnings).toHaveLength(runner === 'proot' ? 3 : 2);
       await provider.destroy({ id, epoch: 1 }, soon());
+      const strict = provider.create(
+        runtimeSpec(id, { image: 'alpine:latest', memory_mb: 1024, strict: true }),
+        soon(),
+      );
+      await expect(strict).rejects.toMatchObject({
+        name: 'ServiceError',
+        code: 'precondition_failed',
+        details: { unmet: made.warnings },
+      });
+      await expect(strict).rejects.toBeInstanceOf(NotBegun);
+      expect(existsSync(join(folder, `${id}.1`))).toBe(false);
     });
 
     it('are cleared from what a crash or a reboot left', async () => {

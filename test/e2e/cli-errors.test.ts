@@ -97,6 +97,27 @@ describeWith(['unshare'], 'with a server', () => {
     await svc('sandbox', 'destroy', id);
   });
 
+  it('tells of what differs in every form, and refuses it with --strict', async () => {
+    const words = 'Image alpine is not configured for userspace';
+    const made = await svc('sandbox', 'create', '--image', 'alpine');
+    expect(made.stderr).toContain(words);
+    const id = /sb-\w+/.exec(made.stdout)?.[0] ?? '';
+    expect((await svc('sandbox', 'get', id)).stdout).toContain(words);
+    expect(JSON.parse((await svc('sandbox', 'get', id, '--json')).stdout).warnings[0]).toContain(words);
+    await svc('sandbox', 'destroy', id);
+    const run = await svc('sandbox', 'run', '--image', 'alpine', 'true');
+    expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining(words) });
+    const doc = await svc('sandbox', 'run', '--image', 'alpine', '--json', '--', 'true');
+    expect(JSON.parse(doc.stdout)).toMatchObject({
+      exit_code: 0,
+      warnings: [expect.stringContaining(words)],
+    });
+    const strict = await svc('sandbox', 'create', '--image', 'alpine', '--strict');
+    expect(strict).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining(words) });
+    expect((await svc('sandbox', 'run', '--image', 'alpine', '--strict', 'true')).code).toBe(125);
+    expect(await svc('sandbox', 'run', '--strict', 'true')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
   it('names the local file of a copy', async () => {
     const file = join(folder, 'missing.txt');
     const run = await svc('sandbox', 'cp', file, 'sb-1:/x');

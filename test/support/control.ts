@@ -49,7 +49,10 @@ export interface World extends FakeDeps {
 }
 
 /** Not started: call `control.start()` for background work. `traits` are what the provider says of itself. */
-export function world(config: Partially<Config> = {}, traits: Pick<Provider, 'namesAreGiven'> = {}): World {
+export function world(
+  config: Partially<Config> = {},
+  traits: Pick<Provider, 'namesAreGiven' | 'hasNetwork'> = {},
+): World {
   const deps = fakeDeps();
   const fake = Object.assign(fakeProvider(deps), traits);
   const store = memoryStore(deps);

@@ -1,6 +1,7 @@
 // Sandboxes in VMs of the pool (api.md part 7): each has a uid of its own and a folder that only this uid can open. Here
 // is what a row of the pool has instead of a runtime.
 import type { PoolUser, UserIo } from '../../agent/io.ts';
+import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -22,8 +23,9 @@ export interface TenantsDeps {
 export function tenants(deps: TenantsDeps): Runtimes {
   const { pool, vms } = deps;
   return {
-    async create({ row, image }, signal) {
+    async create({ row, image, strict }, signal) {
       const vm = await vms.ready(await vmOf(deps, row), image, signal);
+      refuseDifferences(strict, vm.warnings);
       await withUser(deps, vm, row, (user) => user.enter(signal), signal);
       const { runtime_id = '', memory_mb, vcpus, warnings } = vm;
       return { runtime_id, image: vm.image, memory_mb, vcpus, warnings };

@@ -1,5 +1,6 @@
 // A spawn that takes a ready sandbox: admission, the change of hands and `running` are one transaction, so that a crash
 // leaves either a warm sandbox or a sandbox, and one is never given twice.
+import { keptWarnings } from '../../domain/differences.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, Reservation, SandboxRecord, SandboxStore } from '../../store/store.ts';
@@ -28,8 +29,13 @@ export async function claimWarm(
 ): Promise<{ sandbox: Sandbox } | Exclude<Reservation, { kind: 'reserved' | 'gone' }> | undefined> {
   const entry = shape === undefined ? undefined : await deps.prewarm.take(shape);
   if (!entry) return undefined;
-  const row = claimedRow(plan.row, entry);
-  const sandbox = sandboxView(row, [...plan.warnings, ...entry.row.warnings]);
+  const row = claimedRow(plan, entry);
+  if (plan.strict && row.warnings !== undefined) {
+    // A new one would differ in the same, and its provider says so.
+    deps.prewarm.putBack(entry);
+    return undefined;
+  }
+  const sandbox = sandboxView(row);
   const reservation = await reserve(deps, row, entry, { claim, response: JSON.stringify(sandbox) });
   if (reservation.kind === 'reserved') {
     deps.prewarm.claimed(entry);
@@ -44,10 +50,12 @@ export async function claimWarm(
   return reservation;
 }
 
-function claimedRow(row: SandboxRecord, { row: warm }: WarmEntry): SandboxRecord {
+function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: WarmEntry): SandboxRecord {
   const { id, epoch, image, memory_mb, vcpus, runtime_id } = warm;
   const runtime = runtime_id === undefined ? {} : { runtime_id };
-  return { ...row, id, epoch, state: 'running', image, memory_mb, vcpus, ...runtime };
+  const differs = keptWarnings([...warnings, ...warm.warnings]);
+  const told = differs.length === 0 ? {} : { warnings: differs };
+  return { ...row, id, epoch, state: 'running', image, memory_mb, vcpus, ...runtime, ...told };
 }
 
 async function reserve(

@@ -1,6 +1,7 @@
 // A place for a spawn: a ready sandbox that changes hands, or a row of its own. Both are one transaction that also decides
 // admission, so an attempt that is denied has changed nothing.
 import { isPlaceless } from '../../domain/admission.ts';
+import { refuseDifferences } from '../../domain/differences.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
@@ -28,6 +29,18 @@ export interface Placing {
   /** Of ready sandboxes that would do; undefined: none would. */
   shape: string | undefined;
   claim: IdempotencyClaim | undefined;
+}
+
+/** Throws what a strict spawn is refused for where this server has not got it, and no worker could have. */
+export async function refuseHere(
+  deps: Pick<PlaceDeps, 'fleet' | 'settings'>,
+  plan: SpawnPlan,
+  provider: Provider,
+): Promise<void> {
+  if (!plan.strict || plan.warnings.length === 0) return;
+  const isElsewhere =
+    placementOf(deps, plan, provider).remote && (await deps.fleet.offered()).has(provider.kind);
+  if (!isElsewhere) refuseDifferences(plan.strict, plan.warnings);
 }
 
 /** A row to be started, or a sandbox that runs already. */

@@ -17,6 +17,8 @@ export interface SpawnPlan {
   /** For the provider; undefined: its own default. */
   image: string | undefined;
   warnings: string[];
+  /** To be refused where there is any warning. */
+  strict: boolean;
   /** Asked for, or the default: the row has what this host can give of it. */
   vcpus: number;
   /** Commands to run before it is running. */
@@ -29,6 +31,8 @@ export interface PlanFacts {
   cpus: number;
   provider: Provider;
   setup: readonly string[];
+  /** The caller itself named the default network: a template names one always. */
+  asksNetwork?: boolean;
   /** In force for the owner. */
   limits: OwnerLimits;
   id: string;
@@ -68,8 +72,11 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
     ...(request.template !== undefined && { template: request.template }),
     ...(facts.vm_id !== undefined && { vm_id: facts.vm_id }),
   };
-  const warnings = isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus);
-  return { row, image, warnings, vcpus: wanted, setup: facts.setup };
+  const warnings = [
+    ...(isShared ? sharedWarnings(request, row) : vcpuWarning(request.vcpus, vcpus)),
+    ...networkWarning(facts),
+  ];
+  return { row, image, warnings, strict: request.strict ?? false, vcpus: wanted, setup: facts.setup };
 }
 
 /** What a sandbox in a shared VM cannot have of its own (api.md part 7). */
@@ -133,6 +140,11 @@ function chooseImage(request: SpawnRequest, settings: Settings, provider: Provid
 function checkNetwork({ network }: SpawnRequest, { kind, capabilities }: Provider): void {
   if (network !== 'none' || capabilities.includes('network_none')) return;
   throw new ServiceError('not_implemented', `Provider ${kind} cannot cut a sandbox off the network here.`);
+}
+
+function networkWarning({ asksNetwork = false, provider }: PlanFacts): string[] {
+  if (!asksNetwork || provider.hasNetwork !== false) return [];
+  return [`network: sandboxes of ${provider.kind} have none here.`];
 }
 
 function vcpuWarning(asked: number | undefined, given: number): string[] {

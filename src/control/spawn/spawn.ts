@@ -19,7 +19,7 @@ import { shownTo } from '../views.ts';
 import { shapeOf } from '../warm/warm-plan.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from './choose.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
-import { findPlace, type PlaceDeps, type Placed } from './place.ts';
+import { findPlace, type PlaceDeps, type Placed, refuseHere } from './place.ts';
 import { planSpawn, type SpawnPlan, spawnOwner, ttlRefused } from './plan.ts';
 import { type StartDeps, startSandbox } from './start.ts';
 
@@ -104,10 +104,13 @@ export class Spawner {
     told.subject = { ...told.subject, provider: provider.kind };
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
     const planned = async (provider: Provider) => {
-      const facts = { settings, cpus, provider, setup, ...names };
+      const asksNetwork = short.network === 'default';
+      const facts = { settings, cpus, provider, setup, asksNetwork, ...names };
       return planSpawn(request, caller, { ...facts, limits: await limitsOf(owner_id), now: clock.now() });
     };
-    refuseLongLife(await planned(provider), await limitsOf(owner_id));
+    const plan = await planned(provider);
+    refuseLongLife(plan, await limitsOf(owner_id));
+    await refuseHere(this.#deps, plan, provider);
     const placed = async (provider: Provider) => {
       const plan = await planned(provider);
       const hasWarm = template && template.prewarm > 0 && !settings.pool;

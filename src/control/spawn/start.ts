@@ -1,5 +1,8 @@
 // From a reserved row to a running sandbox: provider → setup → `running`, with its events and the stored answer. A
 // failure leaves nothing behind.
+import { keptWarnings, refuseDifferences } from '../../domain/differences.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { beforeBegun } from '../../domain/not-begun.ts';
 import type { Created } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
@@ -27,7 +30,9 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
     throw error;
   };
   try {
-    const created = await deps.runtimes.create(plan, signal).catch(told('provider.failed'));
+    const created = await create(deps, plan, signal).catch((error: unknown) =>
+      told(isRefusal(error) ? 'operation.failed' : 'provider.failed')(error),
+    );
     const made = { ...row, runtime_id: created.runtime_id };
     await runSetup(deps, made, plan.setup, signal).catch(told('operation.failed'));
     const sandbox = await running(deps, plan, created).catch(told('operation.failed'));
@@ -42,6 +47,19 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
   throw destroyedMeanwhile();
 }
 
+/** A strict one is refused before anything is made; where a backend tells of a difference afterwards, it is then. */
+async function create({ runtimes }: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Created> {
+  await beforeBegun(
+    Promise.resolve(plan.warnings).then((known) => refuseDifferences(plan.strict, known)),
+    signal,
+  );
+  const created = await runtimes.create(plan, signal);
+  refuseDifferences(plan.strict, created.warnings);
+  return created;
+}
+
+const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'precondition_failed';
+
 async function running(
   { sandboxes, publisher }: StartDeps,
   plan: SpawnPlan,
@@ -49,8 +67,9 @@ async function running(
 ): Promise<Sandbox | undefined> {
   const { row } = plan;
   const { runtime_id, image, memory_mb, vcpus } = created;
-  const warnings = [...plan.warnings, ...created.warnings];
-  const patch = { state: 'running', runtime_id, image, memory_mb, vcpus } as const;
+  const warnings = keptWarnings([...plan.warnings, ...created.warnings]);
+  const told = warnings.length === 0 ? {} : { warnings };
+  const patch = { state: 'running', runtime_id, image, memory_mb, vcpus, ...told } as const;
   const after = { ...row, ...patch };
   const moved = await sandboxes.transition({
     id: row.id,
@@ -58,9 +77,9 @@ async function running(
     epoch: row.epoch,
     patch,
     events: [publisher.draft('sandbox.running', after)],
-    response: JSON.stringify(sandboxView(after, warnings)),
+    response: JSON.stringify(sandboxView(after)),
   });
   if (!moved) return undefined;
   publisher.committed(moved.events);
-  return sandboxView(moved.sandbox, warnings);
+  return sandboxView(moved.sandbox);
 }

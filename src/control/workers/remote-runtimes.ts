@@ -1,5 +1,6 @@
 // What rows of other workers run on, as the methods of Provider: through the worker, under the lease of the row. Nothing
 // inside such a sandbox is reached: a worker is called to start, to look, to end and to renew, and for nothing else.
+import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -31,6 +32,7 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
       if (!lease) throw new ServiceError('conflict', 'The sandbox was destroyed while it was created.');
       const { worker, provider } = await workerOf(deps, plan.row);
       const { spec, warnings } = fitted(runtimeSpec(plan), worker);
+      refuseDifferences(spec.strict, warnings);
       const created = await provider.create({ ...spec, lease }, signal);
       return { ...created, warnings: [...warnings, ...created.warnings] };
     },

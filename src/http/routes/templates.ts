@@ -114,7 +114,14 @@ export const templateRoutes: Route[] = [
     bodyOptional: true,
     headers: IDEMPOTENCY,
     success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
-    errors: ['not_found', 'conflict', 'resource_limit', 'provider_error', 'unavailable'],
+    errors: [
+      'not_found',
+      'conflict',
+      'precondition_failed',
+      'resource_limit',
+      'provider_error',
+      'unavailable',
+    ],
     example: { ttl: '1h' },
     handler: ({ params, body, caller, headers, signal }, { templates }) =>
       templates.spawn(params.name, body, caller, idempotencyOf(headers), signal),

@@ -18,6 +18,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
   return {
     kind: 'container',
     capabilities: capabilitiesOf(state),
+    hasNetwork: state.config.network_mode !== 'none',
     hostsPools: !isGvisor(deps.config.runtime),
     describe: () => ({ isolation: isolationOf(state), images: deps.config.allowed_images }),
     probe: (signal) => probeContainer(state, signal),

@@ -1,5 +1,6 @@
 // What a container is to be, decided before any is made: the image is there, the network and the agent are there, and
 // what is asked for is cut to what the engine has.
+import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { createBody, hasOwnWorkspace } from './body.ts';
@@ -55,6 +56,7 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
   };
   if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
   if (imageFacts.volumes.length > 0) warnings.push(volumesWarning(imageFacts.volumes));
+  refuseDifferences(asked.strict, warnings);
   return { name: containerName(state.instance, spec), image, spec, body: createBody(order), warnings };
 }
 

@@ -1,4 +1,5 @@
 // Making one runtime: claimed, then restored from a template or booted, and undone if that fails.
+import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { beforeBegun } from '../../domain/not-begun.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
@@ -49,6 +50,7 @@ async function found(
   const machinery = await state.machinery.ready();
   signal.throwIfAborted();
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
+  refuseDifferences(spec.strict, [...warnings, ...making.shape.warnings]);
   const isKept = state.config.snapshots && state.monitor.restores;
   return { making, held: isKept ? await state.templates.hold(making, signal) : undefined, warnings };
 }

@@ -18,6 +18,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
   return {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
+    hasNetwork: state.config.network !== 'none',
     describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),

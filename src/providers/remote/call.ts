@@ -2,6 +2,7 @@
 // log: our own words say what its code means.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
+import { printable } from '../../domain/printable.ts';
 import { freshToken } from '../../domain/worker-token.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import type { Lease } from '../../schema/lease.ts';
@@ -65,6 +66,7 @@ function refusedByStatus(status: number): ServiceError | undefined {
   return isRefusal ? refused('unauthorized', `status ${status}`) : undefined;
 }
 
+const LONGEST_REFUSAL = 4096;
 const WORDS: Partial<Record<ErrorCode, string>> = {
   not_found: 'The worker does not have what it was asked for.',
   conflict: 'The worker refused: the lease is not what it knows.',
@@ -80,6 +82,9 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
 function refused(code: ErrorCode, said: string): ServiceError {
   const facts: ErrorFacts = { cause: new Error(said), remedy: 'Look at the log of the worker.' };
   const words = WORDS[code];
+  // What a strict spawn is not given is the client's to know.
+  if (code === 'precondition_failed')
+    return new ServiceError(code, printable(said).slice(0, LONGEST_REFUSAL), { cause: facts.cause });
   if (words !== undefined) return new ServiceError(code, words, facts);
   if (code === 'unauthorized' || code === 'forbidden')
     return new ServiceError('unavailable', 'The worker does not accept our calls.', facts);

@@ -1,5 +1,7 @@
 // A provider of another worker, as one of ours: started, looked at and ended by calls under a lease. Nothing inside its
 // sandboxes is reached that way, and what it runs for others is not ours to list.
+
+import { keptWarnings } from '../../domain/differences.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { notBegun } from '../../domain/not-begun.ts';
@@ -16,10 +18,6 @@ import {
 import { isUndone } from '../outgoing/faults.ts';
 import type { Created, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
 import type { WorkerCall } from './call.ts';
-
-/** What a client is told of what differs from what it asked for. */
-const MOST_WARNINGS = 16;
-const LONGEST_WARNING = 512;
 
 const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
@@ -65,6 +63,7 @@ async function create(
   const params = {
     ...{ sandbox_id: id, provider: kind, memory_mb, vcpus, network, ttl: formatDuration(leftMs) },
     ...(image !== undefined && { image }),
+    ...(spec.strict && { strict: true }),
   };
   const fault = asAsked(aboutThat(SPAWNED, spec, kind), spec);
   const order = { method: 'worker.spawn', params, lease, fault, signal } as const;
@@ -76,9 +75,7 @@ async function create(
     image: made.image ?? image ?? kind,
     memory_mb: made.memory_mb ?? memory_mb,
     vcpus: made.vcpus ?? vcpus,
-    warnings: (made.warnings ?? [])
-      .slice(0, MOST_WARNINGS)
-      .map((warning) => printable(warning).slice(0, LONGEST_WARNING)),
+    warnings: keptWarnings((made.warnings ?? []).map(printable)),
   };
 }
 

@@ -1,10 +1,11 @@
 // Making one runtime: claimed, launched, and undone if that fails.
 import { agentSecret } from '../../domain/agent-secret.ts';
+import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { beforeBegun } from '../../domain/not-begun.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
-import { type CreateOrder, type Drawing, draw } from './drawing.ts';
+import { type CreateOrder, type Drawing, differences, draw } from './drawing.ts';
 import { launch } from './launch.ts';
 import { markOf } from './marks.ts';
 import { runFolder, runtimeName, socketPath } from './places.ts';
@@ -21,7 +22,7 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   const name = runtimeName(order.spec);
-  await beforeBegun(state.prepare(), signal);
+  await beforeBegun(prepared(state, order), signal);
   signal.throwIfAborted();
   if (await hasFolder(runFolder(state.places, name))) throw exists();
   socketPath(state.places, name);
@@ -32,6 +33,11 @@ export async function createRuntime(
     await undo(state, name);
     throw error;
   }
+}
+
+async function prepared(state: UserspaceState, order: CreateOrder): Promise<void> {
+  await state.prepare();
+  refuseDifferences(order.spec.strict, differences(state, order));
 }
 
 /** The first failure is what the caller hears of; traces are swept like any runtime without a row. */

@@ -4,7 +4,7 @@ import type { RuntimeSpec } from '../provider.ts';
 import type { Blueprint } from './blueprint.ts';
 import { MAX_PROCESSES, POOL_PROCESSES, planCgroups } from './cgroups.ts';
 import { cgroupName } from './destroy.ts';
-import { type ChosenImage, chooseImage } from './image.ts';
+import { chooseImage } from './image.ts';
 import { runFolder, runtimeName } from './places.ts';
 import type { Runner } from './runner.ts';
 import { sizesFor } from './sizes.ts';
@@ -37,7 +37,7 @@ export async function draw(state: UserspaceState, order: CreateOrder, claims: Cl
   const name = runtimeName(spec);
   const image = chooseImage(state.config, spec.image);
   const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
-  const memory_mb = Math.min(spec.memory_mb, state.config.max_memory_mb);
+  const memory_mb = memoryFor(state, spec);
   const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
   const isStaged = claims.slot !== undefined;
   const reach = (part: string, path: string) => (isStaged ? join(runFolder(state.places, name), part) : path);
@@ -57,14 +57,13 @@ export async function draw(state: UserspaceState, order: CreateOrder, claims: Cl
       processes: spec.role === 'pool' ? POOL_PROCESSES : MAX_PROCESSES,
     }),
   };
-  const warnings = warningsOf(order, image, memory_mb);
   return {
     blueprint,
     staged: isStaged ? sources : {},
     slot: claims.slot,
     image: image.name,
     memory_mb,
-    warnings,
+    warnings: differences(state, order),
   };
 }
 
@@ -72,7 +71,13 @@ function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
   return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';
 }
 
-function warningsOf({ spec, runner }: CreateOrder, image: ChosenImage, memory_mb: number): string[] {
+const memoryFor = ({ config }: Pick<UserspaceState, 'config'>, spec: RuntimeSpec) =>
+  Math.min(spec.memory_mb, config.max_memory_mb);
+
+/** Between what is asked and what would run, as far as is known before anything is made. */
+export function differences(state: Pick<UserspaceState, 'config'>, { spec, runner }: CreateOrder): string[] {
+  const image = chooseImage(state.config, spec.image);
+  const memory_mb = memoryFor(state, spec);
   const warnings = [...image.warnings];
   if (runner.name === 'proot')
     warnings.push(

@@ -20,6 +20,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
   return {
     kind: 'userspace',
     capabilities: capabilitiesOf(state),
+    hasNetwork: deps.config.network === 'host' || deps.config.runner === 'proot',
     hostsPools: deps.host.uid === 0 && deps.config.runner !== 'proot',
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     probe: (signal) => probeUserspace(state, runners, signal),

@@ -12,6 +12,7 @@ import { TEMPLATE_OWNERS } from './migrations/0007-template-owners.ts';
 import { SHARES } from './migrations/0008-shares.ts';
 import { IDEMPOTENCY } from './migrations/0009-idempotency.ts';
 import { CLOCK } from './migrations/0010-clock.ts';
+import { WARNINGS } from './migrations/0011-warnings.ts';
 
 const MIGRATIONS: readonly string[] = [
   FOUNDATION,
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly string[] = [
   SHARES,
   IDEMPOTENCY,
   CLOCK,
+  WARNINGS,
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

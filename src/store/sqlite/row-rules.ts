@@ -1,7 +1,7 @@
 // What the API and its schemas allow in each column, as SQL: a row that somebody else wrote must not become a name, a URL or
 // a number that no caller could have sent. What a backend reports (images, runtime ids) is bounded in size alone.
 import { WORKER_ID } from '../../schema/config-kinds.ts';
-import { END_REASONS } from '../../schema/sandbox.ts';
+import { END_REASONS, LONGEST_WARNING, MOST_WARNINGS } from '../../schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../schema/sandbox-states.ts';
 import { TEMPLATE_NAME } from '../../schema/template.ts';
 import { RPC_URL, WORKER_STATUSES } from '../../schema/worker.ts';
@@ -61,6 +61,7 @@ export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules
       runtime_id,
       vm_id: optional(id('vm')),
       uid: optional(count(0, 2 ** 32 - 1)),
+      warnings: names(MOST_WARNINGS, LONGEST_WARNING),
       end_reason: optional(oneOf(END_REASONS)),
       created_at: stamp,
       expires_at: stamp,

@@ -25,13 +25,14 @@ export const SANDBOX_COLUMNS = [
   'end_reason',
   'vm_id',
   'uid',
+  'warnings',
 ] as const satisfies readonly (keyof SandboxRecord)[];
 
 type Optional = 'owner_id' | 'template' | 'runtime_id' | 'ended_at' | 'end_reason' | 'vm_id' | 'uid';
 type Maps = 'metadata' | 'env';
 
-export type SandboxRow = Omit<SandboxRecord, Optional | Maps> &
-  Record<Maps, string> & { [K in Optional]: Exclude<SandboxRecord[K], undefined> | null };
+export type SandboxRow = Omit<SandboxRecord, Optional | Maps | 'warnings'> &
+  Record<Maps | 'warnings', string> & { [K in Optional]: Exclude<SandboxRecord[K], undefined> | null };
 
 export function toSandboxRow(record: SandboxRecord): SandboxRow {
   return {
@@ -45,6 +46,7 @@ export function toSandboxRow(record: SandboxRecord): SandboxRow {
     end_reason: record.end_reason ?? null,
     vm_id: record.vm_id ?? null,
     uid: record.uid ?? null,
+    warnings: toList(record.warnings),
   };
 }
 
@@ -74,6 +76,7 @@ export function fromSandboxRow(row: SandboxRow): SandboxRecord {
   if (row.end_reason !== null) record.end_reason = row.end_reason;
   if (row.vm_id !== null) record.vm_id = row.vm_id;
   if (row.uid !== null) record.uid = row.uid;
+  if (row.warnings !== NOTHING) record.warnings = parse(row.warnings) as string[];
   return record;
 }
 
@@ -115,6 +118,7 @@ function rowOf(values: RowValues): SandboxRow {
     end_reason: values[17],
     vm_id: values[18],
     uid: values[19],
+    warnings: values[20],
   };
 }
 
@@ -149,6 +153,12 @@ export function fromEventRow(row: EventRow): Event {
     ...(owner_id !== null && { owner_id }),
     ...(data !== null && { data: parse(data) as Record<string, unknown> }),
   };
+}
+
+const NOTHING = '[]';
+
+export function toList(texts: readonly string[] = []): string {
+  return texts.length === 0 ? NOTHING : JSON.stringify(texts);
 }
 
 export function toPairs(map: Record<string, string>): string {

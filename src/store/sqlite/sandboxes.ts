@@ -14,7 +14,7 @@ import { leaseTaker } from './leases.ts';
 import { BITE_ROWS } from './methods.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
-import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toSandboxRow } from './rows.ts';
+import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toList, toSandboxRow } from './rows.ts';
 import { warmTaker } from './warm.ts';
 
 /** States on the way out. */
@@ -124,6 +124,7 @@ const PATCHED = [
   'expires_at',
   'ended_at',
   'end_reason',
+  'warnings',
 ] as const satisfies readonly (keyof SandboxPatch)[];
 const UNCHANGED = Object.fromEntries(PATCHED.map((column) => [column, null]));
 
@@ -137,7 +138,9 @@ function transitioning(db: Database, ids: EventIds) {
   );
   return db.transaction(({ id, from, epoch, patch, events: drafts, response }: Transition) => {
     const place = { row_id: id, row_epoch: epoch, row_from: JSON.stringify(from) };
-    const row = update.get({ ...UNCHANGED, ...patch, ...place });
+    const { warnings, ...plain } = patch;
+    const list = warnings === undefined ? {} : { warnings: toList(warnings) };
+    const row = update.get({ ...UNCHANGED, ...plain, ...list, ...place });
     if (!row) return undefined;
     if (row.state === 'error') claims.forget(id);
     else if (response !== undefined) claims.answer(id, response);

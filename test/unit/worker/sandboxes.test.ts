@@ -1,5 +1,6 @@
 // What a worker does with the sandboxes it is given: calls, leases, its own clock, a kill and a restart.
 import { describe, expect, it } from 'vitest';
+import { refuseDifferences } from '../../../src/domain/differences.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { TERM_MS, type WorkerBench, workerBench } from '../../support/worker-bench.ts';
 
@@ -24,6 +25,21 @@ describe('spawn', () => {
     expect((await bench.spawn(A, 2)).answer.result).toEqual(first.answer.result);
     expect(bench.provider.made).toEqual([`${A} 1`]);
     expect(await state(bench, A)).toBe('running');
+  });
+
+  it('is refused as it was asked for, where it is strict, and leaves nothing', async () => {
+    const bench = await workerBench();
+    const create = bench.provider.create;
+    bench.provider.create = async (spec, signal) => {
+      refuseDifferences(spec.strict, ['memory_mb: cut.']);
+      return { ...(await create(spec, signal)), warnings: ['memory_mb: cut.'] };
+    };
+    expect(await bench.spawn(A, 1, { strict: true })).toMatchObject({
+      status: 412,
+      answer: { error: { code: 'precondition_failed', message: expect.stringContaining('memory_mb: cut.') } },
+    });
+    expect(runtimes(bench)).toEqual([]);
+    expect((await bench.spawn(A, 2)).answer.result).toMatchObject({ warnings: ['memory_mb: cut.'] });
   });
 
   it.each<[string, (bench: WorkerBench) => ReturnType<WorkerBench['call']>, number]>([

@@ -54,7 +54,7 @@ describe('a spawn', () => {
       memory_mb: 64,
       warnings: [expect.stringMatching(/^vcpus: 8.*4/), 'memory_mb: cut.'],
     });
-    expect(await w.control.sandboxes.get(sandbox.id, api)).not.toHaveProperty('warnings');
+    expect(await w.control.sandboxes.get(sandbox.id, api)).toEqual(sandbox);
   });
 
   it.each<[string, SpawnRequest, object]>([

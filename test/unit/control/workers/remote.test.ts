@@ -270,3 +270,15 @@ it('get the processors of their worker, not of this server', async () => {
   await w.control.workers.drain('local', false);
   expect(await spawn(w, { vcpus: 6 })).toMatchObject({ worker_id: 'local', vcpus: 4 });
 });
+
+it('are refused where they are strict and the worker has less, and keep its warnings where they are not', async () => {
+  const w = await fleet();
+  await w.control.workers.heartbeat('w1', { ...BODY, capacity: { max_sandboxes: 2, vcpus: 2 } });
+  const words = 'vcpus is 2: the worker has no more.';
+  await expect(spawn(w, { vcpus: 3, strict: true })).rejects.toMatchObject({
+    ...{ code: 'precondition_failed', details: { unmet: [words] } },
+  });
+  const { id } = await spawn(w, { vcpus: 3 });
+  expect((await w.control.sandboxes.get(id, api)).warnings).toEqual([words]);
+  expect((await spawn(w, { vcpus: 2, strict: true })).worker_id).toBe('w1');
+});

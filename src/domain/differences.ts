@@ -1,0 +1,25 @@
+// How what runs differs from what was asked: kept with the sandbox as its warnings, or, where it was asked for strictly, a
+// reason not to make it.
+import { LONGEST_WARNING, MOST_WARNINGS } from '../schema/sandbox.ts';
+import { ServiceError } from './errors.ts';
+
+/** As many and as long as are kept. */
+export function keptWarnings(all: readonly string[]): string[] {
+  return all
+    .slice(0, MOST_WARNINGS)
+    .map((text) => (text.length > LONGEST_WARNING ? `${text.slice(0, LONGEST_WARNING - 1)}…` : text));
+}
+
+/** Throws `precondition_failed` that names each of `differences` when there are any and it was asked for strictly. */
+export function refuseDifferences(strict: boolean | undefined, differences: readonly string[]): void {
+  if (strict !== true || differences.length === 0) return;
+  const unmet = keptWarnings(differences);
+  throw new ServiceError(
+    'precondition_failed',
+    `The sandbox would not be what was asked for. ${unmet.join(' ')}`,
+    {
+      remedy: 'Ask for what there is, or leave strict out to get it with these as warnings.',
+      details: { unmet },
+    },
+  );
+}
