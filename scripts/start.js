@@ -1,6 +1,7 @@
 // `npm start`: from a clean clone to a serving control plane on the embedded default, the main job shown once.
 // Settings come from svc.yaml and SVC_ variables as ever; only the provider defaults to the embedded one.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 import { nextSteps } from './next-steps.js';
@@ -10,7 +11,12 @@ const SAME_KEY_PRESS_MS = 500;
 
 await bootstrap();
 const cli = join(root, 'bin/svc.js');
-const env = { SVC_PROVIDERS_DEFAULT: 'userspace', SVC_LOGGING_LEVEL: 'warn', ...process.env };
+const env = {
+  SVC_PROVIDERS_DEFAULT: 'userspace',
+  SVC_LOGGING_LEVEL: 'warn',
+  ...rootSettings(),
+  ...process.env,
+};
 // A session of its own: the terminal sends Ctrl-C to everything in the foreground, and the server, which takes a second
 // signal for impatience, would otherwise get two.
 const server = spawn(process.execPath, [cli, 'serve'], {
@@ -34,18 +40,24 @@ function stopOnSignals(child) {
     });
 }
 
-/** Where the server keeps what outlives it. Root's default is a system folder, which a first try may not want. */
-function dataLine(database) {
-  const isDefault = process.env.SVC_DATABASE_PATH === undefined;
-  const asRoot = process.getuid?.() === 0 && isDefault;
-  const advice = asRoot ? ' You are root; set SVC_DATABASE_PATH to keep data elsewhere.' : '';
-  return `Data is stored in ${dirname(database)}.${advice}`;
+/**
+ * Root's database would be in a system folder, which a first try has no business in: it goes where everybody else's does,
+ * unless the configuration says otherwise. What cannot be elsewhere is said beforehand.
+ */
+function rootSettings() {
+  if (process.getuid?.() !== 0) return {};
+  say('You are root: sandboxes that run have their sockets in /run/svc, a folder of the system.');
+  const words = [cli, 'config', 'explain', 'database.path', '--json'];
+  const { status, stdout } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' });
+  // A configuration that cannot be read is the server's to complain about.
+  const isDefault = status === 0 && JSON.parse(stdout).source === 'default';
+  return isDefault ? { SVC_DATABASE_PATH: join(homedir(), '.svc/svc.db') } : {};
 }
 
 /** Spawns a sandbox, runs a command in it and destroys it, each with its time over HTTP; then what to try next. */
 async function show({ address, database }) {
   const call = caller(`${address}/api/v1`);
-  say(`\nServing on ${address}. ${dataLine(database)}\n`);
+  say(`\nServing on ${address}. Data is stored in ${dirname(database)}.\n`);
   say('One sandbox is created, used and destroyed:\n');
   try {
     const [{ id, provider, image }, createMs] = await call('POST', '/sandboxes', { ttl: '5m' });
