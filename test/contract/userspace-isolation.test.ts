@@ -72,6 +72,15 @@ for (const runner of ['unshare', 'bwrap'] as const) {
       expect(notStopped(outcomes)).toEqual({});
     });
 
+    it('says what it is', async () => {
+      const { stdout } = await runInside(io, [
+        'sh',
+        '-c',
+        '. /etc/os-release && echo "$VARIANT_ID $PRETTY_NAME"',
+      ]);
+      expect(stdout.trim()).toMatch(/^svc-sandbox .*svc sandbox$/);
+    });
+
     it('holds no privilege', async () => {
       const { stdout } = await runInside(io, ['/bin/cat', '/proc/self/status', '/proc/1/status']);
       const sets = stdout.match(/^Cap\w+:\s+(\w+)$/gm) ?? [];

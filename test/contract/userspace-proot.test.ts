@@ -88,6 +88,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
       { path: '/workspace/b', size: 4, mode: '640' },
       { path: '/workspace/deep', type: 'dir' },
     ]);
+    expect((await sh(io, 'cat /etc/os-release')).stdout).toContain('VARIANT_ID=svc-sandbox\n');
     const { pid, runner_pid, uid_slot } = record(id);
     for (const one of [pid, runner_pid])
       expect(readFileSync(`/proc/${one}/status`, 'utf8')).toContain(`\nUid:\t${UID_BASE + uid_slot}\t`);

@@ -1,6 +1,6 @@
 // /etc of the host view: our own few files, with empty places where parts of the host's are mounted.
 // Made once for each instance; a sandbox sees it read-only.
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
@@ -23,6 +23,10 @@ const FILES: Record<string, string> = {
   localtime: '',
   'machine-id': '',
 };
+/** Where a host says what it is: programs look at the first, the second is in the sandbox with /usr. */
+const RELEASES = ['/etc/os-release', '/usr/lib/os-release'];
+const MOST_RELEASE = 16 * 1024;
+
 const FOLDERS = ['alternatives', 'ssl/certs', 'ld.so.conf.d'];
 
 /** Parts of the host's /etc that programs need and that hold no secret; `resolv.conf` only with the host's network. */
@@ -39,7 +43,8 @@ export const HOST_PARTS = [
 export async function makeEtc(folder: string): Promise<void> {
   try {
     for (const name of FOLDERS) await makeFolders(join(folder, name), 0o755);
-    for (const [name, text] of Object.entries(FILES)) {
+    const files = { ...FILES, 'os-release': osRelease(await hostRelease()) };
+    for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name);
       await writeFile(`${path}.new`, text, { mode: 0o644 });
       await rename(`${path}.new`, path);
@@ -47,4 +52,28 @@ export async function makeEtc(folder: string): Promise<void> {
   } catch (cause) {
     throw new ServiceError('provider_error', 'The files of the host view could not be written.', { cause });
   }
+}
+
+async function hostRelease(): Promise<string> {
+  for (const path of RELEASES) {
+    const text = await readFile(path, 'utf8').catch(() => '');
+    if (text !== '') return text.slice(0, MOST_RELEASE);
+  }
+  return '';
+}
+
+/** What a sandbox is: its programs are those of `host`, whose os-release this is, and so are ID and version. */
+export function osRelease(host: string): string {
+  const lines = host.split('\n').filter((line) => /^[A-Z][A-Z0-9_]*=/.test(line));
+  const name = lines.find((line) => line.startsWith('PRETTY_NAME='))?.replace(/^[^=]*=["']?|["']$/g, '');
+  const kept = lines.filter((line) => !/^(?:PRETTY_NAME|VARIANT|VARIANT_ID)=/.test(line));
+  return [
+    `PRETTY_NAME="${name === undefined ? '' : `${name}, in an `}svc sandbox"`,
+    ...(kept.some((line) => line.startsWith('NAME=')) ? [] : ['NAME="Linux"']),
+    ...(kept.some((line) => line.startsWith('ID=')) ? [] : ['ID=linux']),
+    ...kept,
+    'VARIANT="svc sandbox on the programs of its host"',
+    'VARIANT_ID=svc-sandbox',
+    '',
+  ].join('\n');
 }
