@@ -63,7 +63,7 @@ export function lintSummary({
     ...(mended > 0 ? [`${mended} of the baseline mended: write it anew`] : []),
   ];
   const reading = production ? ', read as production' : '';
-  const rest = usable ? '' : ' Nothing else was judged.';
+  const rest = usable ? '' : ' The service does not start with it.';
   return `${printable(file)}${reading}: ${counts.join(', ')}.${rest}`;
 }
 

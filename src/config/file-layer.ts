@@ -22,6 +22,7 @@ export function fileLayer(named: readonly string[], place: Place): FileLayer {
     written: new Map(usable.map(({ name, layer }) => [name, new Set(layer.settings.flatMap(writtenBy))])),
     settings: read.map(({ layer }) => layer.settings).reduceRight(laidOver, []),
     problems: read.flatMap(({ layer }) => layer.problems),
+    isCut: read.some((each) => 'fault' in each || each.layer.isCut === true),
   };
 }
 
@@ -31,8 +32,8 @@ function layerOf(outcome: FileOutcome): Layer {
     const message = problemAt({ layer: 'file', name }, `the file ${outcome.fault}`);
     return { settings: [], problems: [message] };
   }
-  const { settings, problems } = yamlLayer(outcome.text, name);
-  return { settings: settings.map((setting) => ({ ...setting, folder: dirname(path) })), problems };
+  const { settings, ...rest } = yamlLayer(outcome.text, name);
+  return { settings: settings.map((setting) => ({ ...setting, folder: dirname(path) })), ...rest };
 }
 
 /** A key counts as a whole, but each entry of a map of secrets is a key of its own. */

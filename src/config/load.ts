@@ -35,8 +35,12 @@ export interface LoadedConfig {
 
 /** A configuration as far as it could be read, with what is wrong by kind. */
 export interface ConfigReading extends LoadedConfig {
-  /** Files, syntax, names, and values that do not fit. While there are any, `config` may be no `Config`. */
+  /** Files, syntax, names, and values that do not fit: those are left out of `config`. */
   unusable: Problem[];
+  /** Keys among them whose values do not fit. */
+  misfits: ReadonlySet<string>;
+  /** A part of the files could not be read: `config` says nothing of what may stand there. */
+  isCut: boolean;
   /** Secret files that cannot be used, by the key of the twin; their keys are unset. */
   secretFiles: Problem[];
   /** Broken rules between keys that all fit. */
@@ -50,9 +54,10 @@ export interface ConfigReading extends LoadedConfig {
  * each with its file, line and column or its variable. No value is quoted in it.
  */
 export function loadConfig(request: LoadRequest): LoadedConfig {
-  const { unusable, secretFiles, contradictions, written: _, ...loaded } = readConfig(request);
+  const { unusable, secretFiles, contradictions, ...reading } = readConfig(request);
   const problems = [...unusable, ...secretFiles, ...contradictions];
   if (problems.length > 0) throw configFailure(problems);
+  const { written: _, misfits: __, isCut: ___, ...loaded } = reading;
   return loaded;
 }
 
@@ -66,18 +71,28 @@ export function readConfig(request: LoadRequest): ConfigReading {
   for (const path of request.assumed ?? []) assume(settings, path);
   const { cwd } = request;
   const secretFiles = [...readSecretFiles(settings, cwd), ...readSecretMaps(settings, cwd)];
-  const { config, sources } = assemble(settings, hostDefaults(request));
+  const said = assemble(settings, hostDefaults(request));
+  const misfits = mismatches(said.config);
+  for (const { path } of misfits) settings.delete(path);
+  const { config, sources } = misfits.length > 0 ? assemble(settings, hostDefaults(request)) : said;
   // Whoever shares a VM with others sees only what is theirs.
   if (config.pool.enabled === true) config.auth.enforce_owner = true;
-  const { misfits, contradictions } = check(config, sources);
+  const isCut = inFiles.isCut === true;
+  const keys = misfits.map(({ path }) => path);
   return {
     config,
     sources,
-    secrets: secretsOf(config),
+    // Also those that do not fit.
+    secrets: secretsOf(said.config),
     files: inFiles.files,
-    unusable: [...layers.flatMap((each) => each.problems), ...misfits],
+    unusable: [
+      ...layers.flatMap((each) => each.problems),
+      ...misfits.map(({ path, words }) => placed(said.sources, path, words)),
+    ],
+    misfits: new Set(keys),
+    isCut,
     secretFiles,
-    contradictions,
+    contradictions: isCut ? [] : contradictions({ config, sources }, keys),
     written: inFiles.written,
   };
 }
@@ -117,13 +132,20 @@ function place(root: Record<string, unknown>, path: string, value: unknown): voi
   if (value !== undefined) section[last] = value;
 }
 
-/** Rules between keys say nothing sensible about values that do not fit, so they come second. */
-function check(config: Config, sources: ReadonlyMap<string, Source>) {
-  const at = (key: string, words: string) => problemAt(sources.get(key) ?? { layer: 'default' }, words, key);
-  const misfits = mismatches(config).map(({ path, words }) => at(path, words));
-  const broken = misfits.length > 0 ? [] : brokenRules(config);
-  return { misfits, contradictions: broken.map(({ key, words }) => at(key, words)) };
+interface Assembled {
+  config: Config;
+  sources: ReadonlyMap<string, Source>;
 }
+
+/** Broken rules between keys, but for those that name one of `misfits`: it has a default in place of what was meant. */
+function contradictions({ config, sources }: Assembled, misfits: readonly string[]): Problem[] {
+  return brokenRules(config)
+    .filter(({ key, words }) => !misfits.some((path) => path === key || words.includes(path)))
+    .map(({ key, words }) => placed(sources, key, words));
+}
+
+const placed = (sources: ReadonlyMap<string, Source>, key: string, words: string) =>
+  problemAt(sources.get(key) ?? { layer: 'default' }, words, key);
 
 function secretsOf(config: Config): string[] {
   const ofMaps = SECRET_MAPS.flatMap((path) => Object.values(valueAt(config, path) ?? {}));

@@ -35,6 +35,8 @@ export interface Problem {
 export interface Layer {
   settings: Setting[];
   problems: Problem[];
+  /** Its text is not YAML: what stands behind the first such place was not read. */
+  isCut?: boolean;
 }
 
 /** `svc.yaml:3:7`, `SVC_SERVER_PORT`, `flag`, `default`. */

@@ -9,7 +9,7 @@ import {
   SECRET_PATHS,
 } from '../schema/config-keys.ts';
 import { nearestPath } from './nearest.ts';
-import { type Layer, problemAt, quoted, type Setting } from './setting.ts';
+import { type Layer, type Problem, problemAt, quoted, type Setting } from './setting.ts';
 import { readYaml, type YamlDocument } from './yaml-document.ts';
 
 const LEAVES = new Set([
@@ -27,9 +27,28 @@ interface Reading extends YamlDocument {
 
 /** Settings of `text`. Never throws: whatever is wrong is in `problems`, with its place. */
 export function yamlLayer(text: string, name: string): Layer {
-  const reading: Reading = { ...readYaml(text, name), settings: [] };
+  const whole = readYaml(text, name);
+  if (whole.problems.length === 0) return layerOf(whole);
+  const before = headsBefore(text, whole.problems)
+    .map((head) => readYaml(head, name))
+    .find(({ problems }) => problems.length === 0);
+  const { settings, problems } = before ? layerOf(before) : { settings: [], problems: [] };
+  return { settings, problems: [...problems, ...whole.problems], isCut: true };
+}
+
+function layerOf(document: YamlDocument): Layer {
+  const reading: Reading = { ...document, settings: [] };
   readSection(reading.contents, '', reading);
   return { settings: reading.settings, problems: reading.problems };
+}
+
+/** What stands before the first fault: to the line before, and to the section in which it is, as a quote that is not closed
+ * is noticed only at the end. */
+function headsBefore(text: string, problems: readonly Problem[]): string[] {
+  const first = Math.min(...problems.map(({ line = 1 }) => line));
+  const lines = text.split('\n').slice(0, first - 1);
+  const section = lines.findLastIndex((line) => /^[^\s#]/.test(line));
+  return [lines, lines.slice(0, Math.max(0, section))].map((head) => head.join('\n'));
 }
 
 function readSection(node: unknown, path: string, reading: Reading): void {

@@ -31,7 +31,8 @@ export const LintReport = Type.Object(
     file: Type.String({ description: 'The file that was judged; of several layers all, strongest first.' }),
     production: Type.Boolean(),
     usable: Type.Boolean({
-      description: 'False when it cannot be read as a configuration: no other rule was asked then.',
+      description:
+        'False when the service refuses it as no configuration. What could be read is judged all the same.',
     }),
     errors: Type.Integer({ minimum: 0 }),
     warnings: Type.Integer({ minimum: 0 }),

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { readRegularFile } from '../../config/config-file.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { LintFinding, LintReport } from '../../schema/lint.ts';
+import { UNUSABLE } from './rules/file.ts';
 
 const VERSION = 1;
 const MAX_BYTES = 1024 * 1024;
@@ -23,7 +24,7 @@ export function withBaseline(report: LintReport, path: string): LintReport {
   // What cannot be read as a configuration is never something to live with.
   const findings = report.findings.map((each) => ({
     ...each,
-    known: report.usable && known.has(each.fingerprint),
+    known: each.rule !== UNUSABLE.id && known.has(each.fingerprint),
   }));
   const counting = (level: LintFinding['level']) =>
     findings.filter((each) => !each.known && each.level === level).length;

@@ -86,15 +86,18 @@ function judge(files: readonly FoundFile[], reading: WholeReading, request: Lint
   const make = findings(files, reading);
   const told = (rule: LintRule, problems: readonly Problem[]) =>
     problems.map((problem) => make.ofProblem(rule, problem));
-  if (reading.unusable.length > 0) return told(UNUSABLE, reading.unusable);
   const facts = factsOf(files, reading, request);
-  const judged = LINT_RULES.flatMap((rule) => {
+  // Of a file that was read in part nobody knows what is not set.
+  const rules = reading.isCut ? [] : LINT_RULES;
+  const judged = rules.flatMap((rule) => {
     const level = levelOf(rule, production);
     if (level === 'off') return [];
-    const faults = rule.check(facts).slice(0, MOST_OF_ONE);
+    const said = rule.check(facts).filter(({ key = rule.key }) => !reading.misfits.has(key));
+    const faults = said.slice(0, MOST_OF_ONE);
     return faults.map((fault) => make.ofFault(rule, level, fault));
   });
   const all = [
+    ...told(UNUSABLE, reading.unusable),
     ...told(SECRET_FILE, reading.brokenFiles),
     ...told(CONTRADICTION, reading.contradictions),
     ...judged,

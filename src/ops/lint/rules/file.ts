@@ -10,7 +10,7 @@ export const UNUSABLE: LintRule = {
   topic: 'file',
   key: '',
   title: 'The file is no configuration.',
-  why: 'Text that is not YAML, a name that no key has, a key that stands twice, or a value of the wrong type: `svc serve` refuses such a file. No other rule is asked before this is mended, and the exit code is 2.',
+  why: 'Text that is not YAML, a name that no key has, a key that stands twice, or a value of the wrong type: `svc serve` refuses such a file, and the exit code is 2. The rest of it is judged all the same, but for text that is not YAML: from there on nothing can be read, and no other rule is asked.',
   mend: 'Correct it at the place named; `svc config explain KEY` tells what a key takes.',
   example: 'server:\n  port: 7423\n',
   level: 'error',

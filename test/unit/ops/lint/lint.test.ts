@@ -95,16 +95,41 @@ it('shows no secret that it was told to take as given, nor one too short to be l
   expect(lint().findings).toMatchObject([{ rule: 'SVC102', source: '  api_key: [redacted]' }]);
 });
 
-it('tells everything that is no configuration, and judges nothing else then', () => {
+it('tells everything that is no configuration, and judges the rest in the same run', () => {
   write('server:\n  prot: 1\n  prot: 2\nauth:\n  enabled: maybe\ndatabase:\n  path: svc.db\n');
   const report = lint({ production: true });
-  expect(report).toMatchObject({ usable: false, errors: 3 });
-  expect(report.findings.map(({ rule, line }) => [rule, line])).toEqual([
+  expect(report.usable).toBe(false);
+  const found = report.findings.map(({ rule, line }) => [rule, line]);
+  expect(found.filter(([rule]) => rule === 'SVC001')).toEqual([
     ['SVC001', 2],
     ['SVC001', 3],
     ['SVC001', 5],
   ]);
-  expect(report.findings[0]?.message).toBe('"server.prot" is not a key; did you mean server.port?');
+  expect(found).toContainEqual(['SVC401', 7]);
+  // Of the value that does not fit nothing more is said than that.
+  expect(report.findings.filter(({ key }) => key === 'auth.enabled')).toHaveLength(1);
+  expect(report.findings.map(({ message }) => message)).toContain(
+    '"server.prot" is not a key; did you mean server.port?',
+  );
+});
+
+it('tells what is wrong before text that is not YAML, and judges nothing that may stand behind it', () => {
+  write('server:\n  prot: 1\n  port: many\ndefaults: {ttl: 2h, max_ttl: 1h}\nauth:\n  api_key: "open\n');
+  const { usable, findings: found } = lint({ production: true });
+  expect(usable).toBe(false);
+  expect(found.map(({ rule, line }) => [rule, line])).toEqual([
+    ['SVC001', 2],
+    ['SVC001', 3],
+    ['SVC001', expect.any(Number)],
+  ]);
+});
+
+it('a value that does not fit contradicts nothing', () => {
+  write('auth: {enabled: true, api_key: 17}\ndefaults: {ttl: 2h, max_ttl: 1h}\n');
+  expect(lint().findings.map(({ rule, key }) => [rule, key])).toEqual([
+    ['SVC001', 'auth.api_key'],
+    ['SVC003', 'defaults.ttl'],
+  ]);
 });
 
 it('one secret file that is not there is one finding', () => {
