@@ -9,7 +9,8 @@ const [topic, command, ...rest] = process.argv.slice(2);
 if (command === undefined && (topic === '--version' || topic === '-v'))
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 else if (isClient()) runClient();
-else if (!isLint() || !require('../dist/quick/main.cjs').lintQuickly(rest, version)) runOclif();
+else if (!isLint() || !require('../dist/quick/main.cjs').lintQuickly(rest, dirname(__dirname), version))
+  runOclif();
 
 function isLint() {
   return topic === 'config' && command === 'lint';

@@ -2,11 +2,15 @@
 import { Flags } from '@oclif/core';
 import { doctorHere } from '../src/app/doctor.ts';
 import { runChecks } from '../src/cli/check-progress.ts';
-import { doctorText } from '../src/cli/doctor-view.ts';
+import { doctorText, findingsText } from '../src/cli/doctor-view.ts';
 import { configFlag } from '../src/cli/flags.ts';
 import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
+import { say } from '../src/cli/say.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
+import { printableJson } from '../src/domain/printable.ts';
 import { planDoctor } from '../src/ops/doctor/doctor.ts';
+import { doctorSarif } from '../src/ops/doctor/sarif.ts';
+import { sarifMaker } from '../src/ops/sarif.ts';
 import type { DoctorReport } from '../src/schema/doctor.ts';
 
 /** A check ran and found failures. */
@@ -26,12 +30,14 @@ interface DoctorFlags {
 export default class Doctor extends SvcCommand<DoctorReport> {
   static override summary = 'Examine this machine: everything that the service needs here.';
   static override description =
-    `Each check looks for real and tells its time. It changes nothing that stays, and may run beside the service. Exits with ${FOUND} when a check fails, with --strict also for warnings.`;
+    `Each check looks for real and tells its time. It changes nothing that stays, and may run beside the service. What is wrong stands first, and once more at the end. Exits with ${FOUND} when a check fails or the configuration cannot be read, with --strict also for warnings.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --production --strict',
     '<%= config.bin %> <%= command.id %> --probe --skip container --skip probe_container',
     '<%= config.bin %> <%= command.id %> --only database --json',
+    '<%= config.bin %> <%= command.id %> --production --quiet',
+    '<%= config.bin %> <%= command.id %> --format sarif > doctor.sarif',
   ];
   static override flags = {
     config: configFlag,
@@ -40,6 +46,16 @@ export default class Doctor extends SvcCommand<DoctorReport> {
       default: false,
     }),
     strict: Flags.boolean({ description: 'Fail for warnings, too.', default: false }),
+    quiet: Flags.boolean({
+      description: 'Print what is wrong, and nothing else.',
+      char: 'q',
+      default: false,
+    }),
+    format: Flags.option({
+      description: 'How to print the report.',
+      options: ['text', 'sarif'] as const,
+      default: 'text' as const,
+    })(),
     probe: Flags.boolean({
       description: 'Run a sandbox through each enabled provider, and see that nothing is left.',
       default: false,
@@ -54,10 +70,20 @@ export default class Doctor extends SvcCommand<DoctorReport> {
       (signal) => this.#examine(flags, signal),
       () => process.exit(INTERRUPTED),
     );
-    this.log(doctorText(report));
+    this.#print(report, flags);
     const failed = report.verdict === 'fail' || (flags.strict && report.verdict === 'warn');
     if (failed) process.exitCode ??= FOUND;
     return report;
+  }
+
+  #print(report: DoctorReport, { quiet, format }: { quiet: boolean; format: 'text' | 'sarif' }): void {
+    if (format === 'sarif') {
+      // With --json the report itself follows.
+      say(printableJson(doctorSarif(report, sarifMaker(this.config.root, this.config.version)), 2));
+      return;
+    }
+    const text = quiet ? findingsText(report) : doctorText(report);
+    if (text !== '') this.log(text);
   }
 
   /** An interrupted one ends what is under way, and reports what was seen by then. */

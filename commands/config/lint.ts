@@ -3,6 +3,7 @@ import { Flags } from '@oclif/core';
 import { line, say } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { writeBaseline } from '../../src/ops/lint/baseline.ts';
+import { sarifMaker } from '../../src/ops/sarif.ts';
 import {
   FOUND,
   LINT_FORMATS,
@@ -70,7 +71,7 @@ export default class ConfigLint extends SvcCommand<LintReport> {
   }
 
   #print(report: LintReport, asked: LintAsked): void {
-    const text = lintOutput(report, asked, this.config.version);
+    const text = lintOutput(report, asked, sarifMaker(this.config.root, this.config.version));
     const isJson = asked.format === 'json' || asked.format === 'sarif';
     // With --json the report itself follows.
     if (isJson) say(text);

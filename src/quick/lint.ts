@@ -4,6 +4,7 @@ import { withBaseline } from '../ops/lint/baseline.ts';
 import { githubAnnotations } from '../ops/lint/github.ts';
 import { filesHere, type LintRequest, lintConfig } from '../ops/lint/lint.ts';
 import { sarifLog } from '../ops/lint/sarif.ts';
+import type { SarifMaker } from '../ops/sarif.ts';
 import type { LintReport } from '../schema/lint.ts';
 
 export const LINT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
@@ -35,9 +36,9 @@ export function lintExit({ usable, errors, warnings }: LintReport, { strict }: L
 }
 
 /** What goes to standard output, without the last line's end. */
-export function lintOutput(report: LintReport, { format }: LintAsked, version: string): string {
+export function lintOutput(report: LintReport, { format }: LintAsked, maker: SarifMaker): string {
   if (format === 'json') return lintDocument(report);
-  if (format === 'sarif') return lintDocument(sarifLog(report, version));
+  if (format === 'sarif') return lintDocument(sarifLog(report, maker));
   return format === 'github' ? githubAnnotations(report).join('\n') : lintText(report);
 }
 

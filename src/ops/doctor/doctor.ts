@@ -51,7 +51,10 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
     finish: async () => {
       const { patient } = ward;
       if (patient) await awake(deps.clock, () => discharge(patient, groups));
+      const { refusal } = ward;
       const found = [...results].map(([group, checks]) => groupResult(group, checks));
+      // Whatever was asked for: nothing else could be looked at.
+      if (refusal && !found.some(({ verdict }) => verdict === 'fail')) found.unshift(unread(refusal));
       const ms = rounded(deps.clock.monotonic() - begun);
       return { verdict: worst(found), production: deps.production, ms, groups: found };
     },
@@ -116,11 +119,28 @@ async function observe(
   }
 }
 
+function unread(refusal: ServiceError): GroupResult {
+  const { id, title, checks } = CONFIGURATION;
+  const [loads] = checks;
+  const result = {
+    id: `${id}.${loads?.name}`,
+    title: loads?.title ?? title,
+    ms: 0,
+    ...told(notLoaded(refusal)),
+  };
+  return groupResult(CONFIGURATION, [{ ...result, verdict: 'fail' }]);
+}
+
 function refused(check: Check, { refusal }: Ward): Observation {
-  if (check !== CONFIGURATION.checks[0]) return skip('The configuration does not load.');
-  const problems = (refusal?.details?.problems ?? []) as { message: string }[];
+  return refusal && check === CONFIGURATION.checks[0]
+    ? notLoaded(refusal)
+    : skip('The configuration does not load.');
+}
+
+function notLoaded(refusal: ServiceError): Observation {
+  const problems = (refusal.details?.problems ?? []) as { message: string }[];
   const words = problems.map(({ message }) => message).join(' ');
-  return fail(words || (refusal?.message ?? ''), refusal?.remedy);
+  return fail(words || refusal.message, refusal.remedy);
 }
 
 function groupResult({ id, title }: CheckGroup, checks: CheckResult[]): GroupResult {

@@ -1,49 +1,48 @@
 // A lint report as SARIF 2.1.0, which code scanning services read. Findings of the baseline are there, as suppressed.
 import type { LintFinding, LintReport } from '../../schema/lint.ts';
+import { type Json, type SarifMaker, sarifFrame } from '../sarif.ts';
 import { type LintRule, levelOf, TOPICS } from './rule.ts';
 import { LINT_RULES } from './rules.ts';
 
-export type Json = string | number | boolean | Json[] | { [name: string]: Json };
+/** From 0 to 10, as scanners sort by it: by what a rule counts as in general, and with --production. */
+const SEVERITY = {
+  error: { error: '9.0', warning: '7.0', off: '7.0' },
+  warning: { error: '8.0', warning: '5.0', off: '4.0' },
+  off: { error: '7.0', warning: '3.0', off: '1.0' },
+} as const;
 
-const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
-
-/** From 0 to 10, as scanners sort by it. */
-const SEVERITY = { error: '8.0', warning: '5.0', off: '2.0' } as const;
-
-/** One log with one run. `version` is that of svc. */
-export function sarifLog(report: LintReport, version: string): Json {
-  const driver = {
+/** One log with one run. */
+export function sarifLog(report: LintReport, maker: SarifMaker): Json {
+  const run = {
     name: 'svc config lint',
-    version,
-    semanticVersion: version,
-    rules: LINT_RULES.map((rule) => descriptor(rule, report.production)),
+    rules: LINT_RULES.map((rule) => descriptor(rule, report.production, maker.docs)),
+    results: report.findings.map((finding) => resultOf(finding)),
+    isComplete: report.usable,
   };
-  return {
-    $schema: SCHEMA,
-    version: '2.1.0',
-    runs: [
-      {
-        tool: { driver },
-        columnKind: 'utf16CodeUnits',
-        invocations: [{ executionSuccessful: report.usable }],
-        results: report.findings.map((finding) => resultOf(finding)),
-      },
-    ],
-  };
+  return sarifFrame(run, maker);
 }
 
-function descriptor(rule: LintRule, production: boolean): Json {
+function descriptor(rule: LintRule, production: boolean, docs: string): Json {
   const level = levelOf(rule, production);
   const markdown = `${rule.why}\n\n${rule.mend}\n\n\`\`\`yaml\n${rule.example}\`\`\`\n`;
   return {
     id: rule.id,
     shortDescription: { text: rule.title },
     fullDescription: { text: rule.why },
+    helpUri: `${docs}lint/${rule.id}.md`,
     help: { text: `${rule.why} ${rule.mend}`, markdown },
-    defaultConfiguration: level === 'off' ? { enabled: false } : { level },
-    properties: { 'security-severity': SEVERITY[level], tags: ['security', TOPICS[rule.topic]] },
+    defaultConfiguration:
+      level === 'off' ? { enabled: false, level: quietLevel(rule) } : { enabled: true, level },
+    properties: {
+      'security-severity': SEVERITY[rule.level][rule.production],
+      tags: ['security', TOPICS[rule.topic]],
+    },
   };
 }
+
+/** Of a rule that is off in this reading: what it counts as in the other. */
+const quietLevel = ({ level, production }: LintRule) =>
+  [level, production].find((each) => each !== 'off') ?? 'note';
 
 function resultOf(finding: LintFinding): Json {
   const { rule, level, message, remedy, file, line, column, end_column, fingerprint, known } = finding;

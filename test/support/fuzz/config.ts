@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { packageRoot } from '../../../src/host/package-root.ts';
+import { sarifMaker } from '../../../src/ops/sarif.ts';
 import {
   LINT_FORMATS,
   type LintAsked,
@@ -24,6 +25,7 @@ import { anyText, anyValue, damaged } from './hostile.ts';
 /** Of processor time, for one file; the slowest that is refused by its size takes a tenth of it. */
 const MOST_MS = 1000;
 /** Starting a process takes as long as some dozens of files. */
+const MAKER = sarifMaker('/nowhere', '0');
 const ONE_BY_COMMAND = 40;
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
@@ -118,7 +120,7 @@ type FileAsked = LintAsked & { file: string };
 function inside(asked: FileAsked): { report: LintReport | undefined; fault: string | undefined } {
   const before = process.cpuUsage();
   const report = reportOf(asked);
-  if (report) for (const format of LINT_FORMATS) lintOutput(report, { ...asked, format }, '0');
+  if (report) for (const format of LINT_FORMATS) lintOutput(report, { ...asked, format }, MAKER);
   const refused = loadRefusal(asked.file);
   const { user, system } = process.cpuUsage(before);
   const ms = Math.round((user + system) / 1000);
@@ -155,7 +157,7 @@ async function byCommand(asked: FileAsked, report: LintReport | undefined): Prom
   const { code, stdout, stderr } = await runCli(['config', 'lint', '--file', asked.file, '--json', ...more]);
   const said = `${stdout.slice(0, 300)}${stderr.slice(0, 500)}`;
   if (code !== exitOf(asked, report)) return `exit code ${code}, not ${exitOf(asked, report)}: ${said}`;
-  const isSame = !report || stdout === `${lintOutput(report, asked, '0')}\n`;
+  const isSame = !report || stdout === `${lintOutput(report, asked, MAKER)}\n`;
   return isSame ? undefined : `another report than from the same file before: ${said}`;
 }
 

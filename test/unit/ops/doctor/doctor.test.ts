@@ -1,11 +1,16 @@
 // How a doctor works, whatever it looks at: order, deadlines, selection, interruption, nothing left; and how it is shown.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { runChecks } from '../../../../src/cli/check-progress.ts';
-import { doctorText } from '../../../../src/cli/doctor-view.ts';
+import { doctorText, findingsText } from '../../../../src/cli/doctor-view.ts';
 import { configFailure } from '../../../../src/config/setting.ts';
+import { packageRoot } from '../../../../src/host/package-root.ts';
 import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
 import type { DoctorDeps } from '../../../../src/ops/doctor/patient.ts';
+import { doctorSarif } from '../../../../src/ops/doctor/sarif.ts';
+import { sarifMaker } from '../../../../src/ops/sarif.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import { DoctorReport } from '../../../../src/schema/doctor.ts';
 import { FAKE_START, fakeClock } from '../../../support/fakes.ts';
@@ -65,6 +70,59 @@ it('tells everything that is wrong with the configuration, and asks nothing else
   });
   const others = found.groups.flatMap(({ checks }) => checks).slice(1);
   expect(new Set(others.map(({ verdict }) => verdict))).toEqual(new Set(['skip']));
+});
+
+it('a configuration that does not load fails also what does not look at it', async () => {
+  const load = () => {
+    throw configFailure([{ message: 'svc.yaml:1:1: one thing.' }]);
+  };
+  for (const selection of [{ only: ['machine'] }, { skip: ['configuration'] }]) {
+    const found = await report({ ...machine(), load }, { ...everything, ...selection });
+    expect(found.verdict).toBe('fail');
+    expect(found.groups[0]).toMatchObject({ id: 'configuration', verdict: 'fail' });
+    expect(checkOf(found, 'configuration.loads')?.message).toBe('svc.yaml:1:1: one thing.');
+  }
+});
+
+it('what is wrong stands first and last, and what was not looked at is one line for each group', async () => {
+  const found = await report(machine({ host: { fileSystem: { freeBytes: 1 } }, nodeVersion: '18.0.0' }));
+  const text = doctorText(found, {});
+  const wrong = findingsText(found, {});
+  expect(wrong).toMatch(/^fail {2}machine\.node {2}.*\n {6}fix: /);
+  expect(text.startsWith(wrong)).toBe(true);
+  expect(text.slice(0, text.lastIndexOf('\n')).trimEnd().endsWith(wrong)).toBe(true);
+  for (const { title, checks } of found.groups) {
+    const skipped = checks.filter(({ verdict }) => verdict === 'skip');
+    const [first] = skipped;
+    if (!first) continue;
+    expect(text.split('\n').filter((line) => line.includes(first.message)).length).toBeLessThanOrEqual(
+      found.groups.length,
+    );
+    if (skipped.length === checks.length)
+      expect(text).toMatch(new RegExp(`${title}: ${first.message.slice(0, 10)}`));
+  }
+  expect(findingsText(await report(machine()), {})).toBe('');
+});
+
+it('SARIF of a report is valid, links to the groups of its document, and says when nothing could be read', async () => {
+  const schema = JSON.parse(readFileSync(join(packageRoot(), 'fixtures/sarif-2.1.0.schema.json'), 'utf8'));
+  const { $schema: _, id: __, ...rest } = schema;
+  const check = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(rest);
+  const wrong = await report(machine({ nodeVersion: '18.0.0' }), { ...everything, probe: true });
+  const log = JSON.parse(JSON.stringify(doctorSarif(wrong, sarifMaker(packageRoot(), '0.1.0'))));
+  expect(check(log) || check.errors).toBe(true);
+  const [{ tool, results, invocations }] = log.runs;
+  expect(results).toContainEqual(expect.objectContaining({ ruleId: 'machine.node', level: 'error' }));
+  expect(invocations[0].executionSuccessful).toBe(true);
+  for (const { helpUri } of tool.driver.rules) {
+    const url = new URL(helpUri);
+    expect(readFileSync(url, 'utf8')).toContain(`<a id="${url.hash.slice(1)}"></a>`);
+  }
+  const load = () => {
+    throw configFailure([{ message: 'svc.yaml:1:1: one thing.' }]);
+  };
+  const unread = doctorSarif(await report({ ...machine(), load }), sarifMaker('/x', '0.1.0'));
+  expect(unread).toMatchObject({ runs: [{ invocations: [{ executionSuccessful: false }] }] });
 });
 
 it('a check that never ends has failed at its deadline', async () => {
@@ -175,7 +233,8 @@ it('shows a tree with times and what to do', async () => {
     ...everything,
     only: ['machine.node', 'server'],
   });
-  const lines = doctorText(found, {}).split('\n');
+  const all = doctorText(found, {}).split('\n');
+  const lines = all.slice(all.indexOf('') + 1);
   expect(lines[0]).toMatch(/^fail +\d+\.\d ms {2}Machine$/);
   expect(lines[1]).toMatch(/^ {2}fail +\d+\.\d ms {2}Node {2}Node 18\.0\.0 is too old\.$/);
   expect(lines[2]).toMatch(/^ +fix: Install Node/);

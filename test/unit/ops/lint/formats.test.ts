@@ -10,10 +10,12 @@ import { lintConfig } from '../../../../src/ops/lint/lint.ts';
 import { lintPages } from '../../../../src/ops/lint/pages.ts';
 import { LINT_RULES } from '../../../../src/ops/lint/rules.ts';
 import { sarifLog } from '../../../../src/ops/lint/sarif.ts';
+import { sarifMaker } from '../../../../src/ops/sarif.ts';
 import { LintReport } from '../../../../src/schema/lint.ts';
 import { packageRoot } from '../../../support/server.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
+const MAKER = sarifMaker(packageRoot, '0.1.0');
 const FAULTY = 'server: {cors_allowed_origins: ["*"]}\ndatabase: {path: svc.db}\n';
 
 function lint(text: string, file = 'svc.yaml') {
@@ -35,11 +37,11 @@ it.each([
   ['none', ''],
   ['a file that is no configuration', 'server: [\n'],
 ])('SARIF of %s is valid', (_, text) => {
-  expect(sarifErrors(sarifLog(lint(text), '0.1.0'))).toEqual([]);
+  expect(sarifErrors(sarifLog(lint(text), MAKER))).toEqual([]);
 });
 
 it('the schema of SARIF refuses what is none', () => {
-  const log = JSON.parse(JSON.stringify(sarifLog(lint(FAULTY), '0.1.0')));
+  const log = JSON.parse(JSON.stringify(sarifLog(lint(FAULTY), MAKER)));
   log.runs[0].results[0].level = 'awful';
   expect(sarifErrors(log)).not.toEqual([]);
 });
@@ -50,7 +52,7 @@ it('SARIF has every rule, each finding with its place, and known ones as suppres
     ...report,
     findings: report.findings.map((finding) => ({ ...finding, known: finding.rule === 'SVC201' })),
   };
-  const { runs } = JSON.parse(JSON.stringify(sarifLog(known, '0.1.0')));
+  const { runs } = JSON.parse(JSON.stringify(sarifLog(known, MAKER)));
   expect(runs[0].tool.driver.rules.map(({ id }: { id: string }) => id)).toEqual(
     LINT_RULES.map(({ id }) => id),
   );
@@ -69,6 +71,28 @@ it('SARIF has every rule, each finding with its place, and known ones as suppres
   });
   expect(LINT_RULES[wildcard.ruleIndex]?.id).toBe('SVC201');
 });
+
+it('rules of SARIF differ in level and severity, and each links to its page', () => {
+  for (const production of [false, true]) {
+    const report = { ...lint(FAULTY), production };
+    const { runs } = JSON.parse(JSON.stringify(sarifLog(report, MAKER)));
+    const { rules } = runs[0].tool.driver;
+    const distinct = (of: (rule: SarifRule) => unknown) => new Set(rules.map(of)).size;
+    expect(distinct(({ defaultConfiguration }) => defaultConfiguration.level)).toBe(2);
+    expect(distinct(({ properties }) => properties['security-severity'])).toBeGreaterThan(3);
+    for (const { id, helpUri } of rules as SarifRule[]) {
+      expect(helpUri).toMatch(/^file:\/\//);
+      expect(readFileSync(new URL(helpUri), 'utf8')).toContain(`# ${id}: `);
+    }
+  }
+});
+
+interface SarifRule {
+  id: string;
+  helpUri: string;
+  defaultConfiguration: { level: string };
+  properties: Record<string, unknown>;
+}
 
 it('GitHub reads one command for each finding, whatever is in them', () => {
   const [first, ...rest] = githubAnnotations(
