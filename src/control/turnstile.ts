@@ -1,11 +1,13 @@
 // Keeps what many do at once from being one long stop of the event loop, and what one does much of from being in front of
-// everybody else: those who wait pass by turns, one of each line. Nobody is limited: a lone line passes as fast as the
-// event loop goes, and what others bring in the meantime is seen between two turns of it.
+// everybody else: those who wait pass by rounds, one of each line in a round. Nobody is limited: a lone line passes as fast
+// as the event loop goes, and what others bring in the meantime is seen between two turns of it.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../domain/ports.ts';
 
-/** Of each turn; what has begun by then is the only thing that lasts longer. */
-const SHARE_MS = 5;
+/** Of each turn; what has begun by then is the only thing that lasts longer. Everybody who waits for bytes waits as long. */
+export const SHARE_MS = 1;
+
+type Lines = Map<string, (() => void)[]>;
 
 export class Turnstile {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -15,8 +17,11 @@ export class Turnstile {
   #isOver = false;
   /** Somebody has passed whose work may only begin with a promise. */
   #isPassing = false;
-  /** Whoever is next stands in the first line, which then goes behind the others. */
-  readonly #lines = new Map<string, (() => void)[]>();
+  /** Lines of which none has passed in this round; whoever is next stands in the first. */
+  #now: Lines = new Map();
+  /** Those of which one has. */
+  #later: Lines = new Map();
+  readonly #passed = new Set<string>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -29,17 +34,22 @@ export class Turnstile {
   }
 
   /**
-   * Calls `go` at once while less than 5 ms have gone by since a turn gave out a share, else in a later turn: in order of
-   * arrival within `line`, and by turns between lines. What counts is the work that is done before it next waits.
+   * Calls `go` at once while less than 1 ms has gone by since a turn gave out a share, else in a later turn: in order of
+   * arrival within `line`, and by rounds between lines. What counts is the work that is done before it next waits.
    */
   enter(line: string, go: () => void): void {
-    if (!this.#isPassing && this.#lines.size === 0 && this.#hasRoom()) {
+    if (!this.#isPassing && !this.#hasWaiting && this.#hasRoom()) {
+      this.#passed.add(line);
       go();
       return;
     }
-    const waiting = this.#lines.get(line);
+    const waiting = this.#now.get(line) ?? this.#later.get(line);
     if (waiting) waiting.push(go);
-    else this.#lines.set(line, [go]);
+    else (this.#passed.has(line) ? this.#later : this.#now).set(line, [go]);
+  }
+
+  get #hasWaiting(): boolean {
+    return this.#now.size > 0 || this.#later.size > 0;
   }
 
   #let(go: () => void): void {
@@ -59,13 +69,21 @@ export class Turnstile {
   }
 
   #next(): void {
-    const [first] = this.#lines;
-    if (this.#isPassing || !first || !this.#hasRoom()) return;
+    if (this.#isPassing || !this.#hasWaiting || !this.#hasRoom()) return;
+    if (this.#now.size === 0) this.#beginRound();
+    const [first] = this.#now;
+    if (!first) return;
     const [line, waiting] = first;
     const go = waiting.shift();
-    this.#lines.delete(line);
-    if (waiting.length > 0) this.#lines.set(line, waiting);
+    this.#now.delete(line);
+    this.#passed.add(line);
+    if (waiting.length > 0) this.#later.set(line, waiting);
     if (go) this.#let(go);
+  }
+
+  #beginRound(): void {
+    [this.#now, this.#later] = [this.#later, this.#now];
+    this.#passed.clear();
   }
 
   /** Shares end by the clock, not by the turn: a call asks the event loop for nothing while there is room. */
@@ -76,7 +94,8 @@ export class Turnstile {
     void setImmediate().then(() => {
       this.#isOver = false;
       this.#since = this.#clock.monotonic();
-      this.#next();
+      if (this.#hasWaiting) this.#next();
+      else this.#passed.clear();
     });
     return false;
   }

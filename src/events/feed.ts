@@ -12,7 +12,7 @@ const TURN = 500;
 const RETRY_MS = 1000;
 
 export interface EventReader {
-  /** Stored events. The next come when the promise has settled. */
+  /** Stored events, of each page that was read, none where none is wanted. The next are read when the promise has settled. */
   catchUp(events: readonly Event[]): Promise<void>;
   /** New events, at once. Readers with equal filters are given the very same array. Must not throw. */
   take(events: readonly Event[]): void;
@@ -174,7 +174,6 @@ function give({ reader, after }: Member, events: readonly Event[]): void {
   if (fresh.length > 0) reader.take(fresh);
 }
 
-async function handOver({ filter, reader }: Following, events: readonly Event[]): Promise<void> {
-  const wanted = events.filter((event) => passes(filter, event));
-  if (wanted.length > 0) await reader.catchUp(wanted);
+function handOver({ filter, reader }: Following, events: readonly Event[]): Promise<void> {
+  return reader.catchUp(events.filter((event) => passes(filter, event)));
 }

@@ -66,11 +66,18 @@ export class TextAnswer {
   }
 }
 
+export interface PushTools {
+  clock: Clock;
+  logger: Logger;
+  /** Resolves when it is this answer's turn again. */
+  pass(): Promise<void>;
+}
+
 /** An answer that never ends by itself: what is to be sent comes when it comes, and a stop of the server ends it. */
 export class PushAnswer {
   readonly headers: Record<string, string>;
   /** Called once, when the head has been written or the client has gone already; `close` follows on the response. */
-  readonly begin: (response: ServerResponse, deps: { clock: Clock; logger: Logger }) => void;
+  readonly begin: (response: ServerResponse, tools: PushTools) => void;
   /** What its readers skip, wherever it comes between two pieces. */
   readonly sign: string;
 

@@ -2,10 +2,10 @@
 // it is dropped rather than remembered (api.md part 9): it resumes by the id of the last event it has.
 import type { ServerResponse } from 'node:http';
 import type { EventSubscription } from '../control/plane/events.ts';
-import type { Clock, Logger, Timer } from '../domain/ports.ts';
+import type { Timer } from '../domain/ports.ts';
 import type { EventReader } from '../events/feed.ts';
 import type { Event } from '../schema/event.ts';
-import { PushAnswer } from './answer.ts';
+import { PushAnswer, type PushTools } from './answer.ts';
 
 const MOST_BEHIND = 256 * 1024;
 const KEEPALIVE_MS = 15_000;
@@ -32,15 +32,11 @@ export function eventStream(subscription: EventSubscription): PushAnswer {
 class EventStream implements EventReader {
   readonly #response: ServerResponse;
   readonly #subscription: EventSubscription;
-  readonly #deps: { clock: Clock; logger: Logger };
+  readonly #deps: PushTools;
   #timer: Timer | undefined;
   #live = false;
 
-  constructor(
-    response: ServerResponse,
-    subscription: EventSubscription,
-    deps: { clock: Clock; logger: Logger },
-  ) {
+  constructor(response: ServerResponse, subscription: EventSubscription, deps: PushTools) {
     this.#response = response;
     this.#subscription = subscription;
     this.#deps = deps;
@@ -62,8 +58,10 @@ class EventStream implements EventReader {
   }
 
   async catchUp(events: readonly Event[]): Promise<void> {
-    if (this.#response.destroyed || this.#response.write(blockOf(events))) return;
-    await this.#drained();
+    if (this.#response.destroyed) return;
+    if (events.length > 0 && !this.#response.write(blockOf(events))) await this.#drained();
+    // All that is stored may be much to read, also where little of it is wanted.
+    await this.#deps.pass();
   }
 
   take(events: readonly Event[]): void {

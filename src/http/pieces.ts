@@ -57,19 +57,27 @@ function* outputParts(output: OutputText): Generator<string | Buffer> {
   yield '"';
 }
 
-/** Small parts together, none cut. */
+/** Small parts together, none cut. Bytes that are a piece by themselves are not copied. */
 function* joined(parts: Iterable<string | Buffer>): Generator<Buffer> {
   let waiting: Buffer[] = [];
   let text = '';
   let size = 0;
+  const taken = () => {
+    const piece = Buffer.concat([...waiting, Buffer.from(text)]);
+    [waiting, text, size] = [[], '', 0];
+    return piece;
+  };
   for (const part of parts) {
+    if (typeof part !== 'string' && part.length >= PIECE) {
+      if (size > 0) yield taken();
+      yield part;
+      continue;
+    }
     if (typeof part === 'string') text += part;
     else waiting.push(Buffer.from(text), part);
     if (typeof part !== 'string') text = '';
     size += part.length;
-    if (size < PIECE) continue;
-    yield Buffer.concat([...waiting, Buffer.from(text)]);
-    [waiting, text, size] = [[], '', 0];
+    if (size >= PIECE) yield taken();
   }
-  if (size > 0) yield Buffer.concat([...waiting, Buffer.from(text)]);
+  if (size > 0) yield taken();
 }

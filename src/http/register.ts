@@ -1,4 +1,5 @@
 // Turns a route into Fastify's: schemas, hooks, handler.
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
@@ -117,5 +118,6 @@ function push(reply: FastifyReply, answer: PushAnswer, deps: RegisterDeps): void
   signedBy(response, answer.sign);
   writeHead(reply.code(200), answer.headers);
   deps.inFlight.endless(response);
-  answer.begin(response, deps);
+  const { pass = setImmediate } = reply.request;
+  answer.begin(response, { ...deps, pass });
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../domain/ports.ts';
 /** How long nothing may be taken. */
 export const STALLED_MS = 60_000;
 /** Of one turn of the event loop, for one answer. */
-const TURN_MS = 5;
+const TURN_MS = 1;
 
 export interface WriteTools {
   clock: Clock;

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventBus } from '../../../src/events/bus.ts';
-import { EventFeed, type EventReader } from '../../../src/events/feed.ts';
+import { EventFeed, type EventReader, type Following } from '../../../src/events/feed.ts';
 import type { Event } from '../../../src/schema/event.ts';
 import { memoryStore } from '../../../src/store/memory.ts';
 import { fakeDeps } from '../../support/fakes.ts';
@@ -43,7 +43,7 @@ function listener(wait: () => Promise<void> = async () => {}): Heard {
       heard.ids.push(...events.map(({ id }) => id));
     },
     catchUp: async (events) => {
-      heard.take(events);
+      if (events.length > 0) heard.take(events);
       await wait();
     },
   };
@@ -64,6 +64,24 @@ it('hands out what is stored, then what comes', async () => {
   expect(heard.ids).toEqual(upTo(603, 11));
   expect(feed.served).toBe(603);
 });
+
+it.each([
+  ['over', (feed: EventFeed, following: Following) => feed.replay(following, 10_000)],
+  ['followed', (feed: EventFeed, following: Following) => feed.follow(following)],
+])(
+  'lets a reader whose story is %s give others a turn behind each page, also one that it wants nothing of',
+  async (_, read) => {
+    const { feed, publish } = feedWorld();
+    await publish(10_000);
+    let pages = 0;
+    const catchUp = async (events: readonly Event[]) => {
+      expect(events).toEqual([]);
+      pages += 1;
+    };
+    await read(feed, { filter: { types: [] }, after: 0, reader: { ...listener(), catchUp }, signal: never });
+    expect(pages).toBeGreaterThanOrEqual(Math.floor(10_000 / 256));
+  },
+);
 
 it('asks the store, not the bus, so that what the bus is told late or twice comes in order and once', async () => {
   const { feed, append, bus } = feedWorld();
