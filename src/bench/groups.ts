@@ -30,6 +30,7 @@ import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
 import { stalledPair } from './stalled.ts';
 import { startupPairs } from './startup.ts';
+import { withTenants } from './tenants.ts';
 import { ticketPair } from './ticket.ts';
 import { withTurns } from './turns.ts';
 import { userspacePairs } from './userspace.ts';
@@ -213,6 +214,13 @@ const redaction: Group = {
   },
 };
 
+const tenants: Group = {
+  about: 'an ordinary tenant beside a hostile one',
+  need: programs('unshare'),
+  ids: ['P34-get', 'P34-exec'],
+  run: withTenants,
+};
+
 const turns: Group = {
   about: 'turns of the event loop',
   need: programs('unshare'),
@@ -270,6 +278,7 @@ export const GROUPS: readonly Group[] = [
   oneCommand,
   backups,
   redaction,
+  tenants,
   turns,
   microvm,
   debianMicrovm,

@@ -1,119 +1,102 @@
 // One hostile tenant and one ordinary on a server that is set up as for production: owners enforced, limits on. Every call
-// of the ordinary one is answered, and nothing of what it has gives way. Quiet and hostile phases take turns, and how long
-// its calls take in each is printed: on a shared machine that is a figure to look at and no bound to fail by.
-import { setTimeout as pause } from 'node:timers/promises';
+// of the ordinary one is answered, nothing of what it has gives way, and its calls take at most twice as long (P34). Quiet and
+// hostile phases take turns. The bar is judged where the machine has half of its processor time to spare while nobody attacks,
+// and a miss is measured once more: among many other processes a server that works waits, whoever it works for.
+import { cpus } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { figures, ratioOfMedians } from '../../src/bench/stats.ts';
+import { quantile } from '../../src/bench/stats.ts';
+import {
+  TENANTS_BAR,
+  TENANTS_ENV,
+  TENANTS_KEY,
+  type TenantCall,
+  type Tenants,
+  tenants,
+} from '../../src/bench/tenants.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { startChild } from '../support/child.ts';
+import { api } from '../support/api.ts';
 import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
 
-const KEY = 'tenants-key-0123456789abcdef0123456789ab';
-const ENV = {
-  SVC_AUTH_ENABLED: 'true',
-  SVC_AUTH_API_KEY: KEY,
-  SVC_AUTH_ADMIN_API_KEY: 'admins-key-0123456789abcdef0123456789abc',
-  SVC_AUTH_ENFORCE_OWNER: 'true',
-  SVC_AUTH_QUOTA_WRITES: 'admin',
-  SVC_RATE_LIMIT_ENABLED: 'true',
-  SVC_RATE_LIMIT_REQUESTS_PER_MINUTE: '600',
-  SVC_RATE_LIMIT_BURST: '120',
-  SVC_DEFAULTS_MAX_SANDBOXES: '40',
-  SVC_DEFAULTS_MAX_SANDBOXES_PER_OWNER: '2',
-  SVC_DEFAULTS_SPAWN_OVERFLOW: 'queue',
-  SVC_DEFAULTS_SPAWN_QUEUE_TIMEOUT: '2s',
-};
 const ROUNDS = 4;
-/** In each phase; both phases of a round stay within what the rate limit allows one owner at once. */
-const [GETS, EXECS] = [30, 15];
-/** For the attack to be under way, and for what it left in the queue to be over. */
-const [WARM_MS, COOL_MS] = [500, 2500];
-
-interface Sample {
-  get: number[];
-  exec: number[];
-}
+const ATTEMPTS = 2;
+const LEAST_SPARE = 0.5;
 
 describeWith(['root', 'unshare'], 'an ordinary tenant beside a hostile one', () => {
   countFaults('hostile tenants');
   let server: TestServer;
-  let held: string[];
-  const tenant = (owner: string) => api(server.url, { 'x-api-key': KEY, 'x-user-id': owner });
+  let both: Tenants;
   beforeAll(async () => {
-    server = await startServer({ env: ENV });
-    const mallory = tenant('mallory');
-    held = [(await mallory.spawn({ ttl: '1h' })).id, (await mallory.spawn({ ttl: '1h' })).id];
+    server = await startServer({ env: TENANTS_ENV });
+    both = await tenants(packageRoot, server.url);
   });
   afterAll(async () => {
+    await both?.end();
     await server?.kill();
     if (server) removeHome(server.home);
   });
 
-  const timed = async (call: Promise<{ status: number }>) => {
-    const begin = performance.now();
-    expect((await call).status).toBe(200);
-    return performance.now() - begin;
-  };
-
-  async function ask(ann: Api, id: string, { get, exec }: Sample): Promise<void> {
-    for (let n = 0; n < GETS; n += 1) get.push(await timed(ann.call('GET', `/sandboxes/${id}`)));
-    for (let n = 0; n < EXECS; n += 1)
-      exec.push(await timed(ann.call('POST', `/sandboxes/${id}/exec`, { command: 'true' })));
-  }
-
-  /** One ordinary tenant in each round: its calls would else meet its own limit. */
-  async function measured(): Promise<{ quiet: Sample; loud: Sample }> {
-    const [quiet, loud]: [Sample, Sample] = [
-      { get: [], exec: [] },
-      { get: [], exec: [] },
-    ];
+  /** How many times as long as without the other, by medians of the p95 of each round; 0 on a machine without time to spare. */
+  async function times(call: TenantCall): Promise<number> {
+    const [quiet, beside, spare]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const ann = tenant(`ann-${round}`);
-      const { id } = await ann.spawn({ ttl: '1h' });
-      await ann.call('POST', `/sandboxes/${id}/exec`, { command: 'true' });
-      await ask(ann, id, quiet);
-      const mallory = await startChild('hostile-tenant.child.ts', [server.url, KEY, ...held]);
-      await pause(WARM_MS);
-      await ask(ann, id, loud);
-      if (round === ROUNDS - 1) await hasAllOfItsOwn(ann, id);
-      await mallory.kill();
-      await pause(COOL_MS);
-      await ann.destroy(id);
+      const before = processors();
+      quiet.push(await both.quiet(call));
+      spare.push(shareOfIdle(before, processors()));
+      beside.push(await both.beside(call));
     }
-    return { quiet, loud };
+    const [was, is] = [quantile(quiet, 0.5), quantile(beside, 0.5)];
+    console.log(`${call}: p95 ${was.toFixed(1)} ms, beside a hostile tenant ${is.toFixed(1)} ms`);
+    if (quantile(spare, 0.5) >= LEAST_SPARE) return is / was;
+    console.log('not judged: others keep the processors busy');
+    return 0;
   }
 
-  /** While the other attacks: its rows, its events, a WebSocket, a sandbox more. */
-  async function hasAllOfItsOwn(ann: Api, id: string): Promise<void> {
-    expect((await ann.call('GET', '/sandboxes?include_ended=true')).body).toMatchObject([{ id }]);
-    const owner = (await ann.call<Sandbox>('GET', `/sandboxes/${id}`)).body.owner_id ?? '';
-    expect(await (await ann.raw('/events?follow=false&since=0')).text()).toContain(id);
-    expect(await opened(owner, id)).toBe('open');
-    await ann.destroy((await ann.spawn({ ttl: '1h' })).id);
-  }
-
-  function opened(owner: string, id: string): Promise<string> {
-    const url = `${server.url.replace('http', 'ws')}/api/v1/sandboxes/${id}/exec/ws`;
-    const ws = new WebSocket(url, { headers: { 'x-api-key': KEY, 'x-user-id': owner } });
-    return new Promise<string>((resolve) => {
-      ws.on('open', () => resolve('open'));
-      ws.on('error', ({ message }) => resolve(message));
-    }).finally(() => ws.terminate());
-  }
-
-  it('is served all the while and loses nothing', async () => {
-    const { quiet, loud } = await measured();
-    const [was, is] = [quiet, loud].map(({ get, exec }) => ({ get: figures(get), exec: figures(exec) }));
-    console.log('ms without and beside a hostile tenant:', JSON.stringify({ was, is }));
-    const ratios = {
-      get: ratioOfMedians(loud.get, quiet.get),
-      exec: ratioOfMedians(loud.exec, quiet.exec),
-    };
-    console.log('ratio of medians:', JSON.stringify(ratios));
-    expect([loud.get.length, loud.exec.length]).toEqual([ROUNDS * GETS, ROUNDS * EXECS]);
+  it('keeps all of its own', async () => {
+    await both.beside('get', async (owner, id) => {
+      const ann = api(server.url, { 'x-api-key': TENANTS_KEY, 'x-user-id': owner });
+      const rows = await ann.call<Sandbox[]>('GET', '/sandboxes?include_ended=true');
+      expect(rows.body).toMatchObject([{ id }]);
+      expect(await (await ann.raw('/events?follow=false&since=0')).text()).toContain(id);
+      expect(await opened(server, rows.body[0]?.owner_id ?? '', id)).toBe('open');
+      await ann.destroy((await ann.spawn({ ttl: '1h' })).id);
+    });
   });
+
+  it.each<TenantCall>(['get', 'exec'])(
+    'is at most twice as slow at p95: %s',
+    async (call) => {
+      let least = Number.POSITIVE_INFINITY;
+      for (let n = 0; n < ATTEMPTS && least > TENANTS_BAR; n += 1) least = Math.min(least, await times(call));
+      expect(least).toBeLessThanOrEqual(TENANTS_BAR);
+    },
+    300_000,
+  );
 });
+
+interface Processors {
+  idle: number;
+  all: number;
+}
+
+/** Ms of all of them since the boot. */
+function processors(): Processors {
+  const times = cpus().map(({ times }) => times);
+  const all = times.flatMap((each) => Object.values(each)).reduce((sum, ms) => sum + ms, 0);
+  return { idle: times.reduce((sum, { idle }) => sum + idle, 0), all };
+}
+
+function shareOfIdle(before: Processors, after: Processors): number {
+  return (after.idle - before.idle) / Math.max(1, after.all - before.all);
+}
+
+function opened({ url }: TestServer, owner: string, id: string): Promise<string> {
+  const address = `${url.replace('http', 'ws')}/api/v1/sandboxes/${id}/exec/ws`;
+  const ws = new WebSocket(address, { headers: { 'x-api-key': TENANTS_KEY, 'x-user-id': owner } });
+  return new Promise<string>((resolve) => {
+    ws.on('open', () => resolve('open'));
+    ws.on('error', ({ message }) => resolve(message));
+  }).finally(() => ws.terminate());
+}
