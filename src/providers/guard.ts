@@ -52,6 +52,7 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
   return {
     ...traitsOf(provider),
     describe: () => provider.describe(),
+    ...(provider.refuseImage && { refuseImage: provider.refuseImage }),
     probe: (signal) => probing(make, provider, signal),
     create: (spec, signal) =>
       started(starts, signal, () =>

@@ -97,6 +97,8 @@ export interface Provider {
   readonly namesAreGiven?: boolean;
   /** What really separates a sandbox here, and which image names a spawn may give; `*` is any. */
   describe(): { isolation: Isolation; images: string[] };
+  /** Absent where names are not judged. Throws `bad_request` for an image that a spawn may never have. */
+  refuseImage?(reference: string): void;
   /** Reports, never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**

@@ -51,7 +51,7 @@ export interface World extends FakeDeps {
 /** Not started: call `control.start()` for background work. `traits` are what the provider says of itself. */
 export function world(
   config: Partially<Config> = {},
-  traits: Pick<Provider, 'namesAreGiven' | 'hasNetwork'> = {},
+  traits: Pick<Provider, 'namesAreGiven' | 'hasNetwork' | 'refuseImage'> = {},
 ): World {
   const deps = fakeDeps();
   const fake = Object.assign(fakeProvider(deps), traits);

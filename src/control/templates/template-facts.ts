@@ -13,20 +13,23 @@ import { boundedLifeMs } from '../spawn/plan.ts';
 
 export interface TemplateRules {
   settings: Settings;
-  providers: Pick<ProviderSet, 'get'>;
+  providers: Pick<ProviderSet, 'get' | 'all'>;
 }
 
 /** Throws `bad_request`, `not_found` for a provider that is not there, `resource_limit` for a ttl or prewarm over its maximum. */
-export function templateFacts(asked: TemplateUpdate, { settings, providers }: TemplateRules): TemplateFacts {
+export function templateFacts(asked: TemplateUpdate, rules: TemplateRules): TemplateFacts {
+  const { settings, providers } = rules;
   const { description, provider, network, metadata = {}, env = {}, setup = [], prewarm = 0 } = asked;
   if (provider !== undefined) providers.get(provider);
+  const image = parseImage(asked.image, 'image');
+  refuseNowhere(image, provider, rules);
   checkEnv(env);
   refuseMasked(env);
   for (const command of setup) execArgv({ command });
   if (prewarm > settings.maxPrewarm) throw tooManyWarm(settings.maxPrewarm);
   return {
     ...(description !== undefined && { description }),
-    image: parseImage(asked.image, 'image'),
+    image,
     ...(provider !== undefined && { provider }),
     memory_mb: asked.memory_mb ?? settings.memory_mb,
     vcpus: asked.vcpus ?? settings.vcpus,
@@ -34,6 +37,18 @@ export function templateFacts(asked: TemplateUpdate, { settings, providers }: Te
     ...(network !== undefined && { network }),
     ...{ metadata, env, setup, prewarm },
   };
+}
+
+/** Throws what each provider that it may run on says; one of another worker has rules of its own. */
+function refuseNowhere(
+  image: string,
+  named: TemplateFacts['provider'],
+  { settings, providers }: TemplateRules,
+): void {
+  const wanted = named ?? settings.defaultProvider;
+  const possible = providers.all.filter(({ kind }) => wanted === 'auto' || wanted === kind);
+  if (possible.every(({ refuseImage }) => refuseImage !== undefined))
+    for (const { refuseImage } of possible) refuseImage?.(image);
 }
 
 function tooManyWarm(most: number): ServiceError {

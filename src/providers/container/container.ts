@@ -5,6 +5,7 @@ import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
 import type { ContainerDeps } from './deps.ts';
 import { removeContainer } from './destroy.ts';
+import { imagePolicy } from './image-policy.ts';
 import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { probeContainer } from './probe.ts';
@@ -21,6 +22,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
     hasNetwork: state.config.network_mode !== 'none',
     hostsPools: !isGvisor(deps.config.runtime),
     describe: () => ({ isolation: isolationOf(state), images: deps.config.allowed_images }),
+    refuseImage: imagePolicy(deps.config.allowed_images),
     probe: (signal) => probeContainer(state, signal),
     create: (spec, signal) => createRuntime(state, spec, signal),
     inspect: (ref, signal) => inspectRuntime(state, ref, signal),

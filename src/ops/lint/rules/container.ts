@@ -1,6 +1,6 @@
 // Rules about containers, asked where they are enabled: what is given to them, and how the engine is reached.
 import { usesTls } from '../../../providers/container/endpoint.ts';
-import { isOpenPattern } from '../../../providers/container/image-policy.ts';
+import { imagePolicy, isOpenPattern } from '../../../providers/container/image-policy.ts';
 import { isGvisor } from '../../../providers/container/runtime-kernel.ts';
 import type { Config } from '../../../schema/config.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
@@ -25,6 +25,19 @@ const DEFAULT_CAPS = CONFIG_KEYS.find(({ path }) => path === 'providers.containe
 const plainName = (capability: string) => capability.replace(/^CAP_/, '');
 const isPrivileged = (capability: string) => PRIVILEGED.has(plainName(capability));
 const isRoot = (user: string) => /^(?:root|0+)?(?::|$)/.test(user);
+
+/** The key that names the image which containers get when nobody asks for one. */
+const defaultImage = ({ defaults, pool }: Config): [key: string, image: string] =>
+  pool.enabled ? ['pool.image', pool.image] : ['defaults.image', defaults.image];
+
+function isRefused(image: string, allowed: readonly string[]): boolean {
+  try {
+    imagePolicy(allowed)(image);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /** The tag that says nothing about what is in it, or undefined. */
 function floatingTag(image: string): string | undefined {
@@ -158,8 +171,8 @@ const RULES: readonly ContainerRule[] = [
     example: 'defaults:\n  image: alpine:3.22\n',
     level: 'off',
     production: 'warning',
-    check: (_, { defaults, pool }) => {
-      const [key, image] = pool.enabled ? ['pool.image', pool.image] : ['defaults.image', defaults.image];
+    check: (_, config) => {
+      const [key, image] = defaultImage(config);
       const tag = floatingTag(image);
       return faultIf(tag !== undefined, {
         key,
@@ -232,6 +245,23 @@ const RULES: readonly ContainerRule[] = [
             isOpenPattern,
             (pattern) => `The pattern ${pattern} allows images of any registry, or all of one.`,
           ),
+  },
+  {
+    id: 'SVC616',
+    key: 'defaults.image',
+    title: 'The default image is not one that sandboxes may have.',
+    why: 'A spawn that names no image is refused, or gets another image than was meant.',
+    mend: 'Add it to providers.container.allowed_images, or name one that is there.',
+    example: 'defaults:\n  image: alpine:3.22\nproviders:\n  container:\n    allowed_images: [alpine]\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ allowed_images }, config) => {
+      const [key, image] = defaultImage(config);
+      return faultIf(isRefused(image, allowed_images), {
+        key,
+        message: `The image ${image} is not within providers.container.allowed_images.`,
+      });
+    },
   },
 ];
 

@@ -124,4 +124,17 @@ export const LIMIT_RULES: readonly LintRule[] = [
       return faultIf(pool.enabled && (most === 0 || most > MOST_SHARES));
     },
   },
+  {
+    id: 'SVC509',
+    topic: 'limits',
+    key: 'server.buffer_limit',
+    title: 'The memory for calls is smaller than the output of one command.',
+    why: 'A plain exec keeps its two outputs in memory until it is answered, each of at most defaults.max_exec_output bytes. Where they do not fit, a command that may print so much is refused, or its output is cut sooner.',
+    mend: 'Set server.buffer_limit to twice defaults.max_exec_output or more, or to 0, or lower defaults.max_exec_output.',
+    example: 'server:\n  buffer_limit: 67108864\ndefaults:\n  max_exec_output: 10485760\n',
+    level: 'warning',
+    production: 'error',
+    check: ({ config: { server, defaults } }) =>
+      faultIf(server.buffer_limit > 0 && server.buffer_limit < 2 * defaults.max_exec_output),
+  },
 ];

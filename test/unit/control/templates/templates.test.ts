@@ -1,6 +1,7 @@
 // Templates: what is stored, who sees which values, spawning with overrides, and setup that works or fails.
 import { describe, expect, it } from 'vitest';
 import { ByteLedger, SERVICE_ACCOUNT } from '../../../../src/domain/byte-ledger.ts';
+import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { TemplateCreate } from '../../../../src/schema/template.ts';
 import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 
@@ -52,6 +53,19 @@ describe('a template', () => {
     const update = w.control.templates.update('py', { image: 'i', ...facts }, api, {});
     await expect(update).rejects.toMatchObject(error);
     expect(await w.control.templates.get('py', api)).toMatchObject({ version: 1 });
+  });
+
+  it('refuses an image that no provider of its spawns would start', async () => {
+    const refusal = new ServiceError('bad_request', 'Image evil is not one that this server allows.');
+    const refuseImage = (image: string) => {
+      if (image === 'evil') throw refusal;
+    };
+    const w = world({}, { refuseImage });
+    await expect(make(w, { image: 'evil' })).rejects.toBe(refusal);
+    await expect(make(w, { image: 'evil', provider: 'userspace' })).rejects.toBe(refusal);
+    await make(w);
+    await expect(w.control.templates.update('py', { image: 'evil' }, api, {})).rejects.toBe(refusal);
+    expect(await w.control.templates.get('py', api)).toMatchObject({ image: 'python:3', version: 1 });
   });
 
   it('is unique by name, keeps its name, and gives way only to whoever knows its version', async () => {

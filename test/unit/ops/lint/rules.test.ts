@@ -106,7 +106,10 @@ it.each([
 it.each(['alpine', 'alpine:latest', 'registry.example:5000/team/app', 'node:LTS'])(
   '%s is a moving tag',
   (image) => {
-    const { findings } = lint(fixture('clean').replace('alpine:3.22', image), {
+    const text = fixture('clean')
+      .replace('alpine:3.22', image)
+      .replace('[alpine]', `['${image.replace(/:[a-zA-Z]+$/, '')}']`);
+    const { findings } = lint(text, {
       production: true,
       assumed: ['auth.api_key', 'auth.admin_api_key'],
     });
