@@ -25,6 +25,8 @@ export function memoryTemplates(): TemplateStore {
           .sort(newest)
           .slice(0, limit),
       ),
+    prewarmed: async () =>
+      structuredClone([...templates.values()].filter(({ prewarm }) => prewarm > 0).sort(byName)),
     replace: async (key, facts, { updated_at, versions }) => {
       const known = templates.get(id(key));
       if (!known) return { kind: 'absent' };
@@ -40,5 +42,7 @@ export function memoryTemplates(): TemplateStore {
 }
 
 const compare = (a = '', b = '') => (a < b ? -1 : Number(a > b));
+const byName = (a: TemplateRecord, b: TemplateRecord) =>
+  compare(a.name, b.name) || compare(a.owner_id, b.owner_id);
 const newest = (a: TemplatePlace, b: TemplatePlace) =>
   compare(b.created_at, a.created_at) || compare(b.name, a.name) || compare(b.owner_id, a.owner_id);

@@ -57,6 +57,16 @@ export function templated({ store }: Given): void {
     expect(await store().templates.list({ limit: 10, after: c })).toEqual([]);
   });
 
+  it('tells those that want ready ones, by name and whosever they are', async () => {
+    const [b, , anns, bobs] = [
+      await put({ name: 'b', prewarm: 1 }),
+      await put({ name: 'c' }),
+      await put({ name: 'a', prewarm: 2, owner_id: 'ann' }),
+      await put({ name: 'a', prewarm: 3, owner_id: 'bob' }),
+    ];
+    expect(await store().templates.prewarmed()).toEqual([anns, bobs, b]);
+  });
+
   it('replaces all facts, counts the version, keeps name and birth', async () => {
     const { created_at } = await put({ name: 'a', description: 'd', setup: ['x'], env: { A: 'b' } });
     const {

@@ -12,12 +12,11 @@ import type { Settings } from '../settings.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 
-const ALL = 10_000;
 /** Nobody's: the owner is named by the spawn that takes it. */
 const NOBODY: Caller = { role: 'admin', credential: 'prewarm', request_id: 'prewarm' };
 
 export interface WarmPlanDeps extends ChooseDeps {
-  templates: Pick<TemplateStore, 'list'>;
+  templates: Pick<TemplateStore, 'prewarmed'>;
   settings: Settings;
   limitsOf: LimitsOf;
   cpus: number;
@@ -47,8 +46,7 @@ export interface Wants {
  * by name, the first come first.
  */
 export async function wantedWarm(deps: WarmPlanDeps): Promise<Wants> {
-  const found = await deps.templates.list({ limit: ALL });
-  const templates = found.filter(({ prewarm }) => prewarm > 0).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const templates = await deps.templates.prewarmed();
   const left = await shares(deps, templates);
   const wants: Wants = { all: [], unknown: new Map() };
   for (const template of templates) {

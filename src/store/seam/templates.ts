@@ -42,6 +42,8 @@ export interface TemplateStore {
   get(key: TemplateKey): Promise<TemplateRecord | undefined>;
   /** Newest first (created_at, then name, then owner, all descending, the shared one last). */
   list(filter: TemplateFilter): Promise<TemplateRecord[]>;
+  /** Those that want sandboxes kept ready, by name. */
+  prewarmed(): Promise<TemplateRecord[]>;
   /** All facts are replaced, version + 1; only while its version is one of `versions`, when they are given. */
   replace(
     key: TemplateKey,

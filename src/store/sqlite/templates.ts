@@ -41,11 +41,15 @@ export function templateStore(db: Database, work: Work): TemplateStore {
     `SELECT ${COLUMNS} FROM templates WHERE name = @name AND owner_id IN (@owner_id, '') ORDER BY owner_id DESC LIMIT 1`,
   );
   const remove = db.prepare<KeyRow>('DELETE FROM templates WHERE owner_id = @owner_id AND name = @name');
+  const prewarmed = db.prepare<[], TemplateRow>(
+    `SELECT ${COLUMNS} FROM templates WHERE prewarm > 0 ORDER BY name, owner_id`,
+  );
   const [create, replace, list] = [creating(db), replacing(db), listing(db)];
   return {
     create: (template, limits) => work.grow(() => create.immediate(template, limits)),
     get: (key) => work.run(() => get.all(keyRow(key)).map(fromRow)[0]),
     list: (filter) => work.run(() => list(filter)),
+    prewarmed: () => work.run(() => prewarmed.all().map(fromRow)),
     replace: (key, facts, at) => work.grow(() => replace.immediate(key, facts, at)),
     delete: (key) => work.settle(() => remove.run(keyRow(key)).changes > 0),
   };
