@@ -219,8 +219,15 @@ describeWith(['root', 'unshare', 'cc'], 'a disk that cannot be read for a while'
     host.set({});
     await start(folder, host.env);
     host.set({ read_errno: EIO });
-    await Promise.all(['/quotas', '/templates', '/sandboxes'].map((route) => client.call('GET', route)));
+    const routes = ['/quotas', '/templates', '/sandboxes', '/events', '/admin/audit'];
+    const answers = await Promise.all(routes.map((route) => client.call<{ message: string }>('GET', route)));
     host.set({});
+    const failed = answers.filter(({ status }) => status >= 500).map(({ body }) => body);
+    expect(failed.length).toBeGreaterThan(0);
+    for (const { message } of failed) {
+      expect(message).toMatch(/failed to read|cannot be read/);
+      expect(message).toMatch(/(look at|Check) the disk/);
+    }
     await until('health', async () => (await database()).status === 'ok');
     await until('the end of the check', async () => (await database()).message === undefined, CHECK_MS);
     expect((await database()).status).toBe('ok');

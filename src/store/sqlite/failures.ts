@@ -14,6 +14,13 @@ const DAMAGED: Meaning = {
   message: 'The database file is damaged.',
   remedy: 'Stop the service, keep the file, and put a backup in its place.',
 };
+/** SQLite has one word for a page that is damaged and for one that it could not read. */
+const MISREAD: Meaning = {
+  code: 'internal',
+  message: 'The disk failed to read the database, or the file is damaged.',
+  remedy:
+    'Try again, and look at the disk. Where it stays so, or health says that the file is damaged, put a backup in its place.',
+};
 const NO_DATABASE: Meaning = {
   code: 'internal',
   message: 'The database file is not a database.',
@@ -44,7 +51,7 @@ const MEANINGS: readonly [prefix: string, Meaning][] = [
       remedy: 'Try again; end whatever holds a transaction open on the database file.',
     },
   ],
-  ['SQLITE_CORRUPT', DAMAGED],
+  ['SQLITE_CORRUPT', MISREAD],
   ['SQLITE_NOTADB', NO_DATABASE],
   [
     'SQLITE_CONSTRAINT',
@@ -72,7 +79,7 @@ export function storeFailure(error: unknown): ServiceError {
 
 export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
 export const isDamage = ({ message }: ServiceError) =>
-  message === DAMAGED.message || message === NO_DATABASE.message;
+  [DAMAGED, MISREAD, NO_DATABASE].some((meaning) => message === meaning.message);
 /** SQLite's own word for damage, which it also has for a read that failed. */
 export const isOfPages = (error: unknown) => resultCode(error).startsWith('SQLITE_CORRUPT');
 export const unreadable = (cause?: unknown) => say(UNREADABLE, { cause });

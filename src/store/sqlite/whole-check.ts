@@ -71,6 +71,7 @@ async function attempt(path: string, signal: AbortSignal) {
 
 function judgeAnswer(answer: ApartAnswer | undefined): void {
   if (!answer) throw unreadable(new Error('the check gave no answer'));
+  if ('code' in answer && answer.code.startsWith('SQLITE_CORRUPT')) throw damaged(new Error(answer.message));
   if ('code' in answer) throw Object.assign(new Error(answer.message), { code: answer.code });
   judge(answer.lines);
 }

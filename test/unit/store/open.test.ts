@@ -145,7 +145,7 @@ it('refuses a file that lost its end', async () => {
   writeFileSync(path, bytes.subarray(0, bytes.length - 4096));
   await expect(open(path)).rejects.toMatchObject({
     code: 'internal',
-    message: 'The database file is damaged.',
+    message: 'The disk failed to read the database, or the file is damaged.',
   });
 });
 
