@@ -1,6 +1,7 @@
 // Tables, blocks of facts and ages, for people. Machines read --json; the columns here may change.
 import { printable } from '../domain/printable.ts';
 import { columnsOf } from './columns.ts';
+import { type Cells, fittedWidths, wrapped } from './fit-columns.ts';
 import { paintFor } from './paint.ts';
 
 export interface Column<Row> {
@@ -16,18 +17,44 @@ const ABSENT = '-';
 const shown = (value: string | number | boolean | undefined): string =>
   value === undefined || value === '' ? ABSENT : printable(String(value));
 
-/** Lines that line up under their titles; `empty` alone when there are no rows. */
+/** Lines that line up under their titles, on a terminal no wider than it is; `empty` alone when there are no rows. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty = 'None.'): string {
   if (rows.length === 0) return empty;
   const cells = rows.map((row) => columns.map((column) => shown(column.value(row))));
   const titles = columns.map((column) => column.title.toUpperCase());
-  const widths = titles.map((title, at) => Math.max(columnsOf(title), widest(cells, at)));
+  const { widths, isStacked } = layoutFor({ titles, rows: cells });
   const line = (texts: readonly string[]) =>
     texts
       .map((text, at) => pad(text, widths[at] ?? 0, columns[at]?.align))
       .join(GAP)
       .trimEnd();
-  return [paintFor(process.stdout).bold(line(titles)), ...cells.map(line)].join('\n');
+  const lines = ([first = '', ...rest]: readonly string[]): string[] =>
+    isStacked
+      ? [first, ...linesOf(['', ...rest], widths).map(line)]
+      : linesOf([first, ...rest], widths).map(line);
+  const bold = paintFor(process.stdout).bold;
+  return [...lines(titles).map((each) => bold(each)), ...cells.flatMap(lines)].join('\n');
+}
+
+/** `isStacked`: what names a row stands on a line of its own, as there is no room beside it. */
+function layoutFor(cells: Cells): { widths: readonly number[]; isStacked: boolean } {
+  const widths = cells.titles.map((title, at) => Math.max(columnsOf(title), widest(cells.rows, at)));
+  const { isTTY, columns } = process.stdout;
+  // A program that reads a table gets a line for each row.
+  const room = isTTY && columns > 0 ? columns - GAP.length * (widths.length - 1) : Number.POSITIVE_INFINITY;
+  if (sum(widths) <= room) return { widths, isStacked: false };
+  const fitted = fittedWidths(widths, cells, room);
+  if (sum(fitted) <= room) return { widths: fitted, isStacked: false };
+  return { widths: fittedWidths([0, ...widths.slice(1)], cells, room), isStacked: true };
+}
+
+const sum = (widths: readonly number[]) => widths.reduce((all, width) => all + width, 0);
+
+function linesOf(row: readonly string[], widths: readonly number[]): (readonly string[])[] {
+  if (row.every((text, at) => columnsOf(text) <= (widths[at] ?? 0))) return [row];
+  const parts = row.map((text, at) => wrapped(text, widths[at] ?? 0));
+  const height = Math.max(...parts.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, at) => parts.map((lines) => lines[at] ?? ''));
 }
 
 function widest(cells: readonly (readonly string[])[], at: number): number {

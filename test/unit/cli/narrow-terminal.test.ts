@@ -1,0 +1,179 @@
+// Every table of the command line in a terminal of 80 columns: no line is longer, and nothing of a row is lost.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { columnsOf } from '../../../src/cli/columns.ts';
+import { execTable } from '../../../src/cli/exec-view.ts';
+import { imageTable } from '../../../src/cli/image-view.ts';
+import { providerTable, providerTestTable } from '../../../src/cli/provider-view.ts';
+import { quotaTable } from '../../../src/cli/quota-view.ts';
+import { sandboxTable } from '../../../src/cli/sandbox-view.ts';
+import { snapshotTable } from '../../../src/cli/snapshot-view.ts';
+import { templateTable } from '../../../src/cli/template-view.ts';
+import { workerTable } from '../../../src/cli/worker-view.ts';
+
+const KEYS = ['isTTY', 'columns'] as const;
+const before = KEYS.map((key) => Object.getOwnPropertyDescriptor(process.stdout, key));
+
+function terminal(columns: number): void {
+  Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true });
+  Object.defineProperty(process.stdout, 'columns', { value: columns, configurable: true });
+}
+
+beforeEach(() => {
+  process.env.NO_COLOR = '1';
+});
+afterEach(() => {
+  delete process.env.NO_COLOR;
+  for (const [at, key] of KEYS.entries()) {
+    const was = before[at];
+    if (was) Object.defineProperty(process.stdout, key, was);
+    else Reflect.deleteProperty(process.stdout, key);
+  }
+});
+
+const NOW = Date.parse('2026-01-02T00:00:00.000Z');
+const AT = '2026-01-01T00:00:00.000Z';
+const ID = '0f3e2d1c-4b5a-4678-9abc-def012345678';
+const PROVIDER = {
+  name: 'container',
+  default: true,
+  healthy: false,
+  latency_ms: 12_345,
+  capabilities: [
+    'exec',
+    'exec_stream',
+    'exec_detached',
+    'files',
+    'network_none',
+    'connect',
+    'tty',
+    'pool',
+    'images',
+  ],
+  error:
+    'The engine at /var/run/docker.sock does not answer; start it, or set providers.container.enabled to false.',
+};
+
+const TABLES: readonly (readonly [string, () => string, readonly string[]])[] = [
+  ['provider list', () => providerTable([PROVIDER] as never), [...PROVIDER.capabilities]],
+  ['provider test', () => providerTestTable({ container: PROVIDER } as never), ['container']],
+  [
+    'sandbox list',
+    () =>
+      sandboxTable(
+        [
+          {
+            ...{
+              id: ID,
+              state: 'destroyed',
+              end_reason: 'runtime_lost',
+              provider: 'container',
+              memory_mb: 16_384,
+            },
+            image: 'registry.example.com/team/an-image-with-a-long-name:2026-01-01',
+            ...{ owner_id: 'an-owner-with-a-long-name@example.com', created_at: AT, expires_at: AT },
+          },
+        ] as never,
+        NOW,
+      ),
+    [ID, '16384'],
+  ],
+  [
+    'exec list',
+    () =>
+      execTable(
+        [
+          { exec_id: ID, state: 'running', detached: true, started_at: AT, command: 'npm run dev -- --host' },
+        ] as never,
+        NOW,
+      ),
+    [ID, '--host'],
+  ],
+  [
+    'template list',
+    () =>
+      templateTable(
+        [
+          {
+            ...{
+              name: 'a-template',
+              version: 12,
+              image: 'debian:12-slim',
+              provider: 'userspace',
+              memory_mb: 512,
+            },
+            ...{
+              ttl: '24h',
+              prewarm: 10,
+              owner_id: 'an-owner',
+              updated_at: AT,
+              description: 'What the team begins with.',
+            },
+          },
+        ] as never,
+        NOW,
+      ),
+    ['a-template'],
+  ],
+  [
+    'quota list',
+    () =>
+      quotaTable([
+        {
+          owner_id: 'an-owner@example.com',
+          max_sandboxes: 10,
+          max_ttl: '24h',
+          max_exec_timeout: '1h',
+          updated_at: AT,
+        },
+      ] as never),
+    ['an-owner@example.com'],
+  ],
+  [
+    'worker list',
+    () =>
+      workerTable([
+        {
+          ...{
+            id: 'worker-1',
+            status: 'ready',
+            providers: ['container', 'userspace', 'microvm', 'hosted', 'custom'],
+          },
+          ...{
+            hostname: 'a-host.internal.example.com',
+            last_heartbeat: AT,
+            active_sandboxes: 3,
+            capacity: { max_sandboxes: 10 },
+          },
+        },
+      ] as never),
+    ['worker-1'],
+  ],
+  [
+    'snapshot list',
+    () =>
+      snapshotTable([
+        { image: 'debian', kernel: '6.1.0-37-cloud-amd64', size: 5e9, created_at: AT, provider: 'microvm' },
+      ] as never),
+    ['debian'],
+  ],
+  [
+    'image list',
+    () =>
+      imageTable([
+        {
+          ...{ name: 'debian', size_bytes: 5e9, created_at: AT, digest: 'a'.repeat(64) },
+          source: 'registry.example.com/team/an-image-with-a-long-name:2026-01-01',
+        },
+      ] as never),
+    ['debian'],
+  ],
+];
+
+it.each(TABLES)('svc %s', (_, draw, kept) => {
+  terminal(80);
+  const lines = draw().split('\n');
+  expect(lines.filter((line) => columnsOf(line) > 80)).toEqual([]);
+  for (const text of kept) expect(lines.join('\n')).toContain(text);
+  Object.defineProperty(process.stdout, 'isTTY', { value: false, configurable: true });
+  expect(draw().split('\n')).toHaveLength(2);
+});
