@@ -18,6 +18,7 @@ import type { Redactor } from '../redact/engine.ts';
 import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { closeStack } from './close-stack.ts';
+import { hintAtImage } from './first-hint.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 
@@ -64,6 +65,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const providers = await providerRegistry({
       ...{ ...deps, ledger },
       config: config.providers,
+      defaultImage: config.defaults.image,
       instance: store.instance,
     });
     opened.push(() => providers.close());
@@ -85,7 +87,13 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const given = { ...deps, boot, config, host: hostFacts(deps.host), store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
-    const { announce, lost } = store;
+    const { lost } = store;
+    const hint = new AbortController();
+    opened.push(async () => hint.abort());
+    const announce = (address: string) => {
+      store.announce(address);
+      void hintAtImage(providers, config.providers.default, logger, hint.signal);
+    };
     return { control, announce, lost, close: () => opened.close() };
   } catch (error) {
     await opened.close();

@@ -43,6 +43,7 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       providerRegistry({
         ...{ host, clock, random, instance, ledger: processLedger(config, clock) },
         config: config.providers,
+        defaultImage: config.defaults.image,
         logger: SILENT,
         packageRoot: packageRoot(),
         runtimeDir: process.env.XDG_RUNTIME_DIR,

@@ -19,6 +19,8 @@ export interface RegistryDeps {
   /** Of the store. */
   instance: { id: string; key: string };
   packageRoot: string;
+  /** Of spawns that name no image. */
+  defaultImage?: string | undefined;
   /** XDG_RUNTIME_DIR */
   runtimeDir?: string | undefined;
 }

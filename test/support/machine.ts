@@ -38,7 +38,7 @@ export const DATABASE = '/var/lib/svc/svc.db';
 const SERVICE = { id: '5e41ce00-0000-4000-8000-000000000000', key: '00' };
 
 const FINDINGS: Record<ProviderKind, string[]> = {
-  container: ['engine', 'runtime', 'network', 'agent', 'limits'],
+  container: ['engine', 'runtime', 'network', 'agent', 'limits', 'image'],
   userspace: ['runner', 'limits', 'python3'],
   microvm: ['monitor', 'kernel', 'agent', 'images', 'accelerator'],
   hosted: ['backend'],
@@ -49,7 +49,7 @@ const FINDINGS: Record<ProviderKind, string[]> = {
 function reportOf(kind: ProviderKind, wrong: string | undefined): ProbeReport {
   const names = ['engine', 'runner', 'backend'].includes(wrong ?? '') ? [wrong as string] : FINDINGS[kind];
   const findings = names.map((name) => ({ name, ok: name !== wrong, message: `About the ${name}.` }));
-  const healthy = wrong === undefined || wrong === 'limits' || wrong === 'python3';
+  const healthy = wrong === undefined || wrong === 'limits' || wrong === 'image' || wrong === 'python3';
   return { healthy, findings };
 }
 

@@ -19,6 +19,7 @@ import { shownTo } from '../views.ts';
 import { shapeOf } from '../warm/warm-plan.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from './choose.ts';
 import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
+import { withOtherWays } from './other-ways.ts';
 import { findPlace, type PlaceDeps, type Placed, refuseHere } from './place.ts';
 import { planSpawn, type SpawnPlan, spawnOwner, ttlRefused } from './plan.ts';
 import { type StartDeps, startSandbox } from './start.ts';
@@ -127,6 +128,8 @@ export class Spawner {
       if (plan.row.worker_id === LOCAL_WORKER)
         await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
       return await startSandbox(this.#deps, plan, flight.signal);
+    } catch (error) {
+      throw await withOtherWays(this.#deps, provider.kind, error);
     } finally {
       flight.end();
     }

@@ -11,4 +11,6 @@ export interface ContainerDeps {
   instance: { id: string; key: string };
   /** Where the package lies: svc-agent is found below it. */
   packageRoot: string;
+  /** Of spawns that name no image: looked for by the probe. */
+  defaultImage?: string | undefined;
 }

@@ -28,6 +28,8 @@ export interface Images {
    * volumes that a sandbox cannot have, `provider_error` that names it when it cannot be had.
    */
   ready(reference: string, account: string | undefined, signal: AbortSignal): Promise<ImageFacts>;
+  /** Nothing is pulled by asking. */
+  isThere(reference: string, signal: AbortSignal): Promise<boolean>;
 }
 
 export interface ImagesDeps extends PullDeps {
@@ -50,6 +52,7 @@ export function images(deps: ImagesDeps): Images {
   const { engine, clock, allowed, bounds, pulled, policy } = deps;
   const fetch = pulls(clock, bounds, (reference) => fetched(deps, reference));
   return {
+    isThere: async (reference, signal) => (await lookUp(engine, reference, signal)) !== undefined,
     ready: async (reference, account, signal) => {
       allowed(reference);
       if (policy === 'always') await unlessAborted(fetch(reference, account), signal);
@@ -100,6 +103,7 @@ function foundOf(answer: unknown): Found {
 function notThere(reference: string): ServiceError {
   return new ServiceError('provider_error', `Image ${reference} is not on the container engine.`, {
     remedy: 'Pull or import it there, or let providers.container.pull be missing.',
+    details: { reason: 'no_image', image: reference },
   });
 }
 

@@ -3,6 +3,7 @@
 import { findAgent } from '../../agent/binary.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
+import { defaultImageFinding } from './default-image.ts';
 import { refusedWith } from './engine-faults.ts';
 import type { EngineFacts } from './facts.ts';
 import { OWN_NETWORK } from './network.ts';
@@ -22,7 +23,8 @@ export async function probeContainer(state: ContainerState, signal: AbortSignal)
     await agentFinding(state),
   ];
   const wrong = needed.filter(({ ok }) => !ok);
-  const findings = [...needed, limitsFinding(engine.facts)];
+  const image = await defaultImageFinding(state, signal);
+  const findings = [...needed, limitsFinding(engine.facts), ...(image ? [image] : [])];
   if (wrong.length === 0) return { healthy: true, findings };
   return { healthy: false, message: wrong.map(({ message }) => message).join(' '), findings };
 }

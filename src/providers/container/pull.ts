@@ -92,6 +92,8 @@ export function pullFailed(reference: string, cause: unknown): ServiceError {
   const message = `Image ${reference} is not on the container engine and cannot be pulled.`;
   return new ServiceError('provider_error', message, {
     cause,
-    remedy: 'Check its name, or put the image on the engine beforehand. The log says why.',
+    remedy:
+      'Check its name, put the image on the engine beforehand, or name one that is there. The log says why.',
+    details: { reason: 'no_image', image: reference },
   });
 }

@@ -34,6 +34,13 @@ export const CONTAINER: CheckGroup = {
       fix: 'Boot the host of the engine with the control groups that are missing.',
       isLimit: true,
     }),
+    findingCheck({
+      kind: 'container',
+      name: 'image',
+      title: 'Default image',
+      fix: 'Pull it beforehand, set defaults.image to one that is there, or spawn with --provider userspace.',
+      isHint: true,
+    }),
     holesCheck({
       kind: 'container',
       programs: ['runc', 'containerd', 'dockerd'],

@@ -31,9 +31,11 @@ export interface FindingCheck {
   fix?: string;
   /** A missing limit is no reason not to start. */
   isLimit?: boolean;
+  /** Never more than a warning. */
+  isHint?: boolean;
 }
 
-export function findingCheck({ kind, name, title, fix, isLimit }: FindingCheck): Check {
+export function findingCheck({ kind, name, title, fix, isLimit, isHint }: FindingCheck): Check {
   return {
     name,
     title,
@@ -42,6 +44,7 @@ export function findingCheck({ kind, name, title, fix, isLimit }: FindingCheck):
       const { findings, message } = await patient.probe(kind, signal);
       const finding = findings.find((each) => each.name === name);
       if (finding?.ok) return pass(finding.message);
+      if (finding && isHint) return warn(finding.message, fix);
       if (finding) return worse(patient, { kind, words: finding.message, fix, isLimit });
       if (findings.length === 0)
         return failIfNeeded(patient, kind, message ?? 'The provider does not answer.', fix);

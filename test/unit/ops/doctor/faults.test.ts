@@ -155,6 +155,7 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
   ['the runtime is not registered', 'container.runtime', 'warn', { findings: { container: 'runtime' } }],
   ['the network is missing', 'container.network', 'warn', { findings: { container: 'network' } }],
   ['the agent is missing', 'container.agent', 'warn', { findings: { container: 'agent' } }],
+  ['the default image is missing', 'container.image', 'warn', { findings: { container: 'image' } }],
   ['the engine does not limit', 'container.limits', 'warn', { findings: { container: 'limits' } }],
   [
     'runc has a hole',

@@ -91,7 +91,7 @@ it('some warnings of a worker are passed on, harmless and short', async () => {
   );
   const shown = ((await spawn()) as { warnings: string[] }).warnings;
   expect(shown).toHaveLength(16);
-  for (const warning of shown) expect(warning).toMatch(/^\d+\\x1b\[2Jw+$/);
+  for (const warning of shown) expect(warning).toMatch(/^\d+\\x1b\[2Jw+…$/);
   expect(Math.max(...shown.map(({ length }) => length))).toBe(512);
 });
 
