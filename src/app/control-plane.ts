@@ -11,13 +11,14 @@ import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
 import { realBoot } from '../host/clock.ts';
 import type { Host } from '../host/host.ts';
+import type { ProviderSet } from '../providers/provider.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { remoteProviders } from '../providers/remote/remote-providers.ts';
 import { workerTls } from '../providers/remote/tls.ts';
 import type { Redactor } from '../redact/engine.ts';
 import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
-import { closeStack } from './close-stack.ts';
+import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './first-hint.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
@@ -87,18 +88,27 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const given = { ...deps, boot, config, host: hostFacts(deps.host), store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
-    const { lost } = store;
-    const hint = new AbortController();
-    opened.push(async () => hint.abort());
-    const announce = (address: string) => {
-      store.announce(address);
-      void hintAtImage(providers, config.providers.default, logger, hint.signal);
-    };
-    return { control, announce, lost, close: () => opened.close() };
+    const announce = announcer(deps, store, providers, opened);
+    return { control, announce, lost: store.lost, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
   }
+}
+
+/** The hint comes when it is known, and not any more once the server stops. */
+function announcer(
+  { config, logger }: ControlPlaneDeps,
+  store: { announce(address: string): void },
+  providers: ProviderSet,
+  opened: CloseStack,
+): (address: string) => void {
+  const stop = new AbortController();
+  opened.push(async () => stop.abort());
+  return (address) => {
+    store.announce(address);
+    void hintAtImage(providers, config.providers.default, logger, stop.signal);
+  };
 }
 
 function hostFacts({ cpus, memoryMb }: Host) {
