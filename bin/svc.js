@@ -23,6 +23,8 @@ function isClient() {
 function runClient() {
   const root = dirname(__dirname);
   const { main } = require('./bundle.js').load(join(root, 'dist/quick/client.cjs'));
+  // Else V8 optimizes the parser of answers, which takes longer than the command itself, and Node waits for that at its end.
+  require('node:v8').setFlagsFromString('--liftoff-only');
   return main(root, require('../package.json'));
 }
 
