@@ -14,7 +14,7 @@ export interface Mismatch {
 /** In schema order, one mismatch for each key whose value does not fit; empty means that `config` is a `Config`. */
 export function mismatches(config: object): Mismatch[] {
   const errors = check(config) ? [] : (check.errors ?? []);
-  const found = [...errors.flatMap((error) => mismatchOf(error) ?? []), ...badDurations(config)];
+  const found = [...errors.flatMap((error) => mismatchOf(error, config) ?? []), ...badDurations(config)];
   const byPath = new Map(found.map((mismatch) => [mismatch.path, mismatch]));
   return CONFIG_KEYS.flatMap(({ path }) => byPath.get(path) ?? []);
 }
@@ -38,13 +38,21 @@ function isDuration(text: string): boolean {
   }
 }
 
-function mismatchOf({ instancePath, keyword, params }: ErrorObject): Mismatch | undefined {
+function urlWords(value: unknown): string {
+  if (typeof value === 'string' && /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]*@/i.test(value))
+    return 'not carry a user name or password: addresses are shown and logged; give the key as api_key or api_key_file';
+  return 'be an address like https://host.example/path, without query and fragment';
+}
+
+function mismatchOf({ instancePath, keyword, params }: ErrorObject, config: object): Mismatch | undefined {
   const parts = instancePath.slice(1).split('/');
   const key = keyAbove(parts);
   if (!key) return undefined;
   const index = parts[key.path.split('.').length];
   if (keyword === 'additionalProperties')
     return { path: key.path, words: `${key.path} has a name of the wrong form` };
+  if (keyword === 'pattern' && key.path.endsWith('_url'))
+    return { path: key.path, words: `${key.path} must ${urlWords(valueAt(config, key.path))}` };
   if (index === undefined || key.kind === 'map')
     return { path: key.path, words: `${key.path} must be ${key.takes}` };
   const form = keyword === 'pattern' ? `match ${params.pattern}` : 'be text that is not empty';

@@ -27,7 +27,7 @@ import { ownerLimits } from './owner-limits.ts';
 import { poolViews } from './pool/pool-views.ts';
 import { tenants } from './pool/tenants.ts';
 import { Vms } from './pool/vms.ts';
-import { previews } from './previews.ts';
+import { hasPreviews, previews } from './previews.ts';
 import { Probes } from './probes.ts';
 import { providerViews } from './providers.ts';
 import { Publisher } from './publish.ts';
@@ -89,7 +89,10 @@ export interface ControlDeps {
 export function createControlPlane(given: ControlDeps): ControlPlane {
   const { metrics = new Metrics() } = given;
   const deps = metered({ ...given, metrics, clock: steadyClock(given.clock), wall: given.clock });
-  const settings = controlSettings(deps.config);
+  const settings: Settings = {
+    ...controlSettings(deps.config),
+    hasPreviews: (sandbox) => hasPreviews(deps.providers, sandbox),
+  };
   requirePoolHost(settings, deps.providers);
   const parts = workingParts(deps);
   const background = backgroundWork(deps, settings, parts);
@@ -208,7 +211,7 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   const spawns = new Spawns();
   const lock = new KeyedLock();
   const destroyer = new Destroyer({ ...given, runtimes: under, publisher, sessions, spawns, lock });
-  const vitals = new Vitals({ ...given, runtimes: under, sessions, destroyer });
+  const vitals = new Vitals({ ...given, runtimes: under, sessions, destroyer, publisher });
   const find = finder(given.sandboxes, deps.config.auth);
   const probes = new Probes({ ...given, publisher });
   const reach = new Reach({ ...given, find, sessions, vitals });

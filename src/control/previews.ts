@@ -5,6 +5,7 @@ import { asServiceError, ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { PREVIEW_TOKEN, type PreviewTarget, previewName } from '../domain/preview.ts';
 import { previewKey, previewTokenEnd, signPreview } from '../domain/preview-token.ts';
+import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { SandboxRecord, Store } from '../store/store.ts';
@@ -79,6 +80,15 @@ async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: Abort
     held.release(asServiceError(error).status === 502 ? undefined : error);
     throw error;
   }
+}
+
+/** Whether ports of such a sandbox can be reached: calls inside one of another worker are not routed there. */
+export function hasPreviews(
+  { all }: Pick<ProviderSet, 'all'>,
+  { provider, worker_id }: Pick<SandboxRecord, 'provider' | 'worker_id'>,
+): boolean {
+  if (worker_id !== LOCAL_WORKER) return false;
+  return all.some(({ kind, capabilities }) => kind === provider && capabilities.includes('connect'));
 }
 
 function requireConnect(providers: ProviderSet, { provider }: SandboxRecord): void {

@@ -1,7 +1,7 @@
 // Into a sandbox: from id and caller to an open session, and what follows when it does not answer. Every exec and file
 // call goes this way.
 import type { SandboxIo } from '../agent/io.ts';
-import { asServiceError } from '../domain/errors.ts';
+import { asServiceError, SandboxMissing } from '../domain/errors.ts';
 import { hasEnded } from '../domain/sandbox-state.ts';
 import type { SandboxRecord, SandboxStore } from '../store/store.ts';
 import type { Caller } from './control-plane.ts';
@@ -87,6 +87,10 @@ export class Reach {
   #learn(row: SandboxRecord, error: unknown, signal: AbortSignal): void {
     const { vitals } = this.#deps;
     if (error === undefined) void vitals.answered(row).catch(() => undefined);
-    else if (!signal.aborted && asServiceError(error).code === 'unavailable') void vitals.examine(row.id);
+    else if (!signal.aborted && tellsOfItsEnd(error)) void vitals.examine(row.id);
   }
 }
+
+/** Whether a failed call makes it doubtful that the sandbox lives. */
+const tellsOfItsEnd = (error: unknown) =>
+  error instanceof SandboxMissing || asServiceError(error).code === 'unavailable';

@@ -6,13 +6,12 @@ import type { PoolLimits } from '../domain/pool.ts';
 import type { OwnerLimits } from '../domain/quota.ts';
 import type { Config } from '../schema/config.ts';
 import type { ProviderKind } from '../schema/provider.ts';
+import type { Shown } from './views.ts';
 
 const SHORTEST_RECONCILE_MS = 1000;
 
-export interface Settings {
+export interface Settings extends Shown {
   enforce_owner: boolean;
-  /** Empty: there are no previews. */
-  preview_domain: string;
   image: string;
   memory_mb: number;
   vcpus: number;

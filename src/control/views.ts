@@ -12,10 +12,11 @@ export function sandboxView(row: SandboxRecord): Sandbox {
 }
 
 /** What of it `caller` may see, with what this server adds to all. */
-export function shownTo(caller: Caller, sandbox: Sandbox, { preview_domain }: Shown): Sandbox {
+export function shownTo(caller: Caller, sandbox: Sandbox, shown: Shown): Sandbox {
   const view = plainView(sandbox);
   if (caller.role === 'admin' && sandbox.runtime_id !== undefined) view.runtime_id = sandbox.runtime_id;
-  if (preview_domain !== '') view.preview_domain = preview_domain;
+  const domain = domainOf(sandbox, shown);
+  if (domain !== '') view.preview_domain = domain;
   return view;
 }
 
@@ -30,7 +31,7 @@ const KEPT: Record<'admins' | 'others', Kept> = { admins: new WeakMap(), others:
 export function shownRow(caller: Caller, row: SandboxRecord, shown: Shown): Sandbox {
   const kept = KEPT[caller.role === 'admin' ? 'admins' : 'others'];
   const known = kept.get(row);
-  if (known !== undefined && (known.preview_domain ?? '') === shown.preview_domain) return known;
+  if (known !== undefined && (known.preview_domain ?? '') === domainOf(row, shown)) return known;
   const view = shownTo(caller, sandboxView(row), shown);
   if (Object.isFrozen(row)) kept.set(row, Object.freeze(view));
   return view;
@@ -61,6 +62,13 @@ function plainView(from: Sandbox | SandboxRecord): Sandbox {
 export interface Shown {
   /** Empty: there are no previews. */
   preview_domain: string;
+  /** Whether a sandbox can have previews; all can where it is absent. */
+  hasPreviews?: (sandbox: Pick<SandboxRecord, 'provider' | 'worker_id'>) => boolean;
+}
+
+/** Empty where the ports of `sandbox` cannot be reached: its previews answer 501. */
+function domainOf(sandbox: Sandbox | SandboxRecord, { preview_domain, hasPreviews }: Shown): string {
+  return hasPreviews?.(sandbox) === false ? '' : preview_domain;
 }
 
 /** For ids that were never there, that are forgotten, and that belong to somebody else: all the same to the caller. */

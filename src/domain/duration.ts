@@ -1,20 +1,27 @@
-// Durations in and out (api.md part 1): whole numbers, units h, m, s, each once, descending; at most 8760h.
+// Durations in and out (api.md part 1): whole numbers, units h, m, s (and ms for execs), each once, descending; at most 8760h.
 import { ServiceError } from './errors.ts';
 
-const SHAPE = /^(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?$/;
+const SHAPE = /^(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
 export const MAX_DURATION_MS = 8760 * 3_600_000;
 
 /**
  * `90s`, `30m`, `1h30m` as ms. Throws `bad_request` naming `field` for anything else, also for more than 8760h.
  */
 export function parseDuration(text: string, field: string): number {
+  return parsed(text, field, 'Write it like 90s, 30m or 1h30m.');
+}
+
+/** The same where a part of a second makes sense: `500ms` and `1s500ms` too. */
+export function parseFineDuration(text: string, field: string): number {
+  return parsed(text, field, 'Write it like 500ms, 90s or 1h30m.', true);
+}
+
+function parsed(text: string, field: string, remedy: string, isFine = false): number {
   const match = text.length > 64 || text === '' ? null : SHAPE.exec(text);
-  if (!match)
-    throw new ServiceError('bad_request', `${field} is not a duration.`, {
-      remedy: 'Write it like 90s, 30m or 1h30m.',
-    });
-  const [, h = '0', m = '0', s = '0'] = match;
-  const ms = (Number(h) * 3600 + Number(m) * 60 + Number(s)) * 1000;
+  if (!match || (match[4] !== undefined && !isFine))
+    throw new ServiceError('bad_request', `${field} is not a duration.`, { remedy });
+  const [, h = '0', m = '0', s = '0', part = '0'] = match;
+  const ms = (Number(h) * 3600 + Number(m) * 60 + Number(s)) * 1000 + Number(part);
   if (ms > MAX_DURATION_MS) throw new ServiceError('bad_request', `${field} is over 8760h.`);
   return ms;
 }

@@ -65,6 +65,13 @@ export class ServiceError extends Error {
   }
 }
 
+/** A backend that was called about a sandbox does not have it: whoever hears of it looks whether the sandbox still lives. */
+export class SandboxMissing extends ServiceError {
+  constructor(message: string, cause: unknown) {
+    super('not_found', message, { cause, remedy: 'It may have expired; spawn a new one.' });
+  }
+}
+
 /** `error` itself when it is ours, else an `internal` one that hides its text and keeps it as the cause. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;

@@ -1,7 +1,7 @@
 // From an exec request to what runs in the sandbox (api.md part 3). No shell of ours ever sees the words: in shell mode
 // the sandbox's own `sh -c` gets the line, with quoted arguments appended.
 import type { ExecRequest } from '../schema/exec.ts';
-import { formatDuration, MAX_DURATION_MS, parseDuration } from './duration.ts';
+import { formatDuration, MAX_DURATION_MS, parseFineDuration } from './duration.ts';
 import { ServiceError } from './errors.ts';
 
 const LABEL_CHARACTERS = 256;
@@ -66,7 +66,7 @@ export function checkEnv(env: Record<string, string>): void {
 export function execTimeoutMs(timeout: string | undefined, { defaultMs, maxMs }: ExecTimeouts): number {
   const most = maxMs > 0 ? maxMs : MAX_DURATION_MS;
   if (timeout === undefined) return Math.min(defaultMs > 0 ? defaultMs : most, most);
-  const ms = parseDuration(timeout, 'timeout');
+  const ms = parseFineDuration(timeout, 'timeout');
   if (ms > most)
     throw new ServiceError('resource_limit', 'timeout is over the maximum.', {
       remedy: `Ask for at most ${formatDuration(most)}.`,

@@ -20,7 +20,10 @@ export function unroutedFailure(routes: readonly Route[]): (url: string) => Serv
   const patterns = routes.map((route) => ({ route, pattern: patternOf(route.path) }));
   return (url) => {
     const [path = ''] = url.split(/[?#]/, 1);
-    const here = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
+    // None of ours ends with a slash; a file's path does not either.
+    const here = path.endsWith('/')
+      ? []
+      : patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
     if (here.length > 0) return wrongMethod(here);
     const remedy = path.startsWith(`${API_PREFIX}/`)
       ? `See ${API_PREFIX}/openapi.json for the paths there are; none ends with a slash.`
@@ -40,7 +43,7 @@ function wrongMethod(routes: readonly Route[]): ServiceError {
 function patternOf(path: string): RegExp {
   const segments = path
     .replaceAll('.', '\\.')
-    .replace('{path}', '.*')
+    .replace('{path}', '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${API_PREFIX}${segments}$`, 's');
 }

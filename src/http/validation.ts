@@ -12,6 +12,17 @@ type Outcome = { value: unknown } | { error: Error };
 export const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 const MAX_NAMED = 8;
+/** What other interfaces of this sort call things, and what they are called here. */
+const MEANT: Readonly<Record<string, string>> = {
+  cwd: 'workdir',
+  working_dir: 'workdir',
+  cmd: 'command',
+  environment: 'env',
+  envs: 'env',
+  memory: 'memory_mb',
+  cpus: 'vcpus',
+  labels: 'metadata',
+};
 
 /** `optional`: an absent body is `{}`. */
 export function bodyValidator(schema: TSchema, optional: boolean): (body: unknown) => Outcome {
@@ -41,6 +52,9 @@ export function queryValidator(schema: TSchema): (pairs: unknown) => Outcome {
 export function paramsValidator(schema: TSchema): (params: unknown) => Outcome {
   const check = validator(schema, 'The path');
   return outcome((params) => {
+    // A slash too many: an empty name is nothing's.
+    if (Object.entries(params as object).some(([name, value]) => value === '' && name !== '*'))
+      throw nothingHere();
     demand(check(params));
     return params;
   });
@@ -68,11 +82,18 @@ function refuseUnknown(schema: TSchema, value: unknown, what: string): void {
   const unknown = Object.keys(value).filter((name) => !Object.hasOwn(properties ?? {}, name));
   if (unknown.length === 0) return;
   const named = unknown.slice(0, MAX_NAMED).map((name) => JSON.stringify(name.slice(0, 64)));
-  throw bad(`${what}: ${named.join(', ')}${unknown.length > MAX_NAMED ? ', …' : ''}.`);
+  const meant = unknown
+    .map((name) => MEANT[name])
+    .find((name) => Object.hasOwn(properties ?? {}, name ?? ''));
+  const hint = meant === undefined ? '' : ` Did you mean ${JSON.stringify(meant)}?`;
+  throw bad(`${what}: ${named.join(', ')}${unknown.length > MAX_NAMED ? ', …' : ''}.${hint}`);
 }
 
 function demand(problem: string | undefined): void {
   if (problem !== undefined) throw bad(problem);
 }
+
+const nothingHere = () =>
+  new ServiceError('not_found', 'There is nothing at this path.', { remedy: 'No path ends with a slash.' });
 
 const bad = (message: string) => new ServiceError('bad_request', message);

@@ -26,7 +26,11 @@ export const ExecRequest = Type.Object(
       Type.String({ description: 'Text for standard input; without it standard input is empty.' }),
     ),
     timeout: Type.Optional(
-      Type.String({ maxLength: 64, description: 'Deadline, a duration; 0s means the maximum.' }),
+      Type.String({
+        maxLength: 64,
+        description: 'Deadline, a duration, also of milliseconds; 0s means the maximum.',
+        examples: ['90s', '500ms'],
+      }),
     ),
     stream: Type.Optional(Type.Boolean({ description: 'true: answer as NDJSON while it runs.' })),
     detach: Type.Optional(

@@ -2,7 +2,7 @@
 // 0 and `0s` inherit the default everywhere here but in a usage, which shows what is in force: there they are no cap.
 import { type Static, Type } from 'typebox';
 
-const duration = (description: string) => Type.String({ maxLength: 64, description });
+const duration = (description: string) => Type.String({ maxLength: 64, description, examples: ['90s'] });
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, description });
 
 export const QuotaRequest = Type.Object(

@@ -39,7 +39,11 @@ export const Env = Type.Record(
 );
 
 const duration = (description: string) =>
-  Type.String({ maxLength: 64, description: `${description} A duration such as 90s, 30m or 1h30m.` });
+  Type.String({
+    maxLength: 64,
+    description: `${description} A duration such as 90s, 30m or 1h30m.`,
+    examples: ['90s'],
+  });
 
 export const SpawnRequest = Type.Object(
   {

@@ -46,7 +46,7 @@ const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: strin
   propertyNames: ({ propertyName }) => `has an unknown field ${quoted(propertyName)}`,
   required: ({ missingProperty }) => `lacks ${quoted(missingProperty)}`,
   enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
-  type: ({ type }) => `must be ${TYPES[type as string] ?? `of type ${type}`}`,
+  type: ({ type }, { examples }) => `must be ${TYPES[type as string] ?? `of type ${type}`}${like(examples)}`,
   minimum: ({ limit }) => `must be at least ${limit}`,
   maximum: ({ limit }) => `must be at most ${limit}`,
   minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
@@ -57,6 +57,9 @@ const WORDS: Record<string, (params: ErrorObject['params'], rule: { [name: strin
 };
 
 const said = (description: unknown) => (description ? `: ${String(description).replace(/\.$/, '')}` : '');
+
+const like = (examples: unknown) =>
+  Array.isArray(examples) && examples.length > 0 ? `, such as ${JSON.stringify(examples[0])}` : '';
 
 const TYPES: Record<string, string> = {
   object: 'an object',

@@ -565,8 +565,8 @@ describe('failures', () => {
 
   it('takes no empty id: a slash too many destroys nothing', async () => {
     expect(await error('/sandboxes/', { method: 'DELETE' })).toMatchObject({
-      status: 400,
-      body: { code: 'bad_request' },
+      status: 404,
+      body: { code: 'not_found' },
     });
     expect(http.control.asked).toEqual([]);
   });

@@ -6,6 +6,7 @@ import type { RuntimeState } from '../../providers/provider.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { Pool } from '../pool.ts';
+import type { Publisher } from '../publish.ts';
 import type { Runtimes } from '../runtimes.ts';
 import type { Sessions } from '../sessions.ts';
 import type { Destroyer } from './destroy.ts';
@@ -21,6 +22,7 @@ export interface VitalsDeps {
   runtimes: Pick<Runtimes, 'inspect'>;
   sessions: Sessions;
   destroyer: Destroyer;
+  publisher: Publisher;
   clock: Clock;
   logger: Logger;
 }
@@ -104,6 +106,10 @@ export class Vitals {
   async #lost({ id }: SandboxRecord): Promise<Finding> {
     const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
     if (marked) {
+      const { provider } = marked;
+      const action = { action: 'end_lost_runtime', provider, reason: 'its runtime is gone' };
+      // Before its end: nothing is told of it after that.
+      this.#deps.publisher.note('reconcile.action', marked, action);
       this.#deps.destroyer.finishLater(marked);
       this.#deps.logger.warn({ sandbox_id: id }, 'The runtime of a sandbox is lost.');
     }

@@ -83,7 +83,15 @@ export const fileContentRoutes: Route[] = [
       other: { [BYTES_TYPE]: {} },
       headers: { 'Accept-Ranges': 'bytes' },
     },
-    errors: ['forbidden', 'not_found', 'conflict', 'provider_error', 'not_implemented', 'unavailable'],
+    errors: [
+      'forbidden',
+      'not_found',
+      'timeout',
+      'conflict',
+      'provider_error',
+      'not_implemented',
+      'unavailable',
+    ],
     handler: async ({ params, query, headers, caller, signal }, { files }) =>
       download(await files.read(params.id, query.path, parseRange(headers), caller, signal)),
   }),

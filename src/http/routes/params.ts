@@ -37,6 +37,7 @@ export const EXEC_IDEMPOTENCY = {
 export const FILE_ERRORS = [
   'forbidden',
   'not_found',
+  'timeout',
   'conflict',
   'resource_limit',
   'provider_error',

@@ -23,7 +23,10 @@ export function readStart(frame: SocketFrame): SocketStart {
   const value = readJson(frame);
   if (value.type !== 'start') throw bad('The first message must be of type start.');
   demand(checkStart(value));
-  return value as SocketStart;
+  const start = value as SocketStart;
+  if (start.tty !== true && (start.cols !== undefined || start.rows !== undefined))
+    throw bad('cols and rows are the size of a terminal: they need tty true.');
+  return start;
 }
 
 /** A message after the start; binary ones are standard input. */

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { SandboxMissing, ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { absent } from '../backends/absent.ts';
 import type { BackendSession } from '../backends/backend-session.ts';
@@ -58,7 +58,7 @@ async function ask(
 ): Promise<Reply> {
   const input = await whole;
   course.signal.throwIfAborted();
-  return backend.stream({
+  const asked = backend.stream({
     method: 'POST',
     path: '/exec',
     json: requestOf(runtime_id, spec, input),
@@ -69,15 +69,15 @@ async function ask(
     maxBytes: MAX_OUTPUT,
     means: MEANS,
   });
+  return asked.catch((error: unknown) => {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+    throw new SandboxMissing(`${WHAT} no longer has the sandbox.`, error);
+  });
 }
 
-/** `unavailable` makes the caller look whether the sandbox still lives. */
-const GONE = ['unavailable', 'The custom backend no longer has the sandbox.'] as const;
 const MEANS: Meaning = {
   400: ['bad_request', 'The command cannot be started like this.', { remedy: 'Look at its workdir.' }],
-  404: GONE,
   408: ['timeout', 'The command did not end within its timeout.'],
-  410: GONE,
 };
 
 function requestOf(sandbox_id: string, spec: ExecSpec, input: Buffer | undefined): object {

@@ -54,12 +54,14 @@ describe('execTimeoutMs', () => {
     ['0s', 600_000],
     ['1s', 1000],
     ['10m', 600_000],
+    ['500ms', 500],
+    ['1s500ms', 1500],
   ])('%j is %d ms', (text, ms) => expect(execTimeoutMs(text, limits)).toBe(ms));
   it('over the maximum is resource_limit', () =>
     expect(() => execTimeoutMs('601s', limits)).toThrow(
       expect.objectContaining({ code: 'resource_limit', status: 429, remedy: 'Ask for at most 10m.' }),
     ));
-  it.each(['1.5s', '-1s', '500ms', ''])('refuses %j', (text) =>
+  it.each(['1.5s', '-1s', '500', ''])('refuses %j', (text) =>
     expect(() => execTimeoutMs(text, limits)).toThrow(expect.objectContaining({ code: 'bad_request' })),
   );
   it('is never without end', () =>

@@ -45,7 +45,10 @@ describe('a restart', () => {
     expect([...w.fake.runtimes.values()].map(({ id }) => id).sort()).toEqual(
       [ids['running there'], ids['unhealthy there']].sort(),
     );
-    expect(await actions(w)).toEqual(['end_unfinished_spawn', 'end_unfinished_spawn']);
+    expect(await actions(w)).toEqual([
+      ...['end_unfinished_spawn', 'end_unfinished_spawn'],
+      ...['end_lost_runtime', 'end_lost_runtime'],
+    ]);
   });
 
   it('what was acknowledged is there and answers', async () => {

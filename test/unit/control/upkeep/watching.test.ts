@@ -32,7 +32,13 @@ it('a death that is told is known a second later, and told', async () => {
     'running',
   ]);
   const types = (await w.events()).filter(({ sandbox_id }) => sandbox_id === dead).map(({ type }) => type);
-  expect(types).toEqual(['sandbox.created', 'sandbox.running', 'sandbox.error', 'sandbox.destroyed']);
+  expect(types).toEqual([
+    'sandbox.created',
+    'sandbox.running',
+    'sandbox.error',
+    'reconcile.action',
+    'sandbox.destroyed',
+  ]);
   expect(w.fake.runtimes.size).toBe(1);
 });
 
