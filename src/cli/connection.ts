@@ -27,12 +27,20 @@ export const clientFlags = {
     helpGroup: 'CONNECTION',
     helpValue: '<id>',
   }),
+  retry: Flags.boolean({
+    description: 'Try again when the server refuses for the moment; SVC_RETRY=false is --no-retry.',
+    env: 'SVC_RETRY',
+    default: true,
+    allowNo: true,
+    helpGroup: 'CONNECTION',
+  }),
 };
 
 export interface ConnectionFlags {
   server: string;
   'api-key-file'?: string | undefined;
   user?: string | undefined;
+  retry?: boolean;
 }
 
 /** A client for what the flags and `env` say. Nothing is sent yet. Throws `bad_request` for a key file that cannot be used. */
@@ -43,6 +51,7 @@ export function connect(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process
     serverFrom: serverFrom(env),
     ...(apiKey ? { apiKey } : {}),
     ...(flags.user === undefined ? {} : { user: flags.user }),
+    ...(flags.retry === false ? { retry: false as const } : {}),
   });
 }
 

@@ -2,7 +2,7 @@
 import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
 import type { Diagnostics, DiagnosticsQuery, MetricsBody } from '../schema/diagnostics.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
-import { type Connection, readJson, readText, send, sendForJson } from './call.ts';
+import { type CallTerms, type Connection, readJson, readText, send, sendForJson } from './call.ts';
 
 /** What is answered at most: 1,000 audit records of the longest texts, escaped. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
@@ -14,41 +14,47 @@ export class AdminClient {
     this.#connection = connection;
   }
 
-  providers(): Promise<ProviderItem[]> {
-    return sendForJson(this.#connection, 'adminListProviders');
+  providers({ signal }: CallTerms = {}): Promise<ProviderItem[]> {
+    return sendForJson(this.#connection, 'adminListProviders', { signal });
   }
 
-  provider(name: string): Promise<ProviderDetail> {
-    return sendForJson(this.#connection, 'adminGetProvider', { params: { name } });
+  provider(name: string, { signal }: CallTerms = {}): Promise<ProviderDetail> {
+    return sendForJson(this.#connection, 'adminGetProvider', { params: { name }, signal });
   }
 
   /** Checks all of them now. */
-  testProviders(): Promise<ProviderTests> {
-    return sendForJson(this.#connection, 'testProviders');
+  testProviders({ signal }: CallTerms = {}): Promise<ProviderTests> {
+    return sendForJson(this.#connection, 'testProviders', { signal });
   }
 
-  metrics(): Promise<MetricsBody> {
-    return sendForJson(this.#connection, 'adminMetrics');
+  metrics({ signal }: CallTerms = {}): Promise<MetricsBody> {
+    return sendForJson(this.#connection, 'adminMetrics', { signal });
   }
 
   /** The numbers as Prometheus reads them. */
-  async metricsText(): Promise<string> {
-    return readText(await send(this.#connection, 'adminMetricsText'), { limit: MAX_TEXT_BYTES });
+  async metricsText({ signal }: CallTerms = {}): Promise<string> {
+    return readText(await send(this.#connection, 'adminMetricsText', { signal }), { limit: MAX_TEXT_BYTES });
   }
 
-  diagnostics(query: DiagnosticsQuery = {}): Promise<Diagnostics> {
-    return sendForJson(this.#connection, 'adminDiagnostics', { query });
+  diagnostics(query: DiagnosticsQuery = {}, { signal }: CallTerms = {}): Promise<Diagnostics> {
+    return sendForJson(this.#connection, 'adminDiagnostics', { query, signal });
   }
 
   /** One page, newest first. */
-  async auditPage(query: AuditQuery = {}): Promise<{ records: AuditRecord[]; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'json' } });
-    return { records: await readJson<AuditRecord[]>(answer), ...nextOf(answer) };
+  async auditPage(
+    query: AuditQuery = {},
+    { signal }: CallTerms = {},
+  ): Promise<{ records: AuditRecord[]; next_cursor?: string }> {
+    const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'json' }, signal });
+    return { records: await readJson<AuditRecord[]>(answer, signal), ...nextOf(answer) };
   }
 
   /** One page as CSV, its first line the names. */
-  async auditCsvPage(query: AuditQuery = {}): Promise<{ csv: string; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'csv' } });
+  async auditCsvPage(
+    query: AuditQuery = {},
+    { signal }: CallTerms = {},
+  ): Promise<{ csv: string; next_cursor?: string }> {
+    const answer = await send(this.#connection, 'listAudit', { query: { ...query, format: 'csv' }, signal });
     return { csv: await readText(answer, { limit: MAX_TEXT_BYTES }), ...nextOf(answer) };
   }
 }

@@ -7,12 +7,33 @@ import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
 import { JsonFault, JsonStructure, type StructureLimits } from '../domain/json-structure.ts';
 import { API_PREFIX, placeOf, type RouteId } from '../http/paths.ts';
 import type { ErrorCode } from '../schema/error.ts';
+import { type RetryTerms, retried } from './retry.ts';
 
 export interface Connection extends Address {
   dispatcher: Dispatcher;
   /** Sent with every request. */
   headers: Record<string, string>;
   timeoutMs: number;
+  /** Absent: nothing is sent again by itself. */
+  retry?: RetryTerms;
+  /** Aborts when the client is closed: what follows something has no end of its own. */
+  closing: AbortSignal;
+}
+
+/** What every call takes as its last argument. */
+export interface CallTerms {
+  signal?: AbortSignal | undefined;
+}
+
+export interface ExecTerms extends CallTerms {
+  /** For 24 h the same key and request are one command. */
+  idempotencyKey?: string;
+}
+
+/** Where a signal alone was the last argument it may still be given. */
+export function termsOf<T extends CallTerms>(given: T | AbortSignal | undefined): Partial<T> & CallTerms {
+  if (given instanceof AbortSignal) return { signal: given } as Partial<T> & CallTerms;
+  return given ?? ({} as Partial<T> & CallTerms);
 }
 
 /** Where requests go, as failures tell of it. */
@@ -29,7 +50,8 @@ export interface CallOptions {
   params?: Record<string, string>;
   query?: Query;
   json?: unknown;
-  bytes?: string | Uint8Array | Readable;
+  /** A stream is sent once; a function that makes one is called for each attempt. */
+  bytes?: string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
   /** How long the server may think; 0 is without end. */
@@ -45,14 +67,20 @@ const STRUCTURE = { depth: 64, tokens: 8_000_000 };
 const MAX_ERROR_BYTES = 1024 * 1024 * 64;
 const ERROR_STRUCTURE = { depth: 64, tokens: 20_000 };
 
-/** Sends; resolves with the answer's head when its status is below 400. */
-export async function send(
-  connection: Connection,
-  id: RouteId,
-  options: CallOptions = {},
-): Promise<ClientAnswer> {
+/** Methods that are as often done as once. */
+const SAFE = new Set(['GET', 'HEAD', 'DELETE']);
+
+/** Sends, also again where `retried` does; resolves with the answer's head when its status is below 400. */
+export function send(connection: Connection, id: RouteId, options: CallOptions = {}): Promise<ClientAnswer> {
+  const isOnce = typeof options.bytes === 'object' && !(options.bytes instanceof Uint8Array);
+  const isSafe = SAFE.has(placeOf(id).method) || options.headers?.['idempotency-key'] !== undefined;
+  const terms = isOnce ? undefined : connection.retry;
+  return retried(terms, { isSafe, signal: options.signal }, () => sendOnce(connection, id, options));
+}
+
+async function sendOnce(connection: Connection, id: RouteId, options: CallOptions): Promise<ClientAnswer> {
   const { method, path } = placeOf(id);
-  const { body, type } = bodyOf(options);
+  const { body, type } = await bodyOf(options);
   const { origin, from } = connection;
   let answer: ClientAnswer;
   try {
@@ -124,11 +152,12 @@ export async function readText(
   return Buffer.concat(blocks.taken()).toString('utf8');
 }
 
-function bodyOf({ json, bytes }: CallOptions): {
+async function bodyOf({ json, bytes }: CallOptions): Promise<{
   body: string | Uint8Array | Readable | null;
   type: Record<string, string>;
-} {
-  if (bytes !== undefined) return { body: bytes, type: { 'content-type': 'application/octet-stream' } };
+}> {
+  const body = typeof bytes === 'function' ? await bytes() : bytes;
+  if (body !== undefined) return { body, type: { 'content-type': 'application/octet-stream' } };
   if (json === undefined) return { body: null, type: {} };
   return { body: JSON.stringify(json), type: { 'content-type': 'application/json' } };
 }

@@ -15,12 +15,21 @@ import type {
   SpawnRequest,
 } from '../schema/sandbox.ts';
 import { AdminClient } from './admin.ts';
-import { type CallOptions, type Connection, readJson, send, sendForJson } from './call.ts';
+import {
+  type CallOptions,
+  type CallTerms,
+  type Connection,
+  type ExecTerms,
+  readJson,
+  send,
+  sendForJson,
+  termsOf,
+} from './call.ts';
 import { type ClientOptions, connectionTo } from './connection.ts';
 import { followEvents } from './events.ts';
 import { ExecsClient } from './execs.ts';
 import { FilesClient } from './files.ts';
-import { jsonLines } from './lines.ts';
+import { followedLines, jsonLines } from './lines.ts';
 import { QuotasClient } from './quotas.ts';
 import type { ExecSocket, SocketRequest } from './socket.ts';
 import { SystemClient } from './system.ts';
@@ -47,10 +56,12 @@ export class Client {
   readonly admin: AdminClient;
   readonly workers: WorkersClient;
   readonly #connection: Connection;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
 
   /** Nothing is sent yet. Throws `bad_request` for an address or a key that is none. */
   constructor(options: ClientOptions) {
-    this.#connection = connectionTo(options);
+    this.#connection = connectionTo(options, this.#closing.signal);
     this.files = new FilesClient(this.#connection);
     this.templates = new TemplatesClient(this.#connection);
     this.quotas = new QuotasClient(this.#connection);
@@ -74,36 +85,36 @@ export class Client {
   }
 
   /** What a spawn would meet now; nothing is created. */
-  admission(request: SpawnRequest = {}): Promise<AdmissionDecision> {
-    return this.#call('admitSandbox', { json: request });
+  admission(request: SpawnRequest = {}, { signal }: CallTerms = {}): Promise<AdmissionDecision> {
+    return this.#call('admitSandbox', { json: request, signal });
   }
 
-  get(id: string): Promise<Sandbox> {
-    return this.#call('getSandbox', { params: { id } });
+  get(id: string, { signal }: CallTerms = {}): Promise<Sandbox> {
+    return this.#call('getSandbox', { params: { id }, signal });
   }
 
   /** One page, newest first. */
-  async page(query: ListQuery = {}): Promise<SandboxPage> {
-    const answer = await send(this.#connection, 'listSandboxes', { query });
+  async page(query: ListQuery = {}, { signal }: CallTerms = {}): Promise<SandboxPage> {
+    const answer = await send(this.#connection, 'listSandboxes', { query, signal });
     const next = answer.headers['x-next-cursor'];
-    const sandboxes = await readJson<Sandbox[]>(answer);
+    const sandboxes = await readJson<Sandbox[]>(answer, signal);
     return typeof next === 'string' ? { sandboxes, next_cursor: next } : { sandboxes };
   }
 
   /** All of them, page by page as they are asked for. */
-  async *list(query: ListQuery = {}): AsyncGenerator<Sandbox> {
+  async *list(query: ListQuery = {}, terms: CallTerms = {}): AsyncGenerator<Sandbox> {
     let cursor = query.cursor;
     do {
-      const page = await this.page(cursor === undefined ? query : { ...query, cursor });
+      const page = await this.page(cursor === undefined ? query : { ...query, cursor }, terms);
       yield* page.sandboxes;
       cursor = page.next_cursor;
     } while (cursor !== undefined);
   }
 
   /** The first `most` of them. */
-  async listAll(query: ListQuery = {}, most = PAGE): Promise<Sandbox[]> {
+  async listAll(query: ListQuery = {}, most = PAGE, terms: CallTerms = {}): Promise<Sandbox[]> {
     const found: Sandbox[] = [];
-    for await (const sandbox of this.list({ ...query, limit: Math.min(most, PAGE) })) {
+    for await (const sandbox of this.list({ ...query, limit: Math.min(most, PAGE) }, terms)) {
       found.push(sandbox);
       if (found.length >= most) break;
     }
@@ -111,51 +122,57 @@ export class Client {
   }
 
   /** Resolves when it is gone, also when it never was: `was_there` says which. */
-  destroy(id: string): Promise<DestroyResult> {
-    return this.#call('destroySandbox', { params: { id } });
+  destroy(id: string, { signal }: CallTerms = {}): Promise<DestroyResult> {
+    return this.#call('destroySandbox', { params: { id }, signal });
   }
 
-  extend(id: string, ttl: string): Promise<Sandbox> {
-    return this.#call('extendSandbox', { params: { id }, json: { ttl } });
+  extend(id: string, ttl: string, { signal }: CallTerms = {}): Promise<Sandbox> {
+    return this.#call('extendSandbox', { params: { id }, json: { ttl }, signal });
   }
 
-  prune(): Promise<PruneResult> {
-    return this.#call('pruneSandboxes');
+  prune({ signal }: CallTerms = {}): Promise<PruneResult> {
+    return this.#call('pruneSandboxes', { signal });
   }
 
-  /** Runs to the end. A non-zero exit is a result; the deadline is a `timeout` whose details hold the output so far. */
-  exec(id: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecResult> {
-    return this.#call('exec', { params: { id }, json: { ...request, stream: false }, signal, timeoutMs: 0 });
+  /**
+   * Runs to the end. A non-zero exit is a result; the deadline is a `timeout` whose details hold the output so far. The same
+   * key gives the result of the first such call for 24 h, and an abort then leaves the command running.
+   */
+  exec(id: string, request: ExecRequest, terms?: ExecTerms | AbortSignal): Promise<ExecResult> {
+    return this.#call('exec', { ...execOptions(id, terms), json: { ...request, stream: false } });
   }
 
   /** Lines as they come, to the `exit` or `error` line. Leaving early, or an abort, kills the command. */
-  async *execStream(id: string, request: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecLine> {
-    const options = { params: { id }, json: { ...request, stream: true }, signal, timeoutMs: 0 };
-    yield* jsonLines<ExecLine>(await send(this.#connection, 'exec', options), signal);
+  async *execStream(
+    id: string,
+    request: ExecRequest,
+    terms?: ExecTerms | AbortSignal,
+  ): AsyncGenerator<ExecLine> {
+    const options = { ...execOptions(id, terms), json: { ...request, stream: true } };
+    yield* jsonLines<ExecLine>(await send(this.#connection, 'exec', options), options.signal);
   }
 
   /** A command to talk to while it runs: standard input, a terminal, signals. */
-  async openExec(id: string, request: SocketRequest): Promise<ExecSocket> {
+  async openExec(id: string, request: SocketRequest, terms: CallTerms = {}): Promise<ExecSocket> {
     const { ExecSocket } = await import('./socket.ts');
-    return ExecSocket.open(this.#connection, id, request);
+    return ExecSocket.open(this.#connection, id, request, terms);
   }
 
   /** The last lines of the console, oldest first. */
-  logs(id: string, lines = 100): Promise<string[]> {
-    return this.#call('sandboxLogs', { params: { id }, query: { lines } });
+  logs(id: string, lines = 100, { signal }: CallTerms = {}): Promise<string[]> {
+    return this.#call('sandboxLogs', { params: { id }, query: { lines }, signal });
   }
 
-  /** The same, then each line as it comes, until the sandbox ends. */
-  async *followLogs(id: string, lines = 100, signal?: AbortSignal): AsyncGenerator<string> {
-    const options = { params: { id }, query: { lines, follow: true }, signal };
-    const answer = await send(this.#connection, 'sandboxLogs', options);
-    for await (const { line } of jsonLines<LogLine>(answer, signal)) yield line;
+  /** The same, then each line as it comes, until the sandbox ends or the client is closed. */
+  async *followLogs(id: string, lines = 100, terms?: CallTerms | AbortSignal): AsyncGenerator<string> {
+    const call = { params: { id }, query: { lines, follow: true }, signal: termsOf(terms).signal };
+    for await (const { line } of followedLines<LogLine>(this.#connection, 'sandboxLogs', call)) yield line;
   }
 
   /** A link to what the sandbox serves on `port`; where previews are signed it is good for `ttl`. */
-  preview(id: string, port: number, ttl?: string): Promise<PreviewLink> {
+  preview(id: string, port: number, ttl?: string, { signal }: CallTerms = {}): Promise<PreviewLink> {
     const json = { port, ...(ttl !== undefined && { ttl }) };
-    return this.#call('createPreview', { params: { id }, json });
+    return this.#call('createPreview', { params: { id }, json, signal });
   }
 
   /**
@@ -169,12 +186,23 @@ export class Client {
     return followEvents(this.#connection, query, { clock: realClock(), ...options });
   }
 
-  /** Waits for calls in flight and closes the connections; a process ends without it too. */
+  /**
+   * Ends what only follows (events, logs, the output of detached commands), waits for calls in flight, and closes the
+   * connections; a process ends without it too.
+   */
   close(): Promise<void> {
-    return this.#connection.dispatcher.close();
+    this.#closing.abort();
+    this.#closed ??= this.#connection.dispatcher.close();
+    return this.#closed;
   }
 
   #call<T>(id: RouteId, options: CallOptions = {}): Promise<T> {
     return sendForJson<T>(this.#connection, id, options);
   }
+}
+
+function execOptions(id: string, terms: ExecTerms | AbortSignal | undefined): CallOptions {
+  const { signal, idempotencyKey: key } = termsOf<ExecTerms>(terms);
+  const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } };
+  return { params: { id }, signal, timeoutMs: 0, ...headers };
 }

@@ -3,6 +3,7 @@ import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
 import { ownerHeader } from '../domain/owner-header.ts';
 import type { Connection } from './call.ts';
+import { RETRY, type RetryTerms } from './retry.ts';
 
 export interface ClientOptions {
   /** `http://host:port`; the path of the API may follow, another is refused. */
@@ -15,6 +16,11 @@ export interface ClientOptions {
   user?: string;
   /** How long a plain call may take; 120 s unless given. Execs end by their own deadline. */
   timeoutMs?: number;
+  /**
+   * How often and how long a call is sent again that the server refuses for the moment (429, 503 with Retry-After); 10
+   * attempts within 120 s unless given, false: never. Only what can be done twice, and what was not begun.
+   */
+  retry?: Partial<RetryTerms> | false;
 }
 
 /** The specification calls the address with this path the base URL. */
@@ -25,7 +31,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_MS = 90_000;
 
 /** Nothing is sent yet. Throws `bad_request` for an address or a header value that is none. */
-export function connectionTo(options: ClientOptions): Connection {
+export function connectionTo(options: ClientOptions, closing: AbortSignal): Connection {
   const { origin } = addressOf(options);
   const headers: Record<string, string> = {};
   if (options.apiKey !== undefined) headers['x-api-key'] = options.apiKey;
@@ -34,7 +40,9 @@ export function connectionTo(options: ClientOptions): Connection {
   for (const [name, value] of Object.entries(headers)) refuseControl(name, value);
   const dispatcher = new Agent({ connectTimeout: CONNECT_TIMEOUT_MS, bodyTimeout: SILENCE_MS });
   const from = options.serverFrom;
-  return { dispatcher, origin, from, headers, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const retry = options.retry === false ? {} : { retry: { ...RETRY, ...options.retry } };
+  return { dispatcher, origin, from, headers, timeoutMs, closing, ...retry };
 }
 
 function addressOf({ server, serverFrom }: ClientOptions): URL {

@@ -4,14 +4,14 @@ import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
 import { type Connection, send } from './call.ts';
-import { bodyLines } from './lines.ts';
+import { bodyLines, untilClosed } from './lines.ts';
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
 interface FollowOptions {
   clock: Pick<Clock, 'sleep'>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A block of the stream: an id alone, or with an event. */
@@ -20,12 +20,14 @@ interface Block {
   event?: Event;
 }
 
-/** Ends only with `follow` false. Throws what a new attempt would not mend, and the first failure to connect. */
+/** Ends with `follow` false and with the client's closing. Throws what a new attempt would not mend, and the first failure to connect. */
 export async function* followEvents(
   connection: Connection,
   query: EventQuery,
-  { clock, signal }: FollowOptions,
+  { clock, signal: given }: FollowOptions,
 ): AsyncGenerator<Event> {
+  const signal = untilClosed(connection, given);
+  const isClosed = () => connection.closing.aborted && !given?.aborted;
   const place = { since: query.since, connected: false };
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     try {
@@ -37,9 +39,13 @@ export async function* followEvents(
       }
       if (query.follow === false) return;
     } catch (error) {
-      if (signal?.aborted || !place.connected || !isPassing(error)) throw error;
+      if (isClosed()) return;
+      if (signal.aborted || !place.connected || !isPassing(error)) throw error;
     }
-    await clock.sleep(pause, signal);
+    await clock.sleep(pause, signal).catch((error: unknown) => {
+      if (!isClosed()) throw error;
+    });
+    if (isClosed()) return;
   }
 }
 

@@ -1,7 +1,7 @@
 // Commands that run by themselves, through the client: they outlive the call, the client and the server.
 import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery, ExecRequest } from '../schema/exec.ts';
-import { type Connection, send, sendForJson } from './call.ts';
-import { jsonLines } from './lines.ts';
+import { type CallTerms, type Connection, type ExecTerms, sendForJson, termsOf } from './call.ts';
+import { followedLines } from './lines.ts';
 
 export class ExecsClient {
   readonly #connection: Connection;
@@ -11,18 +11,20 @@ export class ExecsClient {
   }
 
   /** Resolves with the id of the command when it runs. */
-  async detach(id: string, request: ExecRequest): Promise<string> {
-    const json = { ...request, detach: true };
-    return (await sendForJson<ExecDetached>(this.#connection, 'exec', { params: { id }, json })).exec_id;
+  async detach(id: string, request: ExecRequest, terms: ExecTerms = {}): Promise<string> {
+    const { signal, idempotencyKey: key } = terms;
+    const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } };
+    const call = { params: { id }, json: { ...request, detach: true }, signal, ...headers };
+    return (await sendForJson<ExecDetached>(this.#connection, 'exec', call)).exec_id;
   }
 
   /** Newest first. */
-  list(id: string): Promise<ExecItem[]> {
-    return sendForJson(this.#connection, 'listExecs', { params: { id } });
+  list(id: string, { signal }: CallTerms = {}): Promise<ExecItem[]> {
+    return sendForJson(this.#connection, 'listExecs', { params: { id }, signal });
   }
 
-  get(id: string, exec_id: string): Promise<ExecItem> {
-    return sendForJson(this.#connection, 'getExec', { params: { id, exec_id } });
+  get(id: string, exec_id: string, { signal }: CallTerms = {}): Promise<ExecItem> {
+    return sendForJson(this.#connection, 'getExec', { params: { id, exec_id }, signal });
   }
 
   /** The kept output of a detached command, then what comes when it follows. Leaving early leaves it running. */
@@ -30,14 +32,15 @@ export class ExecsClient {
     id: string,
     exec_id: string,
     query: ExecOutputQuery = {},
-    signal?: AbortSignal,
+    terms?: CallTerms | AbortSignal,
   ): AsyncGenerator<ExecLine> {
-    const options = { params: { id, exec_id }, query, signal };
-    yield* jsonLines<ExecLine>(await send(this.#connection, 'execOutput', options), signal);
+    const call = { params: { id, exec_id }, query, signal: termsOf(terms).signal };
+    yield* followedLines<ExecLine>(this.#connection, 'execOutput', call);
   }
 
   /** `name` such as SIGTERM. */
-  async signal(id: string, exec_id: string, name: string): Promise<void> {
-    await sendForJson(this.#connection, 'signalExec', { params: { id, exec_id }, json: { signal: name } });
+  async signal(id: string, exec_id: string, name: string, { signal }: CallTerms = {}): Promise<void> {
+    const call = { params: { id, exec_id }, json: { signal: name }, signal };
+    await sendForJson(this.#connection, 'signalExec', call);
   }
 }

@@ -2,10 +2,20 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
-import { type ClientAnswer, type Connection, send, sendForJson, transportFailure } from './call.ts';
+import {
+  type CallTerms,
+  type ClientAnswer,
+  type Connection,
+  send,
+  sendForJson,
+  transportFailure,
+} from './call.ts';
 
-/** What a file is written from; a stream is sent as it comes. */
-export type Content = string | Uint8Array | Readable;
+/**
+ * What a file is written from. A stream is sent as it comes, and once; a function that makes one also when the server
+ * refuses for the moment.
+ */
+export type Content = string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
 
 export interface ReadFile {
   /** Fails with a ServiceError when the download breaks off. */
@@ -23,11 +33,7 @@ export class FilesClient {
   }
 
   /** `range` as the header writes it, for example `bytes=0-99`. The content must be read or destroyed. */
-  async open(
-    id: string,
-    path: string,
-    options: { range?: string; signal?: AbortSignal } = {},
-  ): Promise<ReadFile> {
+  async open(id: string, path: string, options: CallTerms & { range?: string } = {}): Promise<ReadFile> {
     const answer = await send(this.#connection, 'readFile', {
       params: { id },
       query: { path: absolute(path) },
@@ -39,8 +45,8 @@ export class FilesClient {
   }
 
   /** The whole file in memory. */
-  async read(id: string, path: string): Promise<Buffer> {
-    const { content } = await this.open(id, path);
+  async read(id: string, path: string, terms: CallTerms = {}): Promise<Buffer> {
+    const { content } = await this.open(id, path, terms);
     return Buffer.concat((await content.toArray()) as Buffer[]);
   }
 
@@ -49,7 +55,7 @@ export class FilesClient {
     id: string,
     path: string,
     content: Content,
-    options: { mode?: string; signal?: AbortSignal } = {},
+    options: CallTerms & { mode?: string } = {},
   ): Promise<FileWritten> {
     return sendForJson(this.#connection, 'putFile', {
       params: { id, path: absolute(path).slice(1) },
@@ -60,43 +66,54 @@ export class FilesClient {
     });
   }
 
-  stat(id: string, path: string): Promise<FileInfo> {
-    return sendForJson(this.#connection, 'statFile', { params: { id }, query: { path: absolute(path) } });
+  stat(id: string, path: string, { signal }: CallTerms = {}): Promise<FileInfo> {
+    return sendForJson(this.#connection, 'statFile', {
+      params: { id },
+      query: { path: absolute(path) },
+      signal,
+    });
   }
 
-  list(id: string, path = '/', depth = 1): Promise<FileInfo[]> {
+  list(id: string, path = '/', depth = 1, { signal }: CallTerms = {}): Promise<FileInfo[]> {
     return sendForJson(this.#connection, 'listFiles', {
       params: { id },
       query: { path: absolute(path), depth },
+      signal,
     });
   }
 
-  glob(id: string, pattern: string): Promise<string[]> {
+  glob(id: string, pattern: string, { signal }: CallTerms = {}): Promise<string[]> {
     return sendForJson(this.#connection, 'globFiles', {
       params: { id },
       query: { pattern: absolute(pattern) },
+      signal,
     });
   }
 
-  async move(id: string, old_path: string, new_path: string): Promise<void> {
+  async move(id: string, old_path: string, new_path: string, { signal }: CallTerms = {}): Promise<void> {
     const json = { old_path: absolute(old_path), new_path: absolute(new_path) };
-    await sendForJson(this.#connection, 'moveFile', { params: { id }, json });
+    await sendForJson(this.#connection, 'moveFile', { params: { id }, json, signal });
   }
 
-  async chmod(id: string, path: string, mode: string): Promise<void> {
+  async chmod(id: string, path: string, mode: string, { signal }: CallTerms = {}): Promise<void> {
     const json = { path: absolute(path), mode };
-    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json });
+    await sendForJson(this.#connection, 'chmodFile', { params: { id }, json, signal });
   }
 
-  async mkdir(id: string, path: string, options: { mode?: string; parents?: boolean } = {}): Promise<void> {
+  async mkdir(
+    id: string,
+    path: string,
+    { signal, ...options }: CallTerms & { mode?: string; parents?: boolean } = {},
+  ): Promise<void> {
     const json = { path: absolute(path), ...options };
-    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json });
+    await sendForJson(this.#connection, 'makeDirectory', { params: { id }, json, signal });
   }
 
-  async remove(id: string, path: string, options: { recursive?: boolean } = {}): Promise<void> {
+  async remove(id: string, path: string, options: CallTerms & { recursive?: boolean } = {}): Promise<void> {
     await sendForJson(this.#connection, 'removeFile', {
       params: { id },
       query: { path: absolute(path), recursive: options.recursive },
+      signal: options.signal,
     });
   }
 }

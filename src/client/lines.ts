@@ -2,7 +2,8 @@
 import { byteLines } from '../domain/byte-lines.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { judgedJson } from '../domain/json-reading.ts';
-import { type ClientAnswer, transportFailure } from './call.ts';
+import type { RouteId } from '../http/paths.ts';
+import { type CallOptions, type ClientAnswer, type Connection, send, transportFailure } from './call.ts';
 
 /** 64 KiB of output, every byte of it escaped, stays far below. */
 const BOUND = {
@@ -16,6 +17,24 @@ const STRUCTURE = { depth: 64, tokens: 20_000 };
 export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
   for await (const line of bodyLines(answer, signal)) if (line.length > 0) yield lineFrom<T>(line);
 }
+
+/** `jsonLines` of what has no end of its own: the client's closing ends it. */
+export async function* followedLines<T>(
+  connection: Connection,
+  id: RouteId,
+  call: CallOptions,
+): AsyncGenerator<T> {
+  const signal = untilClosed(connection, call.signal);
+  try {
+    yield* jsonLines<T>(await send(connection, id, { ...call, signal }), signal);
+  } catch (error) {
+    if (call.signal?.aborted || !connection.closing.aborted) throw error;
+  }
+}
+
+/** Aborts with `signal`, and when the client is closed. */
+export const untilClosed = ({ closing }: Connection, signal: AbortSignal | undefined): AbortSignal =>
+  signal ? AbortSignal.any([signal, closing]) : closing;
 
 /** Lines of a body as they come, without their ends, each at most 4 MiB. Leaving early closes the connection. */
 export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<Buffer> {

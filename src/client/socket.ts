@@ -6,7 +6,8 @@ import { ServiceError } from '../domain/errors.ts';
 import { API_PREFIX } from '../http/paths.ts';
 import { VERSION_PROTOCOL } from '../http/socket/socket-protocol.ts';
 import type { SocketAnswer, SocketStart } from '../schema/exec-socket.ts';
-import { type Address, answerFailure, type Connection, transportFailure } from './call.ts';
+import { type Address, answerFailure, type CallTerms, type Connection, transportFailure } from './call.ts';
+import { retried } from './retry.ts';
 
 const HANDSHAKE_MS = 30_000;
 const WAITING_BYTES = 256 * 1024;
@@ -29,8 +30,24 @@ export class ExecSocket {
   #isOver = false;
   #wake: () => void = () => undefined;
 
-  /** Resolves when the socket is open and the command asked for. Rejects as a plain call would. */
-  static async open(connection: Connection, id: string, request: SocketRequest): Promise<ExecSocket> {
+  /** Resolves when the socket is open and the command asked for. Rejects as a plain call would. An abort closes it. */
+  static open(
+    connection: Connection,
+    id: string,
+    request: SocketRequest,
+    { signal }: CallTerms = {},
+  ): Promise<ExecSocket> {
+    const open = () => ExecSocket.#open(connection, id, request, signal);
+    return retried(connection.retry, { isSafe: false, signal }, open);
+  }
+
+  static async #open(
+    connection: Connection,
+    id: string,
+    request: SocketRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<ExecSocket> {
+    signal?.throwIfAborted();
     const url = `${connection.origin.replace(/^http/, 'ws')}${API_PREFIX}/sandboxes/${encodeURIComponent(id)}/exec/ws`;
     const ws = new WebSocket(url, VERSION_PROTOCOL, {
       headers: connection.headers,
@@ -39,7 +56,15 @@ export class ExecSocket {
       followRedirects: false,
     });
     const socket = new ExecSocket(ws, connection);
-    await opened(ws, connection);
+    const abort = () => ws.terminate();
+    signal?.addEventListener('abort', abort, { once: true });
+    ws.once('close', () => signal?.removeEventListener('abort', abort));
+    try {
+      await opened(ws, connection);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
     ws.send(JSON.stringify({ ...request, type: 'start', binary: true }));
     return socket;
   }
@@ -66,8 +91,11 @@ export class ExecSocket {
     this.#say({ type: 'stdin_close' });
   }
 
-  resize(rows: number, cols: number): void {
-    this.#say({ type: 'resize', rows, cols });
+  /** Of its terminal. Two numbers, rows first, are the older form. */
+  resize(size: { cols: number; rows: number }): void;
+  resize(rows: number, cols: number): void;
+  resize(size: number | { cols: number; rows: number }, cols = 0): void {
+    this.#say({ type: 'resize', ...(typeof size === 'number' ? { rows: size, cols } : size) });
   }
 
   /** By name. */

@@ -4,7 +4,7 @@ import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
 import type { Snapshot } from '../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../schema/system.ts';
-import { type Connection, sendForJson } from './call.ts';
+import { type CallTerms, type Connection, sendForJson } from './call.ts';
 
 export class SystemClient {
   readonly #connection: Connection;
@@ -13,42 +13,42 @@ export class SystemClient {
     this.#connection = connection;
   }
 
-  live(): Promise<Live> {
-    return sendForJson(this.#connection, 'live');
+  live({ signal }: CallTerms = {}): Promise<Live> {
+    return sendForJson(this.#connection, 'live', { signal });
   }
 
   /** Throws `unavailable` while no provider is healthy. */
-  ready(): Promise<Ready> {
-    return sendForJson(this.#connection, 'ready');
+  ready({ signal }: CallTerms = {}): Promise<Ready> {
+    return sendForJson(this.#connection, 'ready', { signal });
   }
 
-  health(): Promise<Health> {
-    return sendForJson(this.#connection, 'health');
+  health({ signal }: CallTerms = {}): Promise<Health> {
+    return sendForJson(this.#connection, 'health', { signal });
   }
 
-  providers(): Promise<ProviderItem[]> {
-    return sendForJson(this.#connection, 'listProviders');
+  providers({ signal }: CallTerms = {}): Promise<ProviderItem[]> {
+    return sendForJson(this.#connection, 'listProviders', { signal });
   }
 
-  provider(name: string): Promise<ProviderDetail> {
-    return sendForJson(this.#connection, 'getProvider', { params: { name } });
+  provider(name: string, { signal }: CallTerms = {}): Promise<ProviderDetail> {
+    return sendForJson(this.#connection, 'getProvider', { params: { name }, signal });
   }
 
-  pool(): Promise<PoolStatus> {
-    return sendForJson(this.#connection, 'poolStatus');
+  pool({ signal }: CallTerms = {}): Promise<PoolStatus> {
+    return sendForJson(this.#connection, 'poolStatus', { signal });
   }
 
   /** The newest first. */
-  snapshots(): Promise<Snapshot[]> {
-    return sendForJson(this.#connection, 'listSnapshots');
+  snapshots({ signal }: CallTerms = {}): Promise<Snapshot[]> {
+    return sendForJson(this.#connection, 'listSnapshots', { signal });
   }
 
   /** Numbers as JSON. */
-  metrics(): Promise<MetricsBody> {
-    return sendForJson(this.#connection, 'metrics');
+  metrics({ signal }: CallTerms = {}): Promise<MetricsBody> {
+    return sendForJson(this.#connection, 'metrics', { signal });
   }
 
-  diagnostics(): Promise<Diagnostics> {
-    return sendForJson(this.#connection, 'diagnostics');
+  diagnostics({ signal }: CallTerms = {}): Promise<Diagnostics> {
+    return sendForJson(this.#connection, 'diagnostics', { signal });
   }
 }

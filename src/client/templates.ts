@@ -7,7 +7,7 @@ import type {
   TemplateSpawn,
   TemplateUpdate,
 } from '../schema/template.ts';
-import { type Connection, readJson, send, sendForJson } from './call.ts';
+import { type CallTerms, type Connection, readJson, send, sendForJson } from './call.ts';
 
 export class TemplatesClient {
   readonly #connection: Connection;
@@ -17,29 +17,42 @@ export class TemplatesClient {
   }
 
   /** One page, newest first. */
-  async page(query: TemplateListQuery = {}): Promise<{ templates: Template[]; next_cursor?: string }> {
-    const answer = await send(this.#connection, 'listTemplates', { query });
+  async page(
+    query: TemplateListQuery = {},
+    { signal }: CallTerms = {},
+  ): Promise<{ templates: Template[]; next_cursor?: string }> {
+    const answer = await send(this.#connection, 'listTemplates', { query, signal });
     const next = answer.headers['x-next-cursor'];
-    const templates = await readJson<Template[]>(answer);
+    const templates = await readJson<Template[]>(answer, signal);
     return typeof next === 'string' ? { templates, next_cursor: next } : { templates };
   }
 
-  get(name: string): Promise<Template> {
-    return sendForJson(this.#connection, 'getTemplate', { params: { name } });
+  get(name: string, { signal }: CallTerms = {}): Promise<Template> {
+    return sendForJson(this.#connection, 'getTemplate', { params: { name }, signal });
   }
 
-  create(template: TemplateCreate): Promise<Template> {
-    return sendForJson(this.#connection, 'createTemplate', { json: template });
+  create(template: TemplateCreate, { signal }: CallTerms = {}): Promise<Template> {
+    return sendForJson(this.#connection, 'createTemplate', { json: template, signal });
   }
 
   /** Replaces all of it; with `version` only that one (`precondition_failed`). */
-  update(name: string, template: TemplateUpdate, version?: number): Promise<Template> {
+  update(
+    name: string,
+    template: TemplateUpdate,
+    version?: number,
+    { signal }: CallTerms = {},
+  ): Promise<Template> {
     const headers = version === undefined ? {} : { headers: { 'if-match': `"${version}"` } };
-    return sendForJson(this.#connection, 'updateTemplate', { params: { name }, json: template, ...headers });
+    return sendForJson(this.#connection, 'updateTemplate', {
+      params: { name },
+      json: template,
+      ...headers,
+      signal,
+    });
   }
 
-  async delete(name: string): Promise<void> {
-    await sendForJson(this.#connection, 'deleteTemplate', { params: { name } });
+  async delete(name: string, { signal }: CallTerms = {}): Promise<void> {
+    await sendForJson(this.#connection, 'deleteTemplate', { params: { name }, signal });
   }
 
   /** The same key gives the same sandbox for 24 h. */

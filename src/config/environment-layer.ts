@@ -7,7 +7,14 @@ import { nearest } from './nearest.ts';
 import { type Layer, quoted, type Source } from './setting.ts';
 
 /** Variables of the command line and of tests: never keys. */
-export const RESERVED_VARIABLES = ['SVC_CONFIG', 'SVC_SERVER', 'SVC_API_KEY', 'SVC_API_KEY_FILE', 'SVC_USER'];
+export const RESERVED_VARIABLES = [
+  'SVC_CONFIG',
+  'SVC_SERVER',
+  'SVC_API_KEY',
+  'SVC_API_KEY_FILE',
+  'SVC_USER',
+  'SVC_RETRY',
+];
 const RESERVED_PREFIX = 'SVC_TEST_';
 
 const BY_NAME = new Map<string, Pick<ConfigKey, 'path' | 'kind'>>([

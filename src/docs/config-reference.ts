@@ -19,7 +19,8 @@ with every key explained, \`svc config show\` tells what counts and why, \`svc c
   may be set. A relative path counts from the configuration file that names it.
 - Unknown keys, keys that appear twice, wrong types and unknown \`SVC_\` variables are errors. All are told at once, with
   file, line and column.
-- \`SVC_CONFIG\`, \`SVC_SERVER\`, \`SVC_API_KEY\`, \`SVC_API_KEY_FILE\` and \`SVC_USER\` belong to the command line and are no keys.
+- \`SVC_CONFIG\`, \`SVC_SERVER\`, \`SVC_API_KEY\`, \`SVC_API_KEY_FILE\`, \`SVC_USER\` and \`SVC_RETRY\`
+  belong to the command line and are no keys.
 - A running server reads its configuration again on \`SIGHUP\`. These keys and sections then hold at once, all others after
   a restart: ${RELOADABLE.map((name) => `\`${name}\``).join(', ')}.
 `;

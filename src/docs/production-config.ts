@@ -27,6 +27,9 @@ export function productionConfig({ origin, apiKeyFile, adminKeyFile }: Productio
     'auth.enforce_owner': true,
     'auth.quota_writes': 'admin',
     'rate_limit.enabled': true,
+    // An agent that runs one command after another, and a copy of some hundred files.
+    'rate_limit.requests_per_minute': 1200,
+    'rate_limit.burst': 240,
     'defaults.image': 'alpine:3.22',
     'defaults.max_sandboxes': 50,
     'defaults.max_sandboxes_per_owner': 10,

@@ -239,5 +239,8 @@ function follow(
 
 function stopping(reply: FastifyReply): ServiceError {
   reply.raw.setHeader('Connection', 'close');
-  return new ServiceError('unavailable', 'The server is stopping.', { retryAfterMs: 5_000 });
+  return new ServiceError('unavailable', 'The server is stopping.', {
+    retryAfterMs: 5_000,
+    details: { nothing_done: true },
+  });
 }

@@ -97,5 +97,9 @@ function tell(reply: Headed, { limit, remaining }: RateVerdict): void {
 
 function tooMany(message: string, { retryAfterMs }: RateVerdict): ServiceError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return new ServiceError('resource_limit', message, { retryAfterMs, remedy: `Try again in ${seconds} s.` });
+  return new ServiceError('resource_limit', message, {
+    retryAfterMs,
+    remedy: `Try again in ${seconds} s.`,
+    details: { nothing_done: true },
+  });
 }

@@ -27,7 +27,10 @@ export const ErrorBody = Type.Object(
     message: Type.String({ description: 'What went wrong and what to do, in words.' }),
     request_id: Type.String({ description: 'Find this id in the log.' }),
     details: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Facts of this failure class.' }),
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'Facts of this failure class; with nothing_done true the call may be sent again after Retry-After.',
+      }),
     ),
   },
   { $id: 'Error', additionalProperties: false },

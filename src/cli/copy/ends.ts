@@ -26,8 +26,8 @@ export interface Target {
   /** Called once, before all else, with the bytes to come. Throws when there is no room for them. */
   begin(bytes: number): Promise<void>;
   folder(at: string, mode: number | undefined): Promise<void>;
-  /** Whole or not at all. */
-  file(file: FileEntry, content: Readable, signal: AbortSignal): Promise<void>;
+  /** Whole or not at all. `open` gives the content, from its beginning each time. */
+  file(file: FileEntry, open: () => Promise<Readable>, signal: AbortSignal): Promise<void>;
   /** Called after all files. Answers why a link is left out, or nothing when it was made. */
   link(at: string, to: string): Promise<string | undefined>;
   /** Called once, at the end: modes of folders that had to be writable until then. */

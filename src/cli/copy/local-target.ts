@@ -40,11 +40,15 @@ class LocalTarget implements Target {
     await this.#folder(at, mode);
   }
 
-  async file({ at, mode = 0o644 }: FileEntry, content: Readable, signal: AbortSignal): Promise<void> {
+  async file(
+    { at, mode = 0o644 }: FileEntry,
+    content: () => Promise<Readable>,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#replace(at, async (temporary) => {
       const file = await open(temporary, 'wx', 0o600);
       try {
-        await writeFile(file, content, { signal });
+        await writeFile(file, await content(), { signal });
         await file.chmod(mode & 0o777);
       } finally {
         await file.close();

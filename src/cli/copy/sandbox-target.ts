@@ -17,9 +17,9 @@ export function sandboxTarget(client: Client, id: string, root: string): Target 
       await client.files.mkdir(id, path, { mode: octal(mode | WRITABLE) });
       if ((mode & WRITABLE) !== WRITABLE) later.push({ path, mode });
     },
-    file: async ({ at, mode }, content, signal) => {
+    file: async ({ at, mode }, open, signal) => {
       const options = mode === undefined ? { signal } : { mode: octal(mode), signal };
-      await client.files.write(id, inside(at), content, options);
+      await client.files.write(id, inside(at), open, options);
     },
     link: (at, to) => makeLink(client, id, { path: inside(at), to }),
     end: async () => {

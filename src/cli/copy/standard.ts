@@ -23,7 +23,7 @@ export function outputTarget(output: Writable): Target {
   return {
     begin: async () => undefined,
     folder: refuse,
-    file: (_, content, signal) => pipeline(content, output, { signal, end: false }),
+    file: async (_, open, signal) => pipeline(await open(), output, { signal, end: false }),
     link: refuse,
     end: async () => undefined,
   };

@@ -118,12 +118,23 @@ async function moveFile(
   moved: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const content = await source.open(entry, signal);
+  let content: Readable | undefined;
+  let counted = 0;
+  const open = async () => {
+    content?.destroy();
+    moved(-counted);
+    counted = 0;
+    content = await source.open(entry, signal);
+    return metered(content, (bytes) => {
+      counted += bytes;
+      moved(bytes);
+    });
+  };
   try {
-    await target.file(entry, metered(content, moved), signal);
+    await target.file(entry, open, signal);
   } finally {
     // A target may refuse before it has read a byte.
-    content.destroy();
+    content?.destroy();
   }
 }
 

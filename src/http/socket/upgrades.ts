@@ -107,7 +107,10 @@ function takeSeat(
     clock.after(CLOSE_MS, () => seat.socket?.terminate());
   });
   if (!leave)
-    throw new ServiceError('resource_limit', 'Too many WebSockets are open.', { retryAfterMs: 5000 });
+    throw new ServiceError('resource_limit', 'Too many WebSockets are open.', {
+      retryAfterMs: 5000,
+      details: { nothing_done: true },
+    });
   socket.once('close', leave);
   return seat;
 }

@@ -22,7 +22,11 @@ let root: string;
 let target: Target;
 const never = new AbortController().signal;
 const write = (at: string, text = 'new', mode = 0o644) =>
-  target.file({ at, type: 'file', size: text.length, mode }, Readable.from([Buffer.from(text)]), never);
+  target.file(
+    { at, type: 'file', size: text.length, mode },
+    async () => Readable.from([Buffer.from(text)]),
+    never,
+  );
 const code = (code: string) => expect.objectContaining({ code });
 
 beforeEach(() => {
@@ -84,7 +88,7 @@ it('leaves nothing half-written', async () => {
     throw new Error('cut');
   }
   const content = Readable.from(broken());
-  await expect(target.file({ at: 'f', type: 'file' }, content, never)).rejects.toThrow('cut');
+  await expect(target.file({ at: 'f', type: 'file' }, async () => content, never)).rejects.toThrow('cut');
   expect(readdirSync(root)).toEqual(['f']);
   expect(readFileSync(join(root, 'f'), 'utf8')).toBe('old');
 });

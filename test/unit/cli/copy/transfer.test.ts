@@ -34,7 +34,7 @@ function recorder(fails: (at: string) => unknown = () => undefined) {
     begin: async (bytes) => void told.push(`begin ${bytes}`),
     folder: async (at) => step('folder', at),
     file: async ({ at }, content) => {
-      const bytes = Buffer.concat(await content.toArray());
+      const bytes = Buffer.concat(await (await content()).toArray());
       step('file', `${at}=${bytes}`);
     },
     link: async (at, to) => {
@@ -115,7 +115,8 @@ it('leaves the content it was reading when the target fails', async () => {
   const { target } = recorder();
   const failing = {
     ...target,
-    file: async (_: unknown, stream: Readable) => {
+    file: async (_: unknown, open: () => Promise<Readable>) => {
+      const stream = await open();
       stream.destroy();
       throw new ServiceError('conflict', 'No.');
     },

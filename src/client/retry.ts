@@ -1,0 +1,43 @@
+// What is sent again by itself: calls that the server refused for the moment, saying when to come back, where nothing can
+// be done twice by it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '../domain/errors.ts';
+
+export interface RetryTerms {
+  /** The first one counts. */
+  attempts: number;
+  /** No attempt begins later than this after the first. */
+  totalMs: number;
+}
+
+export const RETRY: RetryTerms = { attempts: 10, totalMs: 120_000 };
+
+export interface Repeatable {
+  /** Done twice it is as done once. */
+  isSafe: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/** The first answer that is no refusal for the moment, or the last refusal. Without `terms` there is one attempt. */
+export async function retried<T>(
+  terms: RetryTerms | undefined,
+  { isSafe, signal }: Repeatable,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const end = performance.now() + (terms?.totalMs ?? 0);
+  for (let left = terms?.attempts ?? 1; ; left -= 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const pause = left > 1 ? pauseAfter(error, isSafe) : undefined;
+      if (pause === undefined || performance.now() + pause > end) throw error;
+      await sleep(pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    }
+  }
+}
+
+/** Undefined for what would not go better, or might be done twice. */
+function pauseAfter(error: unknown, isSafe: boolean): number | undefined {
+  if (!(error instanceof ServiceError) || (error.status !== 429 && error.status !== 503)) return undefined;
+  return isSafe || error.details?.nothing_done === true ? error.retryAfterMs : undefined;
+}
