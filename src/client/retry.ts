@@ -1,7 +1,7 @@
 // What is sent again by itself: calls that the server refused for the moment, saying when to come back, where nothing can
 // be done twice by it.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../domain/errors.ts';
+import { realClock } from '../host/clock.ts';
 
 export interface RetryTerms {
   /** The first one counts. */
@@ -24,14 +24,15 @@ export async function retried<T>(
   { isSafe, signal }: Repeatable,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const end = performance.now() + (terms?.totalMs ?? 0);
+  const clock = realClock();
+  const end = clock.monotonic() + (terms?.totalMs ?? 0);
   for (let left = terms?.attempts ?? 1; ; left -= 1) {
     try {
       return await attempt();
     } catch (error) {
       const pause = left > 1 ? pauseAfter(error, isSafe) : undefined;
-      if (pause === undefined || performance.now() + pause > end) throw error;
-      await sleep(pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
+      if (pause === undefined || clock.monotonic() + pause > end) throw error;
+      await clock.sleep(pause, signal);
     }
   }
 }
