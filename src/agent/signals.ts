@@ -1,40 +1,8 @@
-// Names and numbers of Linux signals (the same on x86-64 and arm64). Not node:os: its numbers are those of the host's
-// system, and the sandbox is always Linux.
+// Numbers of Linux signals. Not node:os: its numbers are those of the host's system, and the sandbox is always Linux.
 import { ServiceError } from '../domain/errors.ts';
+import { SIGNALS } from '../schema/signals.ts';
 
-const NAMES = [
-  'SIGHUP',
-  'SIGINT',
-  'SIGQUIT',
-  'SIGILL',
-  'SIGTRAP',
-  'SIGABRT',
-  'SIGBUS',
-  'SIGFPE',
-  'SIGKILL',
-  'SIGUSR1',
-  'SIGSEGV',
-  'SIGUSR2',
-  'SIGPIPE',
-  'SIGALRM',
-  'SIGTERM',
-  'SIGSTKFLT',
-  'SIGCHLD',
-  'SIGCONT',
-  'SIGSTOP',
-  'SIGTSTP',
-  'SIGTTIN',
-  'SIGTTOU',
-  'SIGURG',
-  'SIGXCPU',
-  'SIGXFSZ',
-  'SIGVTALRM',
-  'SIGPROF',
-  'SIGWINCH',
-  'SIGIO',
-  'SIGPWR',
-  'SIGSYS',
-];
+const NAMES: readonly string[] = SIGNALS;
 
 /** The name of signal `number` (1 to 64); real-time ones read `SIGRTMIN+n`. */
 export function signalName(number: number): string {

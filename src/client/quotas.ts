@@ -1,4 +1,5 @@
 // Owner quotas through the API. Reads and writes the unprefixed paths: an admin key counts there too.
+import { ServiceError } from '../domain/errors.ts';
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import { type CallTerms, type Connection, readJson, send, sendForJson } from './call.ts';
 
@@ -31,7 +32,12 @@ export class QuotasClient {
     return all;
   }
 
-  get(owner_id: string, { signal }: CallTerms = {}): Promise<Quota> {
+  /** Rejects for `summary`, an owner that cannot have a quota: its path is that of the summary of all. */
+  async get(owner_id: string, { signal }: CallTerms = {}): Promise<Quota> {
+    if (owner_id.trim() === 'summary')
+      throw new ServiceError('bad_request', 'The owner summary cannot have a quota.', {
+        remedy: 'The name is reserved: the defaults are in force for this owner.',
+      });
     return sendForJson(this.#connection, 'getQuota', { params: { owner_id }, signal });
   }
 

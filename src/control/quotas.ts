@@ -3,6 +3,7 @@ import { visibleOwner } from '../domain/access.ts';
 import { formatCursor, parseCursor } from '../domain/cursor.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { parseOwner } from '../domain/owner.ts';
 import { effectiveLimits, parseQuotaOwner, quotaOf } from '../domain/quota.ts';
 import type { EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
@@ -33,9 +34,10 @@ export function quotaViews(deps: QuotasDeps): Quotas {
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       return paged(await quotas.list(limit + 1, after), limit);
     },
-    get: async (text, caller) => (await quotas.get(visible(deps, text, caller))) ?? fail(noQuota()),
+    get: async (text, caller) =>
+      (await quotas.get(visible(deps, parseQuotaOwner(text), caller))) ?? fail(noQuota()),
     usage: async (text, caller) => {
-      const owner_id = visible(deps, text, caller);
+      const owner_id = visible(deps, parseOwner(text, 'The owner'), caller);
       const { active_sandboxes, quota } = await quotas.usage(owner_id);
       const { max_sandboxes, maxTtlMs, maxExecTimeoutMs } = effectiveLimits(quota, settings.ownerLimits);
       const max_ttl = formatDuration(maxTtlMs);
@@ -51,14 +53,14 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
   const { quotas, publisher, quotaChanged } = deps;
   return {
     put: async (text, request, caller) => {
-      const quota = quotaOf(visible(deps, text, caller), request, publisher.now());
+      const quota = quotaOf(visible(deps, parseQuotaOwner(text), caller), request, publisher.now());
       const saved = await quotas.put(quota, [savedEvent(quota)]);
       publisher.committed(saved.events);
       quotaChanged(quota.owner_id);
       return saved.quota;
     },
     delete: async (text, caller) => {
-      const owner_id = visible(deps, text, caller);
+      const owner_id = visible(deps, parseQuotaOwner(text), caller);
       const deleted = await quotas.delete(owner_id, [deletedEvent(owner_id, publisher.now())]);
       if (!deleted) throw noQuota();
       publisher.committed(deleted.events);
@@ -67,9 +69,8 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
   };
 }
 
-/** The owner of a path. Another's is as good as none. */
-function visible(deps: QuotasDeps, text: string, caller: Caller): string {
-  const owner_id = parseQuotaOwner(text);
+/** `owner_id` as the caller may name it. Another's is as good as none. */
+function visible(deps: QuotasDeps, owner_id: string, caller: Caller): string {
   const own = visibleOwner(deps, caller);
   if (own !== undefined && own !== owner_id) throw anothersQuota();
   return owner_id;

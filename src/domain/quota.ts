@@ -13,7 +13,7 @@ export interface OwnerLimits {
   ownExecTimeoutMs?: number;
 }
 
-/** The names under /quotas that are no owners. */
+/** Names under /quotas that are the API's own. Owners may be called so all the same: they have the defaults. */
 const RESERVED = ['summary'];
 
 /** A quota raises as well as lowers: it takes the place of the default. */
@@ -42,12 +42,12 @@ export function quotaOf(owner_id: string, request: QuotaRequest, now: string): Q
   };
 }
 
-/** An owner as a path names one. Throws `bad_request` for what is no owner, and for the reserved names. */
+/** An owner whose quota a path names. Throws `bad_request` for what is not an owner, and for the reserved names. */
 export function parseQuotaOwner(text: string): string {
   const owner = parseOwner(text, 'The owner');
   if (RESERVED.includes(owner))
-    throw new ServiceError('bad_request', `${owner} is no owner that can have a quota.`, {
-      remedy: 'The name is reserved.',
+    throw new ServiceError('bad_request', `The owner ${owner} cannot have a quota.`, {
+      remedy: 'The name is reserved: the defaults are in force for this owner.',
     });
   return owner;
 }

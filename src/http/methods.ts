@@ -15,15 +15,56 @@ export function hasHead({ method, success }: Route): boolean {
   return method === 'GET' && success.other === undefined;
 }
 
+/**
+ * What the last part of a route's path cannot name, since another path has it for its own: `summary` of `/quotas/{owner_id}`.
+ * The rest of a path is the sandbox's own, where nothing is reserved.
+ */
+export function reservedNames(
+  { path }: Pick<Route, 'path'>,
+  routes: readonly Pick<Route, 'path'>[],
+): string[] {
+  const above = /^(.*\/)\{(?!path\})\w+\}$/.exec(path)?.[1];
+  if (above === undefined) return [];
+  const names = routes.flatMap((other) =>
+    other.path.startsWith(above) ? other.path.slice(above.length) : [],
+  );
+  return [...new Set(names.filter((name) => /^[^/{]+$/.test(name)))].sort();
+}
+
+/** Makes the failure for a request whose path ends in a reserved name, which the router gave to `route` for its method. */
+export function reservedFailure(
+  route: Route,
+  routes: readonly Route[],
+): ((params: unknown) => ServiceError | undefined) | undefined {
+  const names = reservedNames(route, routes);
+  const parameter = /\{(\w+)\}$/.exec(route.path)?.[1] ?? '';
+  if (names.length === 0) return undefined;
+  return (params) => {
+    const name = (params as Record<string, string>)[parameter] ?? '';
+    if (!names.includes(name)) return undefined;
+    const path = route.path.replace(`{${parameter}}`, name);
+    return wrongMethod(
+      routes.filter((other) => other.path === path),
+      name,
+    );
+  };
+}
+
 /** Makes the failure for a request that no route took: 405 with the path's methods, or 404. */
 export function unroutedFailure(routes: readonly Route[]): (url: string) => ServiceError {
-  const patterns = routes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  const patterns = routes.map((route) => ({
+    ...{ route, pattern: patternOf(route.path) },
+    reserved: reservedNames(route, routes),
+  }));
   return (url) => {
     const [path = ''] = url.split(/[?#]/, 1);
+    const last = path.slice(path.lastIndexOf('/') + 1);
     // None of ours ends with a slash; a file's path does not either.
     const here = path.endsWith('/')
       ? []
-      : patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
+      : patterns
+          .filter(({ pattern, reserved }) => pattern.test(path) && !reserved.includes(last))
+          .map(({ route }) => route);
     if (here.length > 0) return wrongMethod(here);
     const remedy = path.startsWith(`${API_PREFIX}/`)
       ? `See ${API_PREFIX}/openapi.json for the paths there are; none ends with a slash.`
@@ -32,12 +73,14 @@ export function unroutedFailure(routes: readonly Route[]): (url: string) => Serv
   };
 }
 
-function wrongMethod(routes: readonly Route[]): ServiceError {
+function wrongMethod(routes: readonly Route[], reserved?: string): ServiceError {
   const taken = new Set(routes.flatMap((route) => (hasHead(route) ? ['GET', 'HEAD'] : [route.method])));
   const allow = ORDER.filter((method) => taken.has(method));
-  return new ServiceError('method_not_allowed', 'This path does not take this method.', {
-    details: { allow },
-  });
+  const message =
+    reserved === undefined
+      ? 'This path does not take this method.'
+      : `This path does not take this method: the name ${reserved} is reserved here.`;
+  return new ServiceError('method_not_allowed', message, { details: { allow } });
 }
 
 function patternOf(path: string): RegExp {

@@ -1,6 +1,6 @@
 // Turns a route into Fastify's: schemas, hooks, handler.
 import { setImmediate } from 'node:timers/promises';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { accountOf } from '../domain/byte-ledger.ts';
@@ -15,10 +15,11 @@ import { watchPace } from './body/slow-body.ts';
 import { Call, heldFor } from './call.ts';
 import { signedBy } from './half-closed.ts';
 import type { InFlight } from './in-flight.ts';
-import { hasHead, routerPath } from './methods.ts';
+import { hasHead, reservedFailure, routerPath } from './methods.ts';
 import { limitsOf, type Pipeline } from './pipeline.ts';
 import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
+import { ROUTES } from './routes/routes.ts';
 import { send, serializedAs, writeHead } from './send.ts';
 import type { ServerFacts } from './server-facts.ts';
 import type { Upgrades } from './socket/upgrades.ts';
@@ -53,10 +54,17 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
       response,
     },
     validatorCompiler: ({ schema, httpPart }) => validatorOf(route, schema as TSchema, httpPart),
-    onRequest: deps.pipeline.of(route),
+    onRequest: hooksOf(route, deps),
     ...(route.body && { preParsing: bodyHook(route, deps) }),
     handler: handlerOf(route, deps),
   });
+}
+
+function hooksOf(route: Route, { pipeline }: RegisterDeps): onRequestHookHandler[] {
+  const reserved = reservedFailure(route, ROUTES);
+  if (!reserved) return [pipeline.of(route)];
+  // As for a path that takes no such method at all: before anybody is asked who they are.
+  return [({ params }, _reply, done) => done(reserved(params)), pipeline.of(route)];
 }
 
 function validatorOf(route: Route, schema: TSchema, part: string | undefined) {

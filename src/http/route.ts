@@ -56,8 +56,8 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   bodyKind?: BodyKind;
   /** Without a body the request means `{}`. */
   bodyOptional?: boolean;
-  /** Request headers that the operation reads, with their meaning. */
-  headers?: Record<string, string>;
+  /** Request headers that the operation reads: what they may be, for the description. */
+  headers?: Record<string, TSchema>;
   success: RouteSuccess<R>;
   /** Beside the ones that every route can have. */
   errors: readonly ErrorCode[];

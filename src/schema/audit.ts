@@ -1,5 +1,7 @@
 // The audit of admin calls (api.md part 9).
 import { type Static, Type } from 'typebox';
+import { described } from './described.ts';
+import { Moment, NumberedCursor } from './text-rules.ts';
 
 export const AuditRecord = Type.Object(
   {
@@ -24,8 +26,8 @@ export type AuditRecord = Static<typeof AuditRecord>;
 /** A record before it is stored. */
 export type AuditDraft = Omit<AuditRecord, 'id'>;
 
-const filter = (description: string, maxLength: number) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, description }));
+const filter = (description: string, maxLength: number, rules: object = {}) =>
+  Type.Optional(described(Type.String({ minLength: 1, maxLength, description }), rules));
 
 export const AuditQuery = Type.Object(
   {
@@ -33,10 +35,10 @@ export const AuditQuery = Type.Object(
     method: filter('Exactly this method, in any case.', 16),
     status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Exactly this status.' })),
     path: filter('Paths that hold this text.', 1024),
-    since: filter('From this moment on, ISO 8601.', 40),
-    until: filter('Before this moment, ISO 8601.', 40),
+    since: filter('From this moment on, ISO 8601.', 40, Moment),
+    until: filter('Before this moment, ISO 8601.', 40, Moment),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Records; 100.' })),
-    cursor: filter('X-Next-Cursor of the page before.', 256),
+    cursor: filter('X-Next-Cursor of the page before.', 256, NumberedCursor),
     format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'json, or csv with a line of names.' })),
   },
   { additionalProperties: false },

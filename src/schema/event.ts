@@ -1,5 +1,6 @@
 // Event kinds and shape (specification part 6, api.md part 9).
 import { type Static, Type } from 'typebox';
+import { described } from './described.ts';
 
 export const EVENT_TYPES = [
   'sandbox.created',
@@ -25,6 +26,12 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** Kinds, or groups with `.*`, separated by commas. */
+const KINDS = [...EVENT_TYPES, ...new Set(EVENT_TYPES.map((type) => `${type.split('.', 1)}.*`))].map((name) =>
+  name.replaceAll(/[.*]/g, '\\$&'),
+);
+const KIND_LIST = `^ *(?:${KINDS.join('|')}) *(?:, *(?:${KINDS.join('|')}) *)*$`;
+
 /** Never stored: tells one reader that events it asked for are no longer kept. */
 export const GAP_TYPE = 'stream.gap';
 
@@ -44,16 +51,20 @@ export type Event = Static<typeof Event>;
 export const EventQuery = Type.Object(
   {
     type: Type.Optional(
-      Type.String({
-        maxLength: 1024,
-        description: 'Only these kinds, separated by commas; `sandbox.*` is the whole group.',
-      }),
+      described(
+        Type.String({
+          maxLength: 1024,
+          description: 'Only these kinds, separated by commas; `sandbox.*` is the whole group.',
+        }),
+        { pattern: KIND_LIST },
+      ),
     ),
     sandbox_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only of this sandbox.' })),
     owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Only of this owner.' })),
     since: Type.Optional(
       Type.Integer({
         minimum: 0,
+        maximum: 999_999_999_999_999,
         description: 'Begin after the event with this id; 0 is the oldest kept. Last-Event-ID wins.',
       }),
     ),

@@ -1,36 +1,40 @@
 // Exec request, result and NDJSON lines (api.md part 3).
 import { type Static, Type } from 'typebox';
+import { DESCRIBED, described } from './described.ts';
 import { Env } from './sandbox.ts';
+import { SIGNAL_NAME } from './signals.ts';
+import { AbsolutePath, Argument, CommandLine, duration, FineDuration } from './text-rules.ts';
 
 export const ExecRequest = Type.Object(
   {
-    command: Type.String({
-      minLength: 1,
-      maxLength: 1048576,
-      description: 'Command line (shell) or program (argv).',
-    }),
+    command: described(
+      Type.String({
+        minLength: 1,
+        maxLength: 1048576,
+        description: 'Command line (shell) or program (argv).',
+      }),
+      CommandLine,
+    ),
     mode: Type.Optional(
       Type.Enum(['shell', 'argv'], {
         description: 'shell (default): sh -c command; argv: command and args as they are.',
       }),
     ),
     args: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(described(Type.String(), Argument), {
         maxItems: 4096,
         description: 'Arguments; in shell mode each is quoted and appended.',
       }),
     ),
     env: Type.Optional(Env),
-    workdir: Type.Optional(Type.String({ maxLength: 4096, description: 'Absolute path.' })),
+    workdir: Type.Optional(
+      described(Type.String({ maxLength: 4096, description: 'Absolute path.' }), AbsolutePath),
+    ),
     stdin: Type.Optional(
       Type.String({ description: 'Text for standard input; without it standard input is empty.' }),
     ),
     timeout: Type.Optional(
-      Type.String({
-        maxLength: 64,
-        description: 'Deadline, a duration, also of milliseconds; 0s means the maximum.',
-        examples: ['90s', '500ms'],
-      }),
+      duration('Deadline, a duration, also of milliseconds; 0s means the maximum.', FineDuration),
     ),
     stream: Type.Optional(Type.Boolean({ description: 'true: answer as NDJSON while it runs.' })),
     detach: Type.Optional(
@@ -45,7 +49,20 @@ export const ExecRequest = Type.Object(
       }),
     ),
   },
-  { $id: 'ExecRequest', additionalProperties: false },
+  {
+    $id: 'ExecRequest',
+    additionalProperties: false,
+    // A detached command has no standard input and gives no output here.
+    [DESCRIBED]: {
+      anyOf: [
+        { properties: { detach: { const: false } } },
+        {
+          properties: { stream: { const: false } },
+          not: { anyOf: [{ required: ['stdin'] }, { required: ['encoding'] }] },
+        },
+      ],
+    },
+  },
 );
 export type ExecRequest = Static<typeof ExecRequest>;
 
@@ -116,7 +133,11 @@ export const ExecOutputQuery = Type.Object({
 export type ExecOutputQuery = Static<typeof ExecOutputQuery>;
 
 export const ExecSignalRequest = Type.Object(
-  { signal: Type.String({ minLength: 1, maxLength: 32, description: 'A name such as SIGTERM.' }) },
+  {
+    signal: described(Type.String({ minLength: 1, maxLength: 32, description: 'A name such as SIGTERM.' }), {
+      pattern: SIGNAL_NAME,
+    }),
+  },
   { $id: 'ExecSignalRequest', additionalProperties: false },
 );
 export type ExecSignalRequest = Static<typeof ExecSignalRequest>;

@@ -1,13 +1,18 @@
 // File operations and the file-info record (api.md part 4).
 import { type Static, Type } from 'typebox';
+import { DESCRIBED, described } from './described.ts';
+import { AbsolutePath, BASE64 } from './text-rules.ts';
 
 const path = (description = 'Absolute path inside the sandbox.') =>
-  Type.String({ minLength: 1, maxLength: 4096, description });
+  described(Type.String({ minLength: 1, maxLength: 4096, description }), AbsolutePath);
 const mode = Type.String({
   pattern: '^[0-7]{3,4}$',
   description: 'Octal permission string of 3 or 4 digits.',
 });
 const encoding = Type.Enum(['utf8', 'base64'], { description: 'How content is encoded in JSON.' });
+const encoded = {
+  anyOf: [{ properties: { encoding: { const: 'utf8' } } }, { properties: { content: { pattern: BASE64 } } }],
+};
 
 export const FileInfo = Type.Object(
   {
@@ -26,13 +31,13 @@ export type FileInfo = Static<typeof FileInfo>;
 
 export const FileContent = Type.Object(
   { content: Type.String(), mode: Type.Optional(mode), encoding: Type.Optional(encoding) },
-  { $id: 'FileContent', additionalProperties: false },
+  { $id: 'FileContent', additionalProperties: false, [DESCRIBED]: encoded },
 );
 export type FileContent = Static<typeof FileContent>;
 
 export const FileWriteRequest = Type.Object(
   { path: path(), content: Type.String(), mode: Type.Optional(mode), encoding: Type.Optional(encoding) },
-  { $id: 'FileWriteRequest', additionalProperties: false },
+  { $id: 'FileWriteRequest', additionalProperties: false, [DESCRIBED]: encoded },
 );
 export type FileWriteRequest = Static<typeof FileWriteRequest>;
 

@@ -1,5 +1,6 @@
 // Links to what a sandbox serves on a port (api.md part 10).
 import { type Static, Type } from 'typebox';
+import { duration, PositiveDuration } from './text-rules.ts';
 
 export const PreviewRequest = Type.Object(
   {
@@ -9,11 +10,10 @@ export const PreviewRequest = Type.Object(
       description: 'Port that a program in the sandbox listens on.',
     }),
     ttl: Type.Optional(
-      Type.String({
-        maxLength: 64,
-        description:
-          'How long a signed link is good, never longer than the sandbox lives; 1h when omitted. Refused where previews are public: those links end with their sandbox. A duration such as 90s, 30m or 1h30m.',
-      }),
+      duration(
+        'How long a signed link is good, never longer than the sandbox lives; 1h when omitted. Refused where previews are public: those links end with their sandbox. A duration such as 90s, 30m or 1h30m.',
+        PositiveDuration,
+      ),
     ),
   },
   { $id: 'PreviewRequest', additionalProperties: false },

@@ -1,8 +1,9 @@
 // Owner quotas: what one owner has of limits instead of the defaults (specification part 2, api.md part 6).
 // 0 and `0s` inherit the default everywhere here but in a usage, which shows what is in force: there they are no cap.
 import { type Static, Type } from 'typebox';
+import { described } from './described.ts';
+import { Cursor, duration } from './text-rules.ts';
 
-const duration = (description: string) => Type.String({ maxLength: 64, description, examples: ['90s'] });
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, description });
 
 export const QuotaRequest = Type.Object(
@@ -55,7 +56,7 @@ export type QuotaSummary = Static<typeof QuotaSummary>;
 export const QuotaListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+    cursor: Type.Optional(described(Type.String({ maxLength: 1024 }), Cursor)),
   },
   { additionalProperties: false },
 );

@@ -1,6 +1,8 @@
 // The sandbox object, the spawn request and the list query (specification part 2, api.md part 2).
 import { type Static, Type } from 'typebox';
+import { DESCRIBED, described } from './described.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';
+import { Cursor, duration, EnvValue, Image, Owner, PositiveDuration } from './text-rules.ts';
 
 export const END_REASONS = [
   'destroyed',
@@ -30,7 +32,7 @@ export const Metadata = Type.Record(
 
 export const Env = Type.Record(
   Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }),
-  Type.String({ maxLength: 131000 }),
+  described(Type.String({ maxLength: 131000 }), EnvValue),
   {
     additionalProperties: false,
     maxProperties: 256,
@@ -38,17 +40,13 @@ export const Env = Type.Record(
   },
 );
 
-const duration = (description: string) =>
-  Type.String({
-    maxLength: 64,
-    description: `${description} A duration such as 90s, 30m or 1h30m.`,
-    examples: ['90s'],
-  });
+const life = (description: string) =>
+  duration(`${description} A duration such as 90s, 30m or 1h30m.`, PositiveDuration);
 
 export const SpawnRequest = Type.Object(
   {
     image: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' }),
+      described(Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' }), Image),
     ),
     provider: Type.Optional(
       Type.String({ maxLength: 64, description: 'Provider kind; the server default when omitted.' }),
@@ -57,10 +55,13 @@ export const SpawnRequest = Type.Object(
       Type.Integer({ minimum: 16, maximum: 1048576, description: 'Memory limit in megabytes.' }),
     ),
     vcpus: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, description: 'Virtual processors.' })),
-    ttl: Type.Optional(duration('Life from now; the sandbox is destroyed when it ends.')),
+    ttl: Type.Optional(life('Life from now; the sandbox is destroyed when it ends.')),
     metadata: Type.Optional(Metadata),
     owner_id: Type.Optional(
-      Type.String({ maxLength: 512, description: 'Who is charged; the X-User-ID header wins.' }),
+      described(
+        Type.String({ maxLength: 512, description: 'Who is charged; the X-User-ID header wins.' }),
+        Owner,
+      ),
     ),
     env: Type.Optional(Env),
     network: Type.Optional(Type.Enum(['default', 'none'], { description: 'none cuts the sandbox off.' })),
@@ -77,7 +78,11 @@ export const SpawnRequest = Type.Object(
       }),
     ),
   },
-  { $id: 'SpawnRequest', additionalProperties: false },
+  {
+    $id: 'SpawnRequest',
+    additionalProperties: false,
+    [DESCRIBED]: { not: { required: ['image', 'template'] } },
+  },
 );
 export type SpawnRequest = Static<typeof SpawnRequest>;
 
@@ -121,7 +126,7 @@ export const SandboxListQuery = Type.Object(
     template: Type.Optional(Type.String({ maxLength: 64 })),
     include_ended: Type.Optional(Type.Boolean()),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-    cursor: Type.Optional(Type.String({ maxLength: 512 })),
+    cursor: Type.Optional(described(Type.String({ maxLength: 512 }), Cursor)),
   },
   {
     additionalProperties: Type.String({ maxLength: 1024 }),
@@ -135,7 +140,7 @@ export const SandboxListQuery = Type.Object(
 export type SandboxListQuery = Static<typeof SandboxListQuery>;
 
 export const ExtendRequest = Type.Object(
-  { ttl: duration('New life from now.') },
+  { ttl: life('New life from now.') },
   { $id: 'ExtendRequest', additionalProperties: false },
 );
 export type ExtendRequest = Static<typeof ExtendRequest>;

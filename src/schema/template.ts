@@ -1,6 +1,8 @@
 // Templates (api.md part 5): what a sandbox is made from, by name. `env` values are masked on the way out.
 import { type Static, Type } from 'typebox';
+import { described } from './described.ts';
 import { Env, Metadata, SpawnRequest } from './sandbox.ts';
+import { CommandLine, Cursor, Image } from './text-rules.ts';
 
 const { image: _image, template: _template, ...overrides } = SpawnRequest.properties;
 const { provider, memory_mb, vcpus, ttl, network } = overrides;
@@ -14,7 +16,10 @@ const name = Type.String({
 
 const facts = {
   description: Type.Optional(Type.String({ maxLength: 1024, description: 'For people.' })),
-  image: Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' }),
+  image: described(
+    Type.String({ minLength: 1, maxLength: 512, description: 'Runtime image to start.' }),
+    Image,
+  ),
   provider,
   memory_mb,
   vcpus,
@@ -23,7 +28,7 @@ const facts = {
   metadata: Type.Optional(Metadata),
   env: Type.Optional(Env),
   setup: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 65_536 }), {
+    Type.Array(described(Type.String({ minLength: 1, maxLength: 65_536 }), CommandLine), {
       maxItems: 64,
       description:
         'Shell commands that run in this order before the sandbox is running, together within defaults.max_exec_timeout. One that fails fails the spawn.',
@@ -81,7 +86,7 @@ export type Template = Static<typeof Template>;
 export const TemplateListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-    cursor: Type.Optional(Type.String({ maxLength: 512 })),
+    cursor: Type.Optional(described(Type.String({ maxLength: 512 }), Cursor)),
   },
   { additionalProperties: false },
 );

@@ -2,6 +2,7 @@
 // that passes is the value that came.
 import { Ajv, type ErrorObject } from 'ajv';
 import type { TSchema } from 'typebox';
+import { DESCRIBED } from './described.ts';
 
 const ajv = new Ajv({
   strict: true,
@@ -13,6 +14,9 @@ const ajv = new Ajv({
   // Gives the rule beside the problem.
   verbose: true,
 });
+
+// What is described is checked behind.
+ajv.addKeyword(DESCRIBED);
 
 /** What is wrong with `value`, a sentence that names the place; undefined when nothing is. */
 export type Validator = (value: unknown) => string | undefined;

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { WORKER_ID } from './config-kinds.ts';
 import { Lease } from './lease.ts';
+import { duration, PositiveDuration } from './text-rules.ts';
 
 export const WORKER_STATUSES = ['online', 'draining', 'offline'] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
@@ -91,10 +92,7 @@ export const WorkerDeleted = Type.Object(
 export const RenewRequest = Type.Object(
   {
     ttl: Type.Optional(
-      Type.String({
-        maxLength: 64,
-        description: 'A duration; at most the length of leases here, which it is when left out.',
-      }),
+      duration('A duration; at most the length of leases here, which it is when left out.', PositiveDuration),
     ),
   },
   { $id: 'LeaseRenewal' },

@@ -542,12 +542,25 @@ describe('failures', () => {
     ['GET', '/sandboxes/x/files/any/where', 'PUT'],
     ['DELETE', '/live', 'GET, HEAD'],
     ['PROPFIND', '/live', 'GET, HEAD'],
+    // Names that the API has for itself are not those of an owner, a provider or a sandbox.
+    ['OPTIONS', '/quotas/summary', 'GET, HEAD'],
+    ['PUT', '/quotas/summary', 'GET, HEAD'],
+    ['DELETE', '/admin/quotas/summary', 'GET, HEAD'],
+    ['DELETE', '/admin/quotas/%73ummary', 'GET, HEAD'],
+    ['GET', '/admin/providers/test', 'POST'],
+    ['DELETE', '/sandboxes/prune', 'POST'],
+    ['GET', '/sandboxes/admission', 'POST'],
   ])('%s %s is 405 with Allow', async (method, path, allow) => {
     expect(await error(path, { method })).toMatchObject({
       status: 405,
       allow,
       body: { code: 'method_not_allowed' },
     });
+  });
+
+  it('says which name is reserved', async () => {
+    const { body } = await error('/quotas/summary', { method: 'PUT' });
+    expect(body.message).toBe('This path does not take this method: the name summary is reserved here.');
   });
 
   it.each([

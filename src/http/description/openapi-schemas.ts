@@ -1,5 +1,7 @@
 // Schemas as the description holds them: those with an id once, under components, and a reference wherever they occur.
 
+import { DESCRIBED, type NamedRules } from '../../schema/described.ts';
+
 export class SchemaShelf {
   readonly #schemas = new Map<string, unknown>();
 
@@ -21,9 +23,19 @@ export class SchemaShelf {
 export function referenced(schema: unknown, shelf: SchemaShelf): unknown {
   if (Array.isArray(schema)) return schema.map((item) => referenced(item, shelf));
   if (typeof schema !== 'object' || schema === null) return schema;
-  const { $id, ...rest } = schema as { $id?: string };
+  const { $id, [DESCRIBED]: rules, ...rest } = schema as { $id?: string; [DESCRIBED]?: object };
   const entries = Object.entries(rest).map(([key, value]) => [key, referenced(value, shelf)]);
-  if ($id === undefined) return Object.fromEntries(entries);
-  if (!shelf.has($id)) shelf.put($id, Object.fromEntries(entries));
-  return { $ref: `#/components/schemas/${$id}` };
+  const whole = { ...Object.fromEntries(entries), ...beside(rules, shelf) };
+  return $id === undefined ? whole : shelved($id, whole, shelf);
+}
+
+/** Rules with a name are referred to in the form that readers of older descriptions know. */
+function beside(rules: object | undefined, shelf: SchemaShelf): object | undefined {
+  const { title } = (rules ?? {}) as Partial<NamedRules>;
+  return title === undefined ? rules : { allOf: [shelved(title, rules, shelf)] };
+}
+
+function shelved(name: string, schema: unknown, shelf: SchemaShelf): object {
+  if (!shelf.has(name)) shelf.put(name, schema);
+  return { $ref: `#/components/schemas/${name}` };
 }

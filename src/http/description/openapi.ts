@@ -2,6 +2,7 @@
 import { ERROR_TABLE } from '../../domain/errors.ts';
 import { ErrorBody, type ErrorCode } from '../../schema/error.ts';
 import { isKeyed } from '../caller.ts';
+import { reservedNames } from '../methods.ts';
 import { API_PREFIX } from '../paths.ts';
 import type { Route } from '../route.ts';
 import { ROUTES } from '../routes/routes.ts';
@@ -70,18 +71,32 @@ function operation(route: Route, shelf: SchemaShelf): object {
   };
 }
 
+/** Of ASCII: a header's bytes beyond that are UTF-8, which this cannot say. */
+const OwnerHeader = {
+  type: 'string',
+  pattern: '^[!-.0-\\[\\]-~]{1,128}$',
+  description: 'Owner that the call is for; needed under auth.enforce_owner.',
+};
+
+type HeaderRules = { description?: string };
+
 interface Properties {
   properties?: Record<string, { description?: string }>;
   required?: string[];
 }
 
 function* parametersOf(route: Route, shelf: SchemaShelf): Generator<object> {
+  const reserved = reservedNames(route, ROUTES);
   for (const [name, schema] of Object.entries((route.params as Properties | undefined)?.properties ?? {})) {
+    const isReserved = reserved.length > 0 && route.path.endsWith(`{${name}}`);
     yield {
       name: name === '*' ? 'path' : name,
       in: 'path',
       required: true,
-      schema: referenced(schema, shelf),
+      schema: {
+        ...(referenced(schema, shelf) as object),
+        ...(isReserved && { not: { enum: reserved } }),
+      },
     };
   }
   const query = route.query as Properties | undefined;
@@ -93,9 +108,12 @@ function* parametersOf(route: Route, shelf: SchemaShelf): Generator<object> {
       schema: referenced(schema, shelf),
     };
   }
-  const owner = { 'X-User-ID': 'Owner that the call is for; needed under auth.enforce_owner.' };
-  for (const [name, description] of Object.entries({ ...(route.owned ? owner : {}), ...route.headers })) {
-    yield { name, in: 'header', required: false, description, schema: { type: 'string' } };
+  const owner = { 'X-User-ID': OwnerHeader };
+  for (const [name, { description, ...rules }] of Object.entries<HeaderRules>({
+    ...(route.owned ? owner : {}),
+    ...route.headers,
+  })) {
+    yield { name, in: 'header', required: false, description, schema: rules };
   }
 }
 
@@ -133,13 +151,23 @@ function headersOf(headers: Record<string, string>): object | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** Every route can have these; those with bodies a few more. */
+/** What the pipeline answers whatever the route: a request that comes too slowly, a coded body, a server that stops. */
+const EVERYWHERE: readonly ErrorCode[] = [
+  'bad_request',
+  'forbidden',
+  'timeout',
+  'unsupported_media_type',
+  'internal',
+  'unavailable',
+];
+/** An expectation that cannot be met, and headers that are too large or too many. */
+const EVERYWHERE_BAD = [417, 431];
+
 function codesOf(route: Route): ErrorCode[] {
-  const body: ErrorCode[] = route.body ? ['payload_too_large', 'unsupported_media_type', 'timeout'] : [];
+  const body: ErrorCode[] = route.body ? ['payload_too_large'] : [];
   const keyed: ErrorCode[] = isKeyed(route) ? ['unauthorized', 'resource_limit'] : [];
-  return [
-    ...new Set<ErrorCode>(['bad_request', ...keyed, 'forbidden', ...route.errors, ...body, 'internal']),
-  ];
+  const reserved: ErrorCode[] = reservedNames(route, ROUTES).length > 0 ? ['method_not_allowed'] : [];
+  return [...new Set([...EVERYWHERE, ...keyed, ...reserved, ...route.errors, ...body])];
 }
 
 /** Codes that share a status share its entry. */
@@ -150,15 +178,26 @@ function failuresOf(route: Route, shelf: SchemaShelf): Record<string, object> {
   for (const code of codesOf(route)) add(ERROR_TABLE[code].status, code);
   if (route.id === 'readFile') add(416, 'bad_request');
   if (route.id === 'execSocket') add(426, 'bad_request');
-  if (route.tag === 'files' && route.errors.includes('resource_limit')) add(507, 'resource_limit');
-  if (route.alternative) byStatus.delete(route.alternative.status);
+  for (const status of EVERYWHERE_BAD) add(status, 'bad_request');
+  if (fillsDisks(route)) add(507, 'resource_limit');
   return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      status,
-      {
-        description: codes.join(', '),
-        content: { 'application/json': { schema: referenced(ErrorBody, shelf) } },
-      },
-    ]),
+    [...byStatus].map(([status, codes]) => [status, failureOf(route, { status, codes }, shelf)]),
   );
+}
+
+/** A full disk of a sandbox, or of the host that makes one. */
+const fillsDisks = ({ tag, errors, id }: Route) =>
+  (tag === 'files' && errors.includes('resource_limit')) || id === 'spawnSandbox' || id === 'spawnTemplate';
+
+/** The route's own answer with this status is one beside the failure. */
+function failureOf(
+  { alternative }: Route,
+  { status, codes }: { status: number; codes: ErrorCode[] },
+  shelf: SchemaShelf,
+): object {
+  const failure = referenced(ErrorBody, shelf);
+  const own = alternative?.status === status ? alternative : undefined;
+  const schema = own ? { anyOf: [referenced(own.schema, shelf), failure] } : failure;
+  const description = own ? `${own.description} Else ${codes.join(', ')}.` : codes.join(', ');
+  return { description, content: { 'application/json': { schema } } };
 }

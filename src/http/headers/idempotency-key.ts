@@ -1,8 +1,15 @@
 // The Idempotency-Key header (api.md part 1).
 import type { IncomingHttpHeaders } from 'node:http';
+import { Type } from 'typebox';
 import { ServiceError } from '../../domain/errors.ts';
 
-const SHAPE = /^[\x21-\x7e]{1,255}$/;
+const PATTERN = '^[!-~]{1,255}$';
+const SHAPE = new RegExp(PATTERN);
+/** For the description. */
+export const IdempotencyKey = Type.String({
+  pattern: PATTERN,
+  description: 'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
+});
 
 /** As the control plane takes it. Throws `bad_request` unless it is 1 to 255 visible ASCII characters. */
 export function idempotencyOf(headers: IncomingHttpHeaders): { idempotencyKey?: string } {

@@ -1,9 +1,18 @@
 // The If-Match header on records with a version: its entity tag is the version in quotes (RFC 9110, 13.1.1).
 import type { IncomingHttpHeaders } from 'node:http';
+import { Type } from 'typebox';
 import { ServiceError } from '../../domain/errors.ts';
 
-const TAGS = /^\s*(W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(,\s*(W\/)?"[\x21\x23-\x7e\x80-\xff]*"\s*)*$/;
+const TAG = '(?:W/)?"[!#-~\\x80-\\xff]*"[\\t ]*';
+const PATTERN = `^(?:[\\t ]*${TAG}(?:,[\\t ]*${TAG})*|\\*)$`;
+const TAGS = new RegExp(PATTERN);
 const MAX_CHARACTERS = 1024;
+/** For the description. */
+export const IfMatch = Type.String({
+  maxLength: MAX_CHARACTERS,
+  pattern: PATTERN,
+  description: 'The version in quotes: replaces only that one.',
+});
 
 /**
  * The versions that the client takes; undefined without the header and for `*`, which any version fits. A tag that is

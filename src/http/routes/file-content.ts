@@ -1,5 +1,6 @@
 // Reading and writing files (api.md part 4): JSON bodies in memory, raw ones as streams.
 import { Readable } from 'node:stream';
+import { Type } from 'typebox';
 import type { FileContentRead } from '../../control/plane/files.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import {
@@ -76,22 +77,14 @@ export const fileContentRoutes: Route[] = [
     description: 'The bytes as they are. One Range is honoured; several at once give the whole.',
     params: SandboxParams,
     query: FilePathQuery,
-    headers: { Range: 'For example bytes=0-99, bytes=100- or bytes=-100.' },
+    headers: { Range: Type.String({ description: 'For example bytes=0-99, bytes=100- or bytes=-100.' }) },
     success: {
       status: 200,
       description: 'The whole file, or 206 with Content-Range.',
       other: { [BYTES_TYPE]: {} },
       headers: { 'Accept-Ranges': 'bytes' },
     },
-    errors: [
-      'forbidden',
-      'not_found',
-      'timeout',
-      'conflict',
-      'provider_error',
-      'not_implemented',
-      'unavailable',
-    ],
+    errors,
     handler: async ({ params, query, headers, caller, signal }, { files }) =>
       download(await files.read(params.id, query.path, parseRange(headers), caller, signal)),
   }),

@@ -29,7 +29,7 @@ export const fileRoutes: Route[] = [
     params,
     query: FileListQuery,
     success: { status: 200, description: 'What lies in it.', schema: Type.Array(FileInfo) },
-    errors: [...errors, 'payload_too_large'],
+    errors,
     handler: ({ params, query, caller, signal, hold }, { files }) =>
       files.list(params.id, query.path ?? '/', query.depth ?? 1, caller, signal, hold),
   }),

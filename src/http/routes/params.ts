@@ -1,5 +1,8 @@
 // Path parameters and headers that several routes share. Ids are opaque: any text is taken, one that names nothing is not found.
 import { Type } from 'typebox';
+import { described } from '../../schema/described.ts';
+import { Owner, RelativePath } from '../../schema/text-rules.ts';
+import { IdempotencyKey } from '../headers/idempotency-key.ts';
 
 const id = Type.String({ minLength: 1, maxLength: 128, description: 'Sandbox id.' });
 
@@ -11,7 +14,7 @@ export const ExecParams = Type.Object({
 /** `*` is what the router calls the rest of a path. */
 export const FileParams = Type.Object({
   id,
-  '*': Type.String({ description: 'File path without its leading slash.' }),
+  '*': described(Type.String({ description: 'File path without its leading slash.' }), RelativePath),
 });
 export const TemplateParams = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 128, description: 'Template name.' }),
@@ -20,13 +23,10 @@ export const ProviderParams = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 64, description: 'Provider kind.' }),
 });
 export const QuotaParams = Type.Object({
-  owner_id: Type.String({ minLength: 1, maxLength: 512, description: 'The owner.' }),
+  owner_id: described(Type.String({ minLength: 1, maxLength: 512, description: 'The owner.' }), Owner),
 });
 
-export const IDEMPOTENCY = {
-  'Idempotency-Key':
-    'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
-};
+export const IDEMPOTENCY = { 'Idempotency-Key': IdempotencyKey };
 
 export const EXEC_IDEMPOTENCY = {
   'Idempotency-Key':
@@ -39,6 +39,18 @@ export const FILE_ERRORS = [
   'not_found',
   'timeout',
   'conflict',
+  'payload_too_large',
+  'resource_limit',
+  'provider_error',
+  'not_implemented',
+  'unavailable',
+] as const;
+
+/** What can happen to a spawn. A disk of this host that is full is 507. */
+export const SPAWN_ERRORS = [
+  'not_found',
+  'conflict',
+  'precondition_failed',
   'resource_limit',
   'provider_error',
   'not_implemented',

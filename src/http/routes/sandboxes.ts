@@ -12,7 +12,7 @@ import {
 import { Answer } from '../answer.ts';
 import { idempotencyOf } from '../headers/idempotency-key.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { IDEMPOTENCY, NOTHING_SAID, SandboxParams } from './params.ts';
+import { IDEMPOTENCY, NOTHING_SAID, SandboxParams, SPAWN_ERRORS } from './params.ts';
 
 const tag = 'sandboxes';
 const auth = 'api';
@@ -28,14 +28,7 @@ export const sandboxRoutes: Route[] = [
     bodyOptional: true,
     headers: IDEMPOTENCY,
     success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
-    errors: [
-      'not_found',
-      'conflict',
-      'precondition_failed',
-      'resource_limit',
-      'provider_error',
-      'unavailable',
-    ],
+    errors: SPAWN_ERRORS,
     example: { ttl: '30m', memory_mb: 256, metadata: { purpose: 'ci' } },
     handler: ({ body, caller, headers, signal }, { sandboxes }) =>
       sandboxes.spawn(body, caller, idempotencyOf(headers), signal),

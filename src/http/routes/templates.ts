@@ -11,9 +11,9 @@ import {
 } from '../../schema/template.ts';
 import { Answer } from '../answer.ts';
 import { idempotencyOf } from '../headers/idempotency-key.ts';
-import { tagOf, versionsOf } from '../headers/if-match.ts';
+import { IfMatch, tagOf, versionsOf } from '../headers/if-match.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { IDEMPOTENCY, TemplateParams } from './params.ts';
+import { IDEMPOTENCY, SPAWN_ERRORS, TemplateParams } from './params.ts';
 
 const tag = 'templates';
 const auth = 'api';
@@ -79,7 +79,7 @@ export const templateRoutes: Route[] = [
     description: 'All of it: what is not said becomes the default. Sandboxes that run are not touched.',
     params: TemplateParams,
     body: TemplateUpdate,
-    headers: { 'If-Match': 'The version in quotes: replaces only that one.' },
+    headers: { 'If-Match': IfMatch },
     success: { status: 200, description: 'The template, one version on.', schema: Template, headers: ETAG },
     errors: ['forbidden', 'not_found', 'precondition_failed', 'resource_limit'],
     example: { image: 'python:3.13', prewarm: 2 },
@@ -114,14 +114,7 @@ export const templateRoutes: Route[] = [
     bodyOptional: true,
     headers: IDEMPOTENCY,
     success: { status: 201, description: 'The running sandbox.', schema: Sandbox },
-    errors: [
-      'not_found',
-      'conflict',
-      'precondition_failed',
-      'resource_limit',
-      'provider_error',
-      'unavailable',
-    ],
+    errors: SPAWN_ERRORS,
     example: { ttl: '1h' },
     handler: ({ params, body, caller, headers, signal }, { templates }) =>
       templates.spawn(params.name, body, caller, idempotencyOf(headers), signal),

@@ -46,6 +46,8 @@ describe('the client', () => {
     expect(await client.quotas.get('üb')).toEqual(quota);
     expect(await client.quotas.usage('üb')).toMatchObject({ quota_configured: true });
     expect(await client.quotas.summary()).toMatchObject({ total: 4 });
+    // Its path is that of the summary.
+    await expect(client.quotas.get('summary')).rejects.toMatchObject({ code: 'bad_request' });
     await client.quotas.delete('üb');
     await expect(client.quotas.get('üb')).rejects.toMatchObject({ code: 'not_found' });
   });

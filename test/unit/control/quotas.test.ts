@@ -51,6 +51,13 @@ describe('quotas', () => {
     await expect(w.control.quotas.list({ cursor: 'x' }, api)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
+  it('cannot be set for an owner whose name is the path of the summary, who has the defaults', async () => {
+    const w = world({ defaults: { max_sandboxes_per_owner: 7 } });
+    const { quotas } = w.control;
+    await expect(quotas.put('summary', {}, api)).rejects.toMatchObject({ code: 'bad_request' });
+    expect(await quotas.usage('summary', api)).toMatchObject({ owner_id: 'summary', max_sandboxes: 7 });
+  });
+
   it('show what is used and in force, also where nothing is configured', async () => {
     const w = world({ defaults: { max_sandboxes_per_owner: 7, max_ttl: '0s' } });
     const none = { owner_id: 'ann', active_sandboxes: 0, max_sandboxes: 7, max_ttl: '0s' };

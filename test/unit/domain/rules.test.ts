@@ -69,15 +69,14 @@ describe('cursors', () => {
     'x',
     `${formatCursor(place)}=`,
     ` ${formatCursor(place)}`,
-    formatCursor({ ...place, id: 'a b' }),
     formatCursor({ ...place, id: '' }),
     formatCursor({ ...place, created_at: 'now' }),
   ])('refuses %j', (text) => expect(() => parseCursor(text)).toThrow(badRequest));
-  it('refuse or are exactly one of ours', () => {
+  it('refuse or are a place, in any letters', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
         try {
-          expect(formatCursor(parseCursor(text))).toBe(text);
+          expect(parseCursor(formatCursor(parseCursor(text)))).toEqual(parseCursor(text));
         } catch (error) {
           expect(error).toMatchObject({ code: 'bad_request' });
         }

@@ -8,7 +8,7 @@ import { ROUTES } from '../../../../src/http/routes/routes.ts';
 interface Operation {
   operationId: string;
   security: object[];
-  parameters: { name: string; in: string }[];
+  parameters: { name: string; in: string; schema: { not?: object } }[];
   requestBody?: { content: Record<string, { example?: unknown }> };
   responses: Record<string, unknown>;
 }
@@ -51,7 +51,33 @@ it('says that nothing inside a sandbox of another worker is reached', () => {
   );
 });
 
+it('has each named rule once, and none of what describes it', () => {
+  expect(Object.keys(document.components.schemas)).toEqual(
+    expect.arrayContaining(['Duration', 'Owner', 'AbsolutePath', 'Cursor', 'Moment']),
+  );
+  expect(json).not.toContain('"described"');
+});
+
+it('does not let a name be what the API has for itself', () => {
+  const excluded = (place: string) =>
+    operations
+      .find((one) => one.place === place)
+      ?.operation.parameters.flatMap(({ schema }) => schema.not ?? []);
+  expect(excluded('PUT /quotas/{owner_id}')).toEqual([{ enum: ['summary'] }]);
+  expect(excluded('GET /admin/providers/{name}')).toEqual([{ enum: ['test'] }]);
+  expect(excluded('DELETE /sandboxes/{id}')).toEqual([{ enum: ['admission', 'prune'] }]);
+  expect(excluded('GET /quotas/{owner_id}/usage')).toEqual([]);
+});
+
 describe.each(operations)('$place', ({ place, operation }) => {
+  it('names what every request may be answered', () => {
+    const statuses = Object.keys(operation.responses);
+    expect(statuses).toEqual(expect.arrayContaining(['403', '408', '415', '417', '431', '500', '503']));
+    expect('413' in operation.responses).toBe(
+      operation.requestBody !== undefined || / \/sandboxes.*\/files/.test(place),
+    );
+  });
+
   it('declares every place of its path', () => {
     const inPath = operation.parameters
       .filter((parameter) => parameter.in === 'path')

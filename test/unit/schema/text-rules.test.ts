@@ -1,0 +1,100 @@
+// What the description says of texts, held against what reads them.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { signalNumber } from '../../../src/agent/signals.ts';
+import { formatCursor, parseCursor } from '../../../src/domain/cursor.ts';
+import { parseDuration } from '../../../src/domain/duration.ts';
+import { parseImage } from '../../../src/domain/image.ts';
+import { parseOwner } from '../../../src/domain/owner.ts';
+import { strictBase64 } from '../../../src/http/body/base64.ts';
+import { SIGNAL_NAME } from '../../../src/schema/signals.ts';
+import { BASE64, Cursor, Duration, Image, NumberedCursor, Owner } from '../../../src/schema/text-rules.ts';
+
+const patternOf = (rules: object) => new RegExp((rules as { pattern: string }).pattern, 'u');
+const isTaken = (read: () => unknown) => {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe.each([
+  ['durations', patternOf(Duration), (text: string) => parseDuration(text, 'ttl')],
+  ['owners', patternOf(Owner), (text: string) => parseOwner(text, 'owner')],
+  ['images', patternOf(Image), (text: string) => parseImage(text, 'image')],
+  ['base64', new RegExp(BASE64, 'u'), (text: string) => strictBase64(text, 'content')],
+  ['signals', new RegExp(SIGNAL_NAME, 'u'), (text: string) => signalNumber(signalOf(text))],
+  ['cursors', patternOf(Cursor), (text: string) => parseCursor(text)],
+] as const)('the pattern of %s', (_name, pattern, read) => {
+  it('allows nothing that is refused', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(new RegExp(pattern.source, pattern.flags)), (text) => {
+        expect(
+          isTaken(() => read(text)),
+          JSON.stringify(text),
+        ).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+const signalOf = (text: string) => `SIG${text.toUpperCase().replace(/^SIG/, '')}`;
+
+it.each(['0s', '90s', '1h30m', '24h', '8760h', '525600m', '31536000s', '100h5m7s'])(
+  'allows the duration %s',
+  (text) => {
+    expect(patternOf(Duration).test(text)).toBe(true);
+    expect(isTaken(() => parseDuration(text, 'ttl'))).toBe(true);
+  },
+);
+
+it.each(['8761h', '525601m', '31536001s', '1m1h', '', '1.5s', '500ms', '8760h1s'])(
+  'does not allow the duration %j',
+  (text) => {
+    expect(patternOf(Duration).test(text)).toBe(false);
+    expect(isTaken(() => parseDuration(text, 'ttl'))).toBe(false);
+  },
+);
+
+it('takes every character for an owner that the description allows', () => {
+  const owner = patternOf(Owner);
+  const differs: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const text = `a${String.fromCodePoint(code)}b`;
+    if (owner.test(text) && !isTaken(() => parseOwner(text, 'owner'))) differs.push(code.toString(16));
+  }
+  expect(differs).toEqual([]);
+});
+
+it('allows every cursor that is given out', () => {
+  const stamps = fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+  const id = fc.oneof(
+    fc.string({ minLength: 1 }),
+    fc.constant('sb-abc'),
+    fc.string({ unit: 'grapheme', minLength: 1 }),
+  );
+  fc.assert(
+    fc.property(stamps, id, (stamp, name) => {
+      const text = formatCursor({ created_at: stamp.toISOString(), id: name });
+      expect(patternOf(Cursor).test(text), text).toBe(true);
+    }),
+  );
+  fc.assert(
+    fc.property(stamps, fc.integer({ min: 0, max: 999_999_999_999_999 }), (stamp, number) => {
+      const text = formatCursor({ created_at: stamp.toISOString(), id: String(number) });
+      expect(patternOf(NumberedCursor).test(text), text).toBe(true);
+    }),
+  );
+});
+
+it('allows no cursor of another list where ids are numbers', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(patternOf(NumberedCursor)), (text) => {
+      expect(parseCursor(text).id).toMatch(/^\d{1,15}$/);
+    }),
+  );
+});
