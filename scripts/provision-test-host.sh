@@ -2,7 +2,7 @@
 # Installs the Debian packages that the tests use and this host lacks. Starts nothing: tests start engines of their own.
 set -euo pipefail
 
-packages=(bubblewrap gcc libc6-dev make python3 util-linux mandoc)
+packages=(bubblewrap gcc libc6-dev make python3 python3-venv util-linux mandoc)
 packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
 # The agent for arm64, built and run.
 packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)

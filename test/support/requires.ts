@@ -1,5 +1,6 @@
 // Tests that need something of the host run where it is there. Where it is missing they are skipped and say so, or
 // fail when SVC_TEST_REQUIRE names it (`all`, or a comma list such as `bwrap,root`).
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'vitest';
@@ -36,6 +37,7 @@ const present = {
   nginx: () => onPath('nginx'),
   chromium: () => onPath('chromium'),
   python3: () => executable('/usr/bin/python3'),
+  schemathesis: () => onPath('python3') && installs('scripts/schemathesis.sh'),
   tmux: () => onPath('tmux') && onPath('vim.tiny'),
   'python3-testsuite': () =>
     readable('/usr/lib/python3.11/test/test_json/__init__.py') ||
@@ -62,6 +64,11 @@ function missingOf(needs: readonly Need[]): Need[] {
   const missing = needs.filter((need) => !present[need]());
   const required = (process.env.SVC_TEST_REQUIRE ?? '').split(',');
   return required.includes('all') || missing.some((need) => required.includes(need)) ? [] : missing;
+}
+
+/** Whether `script` has installed what it is for, or does now: it needs the network the first time. */
+function installs(script: string): boolean {
+  return spawnSync('bash', [script], { stdio: 'ignore', timeout: 300_000 }).status === 0;
 }
 
 function onPath(name: string): boolean {

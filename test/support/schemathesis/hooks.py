@@ -1,0 +1,125 @@
+"""What schemathesis knows of this service: credentials, names of what is there, and the failures that are none.
+
+A report goes to SVC_REPORT as JSON: cases by operation and status, failures, and how often each exception was made use of.
+"""
+
+import atexit
+import json
+import os
+import re
+import zlib
+from collections import Counter
+
+import requests
+import schemathesis
+from schemathesis.core.parameters import ParameterLocation
+from exceptions import EXCEPTIONS
+
+URL = os.environ["SVC_URL"]
+KEYS = {"X-API-Key": os.environ["SVC_KEY"], "X-Admin-API-Key": os.environ["SVC_ADMIN_KEY"]}
+#: What three of four requests name, so that they get past the look-up.
+PRESENT = json.loads(os.environ["SVC_PRESENT"])
+#: Answers to these would never end.
+ENDLESS = {"/events", "/sandboxes/{id}/logs", "/sandboxes/{id}/execs/{exec_id}/output"}
+MOST_FAILURES = 500
+#: Characters of a text.
+LONGEST = 200
+
+statuses = Counter()
+excepted = Counter()
+failures = []
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """Texts of thousands of characters take seconds to make; the lengths themselves have tests of their own."""
+    shorten(raw_schema)
+
+
+def shorten(schema):
+    if isinstance(schema, list):
+        for item in schema:
+            shorten(item)
+        return
+    if not isinstance(schema, dict):
+        return
+    if isinstance(schema.get("maxLength"), int):
+        schema["maxLength"] = min(schema["maxLength"], LONGEST)
+    if isinstance(schema.get("not"), dict) and "anyOf" in schema["not"]:
+        kept = [rule for rule in schema["not"]["anyOf"] if rule.get("minLength", 0) <= LONGEST]
+        schema["not"] = {"anyOf": kept} if len(kept) > 1 else kept[0]
+    for value in schema.values():
+        shorten(value)
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.path in ENDLESS and case.method == "GET":
+        case.query = {**(case.query or {}), "follow": "false"}
+    place_names(case)
+
+
+def place_names(case):
+    names = PRESENT.get(case.operation.label, PRESENT.get(case.path, {}))
+    meta = case.meta
+    component = meta and meta.components.get(ParameterLocation.PATH)
+    if not names or (component is not None and component.mode.is_negative):
+        return
+    given = case.path_parameters or {}
+    if zlib.crc32(repr(sorted(given.items())).encode("utf-8", "replace")) % 4 == 0:
+        return
+    case.path_parameters = {**given, **{name: value for name, value in names.items() if name in given}}
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    statuses[f"{case.method} {case.path} {response.status_code}"] += 1
+    # Places stay free for the spawns that follow.
+    if response.status_code == 201 and b'"state":"running"' in response.content:
+        requests.delete(f"{URL}/sandboxes/{response.json()['id']}", headers=KEYS, timeout=60)
+
+
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    text = response.content[:2000].decode("utf-8", "replace")
+    check = type(failure).__name__
+    for exception in EXCEPTIONS:
+        if exception.covers(check, f"{case.method} {case.path}", response.status_code, text):
+            excepted[exception.reason] += 1
+            return False
+    if len(failures) < MOST_FAILURES:
+        failures.append(
+            {
+                "check": check,
+                "said": str(failure)[:1500],
+                "operation": f"{case.method} {case.path}",
+                "sent": sent(response),
+                "status": response.status_code,
+                "answer": text[:600],
+            }
+        )
+    return True
+
+
+def sent(response):
+    request = response.request
+    headers = {name: str(value)[:300] for name, value in request.headers.items() if name not in KEYS}
+    body = request.body
+    shown = body if isinstance(body, str) else (body or b"")[:1500].decode("utf-8", "replace") if isinstance(body, (bytes, type(None))) else "…"
+    return {"url": request.url[:600], "method": request.method, "headers": headers, "body": shown[:1500]}
+
+
+def report():
+    with open(os.environ["SVC_REPORT"], "w", encoding="utf-8") as file:
+        json.dump(
+            {
+                "cases": sum(statuses.values()),
+                "statuses": statuses,
+                "excepted": excepted,
+                "failures": failures,
+            },
+            file,
+        )
+
+
+atexit.register(report)
