@@ -41,6 +41,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"no folder|workdir|working", "what lies at workdir in the sandbox"),
     Exemption(REFUSED, r"POST /(sandboxes|templates/\{name\}/spawn)", 400, r"Setup command", "what the template's commands do"),
     Exemption(REFUSED, r"POST /templates/\{name\}/spawn", 400, r"has over \d+ entries", "what the template holds already"),
+    Exemption(REFUSED, r"POST /(sandboxes(/admission)?|templates/\{name\}/spawn)", 412, r"precondition_failed", "what the provider can give under strict"),
     Exemption("ServerError", r".*", 503, r'"code":"unavailable"', "a documented answer: nothing can serve the request now"),
     Exemption("ServerError", r".*", 501, r'"code":"not_implemented"', "a documented answer: the provider lacks it"),
     Exemption("ServerError", INSIDE, 507, r'"code":"resource_limit"', "a documented answer: the disk of the sandbox is full"),
