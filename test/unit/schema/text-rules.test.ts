@@ -3,12 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { signalNumber } from '../../../src/agent/signals.ts';
 import { formatCursor, parseCursor } from '../../../src/domain/cursor.ts';
-import { parseDuration } from '../../../src/domain/duration.ts';
+import { parseDuration, parseFineDuration } from '../../../src/domain/duration.ts';
 import { parseImage } from '../../../src/domain/image.ts';
 import { parseOwner } from '../../../src/domain/owner.ts';
 import { strictBase64 } from '../../../src/http/body/base64.ts';
 import { SIGNAL_NAME } from '../../../src/schema/signals.ts';
-import { BASE64, Cursor, Duration, Image, NumberedCursor, Owner } from '../../../src/schema/text-rules.ts';
+import {
+  BASE64,
+  Cursor,
+  Duration,
+  FineDuration,
+  Image,
+  NumberedCursor,
+  Owner,
+} from '../../../src/schema/text-rules.ts';
 
 const patternOf = (rules: object) => new RegExp((rules as { pattern: string }).pattern, 'u');
 const isTaken = (read: () => unknown) => {
@@ -22,6 +30,7 @@ const isTaken = (read: () => unknown) => {
 
 describe.each([
   ['durations', patternOf(Duration), (text: string) => parseDuration(text, 'ttl')],
+  ['fine durations', patternOf(FineDuration), (text: string) => parseFineDuration(text, 'timeout')],
   ['owners', patternOf(Owner), (text: string) => parseOwner(text, 'owner')],
   ['images', patternOf(Image), (text: string) => parseImage(text, 'image')],
   ['base64', new RegExp(BASE64, 'u'), (text: string) => strictBase64(text, 'content')],
