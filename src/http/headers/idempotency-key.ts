@@ -5,11 +5,8 @@ import { ServiceError } from '../../domain/errors.ts';
 
 const PATTERN = '^[!-~]{1,255}$';
 const SHAPE = new RegExp(PATTERN);
-/** For the description. */
-export const IdempotencyKey = Type.String({
-  pattern: PATTERN,
-  description: 'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
-});
+/** For the description: what a repeat means, which differs between calls. */
+export const idempotencyKey = (description: string) => Type.String({ pattern: PATTERN, description });
 
 /** As the control plane takes it. Throws `bad_request` unless it is 1 to 255 visible ASCII characters. */
 export function idempotencyOf(headers: IncomingHttpHeaders): { idempotencyKey?: string } {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { described } from '../../schema/described.ts';
 import { Owner, RelativePath } from '../../schema/text-rules.ts';
-import { IdempotencyKey } from '../headers/idempotency-key.ts';
+import { idempotencyKey } from '../headers/idempotency-key.ts';
 
 const id = Type.String({ minLength: 1, maxLength: 128, description: 'Sandbox id.' });
 
@@ -26,11 +26,16 @@ export const QuotaParams = Type.Object({
   owner_id: described(Type.String({ minLength: 1, maxLength: 512, description: 'The owner.' }), Owner),
 });
 
-export const IDEMPOTENCY = { 'Idempotency-Key': IdempotencyKey };
+export const IDEMPOTENCY = {
+  'Idempotency-Key': idempotencyKey(
+    'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
+  ),
+};
 
 export const EXEC_IDEMPOTENCY = {
-  'Idempotency-Key':
+  'Idempotency-Key': idempotencyKey(
     'The sandbox keeps the last 256 keys of commands that have ended, each for 24 h: the same key and body join the command while it runs, and give its result with the last 1 MiB of its output afterwards. Another body is a conflict. Such a command has no standard input and runs on when its caller leaves. 400 where the provider has no agent of ours (custom, hosted).',
+  ),
 };
 
 /** What can happen to every call on files, beside what every route can answer. */

@@ -50,6 +50,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, r"PUT /templates/\{name\}", 400, r"not the name in the path", "a rule over path and body"),
     Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"over 128 KiB|too long", "the length of command and args together"),
     Exemption(REFUSED, r"POST /.*worker.*/heartbeat", 400, r"rpc_url is", "which addresses a host stands for, and the configuration"),
+    Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"Idempotency-Key has no standard input", "a rule over headers and body"),
     Exemption(REFUSED, r"GET /sandboxes/\{id\}/exec/ws", 426, r"WebSocket", "schemathesis speaks no WebSocket"),
     Exemption("AllowHeaderMismatch", INSIDE, 405, r"does not take this method", "PUT writes a file of that name"),
     Exemption("UnsupportedMethodResponse", INSIDE, 200, r"written", "PUT writes a file of that name"),

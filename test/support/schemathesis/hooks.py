@@ -32,7 +32,7 @@ failures = []
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Texts of thousands of characters take seconds to make; the lengths themselves have tests of their own."""
+    """Texts of thousands of characters take seconds to make: they are cut, and longer ones are not tried here."""
     shorten(raw_schema)
 
 
