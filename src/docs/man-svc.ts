@@ -23,10 +23,7 @@ const VARIABLES = [
   ['SVC_SERVER', 'Address of the server that client commands talk to.'],
   ['SVC_API_KEY', 'API key of client commands.'],
   ['SVC_API_KEY_FILE', 'File that holds the API key.'],
-  [
-    'SVC_RETRY',
-    'false: a call that the server refuses for the moment is not sent again, as with --no-retry.',
-  ],
+  ['SVC_RETRY', 'false: a call refused for the moment is not sent again (--no-retry).'],
   ['SVC_USER', 'Owner that client commands act for.'],
   ['NO_COLOR', 'No colours, when set to anything but nothing.'],
 ] as const;

@@ -232,7 +232,10 @@ function serverEvents(chance: Chance): Buffer {
 
 async function readServerEvents(chance: Chance, bytes: Buffer): Promise<void> {
   const request = async () => ({ statusCode: 200, headers: {}, body: streamOf(chance, bytes) });
-  const connection = { dispatcher: { request }, origin: 'http://x', headers: {}, timeoutMs: 1000 };
+  const connection = {
+    ...{ dispatcher: { request }, origin: 'http://x', headers: {}, timeoutMs: 1000 },
+    closing: new AbortController().signal,
+  };
   const clock = { sleep: async () => undefined };
   await drained(followEvents(connection as never, { follow: false }, { clock }));
 }
