@@ -28,7 +28,12 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
   ),
   seccomp_profile: text('svc', "svc (ours), default (the engine's), unconfined, or the path of a profile."),
   read_only_rootfs: flag(false, 'The image is read-only; /workspace and tmpfs are memory.'),
-  pids_limit: whole(256, 16, 4_194_304, 'Processes and threads of a sandbox at most.'),
+  pids_limit: whole(
+    256,
+    16,
+    4_194_304,
+    'Processes and threads of a sandbox at most. Under gVisor eight times as many, since its own threads count: a sandbox that uses them up ends, where elsewhere a command is refused.',
+  ),
   user: text('', "User of sandboxes, uid[:gid] or a name of the image; empty is the image's.", {
     pattern: '^[A-Za-z0-9_.-]{0,64}(:[A-Za-z0-9_.-]{1,64})?$',
   }),

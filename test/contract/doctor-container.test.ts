@@ -73,6 +73,7 @@ describeWith(['root', 'docker'], 'a doctor and an engine', () => {
       ['container.network', 'skip'],
       ['container.agent', 'skip'],
       ['container.limits', 'skip'],
+      ['container.image', 'skip'],
     ]);
   });
 });
