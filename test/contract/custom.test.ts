@@ -204,6 +204,22 @@ describeWith(['bwrap'], 'a custom backend', () => {
       }
     }));
 
+  it.each([404, 410])('says that a command has no sandbox any more when the backend answers %i', (status) =>
+    inside(async (_io, runtime_id) => {
+      const front = await brokenBackend(backend, [{ at: 'POST /exec', status, json: {} }]);
+      const through = backend.provider(undefined, { base_url: front.url });
+      try {
+        const io = await through.attach({ id: 'sb-x', epoch: 1, runtime_id }, soon());
+        await expect(exec(io, 'true', { timeoutMs: 20_000 }).exit).rejects.toMatchObject({
+          code: 'not_found',
+        });
+      } finally {
+        await through.close();
+        await front.close();
+      }
+    }),
+  );
+
   it('changes nothing when an upload is cut', () =>
     inside(async ({ files }, runtime_id) => {
       await files.write('/workspace/a', Buffer.from('old'), {});
