@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { BackendGround, shell as exec, PROMISES } from '../support/backend-ground.ts';
+import { BackendGround, shell as exec, listsOnAccount, PROMISES } from '../support/backend-ground.ts';
 import { brokenBackend, type Change } from '../support/broken-backend.ts';
 import { type CustomBackend, customBackend, type ExampleSandbox } from '../support/custom-backend.ts';
 import { describeWith } from '../support/requires.ts';
@@ -203,6 +203,9 @@ describeWith(['bwrap'], 'a custom backend', () => {
         }
       }
     }));
+
+  it('keeps what it lists on an account, and gives up when that is full', () =>
+    inside(({ files }) => listsOnAccount(files)));
 
   it.each([404, 410])('says that a command has no sandbox any more when the backend answers %i', (status) =>
     inside(async (_io, runtime_id) => {

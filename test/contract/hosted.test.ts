@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { BackendGround, shell as exec, PROMISES } from '../support/backend-ground.ts';
+import { BackendGround, shell as exec, listsOnAccount, PROMISES } from '../support/backend-ground.ts';
 import { type HostedBackend, type HostedSandbox, hostedBackend } from '../support/hosted-backend.ts';
 import { frame } from '../support/hosted-inside.ts';
 import { describeWith } from '../support/requires.ts';
@@ -46,6 +46,9 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
         backend.instead = undefined;
       });
     });
+
+  it('keeps what it lists on an account, and gives up when that is full', () =>
+    inside(({ files }) => listsOnAccount(files)));
 
   it('gives commands their input, environment and folder, and their outputs apart', () =>
     inside(async (io) => {

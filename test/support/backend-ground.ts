@@ -1,5 +1,7 @@
 // What the contracts of providers with a backend behind HTTP stand on: sandboxes at a scripted backend, and looks into it.
-import type { Exec, SandboxIo } from '../../src/agent/io.ts';
+import { expect } from 'vitest';
+import type { Exec, SandboxFiles, SandboxIo } from '../../src/agent/io.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { Promises, ProviderGround } from '../contract/provider.suite.ts';
 import { freshId, runtimeSpec, soon } from './userspace.ts';
@@ -79,3 +81,21 @@ export class BackendGround<Sandbox extends Held> {
 
 export const shell = (io: SandboxIo, line: string, more: object = {}, signal?: AbortSignal): Exec =>
   io.exec({ exec_id: freshId(), argv: ['/bin/sh', '-c', line], label: line, env: {}, ...more }, signal);
+
+/** What `files` lists and finds is charged to whoever asks for it, and a full account ends both. */
+export async function listsOnAccount(files: SandboxFiles): Promise<void> {
+  await files.write('/workspace/listed', Buffer.from('x'), {});
+  const full = new ServiceError('resource_limit', 'full');
+  const refusing = () => {
+    throw full;
+  };
+  const held: number[] = [];
+  const room = { grow: (bytes: number) => void held.push(bytes) };
+  await files.list('/workspace', 1, undefined, room);
+  expect(Math.max(...held)).toBeGreaterThan('/workspace/listed'.length);
+  const before = held.length;
+  expect(await files.glob('/workspace/*', 10, undefined, room)).toContain('/workspace/listed');
+  expect(held.length).toBeGreaterThan(before);
+  await expect(files.list('/workspace', 1, undefined, { grow: refusing })).rejects.toBe(full);
+  await expect(files.glob('/workspace/*', 10, undefined, { grow: refusing })).rejects.toBe(full);
+}

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { SandboxFiles } from '../../agent/io.ts';
 import { formatMode } from '../../domain/mode.ts';
+import { charged } from '../backends/charged.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import { objectIn, WHAT } from './backend.ts';
 import { type FilePlace, fileCall } from './file-call.ts';
@@ -20,17 +21,18 @@ export function customFiles(place: FilePlace): SandboxFiles {
 function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
   return {
     stat: (path, signal) => stat(place, path, signal),
-    list: async (path, depth, signal) => {
+    list: async (path, depth, signal, room) => {
       const call = fileCall(place, path, signal);
       const many = { query: { depth }, maxBytes: MAX_LIST_BYTES };
       const reply = await call.ask({ method: 'GET', path: '/files/list', ...many });
-      return reply.list(LISTED, (each) => factsBelow(path, each));
+      return reply.list(LISTED, (each) => charged(factsBelow(path, each), room));
     },
-    glob: async (pattern, limit, signal) => {
+    glob: async (pattern, limit, signal, room) => {
       const call = fileCall(place, undefined, signal);
       const many = { query: { pattern, limit }, maxBytes: MAX_LIST_BYTES };
       const reply = await call.ask({ method: 'GET', path: '/files/glob', ...many });
-      return (await reply.list(LISTED, pathIn)).slice(0, limit);
+      const found = await reply.list(LISTED, (each) => charged(pathIn(each), room));
+      return found.slice(0, limit);
     },
   };
 }

@@ -7,6 +7,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { formatMode } from '../../domain/mode.ts';
 import type { Random } from '../../domain/ports.ts';
 import type { FileInfo } from '../../schema/file.ts';
+import { charged } from '../backends/charged.ts';
 import { strangeAnswer } from '../outgoing/faults.ts';
 import { bracesExpanded } from './braces.ts';
 import { WHAT } from './gate.ts';
@@ -58,15 +59,16 @@ function factsOf(entry: EntryInfo): FileInfo {
 function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
   return {
     stat: (path, signal) => stat(place, path, signal),
-    list: (path, depth, signal) =>
+    list: (path, depth, signal, room) =>
       call(place, signal, async (files, options) =>
-        (await files.list(path, { depth, ...options })).map(factsOf),
+        (await files.list(path, { depth, ...options })).map((each) => charged(factsOf(each), room)),
       ),
-    glob: async (pattern, limit, signal) => {
+    glob: async (pattern, limit, signal, room) => {
       const patterns = bracesExpanded(pattern);
       const { exit_code, stdout } = await place.run(['bash', '-c', GLOB, 'bash', ...patterns], signal);
       if (exit_code !== 0 || stdout.length > MAX_GLOB) throw strangeAnswer(WHAT, 'could not look for files');
-      return [...new Set(stdout.split('\0').filter((path) => path.startsWith('/')))].sort().slice(0, limit);
+      const found = [...new Set(stdout.split('\0').filter((path) => path.startsWith('/')))].sort();
+      return found.slice(0, limit).map((path) => charged(path, room));
     },
   };
 }
