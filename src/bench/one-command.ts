@@ -1,10 +1,10 @@
 // P36 of the speed table: one sandboxed command as a person types it, beside that of @anthropic-ai/sandbox-runtime. Both start
 // Node, make a sandbox that has no network of its own and end it; ours asks a server that runs already.
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Need, programs } from './needs.ts';
 import type { Pair } from './row.ts';
+import { wallTime } from './wall-time.ts';
 
 const SRT = 'node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js';
 
@@ -16,29 +16,15 @@ export const sandboxRuntime: Need = (root) =>
 /** With the package at `root`, and a server of it at `address`. */
 export function oneCommandPair(root: string, address: string, home: string): Pair {
   const ours = ['bin/svc.js', 'sandbox', 'run', '--server', address, '--', 'true'];
+  // What a library path of the caller leads to is needed by the programs of both.
+  const { LD_LIBRARY_PATH } = process.env;
+  const env = { HOME: home, ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) };
   return {
     id: 'P36',
     name: 'svc sandbox run -- true, userspace, against srt true',
     target: 0.8,
     pairs: 40,
-    ours: () => wallTime(root, ours, home),
-    baseline: () => wallTime(root, [SRT, 'true'], home),
+    ours: () => wallTime(root, ours, env),
+    baseline: () => wallTime(root, [SRT, 'true'], env),
   };
-}
-
-/** ms from the start of Node to its end. Rejects when it fails. */
-function wallTime(root: string, args: readonly string[], home: string): Promise<number> {
-  const began = performance.now();
-  // What a library path of the caller leads to is needed by the programs of both.
-  const { PATH = '', LD_LIBRARY_PATH } = process.env;
-  const env = { PATH, HOME: home, ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) };
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) =>
-      code === 0
-        ? resolve(performance.now() - began)
-        : reject(new Error(`${args.join(' ')}: exit code ${code}`)),
-    );
-  });
 }

@@ -33,7 +33,7 @@ const [WARM_MS, COOL_MS] = [500, 2500];
 export type TenantCall = 'get' | 'exec';
 
 export interface Tenants {
-  /** p95 in ms of CALLS calls of an ordinary tenant, a new one each time: its calls would else meet its own limit. */
+  /** p95 in ms of CALLS calls of an ordinary tenant, a new one each time, since one tenant would meet its own limit. */
   quiet(call: TenantCall): Promise<number>;
   /** The same while the other attacks. `meanwhile` comes after the calls. */
   beside(call: TenantCall, meanwhile?: (owner: string, id: string) => Promise<void>): Promise<number>;

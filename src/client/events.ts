@@ -20,7 +20,7 @@ interface Block {
   event?: Event;
 }
 
-/** Ends with `follow` false and with the client's closing. Throws what a new attempt would not mend, and the first failure to connect. */
+/** Ends with `follow` false and with the client's closing. Throws the first failure to connect, and each failure that another attempt cannot pass. */
 export async function* followEvents(
   connection: Connection,
   query: EventQuery,

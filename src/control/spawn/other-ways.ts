@@ -1,4 +1,4 @@
-// What works on this host where an image cannot be had: whoever reads the failure has no registry to mend.
+// Names the providers that work on this host when an image cannot be pulled: the caller cannot repair a registry.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Probes } from '../probes.ts';

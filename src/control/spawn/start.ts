@@ -2,7 +2,7 @@
 // failure leaves nothing behind.
 import { keptWarnings, refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { beforeBegun } from '../../domain/not-begun.ts';
+import { notBegun } from '../../domain/not-begun.ts';
 import type { Created } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
@@ -49,10 +49,11 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
 
 /** A strict one is refused before anything is made; where a backend tells of a difference afterwards, it is then. */
 async function create({ runtimes }: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Created> {
-  await beforeBegun(
-    Promise.resolve(plan.warnings).then((known) => refuseDifferences(plan.strict, known)),
-    signal,
-  );
+  try {
+    refuseDifferences(plan.strict, plan.warnings);
+  } catch (error) {
+    throw notBegun(error, signal);
+  }
   const created = await runtimes.create(plan, signal);
   refuseDifferences(plan.strict, created.warnings);
   return created;

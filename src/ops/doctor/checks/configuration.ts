@@ -19,7 +19,7 @@ export const CONFIGURATION: CheckGroup = {
       name: 'rules',
       title: 'Keeps the rules of lint',
       look: async ({ loaded, lint, production }) => {
-        if (loaded.files.length === 0) return skip('There is no file to judge.');
+        if (loaded.files.length === 0) return skip('No configuration file was read.');
         const { file, errors, warnings } = lint(loaded.files);
         if (errors + warnings === 0) return pass('Lint finds nothing.');
         const words = `Lint finds ${errors} errors and ${warnings} warnings.`;

@@ -59,7 +59,7 @@ async function toBeMade(host: Patient['host'], folder: string, existing: string)
     (error: NodeJS.ErrnoException) => ({ code: error.code ?? 'unknown' }),
   );
   if (code !== undefined)
-    return fail(`${folder} cannot be made: no folder can be made in ${existing} (${code}).`, mend);
+    return fail(`${folder} cannot be made: the service cannot make a folder in ${existing} (${code}).`, mend);
   return pass(`${folder} is made at the first start.`);
 }
 
