@@ -1,5 +1,5 @@
 // A right input of each format, damaged, cut into pieces and read; and what its reader may make of it.
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -366,6 +366,10 @@ function bundle(chance: Chance): Buffer {
 
 function readSupportBundle(_: Chance, bytes: Buffer): void {
   const path = join(tmpdir(), `svc-fuzz-bundle-${process.pid}.json`);
-  writeFileSync(path, bytes);
-  inspectBundle(path);
+  try {
+    writeFileSync(path, bytes);
+    inspectBundle(path);
+  } finally {
+    rmSync(path, { force: true });
+  }
 }
