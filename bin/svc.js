@@ -9,7 +9,7 @@ const [topic, command, ...rest] = process.argv.slice(2);
 if (command === undefined && (topic === '--version' || topic === '-v'))
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 else if (isClient()) runClient();
-else if (!isLint() || !require('../dist/quick/main.cjs').lintQuickly(rest, dirname(__dirname), version))
+else if (!isLint() || !require('../dist/fast-path/main.cjs').lintQuickly(rest, dirname(__dirname), version))
   runOclif();
 
 function isLint() {
@@ -17,12 +17,12 @@ function isLint() {
 }
 
 function isClient() {
-  return command !== undefined && require('../dist/quick/client.json').includes(`${topic} ${command}`);
+  return command !== undefined && require('../dist/fast-path/client.json').includes(`${topic} ${command}`);
 }
 
 function runClient() {
   const root = dirname(__dirname);
-  const { main } = require('./bundle.js').load(join(root, 'dist/quick/client.cjs'));
+  const { main } = require('./bundle.js').load(join(root, 'dist/fast-path/client.cjs'));
   // Else V8 optimizes the parser of answers, which takes longer than the command itself, and Node waits for that at its end.
   require('node:v8').setFlagsFromString('--liftoff-only');
   return main(root, require('../package.json'));

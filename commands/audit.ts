@@ -1,7 +1,6 @@
 // svc audit
 import { Flags } from '@oclif/core';
-import { auditCsvPages, auditFilter, auditRecords } from '../src/cli/audit-query.ts';
-import { auditTable } from '../src/cli/audit-view.ts';
+import { auditCsvPages, auditFilter, auditRecords, auditTable } from '../src/cli/audit.ts';
 import { clientFlags, connect } from '../src/cli/connection.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 import type { AuditRecord } from '../src/schema/audit.ts';

@@ -4,7 +4,7 @@ import { readBefore } from '../src/bench/compare.ts';
 import { benchSummary, type Listed, listText, type Results, rowText } from '../src/bench/report.ts';
 import { bench, listed } from '../src/bench/run.ts';
 import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
-import { say } from '../src/cli/say.ts';
+import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
 /** A check ran and found failures. */
@@ -55,7 +55,7 @@ export default class Bench extends SvcCommand<BenchResult> {
       only: only?.split(',').map((name) => name.trim()),
       before: compare === undefined ? undefined : readBefore(compare),
       signal,
-      begun: ({ id, name }) => say(`${id} ${name} …`, process.stderr),
+      begun: ({ id, name }) => print(`${id} ${name} …`, process.stderr),
       ended: (row) => this.log(rowText(row)),
     });
   }

@@ -5,7 +5,7 @@ import { runChecks } from '../src/cli/check-progress.ts';
 import { doctorText, findingsText } from '../src/cli/doctor-view.ts';
 import { configFlag } from '../src/cli/flags.ts';
 import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
-import { say } from '../src/cli/say.ts';
+import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 import { printableJson } from '../src/domain/printable.ts';
 import { planDoctor } from '../src/ops/doctor/doctor.ts';
@@ -79,7 +79,7 @@ export default class Doctor extends SvcCommand<DoctorReport> {
   #print(report: DoctorReport, { quiet, format }: { quiet: boolean; format: 'text' | 'sarif' }): void {
     if (format === 'sarif') {
       // With --json the report itself follows.
-      say(printableJson(doctorSarif(report, sarifMaker(this.config.root, this.config.version)), 2));
+      print(printableJson(doctorSarif(report, sarifMaker(this.config.root, this.config.version)), 2));
       return;
     }
     const text = quiet ? findingsText(report) : doctorText(report);

@@ -1,9 +1,8 @@
 // svc events
 import { Flags } from '@oclif/core';
 import { clientFlags } from '../src/cli/connection.ts';
-import { eventHead, eventLine } from '../src/cli/event-view.ts';
-import { followEvents } from '../src/cli/follow-events.ts';
-import { say } from '../src/cli/say.ts';
+import { eventHead, eventLine, followEvents } from '../src/cli/events.ts';
+import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 import { printableJson } from '../src/domain/printable.ts';
 
@@ -43,6 +42,6 @@ export default class Events extends SvcCommand<void> {
 
   /** An object a line, failures too; nothing at the end. */
   protected override logJson(json: unknown): void {
-    if (json !== undefined) say(printableJson(json));
+    if (json !== undefined) print(printableJson(json));
   }
 }

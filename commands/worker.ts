@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core';
 import { runWorker, runWorkerOnce } from '../src/app/run-worker.ts';
 import { configFlag } from '../src/cli/flags.ts';
-import { line } from '../src/cli/say.ts';
+import { line } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';
 
 export default class Worker extends SvcCommand<unknown> {

@@ -1,5 +1,5 @@
 // Builds the package: commands to dist/ (esbuild, shared chunks), `svc/client` to dist/client/, what needs no oclif to
-// dist/quick/, the guest agent to dist/agent/, and the command manifest, without which oclif would load every command at each start.
+// dist/fast-path/, the guest agent to dist/agent/, and the command manifest, without which oclif would load every command at each start.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildAgent } from './build-agent.js';
 import { buildClient } from './build-client.js';
-import { buildQuick, buildQuickClient } from './build-quick.js';
+import { buildClientPath, buildLintPath } from './build-fast-path.js';
 import { BUNDLE } from './bundle.js';
 import { configCheck } from './config-check.js';
 import { configData } from './config-data.js';
@@ -21,7 +21,7 @@ const commands = readdirSync(join(root, 'commands'), { recursive: true })
   .map((name) => `commands/${name}`);
 
 buildAgent(root);
-for (const stale of ['commands', 'chunks', 'client', 'quick', 'src'])
+for (const stale of ['commands', 'chunks', 'client', 'fast-path', 'src'])
   rmSync(join(root, 'dist', stale), { recursive: true, force: true });
 await build({
   ...BUNDLE,
@@ -32,7 +32,7 @@ await build({
   outbase: '.',
   chunkNames: 'chunks/[name]-[hash]',
 });
-await Promise.all([buildClient(root), buildQuick(root), buildQuickClient(root)]);
+await Promise.all([buildClient(root), buildLintPath(root), buildClientPath(root)]);
 execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
   cwd: root,
   env: { ...process.env, OCLIF_SKIP_NEW_VERSION_CHECK: 'true' },

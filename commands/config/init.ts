@@ -1,7 +1,7 @@
 // svc config init
 import { Flags } from '@oclif/core';
 import { defaultFiles, productionFiles } from '../../src/app/first-config.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { writeAllNew } from '../../src/cli/write-new.ts';
 

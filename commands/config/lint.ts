@@ -1,19 +1,19 @@
 // svc config lint
 import { Flags } from '@oclif/core';
-import { line, say } from '../../src/cli/say.ts';
-import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { writeBaseline } from '../../src/ops/lint/baseline.ts';
-import { sarifMaker } from '../../src/ops/sarif.ts';
 import {
   FOUND,
   LINT_FORMATS,
-  type LintAsked,
-  lintAside,
+  type LintOptions,
   lintExit,
+  lintNotice,
   lintOutput,
   lintReport,
   UNUSABLE,
-} from '../../src/quick/lint.ts';
+} from '../../src/cli/fast-path/lint.ts';
+import { line, print } from '../../src/cli/print.ts';
+import { SvcCommand } from '../../src/cli/svc-command.ts';
+import { writeBaseline } from '../../src/ops/lint/baseline.ts';
+import { sarifMaker } from '../../src/ops/sarif.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
 
 export default class ConfigLint extends SvcCommand<LintReport> {
@@ -58,7 +58,7 @@ export default class ConfigLint extends SvcCommand<LintReport> {
   async run(): Promise<LintReport> {
     const { flags } = await this.parse(ConfigLint);
     const { 'write-baseline': target, 'assume-env': assumed = [], ...rest } = flags;
-    const asked: LintAsked = { ...rest, assumed };
+    const asked: LintOptions = { ...rest, assumed };
     const report = lintReport(asked);
     if (target !== undefined && report.usable) {
       writeBaseline(report, target);
@@ -70,13 +70,13 @@ export default class ConfigLint extends SvcCommand<LintReport> {
     return report;
   }
 
-  #print(report: LintReport, asked: LintAsked): void {
+  #print(report: LintReport, asked: LintOptions): void {
     const text = lintOutput(report, asked, sarifMaker(this.config.root, this.config.version));
     const isJson = asked.format === 'json' || asked.format === 'sarif';
     // With --json the report itself follows.
-    if (isJson) say(text);
+    if (isJson) print(text);
     else if (text !== '') this.log(text);
-    const aside = lintAside(report, asked);
+    const aside = lintNotice(report, asked);
     if (aside !== undefined) this.logToStderr(aside);
   }
 }

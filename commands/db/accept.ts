@@ -1,7 +1,7 @@
 // svc db accept
 import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
 import { acceptText } from '../../src/cli/db-view.ts';
-import { here } from '../../src/cli/local-failure.ts';
+import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { acceptLoss } from '../../src/ops/db/accept.ts';
 import type { AcceptReport } from '../../src/schema/db-report.ts';
@@ -19,7 +19,7 @@ export default class DbAccept extends SvcCommand<AcceptReport> {
   async run(): Promise<AcceptReport> {
     const { flags } = await this.parse(DbAccept);
     const database = databaseOf(flags);
-    const report = await here(acceptLoss(database));
+    const report = await withLocalErrors(acceptLoss(database));
     this.log(acceptText(report));
     return report;
   }

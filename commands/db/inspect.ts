@@ -1,7 +1,7 @@
 // svc db inspect
 import { Args } from '@oclif/core';
 import { inspectText } from '../../src/cli/db-view.ts';
-import { here } from '../../src/cli/local-failure.ts';
+import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { inspectFile } from '../../src/ops/db/inspect.ts';
 import type { DatabaseFacts } from '../../src/schema/db-report.ts';
@@ -21,7 +21,7 @@ export default class DbInspect extends SvcCommand<DatabaseFacts> {
 
   async run(): Promise<DatabaseFacts> {
     const { args } = await this.parse(DbInspect);
-    const facts = await here(inspectFile(args.file));
+    const facts = await withLocalErrors(inspectFile(args.file));
     this.log(inspectText(facts));
     return facts;
   }

@@ -1,7 +1,7 @@
 // svc db verify
 import { Args } from '@oclif/core';
 import { verifyText } from '../../src/cli/db-view.ts';
-import { here } from '../../src/cli/local-failure.ts';
+import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { verifyFile } from '../../src/ops/db/inspect.ts';
 import type { VerifyReport } from '../../src/schema/db-report.ts';
@@ -24,7 +24,7 @@ export default class DbVerify extends SvcCommand<VerifyReport> {
 
   async run(): Promise<VerifyReport> {
     const { args } = await this.parse(DbVerify);
-    const report = await here(verifyFile(args.file));
+    const report = await withLocalErrors(verifyFile(args.file));
     this.log(verifyText(report));
     if (!report.ok) process.exitCode = FOUND;
     return report;

@@ -1,5 +1,5 @@
 // svc exec list
-import { Args } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { execTable } from '../../src/cli/exec-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -12,7 +12,7 @@ export default class ExecList extends SvcCommand<ExecItem[]> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --json',
   ];
-  static override args = { sandbox: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override args = { sandbox: idArg };
   static override flags = { ...clientFlags };
 
   async run(): Promise<ExecItem[]> {

@@ -1,8 +1,9 @@
 // svc exec output
 import { Args, Flags } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { outputOf } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
-import { outputOf } from '../../src/cli/exec-tail.ts';
 
 export default class ExecOutput extends ExecCommand {
   static override summary = 'Print what a detached command has written.';
@@ -13,7 +14,7 @@ export default class ExecOutput extends ExecCommand {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab --follow',
   ];
   static override args = {
-    sandbox: Args.string({ description: 'Sandbox id.', required: true }),
+    sandbox: idArg,
     exec: Args.string({ description: 'Exec id.', required: true }),
   };
   static override flags = {

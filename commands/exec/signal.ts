@@ -1,5 +1,6 @@
 // svc exec signal
 import { Args } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
@@ -14,7 +15,7 @@ export default class ExecSignal extends SvcCommand<Signalled> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab SIGKILL',
   ];
   static override args = {
-    sandbox: Args.string({ description: 'Sandbox id.', required: true }),
+    sandbox: idArg,
     exec: Args.string({ description: 'Exec id.', required: true }),
     signal: Args.string({ description: 'Name of the signal.', default: 'SIGTERM', ignoreStdin: true }),
   };

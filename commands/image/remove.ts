@@ -2,8 +2,8 @@
 import { Args } from '@oclif/core';
 import { imagePlacesHere } from '../../src/app/images.ts';
 import { configFlag } from '../../src/cli/flags.ts';
-import { here } from '../../src/cli/local-failure.ts';
-import { line } from '../../src/cli/say.ts';
+import { withLocalErrors } from '../../src/cli/local-failure.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { dropImage } from '../../src/ops/image/images.ts';
 import type { ImageItem } from '../../src/schema/image-report.ts';
@@ -19,7 +19,7 @@ export default class ImageRemove extends SvcCommand<ImageItem> {
 
   async run(): Promise<ImageItem> {
     const { args, flags } = await this.parse(ImageRemove);
-    const image = await here(dropImage(imagePlacesHere(flags.config), args.name));
+    const image = await withLocalErrors(dropImage(imagePlacesHere(flags.config), args.name));
     this.log(line`Removed ${image.name}.`);
     return image;
   }

@@ -1,7 +1,8 @@
 // svc quota delete
+
+import { ownerArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { ownerArg } from '../../src/cli/quota-args.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class QuotaDelete extends SvcCommand<{ status: 'deleted' }> {

@@ -1,7 +1,7 @@
 // svc quota set
 import { Flags } from '@oclif/core';
+import { ownerArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { ownerArg } from '../../src/cli/quota-args.ts';
 import { quotaFacts } from '../../src/cli/quota-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Quota } from '../../src/schema/quota.ts';

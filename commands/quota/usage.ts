@@ -1,6 +1,7 @@
 // svc quota usage
+
+import { ownerArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { ownerArg } from '../../src/cli/quota-args.ts';
 import { usageFacts } from '../../src/cli/quota-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { QuotaUsage as Usage } from '../../src/schema/quota.ts';

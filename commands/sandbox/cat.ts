@@ -1,7 +1,8 @@
 // svc sandbox cat
+
+import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
 import { type CatFile, keepFiles, passFiles } from '../../src/cli/cat.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxCat extends SvcCommand<CatFile[]> {

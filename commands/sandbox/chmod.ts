@@ -1,8 +1,8 @@
 // svc sandbox chmod
 import { Args } from '@oclif/core';
-import { eachOf } from '../../src/cli/at-once.ts';
+import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
+import { tryEach } from '../../src/cli/batch.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxChmod extends SvcCommand<{ mode: string; changed: string[] }> {
@@ -21,7 +21,7 @@ export default class SandboxChmod extends SvcCommand<{ mode: string; changed: st
     const { args, flags, argv } = await this.parse(SandboxChmod);
     const { files } = connect(flags);
     const changed = pathWords(argv, 2);
-    await eachOf(changed, 'changed', (path) => files.chmod(args.id, path, args.mode));
+    await tryEach(changed, 'changed', (path) => files.chmod(args.id, path, args.mode));
     return { mode: args.mode, changed };
   }
 }

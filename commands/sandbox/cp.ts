@@ -4,8 +4,8 @@ import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { copy } from '../../src/cli/copy/copy.ts';
 import { type CopyReport, reported, reportText } from '../../src/cli/copy/report.ts';
 import { INTERRUPTED, interruptible } from '../../src/cli/interruption.ts';
+import { print } from '../../src/cli/print.ts';
 import { progressOn } from '../../src/cli/progress.ts';
-import { say } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: true }> {
@@ -36,7 +36,7 @@ export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: tr
     ).finally(progress.end);
     if (!tally) return this.interrupted();
     const report = reported(ends, tally, Date.now() - started);
-    if (!this.jsonEnabled()) say(reportText(report), process.stderr);
+    if (!this.jsonEnabled()) print(reportText(report), process.stderr);
     return report;
   }
 

@@ -1,7 +1,7 @@
 // svc sandbox destroy
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { type Destroyed, destroyAll } from '../../src/cli/destroy-all.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxDestroy extends SvcCommand<Destroyed> {

@@ -1,11 +1,11 @@
 // svc sandbox exec
-import { Args, Flags } from '@oclif/core';
-import { splitCommand } from '../../src/cli/command-words.ts';
+import { Flags } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { detachIn } from '../../src/cli/detach.ts';
+import { detachIn, execIn } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { detachFlag, execFlags, execRequest } from '../../src/cli/exec-flags.ts';
-import { execIn } from '../../src/cli/run-once.ts';
+import { splitCommand } from '../../src/cli/split-command.ts';
 
 export default class SandboxExec extends ExecCommand {
   static override summary = 'Run a command in a sandbox.';
@@ -18,7 +18,7 @@ export default class SandboxExec extends ExecCommand {
     'tar c src | <%= config.bin %> <%= command.id %> sb-0123456789ab -i -- wc -c',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --detach -- python3 -m http.server 8000',
   ];
-  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override args = { id: idArg };
   static override flags = {
     ...clientFlags,
     ...execFlags,

@@ -1,7 +1,8 @@
 // svc sandbox explain
+
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { type Explanation, explain, explanationText } from '../../src/cli/explain.ts';
-import { idArg } from '../../src/cli/file-args.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxExplain extends SvcCommand<Explanation> {

@@ -1,7 +1,8 @@
 // svc sandbox extend
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
@@ -9,7 +10,7 @@ export default class SandboxExtend extends SvcCommand<Sandbox> {
   static override summary = 'Let a sandbox live longer.';
   static override description = 'It lives at least so long from now; its end never moves nearer.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab --ttl 2h'];
-  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override args = { id: idArg };
   static override flags = {
     ...clientFlags,
     ttl: Flags.string({ description: 'Life from now, for example 30m.', required: true }),

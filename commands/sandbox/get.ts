@@ -1,5 +1,5 @@
 // svc sandbox get
-import { Args } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { sandboxFacts } from '../../src/cli/sandbox-view.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -8,7 +8,7 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 export default class SandboxGet extends SvcCommand<Sandbox> {
   static override summary = 'Show one sandbox.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab'];
-  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override args = { id: idArg };
   static override flags = clientFlags;
 
   async run(): Promise<Sandbox> {

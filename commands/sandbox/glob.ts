@@ -1,7 +1,7 @@
 // svc sandbox glob
 import { Args } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg } from '../../src/cli/file-args.ts';
 import { insidePath } from '../../src/cli/sandbox-path.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { printable } from '../../src/domain/printable.ts';

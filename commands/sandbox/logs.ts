@@ -1,5 +1,6 @@
 // svc sandbox logs
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { followLines } from '../../src/cli/follow-lines.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
@@ -13,7 +14,7 @@ export default class SandboxLogs extends SvcCommand<string[]> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --lines 20',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --follow',
   ];
-  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override args = { id: idArg };
   static override flags = {
     ...clientFlags,
     lines: Flags.integer({

@@ -1,7 +1,7 @@
 // svc sandbox ls
 import { Flags } from '@oclif/core';
+import { idArg, optionalPathArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, optionalPathArg } from '../../src/cli/file-args.ts';
 import { fileTable } from '../../src/cli/file-view.ts';
 import { insidePath } from '../../src/cli/sandbox-path.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';

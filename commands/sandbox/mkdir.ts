@@ -1,8 +1,8 @@
 // svc sandbox mkdir
 import { Flags } from '@oclif/core';
-import { eachOf } from '../../src/cli/at-once.ts';
+import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
+import { tryEach } from '../../src/cli/batch.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
@@ -26,7 +26,7 @@ export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
     const { files } = connect(flags);
     const created = pathWords(argv, 1);
     const options = { parents: flags.parents, ...(flags.mode === undefined ? {} : { mode: flags.mode }) };
-    await eachOf(created, 'made', (path) => files.mkdir(args.id, path, options));
+    await tryEach(created, 'made', (path) => files.mkdir(args.id, path, options));
     return { created };
   }
 }

@@ -1,7 +1,7 @@
 // svc sandbox mv
 import { Args } from '@oclif/core';
+import { idArg, pathArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg } from '../../src/cli/file-args.ts';
 import { insidePath } from '../../src/cli/sandbox-path.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 

@@ -1,8 +1,9 @@
 // svc sandbox preview
 import { Args, Flags } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { openBrowser } from '../../src/cli/open-browser.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { PreviewLink } from '../../src/schema/preview.ts';
 
@@ -15,7 +16,7 @@ export default class SandboxPreview extends SvcCommand<PreviewLink> {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab 5173 --ttl 15m --open',
   ];
   static override args = {
-    id: Args.string({ description: 'Sandbox id.', required: true }),
+    id: idArg,
     port: Args.integer({
       description: 'Port that a program in the sandbox listens on.',
       required: true,

@@ -1,8 +1,8 @@
 // svc sandbox rm
 import { Flags } from '@oclif/core';
-import { eachOf } from '../../src/cli/at-once.ts';
+import { idArg, pathArg, pathWords } from '../../src/cli/args.ts';
+import { tryEach } from '../../src/cli/batch.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg, pathWords } from '../../src/cli/file-args.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
@@ -24,7 +24,7 @@ export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
     const { args, flags, argv } = await this.parse(SandboxRm);
     const { files } = connect(flags);
     const deleted = pathWords(argv, 1);
-    await eachOf(deleted, 'deleted', (path) => files.remove(args.id, path, { recursive: flags.recursive }));
+    await tryEach(deleted, 'deleted', (path) => files.remove(args.id, path, { recursive: flags.recursive }));
     return { deleted };
   }
 }

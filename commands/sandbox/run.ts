@@ -1,11 +1,11 @@
 // svc sandbox run: create, exec, destroy in one.
 import { Flags } from '@oclif/core';
-import { splitCommand } from '../../src/cli/command-words.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
+import { runOnce } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags, execRequest } from '../../src/cli/exec-flags.ts';
-import { runOnce } from '../../src/cli/run-once.ts';
 import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cli/spawn-flags.ts';
+import { splitCommand } from '../../src/cli/split-command.ts';
 
 export default class SandboxRun extends ExecCommand {
   /** Else oclif takes the words of the command for a command of ours. */

@@ -1,10 +1,11 @@
 // svc sandbox shell
-import { Args, Flags } from '@oclif/core';
-import { splitCommand } from '../../src/cli/command-words.ts';
+import { Flags } from '@oclif/core';
+import { idArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 import { execFlags } from '../../src/cli/exec-flags.ts';
 import { shellIn } from '../../src/cli/shell.ts';
+import { splitCommand } from '../../src/cli/split-command.ts';
 
 export default class SandboxShell extends ExecCommand {
   static override summary = 'Work in a sandbox on a terminal.';
@@ -16,7 +17,7 @@ export default class SandboxShell extends ExecCommand {
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- vi /workspace/notes',
   ];
   static override enableJsonFlag = false;
-  static override args = { id: Args.string({ description: 'Sandbox id.', required: true }) };
+  static override args = { id: idArg };
   static override flags = {
     ...clientFlags,
     timeout: Flags.string({ description: 'Deadline, for example 1h.' }),

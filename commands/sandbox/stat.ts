@@ -1,6 +1,7 @@
 // svc sandbox stat
+
+import { idArg, pathArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg } from '../../src/cli/file-args.ts';
 import { fileFacts } from '../../src/cli/file-view.ts';
 import { insidePath } from '../../src/cli/sandbox-path.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';

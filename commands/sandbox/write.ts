@@ -1,10 +1,10 @@
 // svc sandbox write
 import { Args, Flags } from '@oclif/core';
+import { idArg, pathArg } from '../../src/cli/args.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { idArg, pathArg } from '../../src/cli/file-args.ts';
 import { inputStream } from '../../src/cli/input-stream.ts';
+import { line } from '../../src/cli/print.ts';
 import { insidePath } from '../../src/cli/sandbox-path.ts';
-import { line } from '../../src/cli/say.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { FileWritten } from '../../src/schema/file.ts';
 

@@ -4,7 +4,7 @@ import { bundleWorld } from '../../src/app/bundle-world.ts';
 import { bundleText, previewText } from '../../src/cli/bundle-view.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { configFlag } from '../../src/cli/flags.ts';
-import { here } from '../../src/cli/local-failure.ts';
+import { withLocalErrors } from '../../src/cli/local-failure.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { previewBundle, writeBundle } from '../../src/ops/support/bundle.ts';
@@ -40,7 +40,7 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
     const world = bundleWorld({ ...asked, version: this.config.version });
     if (flags.preview) return this.#preview(previewBundle(world));
     if (args.output === undefined) throw nowhere();
-    const report = await here(writeBundle({ output: args.output, force: flags.force }, world));
+    const report = await withLocalErrors(writeBundle({ output: args.output, force: flags.force }, world));
     this.log(bundleText(report));
     return report;
   }

@@ -1,7 +1,7 @@
 // svc template delete
 import { Args } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class TemplateDelete extends SvcCommand<{ status: 'deleted' }> {

@@ -1,7 +1,7 @@
 // svc worker drain
 import { Flags } from '@oclif/core';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { workerArg } from '../../src/cli/worker-view.ts';
 import type { Worker } from '../../src/schema/worker.ts';

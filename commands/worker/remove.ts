@@ -1,6 +1,6 @@
 // svc worker remove
 import { clientFlags, connect } from '../../src/cli/connection.ts';
-import { line } from '../../src/cli/say.ts';
+import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { workerArg } from '../../src/cli/worker-view.ts';
 

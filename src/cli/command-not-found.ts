@@ -4,19 +4,19 @@ import { nearest } from '../config/nearest.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { printableJson } from '../domain/printable.ts';
 import { failureJson, failureText } from './failure.ts';
-import { say } from './say.ts';
+import { print } from './print.ts';
 
 /** `id` has what oclif could make of the first words, joined by colons; `argv` the rest. */
 const commandNotFound: Hook.CommandNotFound = async ({ id, argv = [], config }) => {
-  const failure = unknownCommand([...id.split(':'), ...wordsOf(argv)], config.commandIDs);
+  const failure = unknownCommand([...id.split(':'), ...wordsBeforeFlags(argv)], config.commandIDs);
   process.exitCode = failure.exitCode;
-  if (argv.includes('--json')) say(printableJson(failureJson(failure), 2));
-  else say(failureText(failure), process.stderr);
+  if (argv.includes('--json')) print(printableJson(failureJson(failure), 2));
+  else print(failureText(failure), process.stderr);
 };
 export default commandNotFound;
 
 /** Words up to the first flag. */
-function wordsOf(argv: readonly string[]): readonly string[] {
+function wordsBeforeFlags(argv: readonly string[]): readonly string[] {
   const flag = argv.findIndex((word) => word.startsWith('-'));
   return flag < 0 ? argv : argv.slice(0, flag);
 }

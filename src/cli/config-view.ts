@@ -7,8 +7,8 @@ import { ServiceError } from '../domain/errors.ts';
 import { MASK } from '../redact/rules.ts';
 import { CONFIG_KEYS, isSecretText } from '../schema/config-keys.ts';
 import type { ConfigKey } from '../schema/config-walk.ts';
+import { line } from './print.ts';
 import { facts, table } from './render.ts';
-import { line } from './say.ts';
 
 export interface ShownSetting {
   key: string;

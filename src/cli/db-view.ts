@@ -10,8 +10,8 @@ import type {
   VerifyReport,
 } from '../schema/db-report.ts';
 import { paintFor } from './paint.ts';
+import { line } from './print.ts';
 import { type Column, facts, sizeText, table } from './render.ts';
-import { line } from './say.ts';
 
 /** What a task does in each of its stages. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 // Destroys several sandboxes, a few at a time, and tells of all failures before it fails.
 import type { Client } from '../client/client.ts';
-import { eachOf } from './at-once.ts';
+import { tryEach } from './batch.ts';
 
 export interface Destroyed {
   destroyed: string[];
@@ -11,7 +11,7 @@ export interface Destroyed {
 /** In the order given. Throws after every id was tried, naming those that are left. */
 export async function destroyAll(client: Client, ids: readonly string[]): Promise<Destroyed> {
   const missing = new Set<string>();
-  await eachOf(ids, 'destroyed', async (id) => {
+  await tryEach(ids, 'destroyed', async (id) => {
     const { was_there } = await client.destroy(id);
     // Older servers do not say.
     if (was_there === false) missing.add(id);

@@ -1,6 +1,6 @@
 // Base of the two commands that end with the status of what they ran.
 import type { ServiceError } from '../domain/errors.ts';
-import type { ExecOutcome, OutputMode } from './run-once.ts';
+import type { ExecOutcome, OutputMode } from './exec.ts';
 import { SvcCommand } from './svc-command.ts';
 
 /** A failure of ours, apart from every status a command can have by itself (as `docker exec` and `env` do). */

@@ -68,15 +68,15 @@ const AGAIN = 'Spawn a new one: svc sandbox create';
 /** Throws `not_found` for one that is not remembered. */
 export async function explain(client: Pick<Client, 'get'>, id: string): Promise<Explanation> {
   try {
-    return ofSandbox(await client.get(id));
+    return explainSandbox(await client.get(id));
   } catch (error) {
     const ended = error instanceof ServiceError && error.code === 'not_found' ? error.details : undefined;
     if (ended?.ended_at === undefined && ended?.end_reason === undefined) throw error;
-    return ofEnd(id, ended as { end_reason?: EndReason; ended_at?: string });
+    return explainEnded(id, ended as { end_reason?: EndReason; ended_at?: string });
   }
 }
 
-function ofSandbox(sandbox: Sandbox): Explanation {
+function explainSandbox(sandbox: Sandbox): Explanation {
   const { id, state, end_reason, provider, worker_id, created_at, expires_at, ended_at } = sandbox;
   const because = end_reason === undefined ? [] : [REASONS[end_reason]];
   const next = NEXT[state]?.(id) ?? [AGAIN];
@@ -89,7 +89,7 @@ function ofSandbox(sandbox: Sandbox): Explanation {
   };
 }
 
-function ofEnd(
+function explainEnded(
   id: string,
   { end_reason, ended_at }: { end_reason?: EndReason; ended_at?: string },
 ): Explanation {

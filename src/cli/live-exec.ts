@@ -21,7 +21,7 @@ export async function execWithInput(
   const leave = () => socket.close();
   signal.addEventListener('abort', leave, { once: true });
   try {
-    return { ...(await talk(socket, sink)), ...sink.kept() };
+    return { ...(await relay(socket, sink)), ...sink.kept() };
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
@@ -30,7 +30,7 @@ export async function execWithInput(
   }
 }
 
-async function talk(socket: LiveCommand, sink: Sink): Promise<Outcome> {
+async function relay(socket: LiveCommand, sink: Sink): Promise<Outcome> {
   let exec_id = '';
   let stopFeeding: () => void = () => undefined;
   try {

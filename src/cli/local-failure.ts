@@ -35,7 +35,7 @@ export function localFailure(error: unknown, named?: string): unknown {
 }
 
 /** `work`, its failures in our codes. */
-export async function here<T>(work: Promise<T>, named?: string): Promise<T> {
+export async function withLocalErrors<T>(work: Promise<T>, named?: string): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -2,8 +2,8 @@
 // cleans up, and failures of the file system in our codes.
 import { realClock } from '../host/clock.ts';
 import { INTERRUPTED, interruptible } from './interruption.ts';
-import { here } from './local-failure.ts';
-import { stageLineOn } from './stage-line.ts';
+import { withLocalErrors } from './local-failure.ts';
+import { stageLineOn } from './progress.ts';
 import { SvcCommand } from './svc-command.ts';
 
 export interface Watch {
@@ -23,7 +23,7 @@ export abstract class OperatorCommand<Result> extends SvcCommand<Result | { inte
     );
     const onStage: Watch['onStage'] = (stage, done, total) => line.show(words[stage] ?? stage, done, total);
     return interruptible<T | undefined>(
-      (signal) => here(work({ signal, onStage })),
+      (signal) => withLocalErrors(work({ signal, onStage })),
       () => undefined,
     ).finally(line.end);
   }

@@ -2,11 +2,10 @@
 
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { ExecOutcome } from './exec.ts';
 import type { LiveCommand, LiveRequest } from './live-exec.ts';
-import type { ExecOutcome } from './run-once.ts';
 import { insidePath } from './sandbox-path.ts';
 import { passing } from './sink.ts';
-import { lendTerminal } from './terminal.ts';
 
 /** The shell that people like best among those there are; as a login shell it reads the profile of the image. */
 const ANY_SHELL = 'command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l';
@@ -61,4 +60,26 @@ function request(
     ...(timeout !== undefined && { timeout }),
     ...(workdir !== undefined && { workdir: insidePath(workdir) }),
   };
+}
+
+/** Keys and sizes go to `socket` until the answer is called, which restores the terminal. Safe twice. */
+function lendTerminal(socket: LiveCommand): () => void {
+  const { stdin, stdout } = process;
+  const key = (data: Buffer) => {
+    stdin.pause();
+    void socket.write(data).then(() => stdin.resume());
+  };
+  const size = () => socket.resize(stdout.rows, stdout.columns);
+  const restore = () => {
+    if (stdin.isTTY) stdin.setRawMode(false);
+    stdin.off('data', key).pause();
+    stdout.off('resize', size);
+    process.off('exit', restore);
+  };
+  stdin.setRawMode(true);
+  // Whatever ends this process: a terminal left raw is of no use to anybody.
+  process.once('exit', restore);
+  stdin.on('data', key).resume();
+  stdout.on('resize', size);
+  return restore;
 }

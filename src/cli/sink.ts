@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { CappedOutput } from '../domain/output.ts';
 import type { ExecResult } from '../schema/exec.ts';
-import { say } from './say.ts';
+import { print } from './print.ts';
 
 /** The same as the server keeps of a plain exec by default. */
 const KEPT_BYTES = 10 * 1024 * 1024;
@@ -20,7 +20,7 @@ export function passing(): Sink {
     add: async (name, data) => {
       if (!process[name].write(data)) await once(process[name], 'drain');
     },
-    truncated: () => say('(older output is no longer kept)', process.stderr),
+    truncated: () => print('(older output is no longer kept)', process.stderr),
     kept: () => ({}),
   };
 }

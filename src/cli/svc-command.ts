@@ -5,8 +5,8 @@ import { Command } from '@oclif/core';
 import type { ServiceError } from '../domain/errors.ts';
 import { printable, printableJson } from '../domain/printable.ts';
 import { asFailure, failureJson, failureText } from './failure.ts';
-import { endWithOutput } from './output-end.ts';
-import { say } from './say.ts';
+import { exitOnOutputError } from './output-errors.ts';
+import { print } from './print.ts';
 
 export abstract class SvcCommand<Result> extends Command {
   static override enableJsonFlag = true;
@@ -22,7 +22,7 @@ export abstract class SvcCommand<Result> extends Command {
   /** Before oclif's own listeners, which throw. */
   protected override async init(): Promise<void> {
     await super.init();
-    endWithOutput((failure) => this.exitCodeOf(failure));
+    exitOnOutputError((failure) => this.exitCodeOf(failure));
   }
 
   /** Tells the failure once. Nothing is thrown on: oclif would print it again and cut output short by exiting. */
@@ -34,21 +34,21 @@ export abstract class SvcCommand<Result> extends Command {
     const failure = asFailure(error);
     process.exitCode = this.exitCodeOf(failure);
     if (this.jsonEnabled()) this.logJson(failureJson(failure));
-    else say(failureText(failure), process.stderr);
-    if (process.env.DEBUG && failure.cause instanceof Error) say(failure.cause.stack ?? '', process.stderr);
+    else print(failureText(failure), process.stderr);
+    if (process.env.DEBUG && failure.cause instanceof Error) print(failure.cause.stack ?? '', process.stderr);
   }
 
   protected override logJson(json: unknown): void {
-    say(printableJson(json, 2));
+    print(printableJson(json, 2));
   }
 
   /** For people: nothing under --json. */
   override log(text = ''): void {
-    if (!this.jsonEnabled()) say(text);
+    if (!this.jsonEnabled()) print(text);
   }
 
   override logToStderr(text = ''): void {
-    if (!this.jsonEnabled()) say(text, process.stderr);
+    if (!this.jsonEnabled()) print(text, process.stderr);
   }
 
   /** A warning is one line. */

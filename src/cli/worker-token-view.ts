@@ -3,7 +3,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { printableJson } from '../domain/printable.ts';
 import type { WorkerTokenPayload } from '../domain/worker-token.ts';
 import { inputStream } from './input-stream.ts';
-import { line } from './say.ts';
+import { line } from './print.ts';
 
 const MOST_BYTES = 16 * 1024;
 

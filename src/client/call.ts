@@ -117,7 +117,7 @@ export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): P
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
-    throw strange(cause, answer.opaque);
+    throw unexpectedAnswer(cause, answer.opaque);
   }
 }
 
@@ -146,7 +146,7 @@ export async function readText(
     }
   } catch (error) {
     throw error instanceof JsonFault
-      ? strange(error, answer.opaque)
+      ? unexpectedAnswer(error, answer.opaque)
       : transportFailure(error, answer.opaque, signal);
   }
   return Buffer.concat(blocks.taken()).toString('utf8');
@@ -193,7 +193,7 @@ export function answerFailure(
 ): ServiceError {
   const { code, message, details, request_id } = parse(text);
   const isKnown = typeof code === 'string' && Object.hasOwn(ERROR_TABLE, code);
-  if (!isKnown || typeof message !== 'string') return strange(undefined, address, status);
+  if (!isKnown || typeof message !== 'string') return unexpectedAnswer(undefined, address, status);
   return new ServiceError(code as ErrorCode, message, {
     ...(status !== undefined && { status }),
     details: { ...(details as object | undefined), ...(request_id ? { request_id } : {}) },
@@ -209,19 +209,19 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-function strange(cause: unknown, address: Address, status?: number): ServiceError {
+function unexpectedAnswer(cause: unknown, address: Address, status?: number): ServiceError {
   const what = status === undefined ? 'an answer' : `status ${status}`;
-  return new ServiceError('internal', `${placed(address)} gave ${what} that is not of this API.`, {
+  return new ServiceError('internal', `${serverAt(address)} gave ${what} that is not of this API.`, {
     cause,
-    remedy: `Check that ${address.origin}${setBy(address)} is the address of svc.`,
+    remedy: `Check that ${address.origin}${sourceSuffix(address)} is the address of svc.`,
   });
 }
 
-const placed = ({ origin }: Address) => `The server at ${origin}`;
-const setBy = ({ from }: Address) => (from === undefined ? '' : ` (${from})`);
+const serverAt = ({ origin }: Address) => `The server at ${origin}`;
+const sourceSuffix = ({ from }: Address) => (from === undefined ? '' : ` (${from})`);
 
 /** What went wrong on the way, where the code says it. */
-const ON_THE_WAY: Readonly<Record<string, string>> = {
+const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no address is known for the name',
   EAI_AGAIN: 'the name could not be looked up',
   ECONNRESET: 'it was closed by the other side',
@@ -243,16 +243,16 @@ export function transportFailure(error: unknown, address: Address, signal?: Abor
   const code = String((error as { code?: unknown } | null)?.code);
   const { origin } = address;
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return new ServiceError('timeout', `${placed(address)} did not answer in time.`, { cause: error });
+    return new ServiceError('timeout', `${serverAt(address)} did not answer in time.`, { cause: error });
   }
   if (code === 'ECONNREFUSED' || code === 'ENOENT') {
-    return new ServiceError('unavailable', `No server answers at ${origin}${setBy(address)}.`, {
+    return new ServiceError('unavailable', `No server answers at ${origin}${sourceSuffix(address)}.`, {
       cause: error,
       remedy: 'Start the server: svc serve',
     });
   }
-  const why = ON_THE_WAY[code];
-  const words = `The connection to ${origin}${setBy(address)} failed${why === undefined ? '' : `: ${why}`}.`;
+  const why = CONNECTION_ERRORS[code];
+  const words = `The connection to ${origin}${sourceSuffix(address)} failed${why === undefined ? '' : `: ${why}`}.`;
   return new ServiceError('unavailable', words, {
     cause: error,
     remedy: 'Check the address and that the server runs.',

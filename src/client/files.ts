@@ -41,7 +41,7 @@ export class FilesClient {
       ...(options.range !== undefined && { headers: { range: options.range } }),
     });
     const length = Number(answer.headers['content-length'] ?? Number.NaN);
-    return { content: inOurWords(answer, options.signal), length };
+    return { content: withServiceErrors(answer, options.signal), length };
   }
 
   /** The whole file in memory. */
@@ -127,7 +127,7 @@ function absolute(path: string): string {
 }
 
 /** The same bytes; failures of the connection are ServiceErrors, and leaving it closes the connection. */
-function inOurWords({ body, opaque }: ClientAnswer, signal?: AbortSignal): Readable {
+function withServiceErrors({ body, opaque }: ClientAnswer, signal?: AbortSignal): Readable {
   const content = new PassThrough();
   body.once('error', (error) => content.destroy(transportFailure(error, opaque, signal) as Error));
   content.once('close', () => body.destroy());

@@ -1,9 +1,10 @@
 // Removes secrets from text and from structures, for logs, error messages and reports (operations.md part 7).
 // Order: exact known values, then keys that are secret by schema or by name, then shapes in text.
 // A known value shorter than four characters is not replaced in text: it would mask every line and hide nothing.
+
+import { boundedCopy, type CopyLimits, cutClean } from './bounded-copy.ts';
 import { encodedForms } from './encoded-forms.ts';
 import { HINT, isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
-import { boundedCopy, type CopyLimits, cutClean } from './structure.ts';
 
 const SHORTEST_KNOWN = 4;
 /** Beyond this the rules by themselves are as fast. */
@@ -88,7 +89,7 @@ function cleanNames(text: Clean): Clean {
   };
 }
 
-interface Place {
+interface MarkContext {
   path: string;
   mark: Mark;
 }
@@ -121,12 +122,12 @@ function holdsKnown(text: string, { pattern }: Known): boolean {
   return pattern !== undefined && text.search(pattern) >= 0;
 }
 
-function maskKnown(text: string, { pattern, shortest, origins }: Known, { path, mark }: Place): string {
+function maskKnown(text: string, { pattern, shortest, origins }: Known, { path, mark }: MarkContext): string {
   if (!pattern || text.length < shortest) return text;
   return text.replace(pattern, (form) => mark({ path, rule: 'known', secret: origins.get(form) ?? form }));
 }
 
-function maskShapes(text: string, place: Place): string {
+function maskShapes(text: string, place: MarkContext): string {
   if (text.length < LONGEST_HINTED && !HINT.test(text)) return text;
   let masked = text;
   for (const rule of TEXT_RULES) {
@@ -142,7 +143,7 @@ function maskShapes(text: string, place: Place): string {
 function replaced(
   rule: TextRule,
   found: { match: string; groups: unknown[] },
-  { path, mark }: Place,
+  { path, mark }: MarkContext,
 ): string {
   const [before = '', after = ''] = rule.replacement
     .split(MASK)

@@ -64,11 +64,11 @@ function lineOf(
   // What is escaped may be a secret that no longer looks like one.
   return ESCAPED.test(texts) || !redactor.isPlain(texts)
     ? undefined
-    : whole(`${line},"message":"${message}"}\n`);
+    : flattened(`${line},"message":"${message}"}\n`);
 }
 
 /** Else it stays the twenty texts that it was put together of, which are kept, moved and freed one by one. */
-function whole(line: string): string | undefined {
+function flattened(line: string): string | undefined {
   return line.charCodeAt(0) === BRACE ? line : undefined;
 }
 

@@ -31,7 +31,7 @@ const CALLS: readonly (readonly [string, ...string[]])[] = [
 ];
 
 it.each(CALLS)('svc %s says the same as by oclif alone', { timeout: 120_000 }, async (name, ...args) => {
-  const names = JSON.parse(readFileSync(join(packageRoot(), 'dist/quick/client.json'), 'utf8'));
+  const names = JSON.parse(readFileSync(join(packageRoot(), 'dist/fast-path/client.json'), 'utf8'));
   expect(names).toContain(name);
   const [ours, oclif] = await Promise.all([
     runCli([...name.split(' '), ...args]),

@@ -1,7 +1,7 @@
 // svc worker token create
 import { Args, Flags } from '@oclif/core';
 import { configFlag } from '../../../src/cli/flags.ts';
-import { line } from '../../../src/cli/say.ts';
+import { line } from '../../../src/cli/print.ts';
 import { SvcCommand } from '../../../src/cli/svc-command.ts';
 import { WORKER_AUDIENCES } from '../../../src/domain/worker-token.ts';
 import { createWorkerToken } from '../../../src/ops/worker-tokens.ts';

@@ -1,27 +1,28 @@
 // `svc sandbox cp`: what SRC and DST mean, and the copy between them.
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { localFailure } from '../local-failure.ts';
 import type { Progress } from '../progress.ts';
 import { insidePath } from '../sandbox-path.ts';
-import type { Kind, Source, Target } from './ends.ts';
+import type { Kind, Source, Target } from './endpoint.ts';
 import { localSource } from './local-source.ts';
 import { localTarget } from './local-target.ts';
 import { sandboxSource } from './sandbox-source.ts';
 import { sandboxTarget } from './sandbox-target.ts';
-import { inputSource, outputTarget } from './standard.ts';
 import { type Tally, transfer } from './transfer.ts';
 
 /** `ID:path`, `-`, or a path of this machine. */
-export type Place =
+export type CopyEndpoint =
   | { kind: 'sandbox'; id: string; path: string }
   | { kind: 'standard' }
   | { kind: 'local'; path: string };
 
 /** A path of this machine that looks like `sb-x:y` is written `./sb-x:y`. */
-export function parsePlace(text: string): Place {
+export function parseEndpoint(text: string): CopyEndpoint {
   if (text === '-') return { kind: 'standard' };
   const [, id, path] = /^(sb[-_][^:/]*):(.*)$/s.exec(text) ?? [];
   if (id !== undefined && path !== undefined) return { kind: 'sandbox', id, path: insidePath(path) };
@@ -29,7 +30,7 @@ export function parsePlace(text: string): Place {
   return { kind: 'local', path: text };
 }
 
-export interface CopyEnds {
+export interface CopyRequest {
   from: string;
   to: string;
 }
@@ -41,10 +42,10 @@ export interface CopyEnds {
  */
 export async function copy(
   client: Client,
-  { from, to }: CopyEnds,
+  { from, to }: CopyRequest,
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<Tally> {
-  const [start, end] = [parsePlace(from), parsePlace(to)];
+  const [start, end] = [parseEndpoint(from), parseEndpoint(to)];
   if (start.kind !== 'sandbox' && end.kind !== 'sandbox')
     throw new ServiceError('bad_request', 'Neither SRC nor DST is in a sandbox.', {
       remedy: 'Write that side as ID:/path.',
@@ -54,12 +55,12 @@ export async function copy(
   return transfer({ source, target }, progress, signal);
 }
 
-function sourceAt(client: Client, place: Place): Source {
+function sourceAt(client: Client, place: CopyEndpoint): Source {
   if (place.kind === 'standard') return inputSource(process.stdin);
   return place.kind === 'local' ? localSource(place.path) : sandboxSource(client, place.id, place.path);
 }
 
-async function targetAt(client: Client, place: Place, { name }: Source): Promise<Target> {
+async function targetAt(client: Client, place: CopyEndpoint, { name }: Source): Promise<Target> {
   if (place.kind === 'standard') return outputTarget(process.stdout);
   if (place.kind === 'local') return localTarget(localRoot(place.path, name));
   const { id, path } = place;
@@ -100,4 +101,30 @@ async function kindInside(client: Client, id: string, path: string): Promise<Kin
     if (error instanceof ServiceError && error.code === 'not_found') return 'absent';
     throw error;
   }
+}
+
+/** Standard input as one file, its bytes as they are. */
+function inputSource(input: Readable): Source {
+  return {
+    name: '',
+    async *entries() {
+      yield { at: '', type: 'file' };
+    },
+    open: async () => input,
+  };
+}
+
+function outputTarget(output: Writable): Target {
+  const refuse = async () => {
+    throw new ServiceError('bad_request', 'Standard output takes one file, not a folder.', {
+      remedy: 'Name a folder here.',
+    });
+  };
+  return {
+    begin: async () => undefined,
+    folder: refuse,
+    file: async (_, open, signal) => pipeline(await open(), output, { signal, end: false }),
+    link: refuse,
+    end: async () => undefined,
+  };
 }

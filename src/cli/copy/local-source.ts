@@ -5,8 +5,8 @@ import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
-import { here } from '../local-failure.ts';
-import type { Entry, FileEntry, Source } from './ends.ts';
+import { withLocalErrors } from '../local-failure.ts';
+import type { Entry, FileEntry, Source } from './endpoint.ts';
 import { namesContent } from './names.ts';
 
 /** `path/.` and `path/..` name the content of a folder. */
@@ -14,12 +14,12 @@ export function localSource(path: string): Source {
   return {
     name: namesContent(path) ? '' : basename(resolve(path)),
     entries: () => entries(path),
-    open: (file) => here(openFile(join(path, file.at), file)),
+    open: (file) => withLocalErrors(openFile(join(path, file.at), file)),
   };
 }
 
 async function* entries(root: string): AsyncGenerator<Entry> {
-  const facts = await here(stat(root));
+  const facts = await withLocalErrors(stat(root));
   yield entryOf('', facts);
   if (facts.isDirectory()) yield* below(root, '');
 }

@@ -5,9 +5,9 @@ import { chmod, lstat, mkdir, open, rename, rm, statfs, symlink, writeFile } fro
 import { dirname, join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
-import { here } from '../local-failure.ts';
+import { withLocalErrors } from '../local-failure.ts';
 import { sizeText } from '../render.ts';
-import type { FileEntry, Target } from './ends.ts';
+import type { FileEntry, Target } from './endpoint.ts';
 import { staysInside } from './names.ts';
 
 let temporaries = 0;
@@ -28,7 +28,7 @@ class LocalTarget implements Target {
   }
 
   async begin(bytes: number): Promise<void> {
-    const { bavail, bsize } = await here(statfs(dirname(this.#root)));
+    const { bavail, bsize } = await withLocalErrors(statfs(dirname(this.#root)));
     if (bytes <= bavail * bsize) return;
     throw new ServiceError(
       'resource_limit',
@@ -64,7 +64,7 @@ class LocalTarget implements Target {
 
   async end(): Promise<void> {
     const deepestFirst = this.#modes.sort((a, b) => b.path.length - a.path.length);
-    for (const { path, mode } of deepestFirst) await here(chmod(path, mode & 0o777));
+    for (const { path, mode } of deepestFirst) await withLocalErrors(chmod(path, mode & 0o777));
   }
 
   /** Makes something new under a name of ours and moves it to its place, over a file or link. */
@@ -73,9 +73,9 @@ class LocalTarget implements Target {
     const path = join(this.#root, at);
     const temporary = join(dirname(path), `.svc-cp-${process.pid}-${++temporaries}`);
     try {
-      await here(refuseOther(path));
-      await here(make(temporary), path);
-      await here(rename(temporary, path), path);
+      await withLocalErrors(refuseOther(path));
+      await withLocalErrors(make(temporary), path);
+      await withLocalErrors(rename(temporary, path), path);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
@@ -85,7 +85,7 @@ class LocalTarget implements Target {
   #folder(at: string, mode: number | undefined): Promise<void> {
     const known = this.#folders.get(at);
     if (known) return known;
-    const made = here(this.#make(at, mode));
+    const made = withLocalErrors(this.#make(at, mode));
     this.#folders.set(at, made);
     return made;
   }

@@ -9,7 +9,7 @@ export function isPlainName(name: string, platform: NodeJS.Platform = process.pl
 }
 
 /** Where `path` lies below `root`, or undefined when it does not. */
-export function placeBelow(root: string, path: string, platform?: NodeJS.Platform): string | undefined {
+export function pathBelow(root: string, path: string, platform?: NodeJS.Platform): string | undefined {
   const prefix = root.endsWith('/') ? root : `${root}/`;
   if (!path.startsWith(prefix)) return undefined;
   const at = path.slice(prefix.length);

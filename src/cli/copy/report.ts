@@ -1,22 +1,22 @@
 // What a copy says at its end: one line for people, one object for machines, a failure when something is missing.
 import { printable } from '../../domain/printable.ts';
-import { gathered } from '../at-once.ts';
+import { combinedFailure } from '../batch.ts';
 import { speedText } from '../progress.ts';
 import { sizeText } from '../render.ts';
-import type { CopyEnds } from './copy.ts';
+import type { CopyRequest } from './copy.ts';
 import type { Tally } from './transfer.ts';
 
 const MOST_NAMED = 100;
 
-export interface CopyReport extends CopyEnds, Omit<Tally, 'failed'> {
+export interface CopyReport extends CopyRequest, Omit<Tally, 'failed'> {
   duration_ms: number;
 }
 
 /** The report. Throws one failure that names what was not copied. */
-export function reported(ends: CopyEnds, { failed, ...tally }: Tally, duration_ms: number): CopyReport {
+export function reported(ends: CopyRequest, { failed, ...tally }: Tally, duration_ms: number): CopyReport {
   if (failed.length === 0) return { ...ends, ...tally, duration_ms };
   const all = failed.length + tally.files + tally.folders + tally.links;
-  throw gathered(failed, `${failed.length} of ${all} were not copied.`);
+  throw combinedFailure(failed, `${failed.length} of ${all} were not copied.`);
 }
 
 export function reportText({ files, folders, links, bytes, duration_ms, left_out }: CopyReport): string {

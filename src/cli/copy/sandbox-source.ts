@@ -5,8 +5,8 @@ import type { Readable } from 'node:stream';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
-import type { Entry, FileEntry, Source } from './ends.ts';
-import { namesContent, placeBelow } from './names.ts';
+import type { Entry, FileEntry, Source } from './endpoint.ts';
+import { namesContent, pathBelow } from './names.ts';
 
 /** The deepest that one listing goes (api.md part 4). */
 const DEPTH = 64;
@@ -60,7 +60,7 @@ async function* below(place: Place, first: Found): AsyncGenerator<Entry> {
     const { folder } = next;
     const { infos, depth } = next.found ?? (await list(place, posix.join(place.root, folder)));
     for (const info of infos) {
-      const at = placeBelow(place.root, info.path);
+      const at = pathBelow(place.root, info.path);
       if (at === undefined) {
         yield { at: info.path, type: 'left_out', reason: 'its name leads out of what is copied' };
         continue;

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Target } from './ends.ts';
+import type { Target } from './endpoint.ts';
 
 /** What the owner needs to make files in a folder. */
 const WRITABLE = 0o300;

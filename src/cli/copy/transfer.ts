@@ -3,9 +3,9 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
-import { atOnce, type Failed, failedItem } from '../at-once.ts';
+import { concurrently, type FailedItem, failedItem } from '../batch.ts';
 import type { Progress } from '../progress.ts';
-import type { Entry, FileEntry, Source, Target } from './ends.ts';
+import type { Entry, FileEntry, Source, Target } from './endpoint.ts';
 
 /** Names are kept in memory. */
 const MOST_ENTRIES = 1_000_000;
@@ -19,7 +19,7 @@ export interface Tally {
   bytes: number;
   /** What cannot be copied, with the reason. */
   left_out: { path: string; reason: string }[];
-  failed: Failed[];
+  failed: FailedItem[];
 }
 
 /** Throws when nothing can be copied; what fails by itself is in the tally. An abort throws its reason. */
@@ -37,19 +37,19 @@ export async function transfer(
   await target.begin(total);
   const step = stepper(tally, signal);
   for (const level of byLevel(all.filter((entry) => entry.type === 'dir')))
-    await atOnce(level, (entry) =>
+    await concurrently(level, (entry) =>
       step(entry, async () => {
         await target.folder(entry.at, entry.mode);
         tally.folders += 1;
       }),
     );
-  await atOnce(files, (entry) =>
+  await concurrently(files, (entry) =>
     step(entry, async () => {
       await moveFile({ source, target, entry }, tallied(tally, progress), signal);
       tally.files += 1;
     }),
   );
-  await atOnce(
+  await concurrently(
     all.filter((entry) => entry.type === 'symlink'),
     (entry) =>
       step(entry, async () => {

@@ -3,18 +3,18 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../../src/config/load.ts';
-import { ServiceError } from '../../../src/domain/errors.ts';
-import { packageRoot } from '../../../src/host/package-root.ts';
-import { sarifMaker } from '../../../src/ops/sarif.ts';
 import {
   LINT_FORMATS,
-  type LintAsked,
+  type LintOptions,
   lintExit,
   lintOutput,
   lintReport,
   UNUSABLE,
-} from '../../../src/quick/lint.ts';
+} from '../../../src/cli/fast-path/lint.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { ServiceError } from '../../../src/domain/errors.ts';
+import { packageRoot } from '../../../src/host/package-root.ts';
+import { sarifMaker } from '../../../src/ops/sarif.ts';
 import type { LintFinding, LintReport } from '../../../src/schema/lint.ts';
 import { removeFolder } from '../remove.ts';
 import { runCli } from '../run-cli.ts';
@@ -114,7 +114,7 @@ function withChange(chance: Chance, lines: readonly string[]): string[] {
   return [...lines.slice(0, at), ...chance.pick(ways)(), ...lines.slice(at + 1)];
 }
 
-type FileAsked = LintAsked & { file: string };
+type FileAsked = LintOptions & { file: string };
 
 /** The report, in too long a time or not; undefined for what is no configuration file at all. */
 function inside(asked: FileAsked): { report: LintReport | undefined; fault: string | undefined } {
@@ -131,7 +131,7 @@ function inside(asked: FileAsked): { report: LintReport | undefined; fault: stri
   return { report, fault: report && badReport(report, asked.file) };
 }
 
-function reportOf(asked: LintAsked): LintReport | undefined {
+function reportOf(asked: LintOptions): LintReport | undefined {
   try {
     return lintReport(asked);
   } catch (error) {
@@ -161,7 +161,7 @@ async function byCommand(asked: FileAsked, report: LintReport | undefined): Prom
   return isSame ? undefined : `another report than from the same file before: ${said}`;
 }
 
-const exitOf = (asked: LintAsked, report: LintReport | undefined) =>
+const exitOf = (asked: LintOptions, report: LintReport | undefined) =>
   report ? lintExit(report, asked) : UNUSABLE;
 
 function badReport({ usable, errors, findings }: LintReport, file: string): string | undefined {

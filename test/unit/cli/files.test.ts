@@ -1,6 +1,6 @@
 // What file commands understand of words, and how they show files.
 import { expect, it } from 'vitest';
-import { parsePlace } from '../../../src/cli/copy/copy.ts';
+import { parseEndpoint } from '../../../src/cli/copy/copy.ts';
 import { fileTable, modeText } from '../../../src/cli/file-view.ts';
 import { localFailure } from '../../../src/cli/local-failure.ts';
 import { insidePath } from '../../../src/cli/sandbox-path.ts';
@@ -15,11 +15,11 @@ it.each([
   ['C:x', { kind: 'local', path: 'C:x' }],
   ['sb-a', { kind: 'local', path: 'sb-a' }],
 ])('%s is a place', (text, place) => {
-  expect(parsePlace(text)).toEqual(place);
+  expect(parseEndpoint(text)).toEqual(place);
 });
 
 it.each(['', 'sb-a:'])('%j is none', (text) => {
-  expect(() => parsePlace(text)).toThrow('A path is empty.');
+  expect(() => parseEndpoint(text)).toThrow('A path is empty.');
 });
 
 it('lays relative paths in /workspace', () => {

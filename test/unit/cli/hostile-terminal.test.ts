@@ -11,7 +11,7 @@ import { bundleText, differenceText, inspectionText, previewText } from '../../.
 import { reportText } from '../../../src/cli/copy/report.ts';
 import { acceptText, backupText, inspectText, restoreText, verifyText } from '../../../src/cli/db-view.ts';
 import { doctorText } from '../../../src/cli/doctor-view.ts';
-import { eventLine } from '../../../src/cli/event-view.ts';
+import { eventLine } from '../../../src/cli/events.ts';
 import { imageBuiltText, imageTable } from '../../../src/cli/image-view.ts';
 import { rehearsalText } from '../../../src/cli/rehearsal-view.ts';
 import type { SvcCommand } from '../../../src/cli/svc-command.ts';

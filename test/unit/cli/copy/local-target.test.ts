@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeEach, expect, it } from 'vitest';
-import type { Target } from '../../../../src/cli/copy/ends.ts';
+import type { Target } from '../../../../src/cli/copy/endpoint.ts';
 import { localTarget } from '../../../../src/cli/copy/local-target.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isPlainName, namesContent, placeBelow, staysInside } from '../../../../src/cli/copy/names.ts';
+import { isPlainName, namesContent, pathBelow, staysInside } from '../../../../src/cli/copy/names.ts';
 
 it.each(['a', '...', '.hidden', 'a b', '\u001b[2J', 'CON', 'a\\b', 'a:b'])('%j is a name', (name) => {
   expect(isPlainName(name, 'linux')).toBe(true);
@@ -32,14 +32,14 @@ it.each([
   ['/w', '/w/a/', undefined],
   ['/w', '/w/./a', undefined],
 ])('below %s, %s is %s', (root, path, place) => {
-  expect(placeBelow(root, path, 'linux')).toBe(place);
+  expect(pathBelow(root, path, 'linux')).toBe(place);
 });
 
 it('never gives a place that leads out', () => {
   const part = fc.constantFrom('', '.', '..', 'a', '/', '\0', '…', 'w');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
-      const at = placeBelow('/w', `/w/${parts.join('/')}`);
+      const at = pathBelow('/w', `/w/${parts.join('/')}`);
       return at === undefined || posix.join('/root', at).startsWith('/root/');
     }),
   );

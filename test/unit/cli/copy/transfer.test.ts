@@ -1,7 +1,7 @@
 // The order of a copy, what is counted, and what happens when parts of it fail.
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { Entry, Source, Target } from '../../../../src/cli/copy/ends.ts';
+import type { Entry, Source, Target } from '../../../../src/cli/copy/endpoint.ts';
 import { reported, reportText } from '../../../../src/cli/copy/report.ts';
 import { transfer } from '../../../../src/cli/copy/transfer.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';

@@ -1,7 +1,7 @@
 // The arguments of `svc config lint` where they are plain. Whatever oclif could read otherwise, refuse, or answer with help
 // is undefined here, and oclif reads it: nothing is said about arguments in two places.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { LINT_FORMATS, type LintAsked, type LintFormat } from './lint.ts';
+import { LINT_FORMATS, type LintFormat, type LintOptions } from './lint.ts';
 
 const OPTIONS = {
   file: { type: 'string' },
@@ -16,7 +16,7 @@ const OPTIONS = {
 const OCLIF_VARIABLES = ['DEBUG', 'SVC_CONTENT_TYPE', 'OCLIF_DEBUG', 'SVC_DEBUG'];
 
 /** What `args`, the words behind `config lint`, ask for. */
-export function lintArgs(args: readonly string[], env: NodeJS.ProcessEnv): LintAsked | undefined {
+export function lintArgs(args: readonly string[], env: NodeJS.ProcessEnv): LintOptions | undefined {
   if (OCLIF_VARIABLES.some((name) => env[name] !== undefined)) return undefined;
   const values = plainValues(args);
   const { file, format = 'text', baseline } = values ?? {};

@@ -1,4 +1,4 @@
-// Commands that ask a server, with oclif and what they need in one file that is read at once (dist/quick/client.cjs): agents
+// Commands that ask a server, with oclif and what they need in one file that is read at once (dist/fast-path/client.cjs): agents
 // and scripts run them in loops. Parsing, help and failures are oclif's and the commands' own.
 import { type Command, type Config, execute, Plugin } from '@oclif/core';
 

@@ -1,6 +1,6 @@
 // Events as lines that line up and carry no control bytes.
 import { expect, it } from 'vitest';
-import { eventHead, eventLine } from '../../../src/cli/event-view.ts';
+import { eventHead, eventLine } from '../../../src/cli/events.ts';
 import { printable } from '../../../src/domain/printable.ts';
 import { stamp } from '../../support/records.ts';
 

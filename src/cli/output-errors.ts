@@ -2,10 +2,10 @@
 // a full disk with one.
 import { ServiceError } from '../domain/errors.ts';
 import { failureText } from './failure.ts';
-import { say } from './say.ts';
+import { print } from './print.ts';
 
 /** Listens on both outputs, before anyone who listens already. `exitCodeOf` is the command's own. */
-export function endWithOutput(exitCodeOf: (failure: ServiceError) => number): void {
+export function exitOnOutputError(exitCodeOf: (failure: ServiceError) => number): void {
   for (const stream of [process.stdout, process.stderr])
     stream.prependListener('error', (error: NodeJS.ErrnoException) => leave(error, stream, exitCodeOf));
 }
@@ -20,6 +20,6 @@ function leave(
     remedy: 'Make room where it goes, or send it elsewhere.',
     details: { reason: code },
   });
-  if (stream !== process.stderr) say(failureText(failure), process.stderr);
+  if (stream !== process.stderr) print(failureText(failure), process.stderr);
   process.exit(exitCodeOf(failure));
 }

@@ -1,13 +1,34 @@
-// How an event is shown to people: a line that lines up with the ones before it, as they come one at a time.
+// The work of `svc events`: from its flags to the events, and each as a line that lines up with those before it.
 import { printable } from '../domain/printable.ts';
-import { EVENT_TYPES, type Event } from '../schema/event.ts';
+import { EVENT_TYPES, type Event, type EventQuery } from '../schema/event.ts';
 import { columnsOf } from './columns.ts';
+import { type ConnectionFlags, connect } from './connection.ts';
 import { paintFor } from './paint.ts';
 
 const TIME = '2026-01-02T03:04:05.000Z'.length;
 const TYPE = Math.max(...EVENT_TYPES.map((type) => type.length));
 const SANDBOX = 'sb-aaaaaaaaaaaa'.length;
 const ABSENT = '-';
+
+export interface EventFlags extends ConnectionFlags {
+  type?: string | undefined;
+  sandbox?: string | undefined;
+  owner?: string | undefined;
+  since?: number | undefined;
+  follow: boolean;
+}
+
+export function followEvents(flags: EventFlags): AsyncIterable<Event> {
+  const { type, sandbox: sandbox_id, owner: owner_id, since, follow } = flags;
+  const query: EventQuery = {
+    ...(type !== undefined && { type }),
+    ...(sandbox_id !== undefined && { sandbox_id }),
+    ...(owner_id !== undefined && { owner_id }),
+    ...(since !== undefined && { since }),
+    ...(!follow && { follow }),
+  };
+  return connect(flags).events(query);
+}
 
 export function eventHead(): string {
   return paintFor(process.stdout).bold(line(['TIME', 'TYPE', 'SANDBOX', 'ID', 'FACTS']));

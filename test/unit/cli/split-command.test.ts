@@ -1,6 +1,6 @@
 // Where the words of svc end and the command begins.
 import { expect, it } from 'vitest';
-import { splitCommand } from '../../../src/cli/command-words.ts';
+import { splitCommand } from '../../../src/cli/split-command.ts';
 
 const FLAGS = {
   server: { type: 'option' },

@@ -1,7 +1,7 @@
 // What reaches a terminal, whatever a view hands over.
 import { Chalk } from 'chalk';
 import { expect, it } from 'vitest';
-import { line, say, terminalText } from '../../../src/cli/say.ts';
+import { line, print, terminalText } from '../../../src/cli/print.ts';
 import { printableJson } from '../../../src/domain/printable.ts';
 import { FORGED, HOSTILE, OBEYED } from '../../support/hostile-values.ts';
 
@@ -21,7 +21,7 @@ it('writes one line for a line, whatever is in it', () => {
   expect(line`a ${HOSTILE} ${1}`).not.toMatch(OBEYED);
   expect(line`a\\b ${HOSTILE}`).not.toMatch(FORGED);
   const written: string[] = [];
-  say('a\x1bb', { write: (text) => written.push(text) });
+  print('a\x1bb', { write: (text) => written.push(text) });
   expect(written).toEqual(['a\\x1bb\n']);
 });
 

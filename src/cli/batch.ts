@@ -6,14 +6,17 @@ const AT_ONCE = 8;
 const MOST_NAMED = 100;
 
 /** One item that failed, as `--json` shows it. */
-export interface Failed {
+export interface FailedItem {
   name: string;
   code: ServiceError['code'];
   message: string;
 }
 
 /** Runs `work` on every item, eight at a time, in order of start. Rejects as the first `work` that does. */
-export async function atOnce<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
+export async function concurrently<T>(
+  items: Iterable<T>,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const worker = async () => {
     for (let next = iterator.next(); !next.done; next = iterator.next()) await work(next.value);
@@ -22,7 +25,7 @@ export async function atOnce<T>(items: Iterable<T>, work: (item: T) => Promise<u
 }
 
 /** `work` on every item, failures gathered: throws one that names them after all were tried, the only one as it is. */
-export async function eachOf(
+export async function tryEach(
   items: readonly string[],
   what: string,
   work: (item: string) => Promise<unknown>,
@@ -30,7 +33,7 @@ export async function eachOf(
   if (items.length === 0)
     throw new ServiceError('bad_request', 'Nothing was named.', { remedy: 'See --help.' });
   const errors = new Map<string, unknown>();
-  await atOnce(items, (name) => work(name).catch((error: unknown) => errors.set(name, error)));
+  await concurrently(items, (name) => work(name).catch((error: unknown) => errors.set(name, error)));
   // As they were named, whichever failed first.
   const failures = items
     .filter((name) => errors.has(name))
@@ -38,20 +41,24 @@ export async function eachOf(
   const [first] = failures;
   if (!first) return;
   if (items.length === 1) throw first.error;
-  throw gathered(
+  throw combinedFailure(
     failures.map(({ name, error }) => failedItem(name, error)),
     `${failures.length} of ${items.length} were not ${what}.`,
     first.error,
   );
 }
 
-export function failedItem(name: string, error: unknown): Failed {
+export function failedItem(name: string, error: unknown): FailedItem {
   const { code, message } = asFailure(error);
   return { name, code, message: `${name}: ${message}` };
 }
 
 /** One failure for several, with the first one's code; at most a hundred are named. */
-export function gathered(failed: readonly Failed[], message: string, cause?: unknown): ServiceError {
+export function combinedFailure(
+  failed: readonly FailedItem[],
+  message: string,
+  cause?: unknown,
+): ServiceError {
   const [first] = failed;
   return new ServiceError(first?.code ?? 'internal', message, {
     details: { failed: failed.slice(0, MOST_NAMED) },

@@ -1,8 +1,8 @@
 // Which arguments of `config lint` are read without oclif, and that both readers then mean the same.
 import { parse } from '@oclif/core/parser';
 import { describe, expect, it } from 'vitest';
-import ConfigLint from '../../../commands/config/lint.ts';
-import { lintArgs } from '../../../src/quick/lint-args.ts';
+import ConfigLint from '../../../../commands/config/lint.ts';
+import { lintArgs } from '../../../../src/cli/fast-path/lint-args.ts';
 
 const PLAIN: readonly string[][] = [
   [],

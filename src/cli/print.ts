@@ -19,7 +19,7 @@ export function terminalText(text: string, isStyled: boolean): string {
 }
 
 /** Writes `text` and a line break. */
-export function say(
+export function print(
   text: string,
   stream: { isTTY?: boolean; write(text: string): unknown } = process.stdout,
 ): void {

@@ -1,4 +1,4 @@
-// Words of the file commands: the sandbox first, then one path or several.
+// Arguments that several commands share.
 import { Args } from '@oclif/core';
 import { ServiceError } from '../domain/errors.ts';
 import { insidePath } from './sandbox-path.ts';
@@ -6,6 +6,7 @@ import { insidePath } from './sandbox-path.ts';
 const PATH = 'Path in the sandbox; below /workspace unless it begins with /.';
 
 export const idArg = Args.string({ description: 'Sandbox id.', required: true });
+export const ownerArg = { owner: Args.string({ description: 'Owner, as in X-User-ID.', required: true }) };
 export const pathArg = Args.string({ description: PATH, required: true });
 export const optionalPathArg = Args.string({ description: PATH, default: '/workspace' });
 

@@ -1,9 +1,9 @@
-// The pages behind `svc audit`: from its flags to as many records as were asked for, as records or as CSV.
-
+// The work of `svc audit`: from its flags to a query, and pages of records as a table or as CSV.
 import type { Client } from '../client/client.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
+import { type Column, table } from './render.ts';
 
 /** Of one call. */
 const PAGE = 1000;
@@ -72,4 +72,20 @@ export async function* auditCsvPages(
 
 function pageOf(filter: AuditQuery, left: number, cursor: string | undefined): AuditQuery {
   return { ...filter, limit: Math.min(left, PAGE), ...(cursor !== undefined && { cursor }) };
+}
+
+const COLUMNS: Column<AuditRecord>[] = [
+  { title: 'time', value: ({ created_at }) => created_at },
+  { title: 'actor', value: ({ actor }) => actor },
+  { title: 'for', value: ({ user_id }) => user_id },
+  { title: 'method', value: ({ method }) => method },
+  { title: 'path', value: ({ path }) => path },
+  { title: 'status', value: ({ status }) => status, align: 'right' },
+  { title: 'took', value: ({ duration_ms }) => `${Math.round(duration_ms)} ms`, align: 'right' },
+  { title: 'from', value: ({ remote_addr }) => remote_addr },
+  { title: 'request', value: ({ request_id }) => request_id },
+];
+
+export function auditTable(records: readonly AuditRecord[]): string {
+  return table(records, COLUMNS, 'No admin calls are recorded that fit.');
 }

@@ -1,6 +1,6 @@
 // `svc audit` asks for what its flags say, and for no more pages than it needs.
 import { describe, expect, it } from 'vitest';
-import { auditCsvPages, auditFilter, auditRecords } from '../../../src/cli/audit-query.ts';
+import { auditCsvPages, auditFilter, auditRecords } from '../../../src/cli/audit.ts';
 import { auditCsv } from '../../../src/domain/audit.ts';
 import type { AuditQuery, AuditRecord } from '../../../src/schema/audit.ts';
 import { FAKE_START } from '../../support/fakes.ts';

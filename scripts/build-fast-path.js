@@ -34,14 +34,14 @@ const undiciAgent = {
   },
 };
 
-/** Writes dist/quick/main.cjs of the package at `root`. */
-export async function buildQuick(root) {
+/** Writes dist/fast-path/main.cjs of the package at `root`. */
+export async function buildLintPath(root) {
   await build({
     ...BUNDLE,
     plugins: [configCheck, configData],
     absWorkingDir: root,
-    entryPoints: ['src/quick/main.ts'],
-    outfile: 'dist/quick/main.cjs',
+    entryPoints: ['src/cli/fast-path/main.ts'],
+    outfile: 'dist/fast-path/main.cjs',
     // The same code as modules: only those can be left out that nothing calls.
     alias: { yaml: join(yaml, 'browser/dist/index.js') },
     format: 'cjs',
@@ -58,8 +58,8 @@ const SELDOM = ['cli-spinners', 'minimatch', 'tinyglobby', 'yaml', '*/llhttp-was
 const isOfClient = (source) =>
   /cli\/(?:connection|exec-command)\.ts'/.test(source) && !/src\/(?:app|ops|config)\//.test(source);
 
-/** Writes dist/quick/client.cjs, all commands that ask a server, and the list of their names. */
-export async function buildQuickClient(root) {
+/** Writes dist/fast-path/client.cjs, all commands that ask a server, and the list of their names. */
+export async function buildClientPath(root) {
   const paths = readdirSync(join(root, 'commands'), { recursive: true, encoding: 'utf8' })
     .filter(
       (path) => /\/.*\.ts$/.test(path) && isOfClient(readFileSync(join(root, 'commands', path), 'utf8')),
@@ -70,7 +70,7 @@ export async function buildQuickClient(root) {
     plugins: [lazyRequires, undiciAgent, pureSchemas],
     absWorkingDir: root,
     stdin: { contents: clientEntry(paths), resolveDir: root, sourcefile: 'client.js' },
-    outfile: 'dist/quick/client.cjs',
+    outfile: 'dist/fast-path/client.cjs',
     external: [...BUNDLE.external.filter((name) => !/^undici/.test(name)), ...SELDOM],
     format: 'cjs',
     splitting: false,
@@ -78,10 +78,10 @@ export async function buildQuickClient(root) {
     banner: {},
   });
   const names = paths.map((path) => path.slice(0, -'.ts'.length).replaceAll('/', ' '));
-  writeFileSync(join(root, 'dist/quick/client.json'), JSON.stringify(names));
+  writeFileSync(join(root, 'dist/fast-path/client.json'), JSON.stringify(names));
   const warm = [
     fileURLToPath(new URL('warm-client.cjs', import.meta.url)),
-    join(root, 'dist/quick/client.cjs'),
+    join(root, 'dist/fast-path/client.cjs'),
   ];
   await promisify(execFile)(process.execPath, warm, { timeout: 60_000 });
 }
@@ -91,7 +91,7 @@ function clientEntry(paths) {
     const id = path.slice(0, -'.ts'.length).replaceAll('/', ':');
     return `${JSON.stringify(id)}: () => import(${JSON.stringify(`./commands/${path}`)}),`;
   });
-  return `import { runClient } from './src/quick/client.ts';
+  return `import { runClient } from './src/cli/fast-path/client.ts';
 export const main = (root, pjson) => runClient(root, pjson, {
 ${table.join('\n')}
 });`;
