@@ -3,7 +3,7 @@ import { Args } from '@oclif/core';
 import { type ExplainedKey, explainedText, explainKey } from '../../src/cli/config-view.ts';
 import { configFlag } from '../../src/cli/flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { loadConfigHere } from '../../src/config/load-here.ts';
+import { loadProcessConfig } from '../../src/config/process-config.ts';
 
 export default class ConfigExplain extends SvcCommand<ExplainedKey> {
   static override summary = 'Explain one configuration key.';
@@ -18,7 +18,7 @@ export default class ConfigExplain extends SvcCommand<ExplainedKey> {
 
   async run(): Promise<ExplainedKey> {
     const { args, flags } = await this.parse(ConfigExplain);
-    const explained = explainKey(args.key, () => loadConfigHere({ file: flags.config }));
+    const explained = explainKey(args.key, () => loadProcessConfig({ file: flags.config }));
     this.log(explainedText(explained));
     return explained;
   }

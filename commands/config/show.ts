@@ -2,7 +2,7 @@
 import { configTable, type ShownConfig, shownConfig } from '../../src/cli/config-view.ts';
 import { configFlag } from '../../src/cli/flags.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
-import { loadConfigHere } from '../../src/config/load-here.ts';
+import { loadProcessConfig } from '../../src/config/process-config.ts';
 
 export default class ConfigShow extends SvcCommand<ShownConfig> {
   static override summary = 'Show the effective configuration and where each value comes from.';
@@ -16,7 +16,7 @@ export default class ConfigShow extends SvcCommand<ShownConfig> {
 
   async run(): Promise<ShownConfig> {
     const { flags } = await this.parse(ConfigShow);
-    const shown = shownConfig(loadConfigHere({ file: flags.config }));
+    const shown = shownConfig(loadProcessConfig({ file: flags.config }));
     this.log(configTable(shown));
     return shown;
   }

@@ -1,6 +1,6 @@
 // svc support bundle
 import { Args, Flags } from '@oclif/core';
-import { bundleWorld } from '../../src/app/bundle-world.ts';
+import { bundleSources } from '../../src/app/bundle-sources.ts';
 import { bundleText, previewText } from '../../src/cli/bundle-view.ts';
 import { clientFlags, connect } from '../../src/cli/connection.ts';
 import { configFlag } from '../../src/cli/flags.ts';
@@ -37,7 +37,7 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
     const { args, flags } = await this.parse(SupportBundle);
     const client = flags['include-server'] ? connect(flags) : undefined;
     const asked = { config: flags.config, doctor: flags['include-doctor'], client };
-    const world = bundleWorld({ ...asked, version: this.config.version });
+    const world = bundleSources({ ...asked, version: this.config.version });
     if (flags.preview) return this.#preview(previewBundle(world));
     if (args.output === undefined) throw nowhere();
     const report = await withLocalErrors(writeBundle({ output: args.output, force: flags.force }, world));

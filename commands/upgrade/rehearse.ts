@@ -5,7 +5,7 @@ import { databaseFlags, databaseOf } from '../../src/cli/database-flag.ts';
 import { STAGE_WORDS } from '../../src/cli/db-view.ts';
 import { OperatorCommand } from '../../src/cli/operator-command.ts';
 import { rehearsalText } from '../../src/cli/rehearsal-view.ts';
-import { configFilesHere } from '../../src/config/load-here.ts';
+import { processConfigFiles } from '../../src/config/process-config.ts';
 import { judgeConfiguration } from '../../src/ops/upgrade/configuration.ts';
 import { rehearseUpgrade } from '../../src/ops/upgrade/rehearse.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
@@ -63,6 +63,6 @@ const examined = async (file: string | undefined) =>
 function judged(named: string | undefined): { lint?: LintReport } {
   const here = { cwd: process.cwd(), env: process.env };
   const given = named ?? (process.env.SVC_CONFIG || undefined);
-  const files = given === undefined ? configFilesHere() : [given];
+  const files = given === undefined ? processConfigFiles() : [given];
   return files.length === 0 ? {} : { lint: judgeConfiguration({ files, ...here }) };
 }

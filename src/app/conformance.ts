@@ -1,5 +1,5 @@
 // What `svc provider test custom --conformance` works with: the configuration of this machine, its clock and randomness.
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { realClock } from '../host/clock.ts';
 import { realRandom } from '../host/random.ts';
@@ -7,7 +7,7 @@ import { type ConformancePlan, planConformance } from '../ops/conformance/confor
 
 /** `file` is what `--config` says. Throws `bad_request` where no backend is configured. */
 export function conformanceHere(file: string | undefined, signal: AbortSignal): ConformancePlan {
-  const { custom } = loadConfigHere({ file }).config.providers;
+  const { custom } = loadProcessConfig({ file }).config.providers;
   if (custom.base_url === '')
     throw new ServiceError('bad_request', 'No custom backend is configured.', {
       remedy:

@@ -19,7 +19,7 @@ import type { Redactor } from '../redact/engine.ts';
 import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
-import { hintAtImage } from './first-hint.ts';
+import { hintAtImage } from './image-hint.ts';
 import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 

@@ -1,6 +1,6 @@
 // What the doctor works with on this machine: the only place that picks its host, its clock and its providers.
 import { givenPath } from '../config/config-file.ts';
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import type { Logger } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { realIds } from '../host/ids.ts';
@@ -36,7 +36,7 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
     ...{ host, clock, random, production, signal },
     ids: realIds(random),
     nodeVersion: process.versions.node,
-    load: () => loadConfigHere({ file }),
+    load: () => loadProcessConfig({ file }),
     lint: (files) =>
       lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
     openProviders: (config, instance) =>
@@ -50,7 +50,7 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       }),
     knownRuntimes: async (path) => {
       if (!(await host.stat(path))) return undefined;
-      const { readKnownRuntimes } = await import('../store/sqlite/known-runtimes.ts');
+      const { readKnownRuntimes } = await import('../store/sqlite/recorded-runtimes.ts');
       return readKnownRuntimes(path);
     },
     sharedSecrets: async (path) => {

@@ -1,5 +1,5 @@
 // What `svc image` works with on this machine: the configuration's folders, and its container engine.
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/real-host.ts';
 import type { BuildDeps } from '../ops/image/build.ts';
@@ -8,12 +8,12 @@ import { SILENT } from './doctor.ts';
 
 /** `file` is what `--config` says. */
 export function imagePlacesHere(file: string | undefined): ImagePlaces {
-  const { microvm } = loadConfigHere({ file }).config.providers;
+  const { microvm } = loadProcessConfig({ file }).config.providers;
   return { dataFolder: microvm.data_dir, configured: microvm.images };
 }
 
 export function imageBuildHere(file: string | undefined): BuildDeps {
-  const { microvm, container } = loadConfigHere({ file }).config.providers;
+  const { microvm, container } = loadProcessConfig({ file }).config.providers;
   const clock = realClock();
   return {
     host: realHost(),

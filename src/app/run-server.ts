@@ -1,6 +1,6 @@
 // `svc serve`: configuration, log, server, signals, service manager. Resolves when the server has stopped.
 import type { LoadedConfig } from '../config/load.ts';
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
@@ -35,7 +35,7 @@ interface Parts {
 /** Serves until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting, or from going on. */
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
   const layers = configLayers(flags);
-  const loaded = loadConfigHere(layers);
+  const loaded = loadProcessConfig(layers);
   closeInherited();
   const [clock, random, host] = [realClock(), realRandom(), realHost()];
   const redactor = growingRedactor(loaded.secrets);
@@ -53,7 +53,7 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
       log,
       redactor,
       supervisor: watcher,
-      load: () => loadConfigHere(layers),
+      load: () => loadProcessConfig(layers),
     });
     announce(server.address, loaded, log);
     await watcher.ready(`Serving on ${server.address}`);

@@ -1,5 +1,5 @@
 // `svc worker`: configuration, log, worker, signals, service manager. Resolves when the worker has stopped.
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import { parseDuration } from '../domain/duration.ts';
 import type { Clock } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
@@ -83,7 +83,7 @@ function stayAwake(clock: Clock): AbortController {
 }
 
 function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDeps; log: Log } {
-  const read = () => loadConfigHere(workerLayers(flags));
+  const read = () => loadProcessConfig(workerLayers(flags));
   const { config, secrets } = read();
   const token = flags['worker-token'];
   const [clock, random, host] = [realClock(), realRandom(), realHost()];

@@ -1,6 +1,6 @@
 // Which database a command means: the one that is named, else that of the configuration.
 import { Flags } from '@oclif/core';
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import { configFlag } from './flags.ts';
 
 export const databaseFlags = {
@@ -13,5 +13,5 @@ export const databaseFlags = {
 
 /** Reads no configuration when the file is named: an operator's commands work when the configuration does not. */
 export function databaseOf(flags: { database?: string | undefined; config?: string | undefined }): string {
-  return flags.database ?? loadConfigHere({ file: flags.config }).config.database.path;
+  return flags.database ?? loadProcessConfig({ file: flags.config }).config.database.path;
 }

@@ -18,7 +18,7 @@ export interface FoundFile extends ConfigFile {
   mode: number;
 }
 
-export interface Place {
+export interface ConfigLocation {
   cwd: string;
   home: string;
 }
@@ -36,7 +36,7 @@ export const givenPath = ({ name, path }: ConfigFile): string => (name.startsWit
  * Strongest first. Files that are named are read alone, and must exist; else those that exist of `./svc.yaml` and
  * `~/.svc/config.yaml`. A file that is there but cannot be used is a fault, never passed over.
  */
-export function findConfigFiles(named: readonly string[], { cwd, home }: Place): FileOutcome[] {
+export function findConfigFiles(named: readonly string[], { cwd, home }: ConfigLocation): FileOutcome[] {
   if (named.length > 0)
     return named.flatMap((name) => readConfigFile({ name, path: resolve(cwd, name) }, true) ?? []);
   const here = { name: 'svc.yaml', path: join(cwd, 'svc.yaml') };

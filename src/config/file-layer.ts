@@ -1,7 +1,7 @@
 // The configuration files as one layer: what the first does not set is read from the next.
 import { dirname } from 'node:path';
 import { SECRET_MAPS } from '../schema/config-keys.ts';
-import { type ConfigFile, type FileOutcome, findConfigFiles, type Place } from './config-file.ts';
+import { type ConfigFile, type ConfigLocation, type FileOutcome, findConfigFiles } from './config-file.ts';
 import { type Layer, problemAt, type Setting } from './setting.ts';
 import { yamlLayer } from './yaml-layer.ts';
 
@@ -14,7 +14,7 @@ export interface FileLayer extends Layer {
 }
 
 /** Never throws: what is wrong with any of the files is in `problems`. `named` as `findConfigFiles` takes it. */
-export function fileLayer(named: readonly string[], place: Place): FileLayer {
+export function fileLayer(named: readonly string[], place: ConfigLocation): FileLayer {
   const read = findConfigFiles(named, place).map((outcome) => ({ ...outcome, layer: layerOf(outcome) }));
   const usable = read.filter((each) => !('fault' in each));
   return {

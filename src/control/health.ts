@@ -6,7 +6,7 @@ import type { Clock } from '../domain/ports.ts';
 import type { Provider, ProviderSet } from '../providers/provider.ts';
 import type { Config } from '../schema/config.ts';
 import type { Health } from '../schema/system.ts';
-import { type Pulse, SLOW_COMMIT_MS, type Store } from '../store/store.ts';
+import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../store/store.ts';
 import type { HealthViews } from './plane/system.ts';
 import type { Probes } from './probes.ts';
 import type { WorkerStats } from './workers/worker-stats.ts';
@@ -109,7 +109,7 @@ async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
   const failure = pulse instanceof ServiceError ? pulse : damage;
   if (failure) return { status: 'failed', latency_ms, message: inFull(failure) };
   if (loss) return { status: 'degraded', latency_ms, message: inFull(loss) };
-  const { commit_ms } = pulse as Pulse;
+  const { commit_ms } = pulse as CommitSpeed;
   if (commit_ms >= SLOW_COMMIT_MS) return { status: 'degraded', latency_ms, message: slow(commit_ms) };
   return { status: 'ok', latency_ms, ...(isChecking && { message: 'All pages are being checked.' }) };
 }

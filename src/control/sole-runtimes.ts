@@ -4,12 +4,12 @@ import { ServiceError } from '../domain/errors.ts';
 import { ACTIVE_STATES } from '../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
 import type { Provider, ProviderSet, RuntimeRef } from '../providers/provider.ts';
-import type { WarmStore } from '../store/seam/warm.ts';
+import type { PrewarmedStore } from '../store/seam/prewarmed.ts';
 import type { SandboxStore } from '../store/store.ts';
 
 export interface KnownSandboxes {
   sandboxes: Pick<SandboxStore, 'inStates'>;
-  warm: Pick<WarmStore, 'all'>;
+  warm: Pick<PrewarmedStore, 'all'>;
 }
 
 const ALL = 1_000_000;

@@ -1,4 +1,4 @@
-// The one error class and the one table from code to HTTP status and exit code (architecture.md).
+// The one error class and the one table from code to HTTP status and exit code.
 import type { ErrorCode } from '../schema/error.ts';
 
 interface ErrorClass {
@@ -27,17 +27,17 @@ export const ERROR_TABLE: Record<ErrorCode, ErrorClass> = {
 };
 
 export interface ErrorFacts {
-  /** What the reader can do about it, a sentence. Shown after the message. */
-  remedy?: string;
-  retryAfterMs?: number;
+  /** What the reader can do about it, as a sentence. Shown after the message. */
+  remedy?: string | undefined;
+  retryAfterMs?: number | undefined;
   /** Public facts, sent as `details`. */
-  details?: Record<string, unknown>;
+  details?: Record<string, unknown> | undefined;
   /** The inner failure: logged, never sent. */
   cause?: unknown;
-  /** The message and remedy with places on the host in them: administrators alone read it. */
-  operatorMessage?: string;
-  /** Where one code has a second status (507 full disk, 502 preview, 416 range). */
-  status?: number;
+  /** The message and remedy including host paths. Only administrators see it. */
+  operatorMessage?: string | undefined;
+  /** Set where one code has a second status (507 full disk, 502 preview, 416 range). */
+  status?: number | undefined;
 }
 
 /** Every failure that crosses a seam. `message` and `remedy` are public: no host paths, SQL, or backend text. */
@@ -65,17 +65,17 @@ export class ServiceError extends Error {
   }
 }
 
-/** A backend that was called about a sandbox does not have it: whoever hears of it looks whether the sandbox still lives. */
+/** The backend does not have the sandbox it was called about. Whoever catches this checks whether the sandbox still lives. */
 export class SandboxMissing extends ServiceError {
   constructor(message: string, cause: unknown) {
-    super('not_found', message, { cause, remedy: 'It may have expired; spawn a new one.' });
+    super('not_found', message, { cause, remedy: 'It may have expired. Spawn a new one.' });
   }
 }
 
-/** `error` itself when it is ours, else an `internal` one that hides its text and keeps it as the cause. */
+/** Returns a ServiceError as it is; wraps any other error in an `internal` one that hides its text and keeps it as cause. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return new ServiceError('internal', 'The service met an unexpected fault.', {
+  return new ServiceError('internal', 'Internal error.', {
     cause: error,
     remedy: 'Look up the request id in the log.',
   });

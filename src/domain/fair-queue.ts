@@ -1,7 +1,7 @@
 // Whose turn it is: first come first served within an owner, round robin between owners. Owners whose next one does not
 // fit are passed over and keep their turn. Nothing here costs more with a longer queue.
-import { Chain, type Link } from './chain.ts';
-import { exit, type Turn, Turns } from './turns.ts';
+import { LinkedList, type ListNode } from './linked-list.ts';
+import { exit, OwnerRotation, type OwnerTurn } from './owner-rotation.ts';
 
 export interface Waiting {
   /** Empty without an owner: these are a line like any other. */
@@ -13,18 +13,18 @@ export interface Waiting {
  * What the one whose turn it was lacked: any place at all, one for its owner, one at its provider, one in a VM of the pool
  * for an owner that has none there.
  */
-export type Lack = 'all' | 'owner' | 'provider' | 'pool';
+export type MissingCapacity = 'all' | 'owner' | 'provider' | 'pool';
 
 /** One who waits; a handle to leave by. */
-export interface Place<T> {
+export interface QueueEntry<T> {
   readonly item: T;
-  readonly line: Line<T>;
-  link: Link<Place<T>> | undefined;
+  readonly line: OwnerQueue<T>;
+  link: ListNode<QueueEntry<T>> | undefined;
 }
 
-interface Line<T> extends Turn {
+interface OwnerQueue<T> extends OwnerTurn {
   readonly owner: string;
-  readonly places: Chain<Place<T>>;
+  readonly places: LinkedList<QueueEntry<T>>;
   /** The owner has no room of its own. */
   held: boolean;
   /** The provider where the owner has no place in any VM of the pool; which others have is not known here. */
@@ -32,8 +32,8 @@ interface Line<T> extends Turn {
 }
 
 export class FairQueue<T extends Waiting> {
-  readonly #lines = new Map<string, Line<T>>();
-  readonly #turns = new Map<string, Turns<Line<T>>>();
+  readonly #lines = new Map<string, OwnerQueue<T>>();
+  readonly #turns = new Map<string, OwnerRotation<OwnerQueue<T>>>();
   #full = false;
   #size = 0;
   #turn = 0;
@@ -43,13 +43,13 @@ export class FairQueue<T extends Waiting> {
   }
 
   /** Behind the others of its owner; a new owner behind all others. */
-  add(item: T): Place<T> {
+  add(item: T): QueueEntry<T> {
     const known = this.#lines.get(item.owner);
-    const line: Line<T> = known ?? {
-      ...{ owner: item.owner, places: new Chain(), turn: ++this.#turn },
+    const line: OwnerQueue<T> = known ?? {
+      ...{ owner: item.owner, places: new LinkedList(), turn: ++this.#turn },
       ...{ at: undefined, held: false, outsideOf: undefined },
     };
-    const place: Place<T> = { item, line, link: undefined };
+    const place: QueueEntry<T> = { item, line, link: undefined };
     place.link = line.places.append(place);
     this.#size++;
     if (!known) {
@@ -63,8 +63,8 @@ export class FairQueue<T extends Waiting> {
    * The newest of the owner with the most waiting, where it has so many that `owner` would still have fewer with one more.
    * Those without an owner are no owner that could have too many.
    */
-  crowder(owner: string): Place<T> | undefined {
-    let most: Line<T> | undefined;
+  crowder(owner: string): QueueEntry<T> | undefined {
+    let most: OwnerQueue<T> | undefined;
     for (const line of this.#lines.values())
       if (line.owner !== '' && line.places.size > (most?.places.size ?? 0)) most = line;
     const own = this.#lines.get(owner)?.places.size ?? 0;
@@ -72,9 +72,9 @@ export class FairQueue<T extends Waiting> {
   }
 
   /** The one whose turn it is, of those that nothing is known to be lacking; it stays where it is. */
-  next(): Place<T> | undefined {
+  next(): QueueEntry<T> | undefined {
     if (this.#full) return undefined;
-    let soonest: Line<T> | undefined;
+    let soonest: OwnerQueue<T> | undefined;
     for (const turns of this.#turns.values()) {
       const line = turns.next();
       if (line && (!soonest || line.turn < soonest.turn)) soonest = line;
@@ -83,18 +83,18 @@ export class FairQueue<T extends Waiting> {
   }
 
   /** It got its place: its owner goes behind all others. */
-  served(place: Place<T>): void {
+  served(place: QueueEntry<T>): void {
     place.line.outsideOf = undefined;
     this.#leave(place, ++this.#turn);
   }
 
   /** It waits no more; its owner keeps its turn. Harmless for one who has left. */
-  remove(place: Place<T>): void {
+  remove(place: QueueEntry<T>): void {
     this.#leave(place, place.line.turn);
   }
 
   /** `place` was next and did not fit: nobody who would lack the same is next until it is freed. */
-  hold({ line, item }: Place<T>, lack: Lack): void {
+  hold({ line, item }: QueueEntry<T>, lack: MissingCapacity): void {
     if (lack === 'all') this.#full = true;
     else if (lack === 'provider') this.#turnsAt(item.provider).isFull = true;
     else {
@@ -133,12 +133,12 @@ export class FairQueue<T extends Waiting> {
     return [...this.#turns.values()].some(({ isFull, hasWaiting }) => !isFull && hasWaiting);
   }
 
-  *[Symbol.iterator](): Generator<Place<T>> {
+  *[Symbol.iterator](): Generator<QueueEntry<T>> {
     for (const { places } of [...this.#lines.values()])
       for (let link = places.first; link; link = link.after) yield link.value;
   }
 
-  #leave(place: Place<T>, turn: number): void {
+  #leave(place: QueueEntry<T>, turn: number): void {
     const { line, link } = place;
     if (!link) return;
     const wasFirst = line.places.first === link;
@@ -153,7 +153,7 @@ export class FairQueue<T extends Waiting> {
     }
   }
 
-  #end(line: Line<T>): void {
+  #end(line: OwnerQueue<T>): void {
     exit(line);
     this.#lines.delete(line.owner);
     if (this.#size > 0) return;
@@ -162,20 +162,20 @@ export class FairQueue<T extends Waiting> {
     this.#turns.clear();
   }
 
-  #enter(line: Line<T>): void {
+  #enter(line: OwnerQueue<T>): void {
     const provider = line.places.first?.value.item.provider ?? '';
     this.#turnsAt(provider).enter(line, line.outsideOf === provider);
   }
 
   /** Until a VM has room for its owner; the others go on, since some may have a place in one. */
-  #shutOut(line: Line<T>, provider: string): void {
+  #shutOut(line: OwnerQueue<T>, provider: string): void {
     line.outsideOf = provider;
     this.#turnsAt(provider).isPoolFull = true;
     this.#enter(line);
   }
 
-  #turnsAt(provider: string): Turns<Line<T>> {
-    const turns = this.#turns.get(provider) ?? new Turns<Line<T>>();
+  #turnsAt(provider: string): OwnerRotation<OwnerQueue<T>> {
+    const turns = this.#turns.get(provider) ?? new OwnerRotation<OwnerQueue<T>>();
     this.#turns.set(provider, turns);
     return turns;
   }

@@ -1,5 +1,5 @@
 // Tokens of workers as operators make and judge them. What they hold is read from the configuration; nothing is stored.
-import { loadConfigHere } from '../config/load-here.ts';
+import { loadProcessConfig } from '../config/process-config.ts';
 import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { judgeWorker } from '../domain/worker-access.ts';
@@ -36,7 +36,7 @@ export function createWorkerToken({ id, file, signed, audience: aud }: CreateTok
     throw new ServiceError('bad_request', 'This cannot be the id of a worker.', {
       remedy: 'Use letters, digits and . _ -, at most 128 and not local.',
     });
-  const [current] = workerSecrets(loadConfigHere({ file }).config.auth, id);
+  const [current] = workerSecrets(loadProcessConfig({ file }).config.auth, id);
   if (!current)
     throw new ServiceError('bad_request', 'The configuration holds no credential for this worker.', {
       remedy: 'Set auth.worker_signing_key to a random key, or auth.worker_tokens to one for each worker.',
@@ -87,7 +87,7 @@ export function verifyWorkerToken(asked: {
   const worker_id = asked.id ?? payload?.worker_id;
   if (worker_id === undefined)
     throw new ServiceError('bad_request', 'A secret does not say whose it is.', { remedy: 'Give --id.' });
-  const { auth } = loadConfigHere({ file: asked.file }).config;
+  const { auth } = loadProcessConfig({ file: asked.file }).config;
   const expected = { aud: asked.audience, now: realClock().now() };
   const verdict = judgeWorker(auth, { worker_id, token }, expected);
   if (!('fault' in verdict)) return { ok: true, worker_id };

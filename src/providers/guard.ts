@@ -3,7 +3,7 @@
 import type { SandboxIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { withoutHostPaths } from '../domain/host-paths.ts';
-import { NotBegun, notBegun } from '../domain/not-begun.ts';
+import { asNotStarted, NotStarted } from '../domain/not-started.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
 import { type Limiter, limiter } from './limiter.ts';
@@ -115,7 +115,7 @@ async function started(starts: Limiter, signal: AbortSignal, create: () => Promi
       return create();
     }, signal);
   } catch (error) {
-    throw hadTurn ? error : notBegun(error, signal);
+    throw hadTurn ? error : asNotStarted(error, signal);
   }
 }
 
@@ -207,5 +207,5 @@ function withoutPlaces(failure: ServiceError): ServiceError {
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(details !== undefined && { details }),
   });
-  return failure instanceof NotBegun ? new NotBegun(plain) : plain;
+  return failure instanceof NotStarted ? new NotStarted(plain) : plain;
 }

@@ -103,7 +103,7 @@ export interface Provider {
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**
    * Labelled before it can fail half-way; a failed or aborted create leaves nothing unlabelled. Settles within 1 s of the
-   * abort. Rejects with NotBegun (domain/not-begun.ts) only where it is certain that nothing was asked for: the row then
+   * abort. Rejects with NotStarted (domain/not-started.ts) only where it is certain that nothing was asked for: the row then
    * ends without this provider being asked again.
    */
   create(spec: RuntimeSpec, signal: AbortSignal): Promise<Created>;

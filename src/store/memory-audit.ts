@@ -40,6 +40,6 @@ function matches(record: AuditRecord, filter: AuditFilter): boolean {
 
 const isUnproven = ({ actor }: AuditRecord) => UNPROVEN_ACTORS.some((unproven) => unproven === actor);
 
-type Place = Pick<AuditRecord, 'created_at' | 'id'>;
-const byNewest = (a: Place, b: Place) =>
+type Cursor = Pick<AuditRecord, 'created_at' | 'id'>;
+const byNewest = (a: Cursor, b: Cursor) =>
   a.created_at === b.created_at ? b.id - a.id : a.created_at < b.created_at ? 1 : -1;

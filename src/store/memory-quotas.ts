@@ -41,9 +41,9 @@ export function memoryQuotas(
   };
 }
 
-type Place = Pick<Quota, 'created_at' | 'owner_id'>;
+type Cursor = Pick<Quota, 'created_at' | 'owner_id'>;
 const copy = (quota: Quota | undefined): Quota | undefined => quota && { ...quota };
 const compare = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 /** Owners by their bytes, as SQLite does. */
-const byNewest = (a: Place, b: Place) =>
+const byNewest = (a: Cursor, b: Cursor) =>
   compare(b.created_at, a.created_at) || compare(b.owner_id, a.owner_id);

@@ -93,8 +93,8 @@ export function admissionFacts(
   return { usage: { ...usage, active_owner_sandboxes }, quota: tables.quotas.get(owner_id), ...places };
 }
 
-type Place = Pick<SandboxRecord, 'created_at' | 'id'>;
+type Cursor = Pick<SandboxRecord, 'created_at' | 'id'>;
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
-const byNewest = (a: Place, b: Place) => compare(b.created_at, a.created_at) || compare(b.id, a.id);
+const byNewest = (a: Cursor, b: Cursor) => compare(b.created_at, a.created_at) || compare(b.id, a.id);
 const bySoonest = (a: SandboxRecord, b: SandboxRecord) =>
   compare(a.expires_at, b.expires_at) || compare(a.id, b.id);

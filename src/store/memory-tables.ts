@@ -6,7 +6,7 @@ import type { Event, EventDraft } from '../schema/event.ts';
 import type { Quota } from '../schema/quota.ts';
 import type { StoredClaim } from './memory-claims.ts';
 import type { PoolTables } from './memory-pool.ts';
-import type { WarmRecord } from './seam/warm.ts';
+import type { PrewarmedRecord } from './seam/prewarmed.ts';
 import type { LeaseRecord, WorkerRecord } from './seam/workers.ts';
 import type { SandboxRecord } from './store.ts';
 
@@ -14,7 +14,7 @@ export interface Tables extends PoolTables {
   sandboxes: Map<string, SandboxRecord>;
   quotas: Map<string, Quota>;
   claims: Map<string, StoredClaim>;
-  warm: Map<string, WarmRecord>;
+  warm: Map<string, PrewarmedRecord>;
   workers: Map<string, Omit<WorkerRecord, 'active_sandboxes'>>;
   leases: Map<string, LeaseRecord>;
   events: Event[];

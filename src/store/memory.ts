@@ -13,11 +13,11 @@ import { claimId, liveClaim, settleClaim } from './memory-claims.ts';
 import { memoryClock } from './memory-clock.ts';
 import { memoryEvents } from './memory-events.ts';
 import { memoryPool, takePlace } from './memory-pool.ts';
+import { memoryWarm, takeWarm } from './memory-prewarmed.ts';
 import { memoryQuotas } from './memory-quotas.ts';
 import { admissionFacts, reads } from './memory-reads.ts';
 import { active, addEvents, copy, drop, overShare, type Tables } from './memory-tables.ts';
 import { memoryTemplates } from './memory-templates.ts';
-import { memoryWarm, takeWarm } from './memory-warm.ts';
 import { memoryLeases, memoryWorkers } from './memory-workers.ts';
 import type { SandboxRecord, SandboxStore, Store } from './store.ts';
 

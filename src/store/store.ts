@@ -9,9 +9,9 @@ import type { ClockStore } from './seam/clock.ts';
 import type { StoreCondition } from './seam/condition.ts';
 import type { EventStore } from './seam/events.ts';
 import type { PoolStore } from './seam/pool.ts';
+import type { PrewarmedStore } from './seam/prewarmed.ts';
 import type { QuotaStore } from './seam/quotas.ts';
 import type { TemplateStore } from './seam/templates.ts';
-import type { WarmStore } from './seam/warm.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
 /** Made with the database, never changes. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
@@ -175,7 +175,7 @@ export interface IdempotencyStore {
 /** A commit that takes longer is a slow disk's. */
 export const SLOW_COMMIT_MS = 1000;
 
-export interface Pulse {
+export interface CommitSpeed {
   /** How long the newest commit took, or the one under way has taken so far. */
   commit_ms: number;
 }
@@ -185,7 +185,7 @@ export interface Store {
   sandboxes: SandboxStore;
   templates: TemplateStore;
   quotas: QuotaStore;
-  warm: WarmStore;
+  warm: PrewarmedStore;
   events: EventStore;
   pool: PoolStore;
   workers: WorkerStore;
@@ -194,7 +194,7 @@ export interface Store {
   audit: AuditStore;
   clock: ClockStore;
   /** A cheap read that fails when the database does; after a write that failed or was slow, a write. */
-  ping(): Promise<Pulse>;
+  ping(): Promise<CommitSpeed>;
   /** What is known of it beyond that. Takes no time to speak of. */
   condition(): StoreCondition;
   /** Idempotent. */

@@ -3,8 +3,8 @@ import { ServiceError } from '../domain/errors.ts';
 import type { RuntimeRef } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcDestroyResult, RpcRuntimeParams } from '../schema/worker-rpc.ts';
-import type { Held } from './held.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
+import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 /** That an end waits for its journal. */
 const WRITE_MS = 10_000;
@@ -39,7 +39,7 @@ export async function destroySandbox(
  * Under the sandbox's lock. When the provider fails it stays `ending`, to be tried again by the watch. A journal that cannot
  * be written stops no end: after a restart the sweep finds what the journal missed.
  */
-export async function endRuntime(parts: WorkerParts, { record }: Held, why: string): Promise<void> {
+export async function endRuntime(parts: WorkerParts, { record }: WorkerSandbox, why: string): Promise<void> {
   const { providers, logger } = parts;
   const { sandbox_id, provider } = record;
   await noteAnyway(parts, sandbox_id, 'ending');
@@ -70,12 +70,12 @@ async function noteAnyway(
   }
 }
 
-export function refOf({ sandbox_id: id, epoch, made }: Held['record']): RuntimeRef {
+export function refOf({ sandbox_id: id, epoch, made }: WorkerSandbox['record']): RuntimeRef {
   return { runtime_id: made?.runtime_id, id, epoch };
 }
 
 /** Throws `not_found` for a runtime or provider that is not that of the sandbox. */
-export function requireSame({ record }: Held, { runtime_id, provider }: RpcRuntimeParams): void {
+export function requireSame({ record }: WorkerSandbox, { runtime_id, provider }: RpcRuntimeParams): void {
   const isSame =
     (record.made === undefined || runtime_id === undefined || record.made.runtime_id === runtime_id) &&
     (record.provider === '' || record.provider === provider);

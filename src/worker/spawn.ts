@@ -7,8 +7,8 @@ import type { Lease } from '../schema/lease.ts';
 import type { RpcSpawnParams, RpcSpawnResult } from '../schema/worker-rpc.ts';
 import type { MadeRuntime } from '../store/seam/worker-journal.ts';
 import { endRuntime } from './ending.ts';
-import type { Held } from './held.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
+import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 /**
  * Starts the sandbox, or answers as before when it runs here already: a control plane that lost the reply asks again.
@@ -36,14 +36,14 @@ export function spawnSandbox(
   });
 }
 
-async function isRunning({ providers }: WorkerParts, { record }: Held): Promise<boolean> {
+async function isRunning({ providers }: WorkerParts, { record }: WorkerSandbox): Promise<boolean> {
   const { sandbox_id: id, epoch, made, state } = record;
   if (state !== 'running' || made === undefined) return false;
   const ref = { runtime_id: made.runtime_id, id, epoch };
   return (await providers.get(record.provider).inspect(ref, unaborted())) === 'running';
 }
 
-function refuseEnded(known: Held | undefined, { generation }: Lease): void {
+function refuseEnded(known: WorkerSandbox | undefined, { generation }: Lease): void {
   if (known && generation <= known.record.generation)
     throw new ServiceError('forbidden', 'The sandbox was ended under this lease.');
 }
@@ -98,7 +98,7 @@ function plain({ runtime_id, image, memory_mb, vcpus, warnings }: MadeRuntime): 
   return { runtime_id, image, memory_mb, vcpus, warnings };
 }
 
-function resultOf({ id }: WorkerParts, held: Held | undefined): RpcSpawnResult {
+function resultOf({ id }: WorkerParts, held: WorkerSandbox | undefined): RpcSpawnResult {
   if (!held?.record.made) throw new Error('a sandbox runs without a runtime');
   const { sandbox_id, provider, made } = held.record;
   return { sandbox_id, ...made, state: 'running', provider, worker_id: id };

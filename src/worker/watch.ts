@@ -1,10 +1,10 @@
 // Keeps what this worker holds within its bounds, also when no control plane can be reached: renews leases at a third of
 // their term, ends what is past its lease or its life, tries again what could not be ended.
 import { endRuntime } from './ending.ts';
-import type { Held } from './held.ts';
 import { isRefusal, renewLease } from './renewal.ts';
 import { sweep } from './sweep.ts';
 import type { WorkerParts } from './worker-parts.ts';
+import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 const LOOK_MS = 250;
 const SWEEP_MS = 30_000;
@@ -51,7 +51,7 @@ export function watchHeld(parts: WorkerParts): Watch {
 }
 
 /** When nothing but its end is left for a sandbox; one that starts is given up by who starts it. */
-function overAt({ record, leaseEnds, lifeEnds }: Held): number {
+function overAt({ record, leaseEnds, lifeEnds }: WorkerSandbox): number {
   return record.state === 'running' ? Math.min(leaseEnds, lifeEnds + LIFE_GRACE_MS) : Infinity;
 }
 
@@ -66,7 +66,7 @@ async function endOver(parts: WorkerParts, id: string): Promise<void> {
   });
 }
 
-async function renew(parts: WorkerParts, own: Held, stopped: AbortSignal): Promise<void> {
+async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSignal): Promise<void> {
   const { held, clock, logger } = parts;
   const id = own.record.sandbox_id;
   const tooLong = new AbortController();

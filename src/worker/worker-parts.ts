@@ -4,12 +4,12 @@ import type { ProviderSet } from '../providers/provider.ts';
 import type { ControlLink } from './control-link.ts';
 import type { WorkerCredential } from './credential.ts';
 import type { Draining } from './draining.ts';
-import type { HeldSandboxes } from './held.ts';
+import type { WorkerSandboxes } from './worker-sandboxes.ts';
 
 export interface WorkerParts {
   id: string;
   credential: WorkerCredential;
-  held: HeldSandboxes;
+  held: WorkerSandboxes;
   providers: ProviderSet;
   link: ControlLink;
   draining: Draining;

@@ -9,11 +9,11 @@ import type { ControlLink, HeartbeatAnswer } from './control-link.ts';
 import type { WorkerCredential } from './credential.ts';
 import { Draining } from './draining.ts';
 import { type HeartbeatParts, heartbeats, sendHeartbeat, type WorkerFacts } from './heartbeats.ts';
-import { HeldSandboxes } from './held.ts';
 import { type RpcServer, rpcServer } from './rpc-server.ts';
 import { sweep } from './sweep.ts';
 import { watchHeld } from './watch.ts';
 import type { WorkerParts } from './worker-parts.ts';
+import { WorkerSandboxes } from './worker-sandboxes.ts';
 
 export interface WorkerDeps {
   id: string;
@@ -104,6 +104,6 @@ function stopping(): ServiceError {
 
 function partsOf(deps: WorkerDeps): WorkerParts {
   const { journal, clock, heartbeatMs } = deps;
-  const held = new HeldSandboxes({ journal, clock, termMs: leaseTermMs(heartbeatMs) });
+  const held = new WorkerSandboxes({ journal, clock, termMs: leaseTermMs(heartbeatMs) });
   return { ...deps, held, draining: new Draining() };
 }

@@ -7,10 +7,10 @@ import { audited } from './store-audit.suite.ts';
 import { idempotent } from './store-claims.suite.ts';
 import { clocked } from './store-clock.suite.ts';
 import { pooling } from './store-pool.suite.ts';
+import { warm } from './store-prewarmed.suite.ts';
 import { admitting, quotas } from './store-quotas.suite.ts';
 import { eventful, listing, reading } from './store-reads.suite.ts';
 import { templated } from './store-templates.suite.ts';
-import { warm } from './store-warm.suite.ts';
 import { placing, workers } from './store-workers.suite.ts';
 import { extending, reserving, transitioning } from './store-writes.suite.ts';
 

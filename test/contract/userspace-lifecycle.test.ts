@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { NotBegun } from '../../src/domain/not-begun.ts';
+import { NotStarted } from '../../src/domain/not-started.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { agents, NOTHING, remains } from '../support/auditor.ts';
 import { describeWith } from '../support/requires.ts';
@@ -87,7 +87,7 @@ for (const runner of ['unshare', 'bwrap', 'proot'] as const) {
         code: 'precondition_failed',
         details: { unmet: made.warnings },
       });
-      await expect(strict).rejects.toBeInstanceOf(NotBegun);
+      await expect(strict).rejects.toBeInstanceOf(NotStarted);
       expect(existsSync(join(folder, `${id}.1`))).toBe(false);
     });
 

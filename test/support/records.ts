@@ -2,8 +2,8 @@
 import type { AdmissionLimits } from '../../src/domain/admission.ts';
 import type { AuditDraft } from '../../src/schema/audit.ts';
 import type { EventDraft } from '../../src/schema/event.ts';
+import type { PrewarmedRecord } from '../../src/store/seam/prewarmed.ts';
 import type { TemplateRecord } from '../../src/store/seam/templates.ts';
-import type { WarmRecord } from '../../src/store/seam/warm.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
 import { FAKE_START } from './fakes.ts';
 
@@ -52,7 +52,7 @@ export function templateRecord(facts: Partial<TemplateRecord> = {}): TemplateRec
 }
 
 /** A `starting` warm sandbox with an id of its own. */
-export function warmRecord(facts: Partial<WarmRecord> = {}): WarmRecord {
+export function warmRecord(facts: Partial<PrewarmedRecord> = {}): PrewarmedRecord {
   const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = sandboxRecord();
   const own = { template: 't', shape: 's', state: 'starting' as const, warnings: [] };
   return { id, epoch, provider, image, memory_mb, vcpus, network, created_at, ...own, ...facts };

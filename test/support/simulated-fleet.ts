@@ -7,15 +7,15 @@ import { providerSet } from '../../src/providers/registry.ts';
 import type { WorkerCall } from '../../src/providers/remote/call.ts';
 import { workerProvider } from '../../src/providers/remote/worker-provider.ts';
 import type { ProviderKind } from '../../src/schema/provider.ts';
-import type { HeldRecord, WorkerJournal } from '../../src/store/seam/worker-journal.ts';
+import type { WorkerJournal, WorkerSandboxRecord } from '../../src/store/seam/worker-journal.ts';
 import { workerCredential } from '../../src/worker/credential.ts';
 import { Draining } from '../../src/worker/draining.ts';
 import { heartbeats } from '../../src/worker/heartbeats.ts';
-import { HeldSandboxes } from '../../src/worker/held.ts';
 import { answerRpc } from '../../src/worker/rpc.ts';
 import { sweep } from '../../src/worker/sweep.ts';
 import { watchHeld } from '../../src/worker/watch.ts';
 import type { WorkerParts } from '../../src/worker/worker-parts.ts';
+import { WorkerSandboxes } from '../../src/worker/worker-sandboxes.ts';
 import type { World } from './control.ts';
 import { type FakeProvider, fakeProvider } from './fake-provider.ts';
 
@@ -38,7 +38,7 @@ export class SimulatedWorker {
   /** Of the next call. */
   fate: () => Fate = () => 'pass';
   readonly #world: World;
-  readonly #journal = new Map<string, HeldRecord>();
+  readonly #journal = new Map<string, WorkerSandboxRecord>();
   #parts: WorkerParts | undefined;
   #die: () => void = () => undefined;
 
@@ -66,7 +66,7 @@ export class SimulatedWorker {
       now,
       after: (ms: number, run: () => void) => clock.after(ms, () => isDead || run()),
     };
-    const held = new HeldSandboxes({ journal: mortal(this.#book()), clock: own, termMs: TERM_MS });
+    const held = new WorkerSandboxes({ journal: mortal(this.#book()), clock: own, termMs: TERM_MS });
     await held.load();
     const parts: WorkerParts = {
       ...{ id: this.id, held, link: mortal(this.#link()), clock: own, logger, draining: new Draining() },
@@ -126,7 +126,7 @@ export class SimulatedWorker {
     const journal = this.#journal;
     return {
       all: async () => [...journal.values()],
-      put: async (record: HeldRecord) => void journal.set(record.sandbox_id, record),
+      put: async (record: WorkerSandboxRecord) => void journal.set(record.sandbox_id, record),
       forget: async () => undefined,
       close: async () => undefined,
     } as unknown as WorkerJournal;

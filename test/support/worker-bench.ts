@@ -12,11 +12,11 @@ import { openWorkerJournal } from '../../src/store/sqlite/worker-journal.ts';
 import type { ControlLink, HeartbeatAnswer, Renewal } from '../../src/worker/control-link.ts';
 import { workerCredential } from '../../src/worker/credential.ts';
 import { Draining } from '../../src/worker/draining.ts';
-import { HeldSandboxes } from '../../src/worker/held.ts';
 import { answerRpc } from '../../src/worker/rpc.ts';
 import { sweep } from '../../src/worker/sweep.ts';
 import { watchHeld } from '../../src/worker/watch.ts';
 import type { WorkerParts } from '../../src/worker/worker-parts.ts';
+import { WorkerSandboxes } from '../../src/worker/worker-sandboxes.ts';
 import { type FakeProvider, fakeProvider } from './fake-provider.ts';
 import { type FakeClock, fakeClock, fakeIds, seededRandom, silentLogger } from './fakes.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -73,7 +73,7 @@ export async function workerBench(options: { maxSandboxes?: number } = {}): Prom
       await opened.put(record);
     };
     const fillable = { all: () => opened.all(), forget: (at: string) => opened.forget(at), put };
-    const held = new HeldSandboxes({ journal: fillable, clock, termMs: TERM_MS });
+    const held = new WorkerSandboxes({ journal: fillable, clock, termMs: TERM_MS });
     await held.load();
     bench.parts = {
       ...{ id: 'w1', held, link, clock, logger: silentLogger, draining: new Draining() },

@@ -2,7 +2,7 @@
 // is in any list of sandboxes.
 
 import { ServiceError } from '../../domain/errors.ts';
-import { NotBegun } from '../../domain/not-begun.ts';
+import { NotStarted } from '../../domain/not-started.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
@@ -173,7 +173,7 @@ export class Vms {
     const { pool, logger } = this.#deps;
     try {
       const retired = await pool.retire(id, { lost: true });
-      if (retired) await this.#finish(retired, { isMade: !(failure instanceof NotBegun) });
+      if (retired) await this.#finish(retired, { isMade: !(failure instanceof NotStarted) });
     } catch (error) {
       logger.warn({ vm_id: id, err: error }, 'What a failed VM of the pool left is not confirmed gone.');
     }

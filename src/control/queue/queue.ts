@@ -1,7 +1,7 @@
 // Spawns that wait for a place (api.md part 2). One attempt at a time, each a transaction of the store that decides and
 // reserves at once: the queue knows only what it was told and never counts itself. No provider works meanwhile.
 import { type AdmissionDecision, isCapacityDenial } from '../../domain/admission.ts';
-import { FairQueue, type Lack, type Place } from '../../domain/fair-queue.ts';
+import { FairQueue, type MissingCapacity, type QueueEntry } from '../../domain/fair-queue.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Publisher } from '../publish.ts';
 import type { QueueSettings } from '../settings.ts';
@@ -23,9 +23,9 @@ export class SpawnQueue {
   readonly #deps: QueueDeps;
   readonly #settings: QueueSettings;
   readonly #fair = new FairQueue<Ticket>();
-  readonly #waits: Waits<Place<Ticket>>;
+  readonly #waits: Waits<QueueEntry<Ticket>>;
   readonly #counters = new QueueCounters();
-  #trying: Place<Ticket> | undefined;
+  #trying: QueueEntry<Ticket> | undefined;
   #frees = 0;
   #closed = false;
 
@@ -115,7 +115,7 @@ export class SpawnQueue {
     if (place) this.#end(place, () => this.#remove(place, why));
   };
 
-  #begin(place: Place<Ticket>, reason: string): void {
+  #begin(place: QueueEntry<Ticket>, reason: string): void {
     place.item.place = place;
     place.item.wait = this.#waits.begin(place);
     this.#counters.queued();
@@ -135,7 +135,7 @@ export class SpawnQueue {
     });
   }
 
-  async #try(place: Place<Ticket>): Promise<void> {
+  async #try(place: QueueEntry<Ticket>): Promise<void> {
     const ticket = place.item;
     const frees = this.#frees;
     try {
@@ -150,7 +150,7 @@ export class SpawnQueue {
     }
   }
 
-  #start(place: Place<Ticket>, admitted: unknown): void {
+  #start(place: QueueEntry<Ticket>, admitted: unknown): void {
     const wait_ms = this.#waited(place.item);
     this.#fair.served(place);
     this.#stopWaiting(place.item);
@@ -160,7 +160,7 @@ export class SpawnQueue {
   }
 
   /** Ends its waiting, or lets the attempt that is under way decide. */
-  #end(place: Place<Ticket>, how: () => void): void {
+  #end(place: QueueEntry<Ticket>, how: () => void): void {
     if (place === this.#trying) place.item.ending = how;
     else {
       how();
@@ -168,7 +168,7 @@ export class SpawnQueue {
     }
   }
 
-  #remove(place: Place<Ticket>, error: unknown): void {
+  #remove(place: QueueEntry<Ticket>, error: unknown): void {
     this.#fair.remove(place);
     this.#stopWaiting(place.item);
     place.item.reject(error);
@@ -178,7 +178,7 @@ export class SpawnQueue {
     if (wait) this.#waits.end(wait);
   }
 
-  #timeOut(place: Place<Ticket>): void {
+  #timeOut(place: QueueEntry<Ticket>): void {
     const wait_ms = this.#waited(place.item);
     this.#counters.timedOut();
     this.#note('spawn.queue_timeout', place.item, { wait_ms });
@@ -199,7 +199,7 @@ export class SpawnQueue {
   }
 }
 
-function lackOf({ reason }: AdmissionDecision): Lack {
+function lackOf({ reason }: AdmissionDecision): MissingCapacity {
   if (reason === 'max_sandboxes_per_owner') return 'owner';
   if (reason === 'pool_full') return 'pool';
   return reason === 'worker_capacity' ? 'provider' : 'all';

@@ -1,6 +1,6 @@
 // One spawn that waits for a place. There may be ten thousand: it holds what it needs and no closures of its own.
 import type { AdmissionDecision } from '../../domain/admission.ts';
-import type { Place } from '../../domain/fair-queue.ts';
+import type { QueueEntry } from '../../domain/fair-queue.ts';
 import type { Wait } from './waits.ts';
 
 /** What an attempt came to. It is over when the place is reserved or refused, not when the sandbox runs. */
@@ -25,9 +25,9 @@ export class Ticket {
   readonly owner: string;
   readonly provider: string;
   /** Among the others; set when it joins them. */
-  place: Place<Ticket> | undefined;
+  place: QueueEntry<Ticket> | undefined;
   /** Since it waits. */
-  wait: Wait<Place<Ticket>> | undefined;
+  wait: Wait<QueueEntry<Ticket>> | undefined;
   /** How it should end, said while its attempt was under way: only an attempt that fails heeds it. */
   ending: (() => void) | undefined;
   readonly #applicant: Applicant<unknown>;

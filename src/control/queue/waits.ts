@@ -1,12 +1,12 @@
 // How long each one waits: one limit for all, so that the oldest is always the next whose time is over, and one timer does.
-import { Chain, type Link } from '../../domain/chain.ts';
+import { LinkedList, type ListNode } from '../../domain/linked-list.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
 
 /** One wait; a handle to end it by. */
 export interface Wait<T> {
   readonly item: T;
   readonly since: number;
-  link: Link<Wait<T>> | undefined;
+  link: ListNode<Wait<T>> | undefined;
 }
 
 export interface WaitRules<T> {
@@ -19,7 +19,7 @@ export interface WaitRules<T> {
 export class Waits<T> {
   readonly #rules: WaitRules<T>;
   /** Oldest first: also the order in which they run out. */
-  readonly #ages = new Chain<Wait<T>>();
+  readonly #ages = new LinkedList<Wait<T>>();
   #timer: Timer | undefined;
 
   constructor(rules: WaitRules<T>) {

@@ -1,7 +1,7 @@
 // What follows a spawn that failed, in this process or in one that died: whatever it left is destroyed by its label, and
 // only when that is confirmed, or when nothing was begun, does the row end as `error`. Otherwise it goes on as
 // `destroying` and is tried again.
-import { NotBegun } from '../../domain/not-begun.ts';
+import { NotStarted } from '../../domain/not-started.ts';
 import type { Logger } from '../../domain/ports.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../publish.ts';
@@ -25,7 +25,7 @@ export interface AbandonDeps {
 export function abandoner(deps: AbandonDeps): Abandon {
   return async (row, failure) => {
     try {
-      if (failure instanceof NotBegun || (await confirmedGone(deps, row))) await endAsError(deps, row);
+      if (failure instanceof NotStarted || (await confirmedGone(deps, row))) await endAsError(deps, row);
       else await keepDestroying(deps, row);
     } catch (error) {
       deps.logger.error({ sandbox_id: row.id, err: error }, 'A failed spawn could not be ended yet.');

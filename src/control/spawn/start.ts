@@ -2,7 +2,7 @@
 // failure leaves nothing behind.
 import { keptWarnings, refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { notBegun } from '../../domain/not-begun.ts';
+import { asNotStarted } from '../../domain/not-started.ts';
 import type { Created } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
@@ -52,7 +52,7 @@ async function create({ runtimes }: StartDeps, plan: SpawnPlan, signal: AbortSig
   try {
     refuseDifferences(plan.strict, plan.warnings);
   } catch (error) {
-    throw notBegun(error, signal);
+    throw asNotStarted(error, signal);
   }
   const created = await runtimes.create(plan, signal);
   refuseDifferences(plan.strict, created.warnings);

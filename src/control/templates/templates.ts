@@ -2,7 +2,7 @@
 
 import { visibleOwner } from '../../domain/access.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
-import { formatCursor, type Place, parseCursor } from '../../domain/cursor.ts';
+import { type Cursor, formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { unmaskedEnv } from '../../domain/template.ts';
@@ -121,7 +121,7 @@ async function listTemplates(
   };
 }
 
-const placeOf = ({ created_at, id }: Place): TemplatePlace => ({ created_at, ...parseTemplateKey(id) });
+const placeOf = ({ created_at, id }: Cursor): TemplatePlace => ({ created_at, ...parseTemplateKey(id) });
 
 function otherName(): ServiceError {
   return new ServiceError('bad_request', 'name is not the name in the path.', {

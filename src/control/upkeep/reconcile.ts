@@ -7,7 +7,7 @@ import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider, ProviderSet, RuntimeListing } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
-import type { WarmStore } from '../../store/seam/warm.ts';
+import type { PrewarmedStore } from '../../store/seam/prewarmed.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import { VM_EPOCH, type Vms } from '../pool/vms.ts';
 import { Pool } from '../pool.ts';
@@ -28,7 +28,7 @@ const REMOVED =
 
 export interface ReconcileDeps {
   sandboxes: SandboxStore;
-  warm: Pick<WarmStore, 'all' | 'get'>;
+  warm: Pick<PrewarmedStore, 'all' | 'get'>;
   store: { pool: Pick<PoolStore, 'get' | 'all'> };
   vms: Vms;
   providers: ProviderSet;

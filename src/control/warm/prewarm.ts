@@ -1,7 +1,7 @@
 // Ready sandboxes as spawns see them: one of the exact shape is taken instead of starting a new one. They never keep a
 // spawn out: one that lacks room has them ended first.
 import type { AdmissionLimits } from '../../domain/admission.ts';
-import { overLimits } from '../../domain/warm-room.ts';
+import { overLimits } from '../../domain/prewarm-room.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import { within } from '../within.ts';
 import { WarmKeeper, type WarmKeeperDeps } from './warm-keeper.ts';

@@ -2,7 +2,7 @@
 // makes what is missing. All of it off the request path, little at once, and slower after failures.
 import { asServiceError } from '../../domain/errors.ts';
 import type { Timer } from '../../domain/ports.ts';
-import type { WarmRecord } from '../../store/seam/warm.ts';
+import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
 import { Pool } from '../pool.ts';
 import { endWarm, makeWarm, type WarmMakingDeps, warmRow } from './warm-making.ts';
 import { type Want, type WarmPlanDeps, wantedWarm } from './warm-plan.ts';
@@ -40,7 +40,7 @@ export class WarmKeeper {
   }
 
   /** Takes over what the last process left: `ready` ones that answer; all others are ended. */
-  start(rows: readonly WarmRecord[]): void {
+  start(rows: readonly PrewarmedRecord[]): void {
     this.#running = true;
     for (const row of rows) this.#adopt(row);
     this.look();
@@ -158,14 +158,14 @@ export class WarmKeeper {
     this.#add(row, (entry) => this.#pool.run(() => this.#make(want, entry)));
   }
 
-  #adopt(row: WarmRecord): void {
+  #adopt(row: PrewarmedRecord): void {
     this.#add(row, async (entry) => {
       if (row.state !== 'ready') throw new Error('it was not finished');
       entry.lease = await this.#deps.sessions.acquire(row, entry.abort.signal);
     });
   }
 
-  #add(row: WarmRecord, work: (entry: WarmEntry) => Promise<void>): void {
+  #add(row: PrewarmedRecord, work: (entry: WarmEntry) => Promise<void>): void {
     const entry: WarmEntry = {
       row,
       state: 'starting',

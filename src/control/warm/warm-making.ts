@@ -5,24 +5,24 @@ import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
-import type { WarmRecord, WarmStore } from '../../store/seam/warm.ts';
+import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
 import type { Lease, Sessions } from '../sessions.ts';
 import { runSetup, type SetupDeps } from '../spawn/setup.ts';
 import type { Want } from './warm-plan.ts';
 
 export interface WarmMakingDeps extends SetupDeps {
-  warm: WarmStore;
+  warm: PrewarmedStore;
   providers: ProviderSet;
   sessions: Pick<Sessions, 'acquire' | 'end'>;
 }
 
 export interface Made {
-  row: WarmRecord;
+  row: PrewarmedRecord;
   lease: Lease;
 }
 
 /** The row that will stand for a new one. */
-export function warmRow(want: Want, now: number): WarmRecord {
+export function warmRow(want: Want, now: number): PrewarmedRecord {
   const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = want.plan(now).row;
   const { template, shape } = want;
   const facts = { id, epoch, provider, image, memory_mb, vcpus, network, created_at };
@@ -36,7 +36,7 @@ export function warmRow(want: Want, now: number): WarmRecord {
 export async function makeWarm(
   deps: WarmMakingDeps,
   want: Want,
-  row: WarmRecord,
+  row: PrewarmedRecord,
   signal: AbortSignal,
 ): Promise<Made> {
   signal.throwIfAborted();
@@ -48,7 +48,7 @@ export async function makeWarm(
   const { image } = want.plan(0);
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
   const { warnings, ...created } = await want.provider.create(spec, signal);
-  const made: WarmRecord = { ...row, ...created, state: 'ready', warnings };
+  const made: PrewarmedRecord = { ...row, ...created, state: 'ready', warnings };
   await runSetup(deps, { ...made, env: want.env }, want.setup, signal);
   const lease = await deps.sessions.acquire(made, signal);
   if (await deps.warm.ready(made)) return { row: made, lease };
@@ -59,7 +59,7 @@ export async function makeWarm(
 /** Resolves when nothing of it is left. Idempotent. */
 export async function endWarm(
   deps: WarmMakingDeps,
-  { id, epoch, provider, runtime_id }: WarmRecord,
+  { id, epoch, provider, runtime_id }: PrewarmedRecord,
 ): Promise<void> {
   await deps.sessions.end(id);
   await deps.providers.get(provider).destroy({ runtime_id, id, epoch }, new AbortController().signal);

@@ -1,9 +1,9 @@
 // What templates want to have ready: for each its shape, how many, and how one is planned.
 import { fairShares } from '../../domain/fair-shares.ts';
 import type { Ids } from '../../domain/ports.ts';
+import { prewarmShape } from '../../domain/prewarm-shape.ts';
 import { templateRequest } from '../../domain/template.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
-import { warmShape } from '../../domain/warm-shape.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 import type { Caller } from '../control-plane.ts';
@@ -88,7 +88,7 @@ async function want(deps: WarmPlanDeps, template: TemplateRecord): Promise<Omit<
 
 /** The shape of what a plan would start. */
 export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
-  return warmShape(
+  return prewarmShape(
     { template: formatTemplateKey(template), version: template.version },
     { ...row, image, setup },
   );

@@ -1,13 +1,13 @@
 // The ready sandboxes of this process, in memory beside their rows: who may take one is decided here, without waiting,
 // so that no two spawns are given the same.
-import type { WarmRecord } from '../../store/seam/warm.ts';
+import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
 import type { Lease } from '../sessions.ts';
 
 /** `unsure`: a spawn took it and does not know whether the database agreed. */
 export type WarmState = 'starting' | 'ready' | 'taken' | 'unsure' | 'ending';
 
 export interface WarmEntry {
-  row: WarmRecord;
+  row: PrewarmedRecord;
   state: WarmState;
   /** Kept open, so that the first command does not wait for it; also how its death is noticed. */
   lease?: Lease;

@@ -1,7 +1,7 @@
 // How many requests and WebSockets previews may hold at once: of one sandbox, so that it keeps room for its execs (the agent
 // serves 256 streams), and in all, where each sandbox has a share.
 import { ServiceError } from '../../domain/errors.ts';
-import { SharedPlaces } from '../../domain/shared-places.ts';
+import { SharedSlots } from '../../domain/shared-slots.ts';
 
 const MOST_OF_ONE = 128;
 const MOST = 4096;
@@ -9,10 +9,10 @@ const RETRY_MS = 1000;
 
 export class Places {
   readonly #taken = new Map<string, number>();
-  readonly #all: SharedPlaces;
+  readonly #all: SharedSlots;
 
   constructor(most = MOST) {
-    this.#all = new SharedPlaces(most);
+    this.#all = new SharedSlots(most);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
-import { SharedPlaces } from '../../domain/shared-places.ts';
+import { SharedSlots } from '../../domain/shared-slots.ts';
 import type { SocketAnswer } from '../answer.ts';
 import { headerCountFailure } from '../headers/header-count.ts';
 import { checkHandshake } from './handshake.ts';
@@ -47,7 +47,7 @@ export interface Connection {
 export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrades {
   const waiting = new WeakMap<IncomingMessage, Connection>();
   const open = new Set<WebSocket>();
-  const places = new SharedPlaces(deps.maxSockets ?? MAX_SOCKETS);
+  const places = new SharedSlots(deps.maxSockets ?? MAX_SOCKETS);
   const sockets = socketServer(deps.maxMessageBytes);
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const serve = () => {
@@ -97,7 +97,7 @@ interface Seat {
 
 /** It goes back with the connection. Throws `resource_limit` when there is none. Who has to give it up is told with 1013, and cut when it does not go. */
 function takeSeat(
-  places: SharedPlaces,
+  places: SharedSlots,
   { reply, socket }: { reply: FastifyReply; socket: Duplex },
   clock: Clock,
 ): Seat {

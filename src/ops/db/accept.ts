@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { AcceptReport } from '../../schema/db-report.ts';
 import { settlePath } from '../../store/sqlite/file.ts';
-import { forgetLoss, lossOf } from '../../store/sqlite/loss.ts';
+import { forgetLoss, lossOf } from '../../store/sqlite/loss-record.ts';
 import { fileOf } from '../../store/sqlite/reader.ts';
 
 /** Throws `not_found` when there is no database. */

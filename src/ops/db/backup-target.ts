@@ -1,7 +1,7 @@
 // What a backup may replace: no database in use, by whatever name, and nothing whose log would be read as a part of the copy.
 import { existsSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
-import { lockItself } from '../../store/sqlite/file-itself.ts';
+import { lockInode } from '../../store/sqlite/inode-lock.ts';
 import { isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 
 /**
@@ -18,5 +18,5 @@ export async function holdTarget(database: string, output: string): Promise<() =
       remedy: 'Name another file; `svc db restore` is what replaces a database.',
       details: { file: `${output}-wal` },
     });
-  return existsSync(output) ? lockItself(output) : () => {};
+  return existsSync(output) ? lockInode(output) : () => {};
 }

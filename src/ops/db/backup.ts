@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { BackupReport, VerifyReport } from '../../schema/db-report.ts';
-import { rowsOf } from '../../store/sqlite/facts.ts';
+import { rowsOf } from '../../store/sqlite/inspect.ts';
 import { copyOnline } from '../../store/sqlite/online-copy.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
 import { holdTarget } from './backup-target.ts';

@@ -1,8 +1,8 @@
 // Checks database files with the long checks, of every page, index and row, apart from this process where that takes long: so
 // Ctrl-C does not wait, and the caller hashes meanwhile. The process is made ready while the file is still being copied.
 import type { VerifyReport } from '../../schema/db-report.ts';
-import { checkApart } from '../../store/sqlite/apart.ts';
 import { MOST_NAMED, type Scope, verifyDatabase } from '../../store/sqlite/check.ts';
+import { startCheckProcess } from '../../store/sqlite/check-process.ts';
 import { withReader } from '../../store/sqlite/reader.ts';
 import { rowStatements } from '../../store/sqlite/row-check.ts';
 
@@ -20,7 +20,7 @@ export interface Checker {
 export function openChecker(bytes: number, scope: Scope, signal?: AbortSignal): Checker {
   if (bytes < APART_BYTES) return { check: async (path) => verifyDatabase(path, scope), close: () => {} };
   const closing = new AbortController();
-  const apart = checkApart(
+  const apart = startCheckProcess(
     `integrity_check(${MOST_NAMED})`,
     AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]),
   );

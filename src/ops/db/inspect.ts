@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { DatabaseFacts, VerifyReport } from '../../schema/db-report.ts';
 import { verifyDatabase } from '../../store/sqlite/check.ts';
-import { inspectDatabase } from '../../store/sqlite/facts.ts';
+import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 
 /** Throws `not_found`, `bad_request` (no regular file), `conflict` (empty), and as the store does. */
 export async function inspectFile(path: string): Promise<DatabaseFacts> {

@@ -6,15 +6,15 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { RestoreReport, VerifyReport } from '../../schema/db-report.ts';
 import { acknowledgedFile } from '../../store/sqlite/acknowledged.ts';
+import { checkpointDatabase } from '../../store/sqlite/checkpoint.ts';
 import { type Counters, raiseCounters, readCounters } from '../../store/sqlite/counters.ts';
-import { rowsOf } from '../../store/sqlite/facts.ts';
 import { settlePath } from '../../store/sqlite/file.ts';
-import { foldDatabase } from '../../store/sqlite/fold.ts';
+import { rowsOf } from '../../store/sqlite/inspect.ts';
 import { acquireLock } from '../../store/sqlite/lock.ts';
-import { forgetLoss } from '../../store/sqlite/loss.ts';
+import { forgetLoss } from '../../store/sqlite/loss-record.ts';
 import { settleCopy } from '../../store/sqlite/online-copy.ts';
 import { fileOf, isSameFile, walBytes } from '../../store/sqlite/reader.ts';
-import { refuseManyNames } from '../../store/sqlite/sole-file.ts';
+import { refuseAliases } from '../../store/sqlite/refuse-aliases.ts';
 import { requireSound } from './backup.ts';
 import { openChecker } from './checker.ts';
 import { type Copied, copyHashed } from './copy-file.ts';
@@ -44,7 +44,7 @@ export async function restoreDatabase(request: RestoreRequest, clock: Clock): Pr
   const lock = acquireLock(database, stamp);
   try {
     if (existsSync(database)) await lock.holdFile();
-    else refuseManyNames(database);
+    else refuseAliases(database);
     giveTo(`${database}.lock`, ownerOf(database));
     const report = await underLock({ ...request, input: resolve(request.input), database }, stamp);
     return { ...report, duration_ms: Math.round(clock.monotonic() - started) };
@@ -138,7 +138,7 @@ async function replace({ database, part, stamp, verified, signal, onStage }: Rep
   if (existsSync(database) || SIDECARS.some((end) => existsSync(database + end))) {
     onStage?.('fold');
     const isEmpty = !existsSync(database) || fileOf(database).size === 0;
-    const state = isEmpty ? 'unreadable' : foldDatabase(database);
+    const state = isEmpty ? 'unreadable' : checkpointDatabase(database);
     onStage?.('keep');
     kept.safety_copy = await keepSafe({ database, state, stamp, signal });
     kept.warnings = state === 'folded' ? carryOver({ database, part, verified }) : [UNREADABLE];

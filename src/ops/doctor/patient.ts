@@ -8,7 +8,7 @@ import type { ProbeReport, Provider, ProviderSet } from '../../providers/provide
 import type { Config } from '../../schema/config.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
-import type { KnownRuntimes } from '../../store/sqlite/known-runtimes.ts';
+import type { KnownRuntimes } from '../../store/sqlite/recorded-runtimes.ts';
 
 export type Instance = KnownRuntimes['instance'];
 

@@ -3,7 +3,7 @@
 import type { FoundFile } from '../../config/config-file.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Problem } from '../../config/setting.ts';
-import { type Place, yamlPlaces } from '../../config/yaml-places.ts';
+import { type SourcePosition, yamlPositions } from '../../config/yaml-positions.ts';
 import { printable } from '../../domain/printable.ts';
 import { redactor } from '../../redact/engine.ts';
 import { MASK } from '../../redact/rules.ts';
@@ -72,13 +72,13 @@ interface Words {
 interface SourceFile {
   name: string;
   lines: readonly string[];
-  find: () => ReturnType<typeof yamlPlaces>;
+  find: () => ReturnType<typeof yamlPositions>;
 }
 
 const sourceFile = ({ name, text }: Pick<FoundFile, 'name' | 'text'>): SourceFile => ({
   name,
   lines: text.split(/\r?\n/),
-  find: lazily(() => yamlPlaces(text)),
+  find: lazily(() => yamlPositions(text)),
 });
 
 const NO_FILE = sourceFile({ name: '', text: '' });
@@ -98,7 +98,7 @@ function withoutPlace(message: string, name: string): string {
 }
 
 /** Of a secret, where the key or its twin stands. */
-function placeOf(find: ReturnType<typeof yamlPlaces>, key: string, entry?: number): Place {
+function placeOf(find: ReturnType<typeof yamlPositions>, key: string, entry?: number): SourcePosition {
   if (key === '') return { line: 1, column: 1, endColumn: 1, isExact: false };
   const place = find(key, entry);
   if (place.isExact || !SECRET_PATHS.includes(key)) return place;
@@ -107,7 +107,7 @@ function placeOf(find: ReturnType<typeof yamlPlaces>, key: string, entry?: numbe
 }
 
 /** Blanks up to the column, then the finding. */
-function sourceOf(line: string, { column, endColumn }: Place, key: string): string {
+function sourceOf(line: string, { column, endColumn }: SourcePosition, key: string): string {
   const words = line.slice(column - 1, endColumn - 1);
   const name = key.slice(key.lastIndexOf('.') + 1);
   const isSecret =

@@ -2,7 +2,7 @@
 // they name, nothing else: no environment, no network, no provider; and never writes. What it says holds no secret.
 import { type FoundFile, findConfigFiles } from '../../config/config-file.ts';
 import { type ConfigReading, readConfig } from '../../config/load.ts';
-import { configFilesHere } from '../../config/load-here.ts';
+import { processConfigFiles } from '../../config/process-config.ts';
 import { type Problem, problemAt } from '../../config/setting.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { SECRET_FILE_SUFFIX } from '../../schema/config-keys.ts';
@@ -28,7 +28,7 @@ export interface LintRequest {
 
 /** What is judged where no file is named: those that a server here would read, else the one that is looked for first. */
 export function filesHere(): string[] {
-  const here = configFilesHere();
+  const here = processConfigFiles();
   return here.length > 0 ? here : ['svc.yaml'];
 }
 

@@ -8,7 +8,7 @@ import type { DoctorReport } from '../../schema/doctor.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { RehearsalReport } from '../../schema/rehearsal.ts';
 import { verifyDatabase } from '../../store/sqlite/check.ts';
-import { inspectDatabase } from '../../store/sqlite/facts.ts';
+import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
 import { type MigratedFile, migrateFile } from '../../store/sqlite/migrate-file.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';

@@ -2,7 +2,7 @@
 // our labels from its first moment, so what cannot be removed now is found later.
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { beforeBegun, NotBegun, notBegun } from '../../domain/not-begun.ts';
+import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { converse, type Dialled, dial } from './attach.ts';
 import { removeContainer } from './destroy.ts';
@@ -22,7 +22,7 @@ export async function createRuntime(
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
-  const first = await beforeBegun(planned(state, spec, signal), signal);
+  const first = await wrapNotStarted(planned(state, spec, signal), signal);
   const plan = await started({ state, plan: first, signal }).catch(async (error: unknown) => {
     if (!(error instanceof PartMissing)) throw error;
     state.agent.forget();
@@ -50,7 +50,7 @@ async function startedAgain(state: ContainerState, spec: RuntimeSpec, signal: Ab
   try {
     return await started({ state, plan: await planned(state, spec, signal), signal });
   } catch (error) {
-    throw error instanceof NotBegun ? error.cause : error;
+    throw error instanceof NotStarted ? error.cause : error;
   }
 }
 
@@ -72,7 +72,7 @@ async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise
 
 /** There is none, or it is somebody else's. */
 function isNothingOurs(error: unknown): boolean {
-  return error instanceof NotBegun || (error instanceof ServiceError && error.code === 'conflict');
+  return error instanceof NotStarted || (error instanceof ServiceError && error.code === 'conflict');
 }
 
 /** The container runs, its agent has its secret, and its streams are ours. */
@@ -101,7 +101,7 @@ async function create(state: ContainerState, { name, body }: Plan, signal: Abort
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
     const neverHeard = error instanceof EngineUnreached;
     await state.engine.bytes(order, signal).catch((again: unknown) => {
-      if (neverHeard && again instanceof EngineUnreached) throw notBegun(again, signal);
+      if (neverHeard && again instanceof EngineUnreached) throw asNotStarted(again, signal);
       if (!refusedWith(again, 409)) throw again;
     });
   }

@@ -1,6 +1,6 @@
 // A sandbox at the backend: asked for with our labels in its metadata, so that one whose answer was lost is found.
 import { ServiceError } from '../../domain/errors.ts';
-import { notBegun } from '../../domain/not-begun.ts';
+import { asNotStarted } from '../../domain/not-started.ts';
 import { labelsFor } from '../backends/labels.ts';
 import { isUndone, strangeAnswer } from '../outgoing/faults.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
@@ -31,7 +31,7 @@ export async function createRuntime(
     },
   });
   const reply = await asked.catch((error: unknown) => {
-    throw isUndone(error) ? notBegun(error, signal) : error;
+    throw isUndone(error) ? asNotStarted(error, signal) : error;
   });
   const answer = objectIn(await reply.json());
   return {

@@ -2,7 +2,7 @@
 // itself at a time of its own; one of ours that comes near it is prolonged whenever they are listed.
 import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
-import { notBegun } from '../../domain/not-begun.ts';
+import { asNotStarted } from '../../domain/not-started.ts';
 import { identityIn, labelsFor, ourLabels } from '../backends/labels.ts';
 import { runtimeIdOf } from '../backends/runtime-id.ts';
 import { isUndone, strangeAnswer } from '../outgoing/faults.ts';
@@ -28,7 +28,7 @@ export async function createRuntime(
     return await made(state, order);
   } catch (error) {
     const isNothing = order.stage === 'unasked' || (order.stage === 'asked' && isUndone(error));
-    throw isNothing ? notBegun(error, signal) : error;
+    throw isNothing ? asNotStarted(error, signal) : error;
   }
 }
 

@@ -1,7 +1,7 @@
 // Making one runtime: claimed, then restored from a template or booted, and undone if that fails.
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { beforeBegun } from '../../domain/not-begun.ts';
+import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { runtimeName } from '../userspace/places.ts';
 import { boot } from './boot.ts';
@@ -21,7 +21,7 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   if (spec.role === 'pool') throw new ServiceError('not_implemented', 'Virtual machines do not host pools.');
-  const { making, held, warnings: told } = await beforeBegun(found(state, spec, signal), signal);
+  const { making, held, warnings: told } = await wrapNotStarted(found(state, spec, signal), signal);
   try {
     await start(state, { making, held }, signal);
   } finally {

@@ -4,7 +4,7 @@
 import { keptWarnings } from '../../domain/differences.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { notBegun } from '../../domain/not-begun.ts';
+import { asNotStarted } from '../../domain/not-started.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { printable } from '../../domain/printable.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
@@ -68,7 +68,7 @@ async function create(
   const fault = asAsked(aboutThat(SPAWNED, spec, kind), spec);
   const order = { method: 'worker.spawn', params, lease, fault, signal } as const;
   const made = await call<RpcSpawnResult>(order).catch((error: unknown) => {
-    throw isUndone(error) ? notBegun(error, signal) : error;
+    throw isUndone(error) ? asNotStarted(error, signal) : error;
   });
   return {
     runtime_id: made.runtime_id,

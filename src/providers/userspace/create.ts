@@ -2,7 +2,7 @@
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { beforeBegun } from '../../domain/not-begun.ts';
+import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
 import { type CreateOrder, type Drawing, differences, draw } from './drawing.ts';
@@ -22,7 +22,7 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   const name = runtimeName(order.spec);
-  await beforeBegun(prepared(state, order), signal);
+  await wrapNotStarted(prepared(state, order), signal);
   signal.throwIfAborted();
   if (await hasFolder(runFolder(state.places, name))) throw exists();
   socketPath(state.places, name);

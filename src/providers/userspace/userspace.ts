@@ -1,5 +1,5 @@
 // The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare (or from a tracer, by proot), with svc-agent as their first process.
-import { beforeBegun } from '../../domain/not-begun.ts';
+import { wrapNotStarted } from '../../domain/not-started.ts';
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
@@ -25,7 +25,7 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     describe: () => ({ isolation: isolationOf(state), images: imageNames(deps.config) }),
     probe: (signal) => probeUserspace(state, runners, signal),
     create: async (spec, signal) => {
-      const runner = await beforeBegun(runners.choose(), signal);
+      const runner = await wrapNotStarted(runners.choose(), signal);
       return createRuntime(state, { runner, spec }, signal);
     },
     inspect: (ref) => inspectRuntime(state, ref),

@@ -11,7 +11,7 @@ export interface MadeRuntime {
   warnings: string[];
 }
 
-export interface HeldRecord {
+export interface WorkerSandboxRecord {
   sandbox_id: string;
   provider: string;
   /** Generation of the lease that it was started under; its runtime's label has it. */
@@ -35,9 +35,9 @@ export interface HeldRecord {
 export interface WorkerJournal {
   /** Made with the journal: whose the runtimes on this host are. */
   readonly instance: Pick<Instance, 'id' | 'key'>;
-  all(): Promise<HeldRecord[]>;
+  all(): Promise<WorkerSandboxRecord[]>;
   /** In place of what is known of the sandbox. */
-  put(record: HeldRecord): Promise<void>;
+  put(record: WorkerSandboxRecord): Promise<void>;
   /** Those that `ended` and were noted before a moment (ISO 8601). */
   forget(before: string): Promise<void>;
   /** Resolves when nothing can be written any more and only a new start helps. */

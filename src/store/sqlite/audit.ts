@@ -4,8 +4,8 @@ import type { Database, Statement } from 'better-sqlite3';
 import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../seam/audit.ts';
+import type { Executor } from './executor.ts';
 import { BITE_ROWS } from './methods.ts';
-import type { Work } from './work.ts';
 
 /** `id` is the table's to give. */
 const COLUMNS = AUDIT_COLUMNS.filter((column) => column !== 'id');
@@ -15,7 +15,7 @@ type Row = Omit<AuditRecord, 'user_id' | 'user_agent'> & {
   user_agent: string | null;
 };
 
-export function auditStore(db: Database, work: Work): AuditStore {
+export function auditStore(db: Database, work: Executor): AuditStore {
   const insert = db.prepare(
     `INSERT INTO audit (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
   );

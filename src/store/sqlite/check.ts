@@ -3,8 +3,8 @@
 // left out.
 import type { Database } from 'better-sqlite3';
 import type { DatabaseCheck, VerifyReport } from '../../schema/db-report.ts';
-import { databaseFacts, isOurs } from './facts.ts';
 import { storeFailure } from './failures.ts';
+import { databaseFacts, isOurs } from './inspect.ts';
 import { SCHEMA_VERSION, schemaVersion } from './migrate.ts';
 import { withReader } from './reader.ts';
 import { wrongRows } from './row-check.ts';

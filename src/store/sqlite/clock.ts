@@ -1,7 +1,7 @@
 // The wall clock in the database: its mark, and stamps that move when it was set.
 import type { Database } from 'better-sqlite3';
 import type { ClockMark, ClockStore, MovedStamps } from '../seam/clock.ts';
-import type { Work } from './work.ts';
+import type { Executor } from './executor.ts';
 
 const STAMPS: Record<keyof MovedStamps, { column: string; table: string; where: string }> = {
   sandboxes: {
@@ -13,7 +13,7 @@ const STAMPS: Record<keyof MovedStamps, { column: string; table: string; where: 
   claims: { table: 'idempotency', column: 'created_at', where: '' },
 };
 
-export function clockStore(db: Database, work: Work): ClockStore {
+export function clockStore(db: Database, work: Executor): ClockStore {
   const get = db.prepare<[], ClockMark>('SELECT boot_id, distance_ms FROM clock_mark');
   const put = db.prepare<ClockMark>(
     `INSERT INTO clock_mark (one, boot_id, distance_ms) VALUES (1, @boot_id, @distance_ms)

@@ -4,7 +4,7 @@ import type { Logger } from '../../domain/ports.ts';
 import type { StoreCondition } from '../seam/condition.ts';
 import type { Store } from '../store.ts';
 import { isDamage, isOfPages, storeFailure } from './failures.ts';
-import { readLoss } from './loss.ts';
+import { readLoss } from './loss-record.ts';
 
 export class Condition {
   readonly #path: string;

@@ -2,8 +2,8 @@
 // readers of events hold ids that were given since, and VMs of the pool live on with uids that were.
 import type { Database } from 'better-sqlite3';
 import type { ServiceError } from '../../domain/errors.ts';
-import { instanceOf, isOurs } from './facts.ts';
 import { storeFailure } from './failures.ts';
+import { instanceOf, isOurs } from './inspect.ts';
 import { withReader } from './reader.ts';
 import { schemaDifferences } from './schema-differences.ts';
 import Sqlite from './sqlite.ts';

@@ -4,9 +4,9 @@ import type { Database } from 'better-sqlite3';
 import type { Event, EventDraft } from '../../schema/event.ts';
 import type { EventBounds, EventStore } from '../seam/events.ts';
 import type { EventIds } from './event-ids.ts';
+import type { Executor } from './executor.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
 import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
-import type { Work } from './work.ts';
 
 export interface EventTable {
   /** Inside a transaction on the same connection, after `ids.ensure(drafts.length)`. */
@@ -28,7 +28,7 @@ export function eventTable(db: Database, ids: EventIds): EventTable {
 }
 
 /** `relaxed` is the second connection, synchronous=NORMAL. */
-export function eventStore(relaxed: Database, ids: EventIds, work: Work): EventStore {
+export function eventStore(relaxed: Database, ids: EventIds, work: Executor): EventStore {
   const table = eventTable(relaxed, ids);
   const append = relaxed.transaction((drafts: readonly EventDraft[]) => table.insert(drafts));
   const since = relaxed.prepare<[number, number], EventRow>(

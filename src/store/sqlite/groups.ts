@@ -2,27 +2,27 @@
 // nothing else.
 import type { Database } from 'better-sqlite3';
 import type { ServiceError } from '../../domain/errors.ts';
-import type { Ballast } from './ballast.ts';
 import type { EventIds } from './event-ids.ts';
+import type { Executor } from './executor.ts';
 import { diskFull, isFull, isOfDisk, storeFailure } from './failures.ts';
-import type { Work } from './work.ts';
+import type { ReserveSpace } from './reserve-space.ts';
 
 export type Settled = { value: unknown } | { error: ServiceError };
 
 export interface GroupDeps {
   db: Database;
   ids: Pick<EventIds, 'reload'>;
-  ballast: Ballast;
+  ballast: ReserveSpace;
   inPlace(): void;
   /** Does the work of a call that is in no group. */
-  alone: Work;
+  alone: Executor;
 }
 
-type Kind = Exclude<keyof Work, 'probe'>;
+type Kind = Exclude<keyof Executor, 'probe'>;
 
 export class Groups {
   /** For the tables. In a group it runs at once, synchronously, what it is given. */
-  readonly work: Work;
+  readonly work: Executor;
   readonly #deps: GroupDeps;
   readonly #savepoint: (run: () => unknown) => unknown;
   #isOpen = false;
@@ -63,7 +63,7 @@ export class Groups {
     }
   }
 
-  #either(kind: Kind, check: () => void): Work[Kind] {
+  #either(kind: Kind, check: () => void): Executor[Kind] {
     return <T>(deed: () => T): Promise<T> => {
       if (!this.#isOpen) return this.#deps.alone[kind](deed);
       const run = () => {

@@ -1,9 +1,9 @@
 // Claims of idempotency keys. A claim outlives its sandbox row once it holds a response; without one it dies with it.
 import type { Database } from 'better-sqlite3';
 import type { IdempotencyClaim, IdempotencyStore, Replay } from '../store.ts';
+import type { Executor } from './executor.ts';
 import { BITE_ROWS } from './methods.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
-import type { Work } from './work.ts';
 
 interface KnownClaim {
   sandbox_id: string;
@@ -45,7 +45,7 @@ function replay({ sandbox_id, fingerprint, response }: KnownClaim): Replay {
   return { kind: 'replay', sandbox_id, fingerprint, ...(response !== null && { response }) };
 }
 
-export function idempotencyStore(db: Database, work: Work): IdempotencyStore {
+export function idempotencyStore(db: Database, work: Executor): IdempotencyStore {
   const claims = claimTable(db);
   const prune = db.prepare(
     `DELETE FROM idempotency WHERE (scope, key) IN (

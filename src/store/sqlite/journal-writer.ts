@@ -1,19 +1,19 @@
 // The writer of a worker's journal: one table and nothing beside it. Its space is small, and without any (a full disk) a
 // worker goes on ending what it holds.
-import type { HeldRecord } from '../seam/worker-journal.ts';
-import type { Ballast } from './ballast.ts';
+import type { WorkerSandboxRecord } from '../seam/worker-journal.ts';
+import { createExecutor } from './executor.ts';
+import { fileIdentityCheck } from './file-identity.ts';
 import { Groups } from './groups.ts';
-import { placeOf } from './place.ts';
-import { storeWork } from './work.ts';
+import type { ReserveSpace } from './reserve-space.ts';
 import type { WriterGround, WriterParts } from './writer.ts';
 
-const NO_BALLAST: Ballast = { ready: () => true, spend: () => false };
+const NO_BALLAST: ReserveSpace = { ready: () => true, spend: () => false };
 const NO_IDS = { reload: () => {} };
 
 export function journalParts({ path, synchronous, clock, connect }: WriterGround): WriterParts {
   const db = connect(synchronous);
-  const guards = { ballast: NO_BALLAST, inPlace: placeOf(path) };
-  const alone = storeWork({ clock, ...guards, isOpen: () => db.open });
+  const guards = { ballast: NO_BALLAST, inPlace: fileIdentityCheck(path) };
+  const alone = createExecutor({ clock, ...guards, isOpen: () => db.open });
   const groups = new Groups({ db, ids: NO_IDS, ...guards, alone });
   const { work } = groups;
   const all = db.prepare<[], string>('SELECT record FROM held').pluck();
@@ -22,8 +22,8 @@ export function journalParts({ path, synchronous, clock, connect }: WriterGround
   );
   const forget = db.prepare<[string]>("DELETE FROM held WHERE state = 'ended' AND noted_at < ?");
   const held = {
-    all: () => work.run(() => all.all().map((text) => JSON.parse(text) as HeldRecord)),
-    put: (record: HeldRecord) =>
+    all: () => work.run(() => all.all().map((text) => JSON.parse(text) as WorkerSandboxRecord)),
+    put: (record: WorkerSandboxRecord) =>
       work.change(
         () => void put.run(record.sandbox_id, record.state, record.noted_at, JSON.stringify(record)),
       ),

@@ -1,11 +1,11 @@
 // Leases in the database. They are made by reservations (sandboxes.ts) and go with the end of their sandboxes, by a trigger.
 import type { Database } from 'better-sqlite3';
 import type { LeaseRecord, LeaseStore } from '../seam/workers.ts';
-import type { Work } from './work.ts';
+import type { Executor } from './executor.ts';
 
 const COLUMNS = 'resource_id, holder_id, generation, expires_at, created_at';
 
-export function leaseStore(db: Database, work: Work): LeaseStore {
+export function leaseStore(db: Database, work: Executor): LeaseStore {
   const get = db.prepare<[string], LeaseRecord>(`SELECT ${COLUMNS} FROM leases WHERE resource_id = ?`);
   const list = db.prepare<[], LeaseRecord>(`SELECT ${COLUMNS} FROM leases ORDER BY expires_at, resource_id`);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.

@@ -4,8 +4,8 @@
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 import { isBusy, storeFailure } from './failures.ts';
-import { lockItself } from './file-itself.ts';
-import { refuseManyNames } from './sole-file.ts';
+import { lockInode } from './inode-lock.ts';
+import { refuseAliases } from './refuse-aliases.ts';
 import Sqlite from './sqlite.ts';
 
 const NOTE_LIMIT_BYTES = 4096;
@@ -43,8 +43,8 @@ export function acquireLock(databasePath: string, started_at: string): DatabaseL
   let letGo = () => {};
   return {
     holdFile: async () => {
-      refuseManyNames(databasePath);
-      letGo = await lockItself(databasePath);
+      refuseAliases(databasePath);
+      letGo = await lockInode(databasePath);
     },
     announce: (address) => writeNote(`${path}.json`, { ...holder, address }),
     release: () => {

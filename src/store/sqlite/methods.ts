@@ -14,12 +14,12 @@ export type Part = keyof Tables;
  * - `change`: every other write.
  * - `sweep`: deletes at most BITE_ROWS at a time. It is called until it deletes fewer; other writes go on in between.
  */
-export type Way = 'here' | 'read' | 'add' | 'change' | 'sweep';
+export type Route = 'here' | 'read' | 'add' | 'change' | 'sweep';
 
 /** Of each sweep. */
 export const BITE_ROWS = 1000;
 
-export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]: Way } } = {
+export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]: Route } } = {
   sandboxes: {
     reserve: 'add',
     transition: 'change',

@@ -1,6 +1,6 @@
 // The last events of a database file, for who looks at it from outside, also when no server runs.
 import type { Event } from '../../schema/event.ts';
-import { isOurs } from './facts.ts';
+import { isOurs } from './inspect.ts';
 import { withReader } from './reader.ts';
 import { type EventRow, fromEventRow } from './rows.ts';
 import { schemaDifferences } from './schema-differences.ts';

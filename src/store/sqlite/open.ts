@@ -9,24 +9,24 @@ import { Acknowledged } from './acknowledged.ts';
 import { Condition } from './condition.ts';
 import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
-import { tableFaces } from './faces.ts';
+import { readingExecutor, retryWhileBusy } from './executor.ts';
 import { storeFailure } from './failures.ts';
 import { settlePath, settleRights, stoppedUncleanly } from './file.ts';
+import { refuseMissingFile } from './file-identity.ts';
 import { loadInstance } from './instance.ts';
-import { KnownRows } from './known-rows.ts';
 import { Lane } from './lane.ts';
-import { inlineLink, type Link } from './link.ts';
 import { acquireLock, type DatabaseLock } from './lock.ts';
-import { keepLoss, readLoss } from './loss.ts';
+import { keepLoss, readLoss } from './loss-record.ts';
 import { checkIdentity, migrate } from './migrate.ts';
-import { refuseLoss } from './place.ts';
-import { pinging } from './pulse.ts';
+import { checkInBackground, checkNow, isCheckedNow } from './page-check.ts';
+import { createPing } from './ping.ts';
+import { routedTables } from './routed-tables.ts';
+import { RowCache } from './row-cache.ts';
 import Sqlite from './sqlite.ts';
 import { storeTables } from './tables.ts';
 import { threadLink } from './thread-link.ts';
-import { checkAtOnce, checkBehind, isCheckedAtOnce } from './whole-check.ts';
 import type { LaneName } from './wire.ts';
-import { patiently, readingWork } from './work.ts';
+import { inlineLink, type WriterLink } from './writer-link.ts';
 
 export interface SqliteOptions {
   path: string;
@@ -53,7 +53,7 @@ export interface SqliteStore extends Store {
  * (rights, I/O, held open); a file that is refused is left as it is.
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
-  const opened = new Opened();
+  const opened = new OpenResources();
   try {
     const path = settlePath(options.path);
     opened.lock = acquireLock(path, new Date(options.clock.now()).toISOString());
@@ -65,9 +65,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
 }
 
 /** What must be closed again, whatever happened between. */
-class Opened {
+class OpenResources {
   lock: DatabaseLock | undefined;
-  link: Link | undefined;
+  link: WriterLink | undefined;
   acknowledged: Acknowledged | undefined;
   /** Every page was read before anybody is served. */
   isChecked = false;
@@ -90,7 +90,7 @@ class Opened {
   }
 }
 
-async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStore> {
+async function build(options: SqliteOptions, opened: OpenResources): Promise<SqliteStore> {
   const { path, clock, synchronous, thread, logger } = options;
   // Its program is loaded while the file is checked.
   const link = thread === undefined ? inlineLink(options) : threadLink(thread);
@@ -100,21 +100,21 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   const instance = loadInstance(reader, options);
   reader.pragma('query_only = ON');
   await link.open({ of: 'server', path, synchronous });
-  const work = readingWork(clock, () => reader.open);
-  const known = new KnownRows();
+  const work = readingExecutor(clock, () => reader.open);
+  const known = new RowCache();
   const here = storeTables({ durable: reader, relaxed: reader, ids: eventIds(reader), work, known });
   const lane = (name: LaneName) => new Lane({ name, clock, send: (request) => link.send(request) });
   const lanes = { durable: lane('durable'), relaxed: lane('relaxed'), read: lane('read') };
   const alive = reader.prepare('SELECT id FROM instance');
   logger.info({ instance: instance.id }, 'The database is open.');
   const { signal } = opened.closing;
-  condition.confirm = () => void checkBehind({ path, condition, clock, logger, signal });
+  condition.confirm = () => void checkInBackground({ path, condition, clock, logger, signal });
   if (!opened.isChecked) condition.confirm();
   return condition.watching({
     instance,
     condition: () => condition.get(),
-    ...tableFaces({ lanes, here, known }),
-    ping: pinging({ clock, lanes, alive: () => work.run(() => void alive.get()) }),
+    ...routedTables({ lanes, here, known }),
+    ping: createPing({ clock, lanes, alive: () => work.run(() => void alive.get()) }),
     announce: (address) => opened.lock?.announce(address),
     lost: link.lost,
     close: async () => {
@@ -124,20 +124,20 @@ async function build(options: SqliteOptions, opened: Opened): Promise<SqliteStor
   });
 }
 
-async function openChecked(options: SqliteOptions, opened: Opened): Promise<Database> {
+async function openChecked(options: SqliteOptions, opened: OpenResources): Promise<Database> {
   const { path, clock, logger } = options;
-  refuseLoss(path);
+  refuseMissingFile(path);
   settleRights(path);
   await opened.lock?.holdFile();
   if (stoppedUncleanly(path)) logger.warn({}, 'The last stop was not orderly; the database is checked.');
   const durable = opened.connect(path);
-  await patiently(clock, () => checkIdentity(durable));
+  await retryWhileBusy(clock, () => checkIdentity(durable));
   opened.acknowledged = new Acknowledged(path);
   noticeLoss(options, opened.acknowledged);
-  opened.isChecked = isCheckedAtOnce(path);
-  if (opened.isChecked) await patiently(clock, () => checkAtOnce(durable));
-  await patiently(clock, () => configure(durable, options.synchronous));
-  await patiently(clock, () => migrate(durable));
+  opened.isChecked = isCheckedNow(path);
+  if (opened.isChecked) await retryWhileBusy(clock, () => checkNow(durable));
+  await retryWhileBusy(clock, () => configure(durable, options.synchronous));
+  await retryWhileBusy(clock, () => migrate(durable));
   return durable;
 }
 

@@ -4,16 +4,16 @@ import type { PoolVm } from '../../domain/pool.ts';
 import { choosePlace, POOL_UIDS, type PoolCandidate, type PoolLimits, poolUid } from '../../domain/pool.ts';
 import type { PoolStore } from '../seam/pool.ts';
 import type { SandboxRecord } from '../store.ts';
-import type { Work } from './work.ts';
+import type { Executor } from './executor.ts';
 
 type VmRow = Omit<PoolVm, 'warnings' | 'runtime_id'> & { warnings: string; runtime_id: string | null };
-type Place = ReturnType<typeof choosePlace>;
+type PoolChoice = ReturnType<typeof choosePlace>;
 
 const COLUMNS = 'id, provider, state, image, memory_mb, vcpus, created_at, warnings, runtime_id';
 const ON_IT = `FROM sandboxes INDEXED BY sandboxes_by_vm WHERE vm_id = pool_vms.id
   AND vm_id IS NOT NULL AND state IN ('creating', 'running', 'unhealthy', 'destroying')`;
 
-export function poolStore(db: Database, work: Work): PoolStore {
+export function poolStore(db: Database, work: Executor): PoolStore {
   const get = db.prepare<[string], VmRow>(`SELECT ${COLUMNS} FROM pool_vms WHERE id = ?`);
   const all = db.prepare<[], VmRow>(`SELECT ${COLUMNS} FROM pool_vms ORDER BY created_at, id`);
   const running = db.prepare<object, VmRow>(
@@ -49,9 +49,9 @@ function fromRow({ warnings, runtime_id, ...row }: VmRow): PoolVm {
 /** To be used inside a transaction. */
 export interface PoolPlaces {
   /** Undefined: the pool is full. */
-  find(sandbox: Pick<SandboxRecord, 'provider' | 'owner_id'>, limits: PoolLimits): Place;
+  find(sandbox: Pick<SandboxRecord, 'provider' | 'owner_id'>, limits: PoolLimits): PoolChoice;
   /** The sandbox in its place; a new VM has the id that the sandbox proposes. */
-  take(sandbox: SandboxRecord, place: NonNullable<Place>): SandboxRecord;
+  take(sandbox: SandboxRecord, place: NonNullable<PoolChoice>): SandboxRecord;
 }
 
 export function poolPlaces(db: Database): PoolPlaces {

@@ -6,9 +6,9 @@ import type { QuotaStore } from '../seam/quotas.ts';
 import { ownerCount, QUOTA_COLUMNS } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
-import type { Work } from './work.ts';
+import type { Executor } from './executor.ts';
 
-export function quotaStore(db: Database, ids: EventIds, work: Work): QuotaStore {
+export function quotaStore(db: Database, ids: EventIds, work: Executor): QuotaStore {
   return { ...quotaQueries(db, work), ...quotaWrites(db, ids, work) };
 }
 
@@ -16,7 +16,7 @@ type Writes = Pick<QuotaStore, 'put' | 'delete'>;
 
 const SELECT = `SELECT ${QUOTA_COLUMNS} FROM owner_quotas`;
 
-function quotaQueries(db: Database, work: Work): Omit<QuotaStore, keyof Writes> {
+function quotaQueries(db: Database, work: Executor): Omit<QuotaStore, keyof Writes> {
   const get = db.prepare<[string], Quota>(`${SELECT} WHERE owner_id = ?`);
   const first = db.prepare<[number], Quota>(`${SELECT} ORDER BY created_at DESC, owner_id DESC LIMIT ?`);
   const next = db.prepare<[string, string, number], Quota>(
@@ -41,7 +41,7 @@ function quotaQueries(db: Database, work: Work): Omit<QuotaStore, keyof Writes> 
   };
 }
 
-function quotaWrites(db: Database, ids: EventIds, work: Work): Writes {
+function quotaWrites(db: Database, ids: EventIds, work: Executor): Writes {
   const events = eventTable(db, ids);
   const upsert = db.prepare<Quota, Quota>(
     `INSERT INTO owner_quotas (${QUOTA_COLUMNS})

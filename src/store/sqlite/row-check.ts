@@ -1,6 +1,6 @@
 // Whether the rows are such as the API writes: one pass over each table inside SQLite, which holds one row at a time.
 import type { Database } from 'better-sqlite3';
-import { isOurs } from './facts.ts';
+import { isOurs } from './inspect.ts';
 import { matcher } from './regexp.ts';
 import { ROW_RULES } from './row-rules.ts';
 import { schemaDifferences } from './schema-differences.ts';

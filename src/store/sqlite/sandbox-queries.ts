@@ -5,7 +5,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
-import type { SandboxTable } from './known-rows.ts';
+import type { SandboxTable } from './row-cache.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
 import { sandboxReader } from './sandbox-reader.ts';
 import type { SandboxWrites } from './sandboxes.ts';

@@ -1,11 +1,11 @@
 // From ids to rows: those that are known as they are, the others from the database in one statement.
 import type { Database } from 'better-sqlite3';
 import type { SandboxRecord } from '../store.ts';
-import type { KnownRows } from './known-rows.ts';
+import type { RowCache } from './row-cache.ts';
 import { fromRowText, SANDBOX_ROW_TEXT } from './rows.ts';
 
 /** In the order of the ids; those that are not there are left out. */
-export function sandboxReader(db: Database, known: KnownRows): (ids: readonly string[]) => SandboxRecord[] {
+export function sandboxReader(db: Database, known: RowCache): (ids: readonly string[]) => SandboxRecord[] {
   const read = db
     .prepare<[string], string>(
       `SELECT ${SANDBOX_ROW_TEXT} FROM sandboxes WHERE id IN (SELECT value FROM json_each(?))`,

@@ -9,13 +9,13 @@ import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
-import type { SandboxTable } from './known-rows.ts';
 import { leaseTaker } from './leases.ts';
 import { BITE_ROWS } from './methods.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
+import { warmTaker } from './prewarmed.ts';
+import type { SandboxTable } from './row-cache.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toList, toSandboxRow } from './rows.ts';
-import { warmTaker } from './warm.ts';
 
 /** States on the way out. */
 const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);

@@ -4,17 +4,17 @@ import { auditStore } from './audit.ts';
 import { clockStore } from './clock.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventStore } from './events.ts';
+import type { Executor } from './executor.ts';
 import { idempotencyStore } from './idempotency.ts';
-import { KnownRows } from './known-rows.ts';
 import { leaseStore } from './leases.ts';
 import type { Tables } from './methods.ts';
 import { poolStore } from './pool.ts';
+import { warmStore } from './prewarmed.ts';
 import { quotaStore } from './quotas.ts';
+import { RowCache } from './row-cache.ts';
 import { sandboxQueries } from './sandbox-queries.ts';
 import { sandboxWrites } from './sandboxes.ts';
 import { templateStore } from './templates.ts';
-import { warmStore } from './warm.ts';
-import type { Work } from './work.ts';
 import { workerStore } from './workers.ts';
 
 export interface TableDeps {
@@ -22,11 +22,11 @@ export interface TableDeps {
   /** For buffered events. */
   relaxed: Database;
   ids: EventIds;
-  work: Work;
-  known?: KnownRows;
+  work: Executor;
+  known?: RowCache;
 }
 
-export function storeTables({ durable, relaxed, ids, work, known = new KnownRows() }: TableDeps): Tables {
+export function storeTables({ durable, relaxed, ids, work, known = new RowCache() }: TableDeps): Tables {
   const table = { db: durable, work, known };
   return {
     sandboxes: { ...sandboxWrites(table, ids), ...sandboxQueries(table) },

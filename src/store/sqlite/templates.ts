@@ -10,8 +10,8 @@ import type {
   TemplateStore,
 } from '../seam/templates.ts';
 import { refuseTooMany, templateTaken } from '../template-failures.ts';
+import type { Executor } from './executor.ts';
 import { fromPairs, parse, toPairs } from './rows.ts';
-import type { Work } from './work.ts';
 
 const FACTS = [
   'description',
@@ -36,7 +36,7 @@ type TemplateRow = FactsRow &
   Pick<TemplateRecord, 'name' | 'version' | 'created_at' | 'updated_at'> & { owner_id: string };
 type KeyRow = Pick<TemplateRow, 'name' | 'owner_id'>;
 
-export function templateStore(db: Database, work: Work): TemplateStore {
+export function templateStore(db: Database, work: Executor): TemplateStore {
   const get = db.prepare<KeyRow, TemplateRow>(
     `SELECT ${COLUMNS} FROM templates WHERE name = @name AND owner_id IN (@owner_id, '') ORDER BY owner_id DESC LIMIT 1`,
   );

@@ -2,9 +2,9 @@
 // with it: nobody knows whether that was written, so nothing of it is acknowledged.
 import { Worker } from 'node:worker_threads';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Link } from './link.ts';
 import { fromPlain, type Outcome, type PlainFailure, type Request } from './wire.ts';
 import type { WriterOptions } from './writer.ts';
+import type { WriterLink } from './writer-link.ts';
 
 /** Of the thread's heap; it holds one group of writes at a time. */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 };
@@ -19,7 +19,7 @@ interface Asked {
 }
 
 /** `program`: a file that calls `serveWriter` (thread-writer.ts). It is loaded at once. */
-export function threadLink(program: string): Link {
+export function threadLink(program: string): WriterLink {
   const worker = new Worker(program, { name: 'svc-store', resourceLimits: LIMITS, execArgv: [], argv: [] });
   const asked = new Map<number, Asked>();
   let ids = 0;

@@ -3,19 +3,19 @@
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
-import type { HeldRecord, WorkerJournal } from '../seam/worker-journal.ts';
+import type { WorkerJournal, WorkerSandboxRecord } from '../seam/worker-journal.ts';
 import type { Instance } from '../store.ts';
+import { retryWhileBusy } from './executor.ts';
 import { storeFailure } from './failures.ts';
 import { settlePath, settleRights } from './file.ts';
+import { refuseMissingFile } from './file-identity.ts';
 import { loadInstance } from './instance.ts';
 import { Lane } from './lane.ts';
-import { inlineLink, type Link } from './link.ts';
 import { acquireLock } from './lock.ts';
-import { refuseLoss } from './place.ts';
 import Sqlite from './sqlite.ts';
 import { threadLink } from './thread-link.ts';
 import type { LaneName } from './wire.ts';
-import { patiently } from './work.ts';
+import { inlineLink, type WriterLink } from './writer-link.ts';
 
 /** `svcw`: tells it from the server's database and from all others. */
 const APPLICATION_ID = 0x73766377;
@@ -60,7 +60,7 @@ export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJourna
     lock.release();
   };
   try {
-    refuseLoss(path);
+    refuseMissingFile(path);
     settleRights(path);
     await taking(() => lock.holdFile());
     const instance = await settled(path, deps, () => link.open({ of: 'worker', path, synchronous: 'full' }));
@@ -75,7 +75,7 @@ export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJourna
 async function settled(path: string, deps: JournalDeps, open: () => Promise<void>): Promise<Instance> {
   const db = new Sqlite(path, { timeout: 0 });
   try {
-    await patiently(deps.clock, () => prepare(db));
+    await retryWhileBusy(deps.clock, () => prepare(db));
     const instance = loadInstance(db, deps);
     await open();
     return instance;
@@ -109,20 +109,20 @@ function prepare(db: Database): void {
   db.pragma('trusted_schema = OFF');
 }
 
-interface Opened {
+interface OpenJournal {
   clock: Clock;
   instance: Instance;
-  link: Link;
+  link: WriterLink;
   close(): Promise<void>;
 }
 
-function journalOver({ clock, instance, link, close }: Opened): WorkerJournal {
+function journalOver({ clock, instance, link, close }: OpenJournal): WorkerJournal {
   const lane = (name: LaneName) => new Lane({ name, clock, send: (request) => link.send(request) });
   const [durable, read] = [lane('durable'), lane('read')];
   return {
     instance,
     lost: link.lost,
-    all: () => read.call({ part: 'held', method: 'all', args: [] }) as Promise<HeldRecord[]>,
+    all: () => read.call({ part: 'held', method: 'all', args: [] }) as Promise<WorkerSandboxRecord[]>,
     put: async (record) => void (await durable.call({ part: 'held', method: 'put', args: [record] })),
     forget: async (before) => void (await durable.call({ part: 'held', method: 'forget', args: [before] })),
     close: async () => {

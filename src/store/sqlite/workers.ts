@@ -9,8 +9,8 @@ import {
 import type { HeartbeatBody, WorkerStatus } from '../../schema/worker.ts';
 import type { WorkerRecord, WorkerStore } from '../seam/workers.ts';
 import { tooManyWorkers } from '../worker-failures.ts';
+import type { Executor } from './executor.ts';
 import { parse } from './rows.ts';
-import type { Work } from './work.ts';
 
 interface WorkerRow {
   id: string;
@@ -38,7 +38,7 @@ const COUNT = `CASE id WHEN 'local'
   ELSE (SELECT count(*) ${REMOTE} AND worker_id = workers.id) END`;
 const SELECT = `SELECT workers.*, ${COUNT} AS active_sandboxes FROM workers`;
 
-export function workerStore(db: Database, work: Work): WorkerStore {
+export function workerStore(db: Database, work: Executor): WorkerStore {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
   const list = db.prepare<[], WorkerRow>(`${SELECT} ORDER BY id`);
   const drain = db.prepare('UPDATE workers SET drain = @drain, updated_at = @at WHERE id = @id');

@@ -4,17 +4,17 @@ import type { Database } from 'better-sqlite3';
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { Acknowledged } from './acknowledged.ts';
-import { openBallast } from './ballast.ts';
 import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
+import { createExecutor, type Executor } from './executor.ts';
 import { isBusy, isOfDisk } from './failures.ts';
+import { fileIdentityCheck } from './file-identity.ts';
 import { Groups, type Settled } from './groups.ts';
 import { journalParts } from './journal-writer.ts';
-import { placeOf } from './place.ts';
+import { openReserveSpace } from './reserve-space.ts';
 import Sqlite from './sqlite.ts';
 import { storeTables } from './tables.ts';
 import { type Call, type Outcome, type Request, toPlain } from './wire.ts';
-import { storeWork, type Work } from './work.ts';
 
 export interface WriterOptions {
   of: 'server' | 'worker';
@@ -34,7 +34,7 @@ export interface Writer {
 export interface WriterParts {
   tables: Record<string, object>;
   groups: Groups;
-  alone: Work;
+  alone: Executor;
   acknowledged?: Acknowledged;
 }
 
@@ -65,9 +65,9 @@ export function openWriter(options: WriterOptions, deps: { clock: Clock; random:
 
 function serverParts({ path, synchronous, clock, random, connect }: WriterGround): WriterParts {
   const [durable, relaxed] = [connect(synchronous), connect('normal')];
-  const guards = { ballast: openBallast(`${path}.reserve`, random), inPlace: placeOf(path) };
+  const guards = { ballast: openReserveSpace(`${path}.reserve`, random), inPlace: fileIdentityCheck(path) };
   const ids = eventIds(durable);
-  const alone = storeWork({ clock, ...guards, isOpen: () => durable.open });
+  const alone = createExecutor({ clock, ...guards, isOpen: () => durable.open });
   const groups = new Groups({ db: durable, ids, ...guards, alone });
   const { work } = groups;
   const alive = durable.prepare('SELECT id FROM instance');

@@ -1,7 +1,12 @@
 // Turns against a plain model: lists of owners in order, searched from the front each time.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FairQueue, type Lack, type Place, type Waiting } from '../../../src/domain/fair-queue.ts';
+import {
+  FairQueue,
+  type MissingCapacity,
+  type QueueEntry,
+  type Waiting,
+} from '../../../src/domain/fair-queue.ts';
 
 interface Item extends Waiting {
   name: string;
@@ -98,8 +103,8 @@ describe('turns', () => {
 
   it('forget who has left, and leaving twice is harmless', () => {
     const { queue, places } = filled('a1', 'a2', 'b1');
-    queue.remove(places[0] as Place<Item>);
-    queue.remove(places[0] as Place<Item>);
+    queue.remove(places[0] as QueueEntry<Item>);
+    queue.remove(places[0] as QueueEntry<Item>);
     expect(queue.size).toBe(2);
     expect([take(queue), take(queue), take(queue)]).toEqual(['a2', 'b1', undefined]);
   });
@@ -140,7 +145,7 @@ class Model {
     this.lines = this.lines.filter(({ items }) => items.length > 0);
     if (this.lines.length === 0) this.full.clear();
   }
-  hold(item: Item, lack: Lack): void {
+  hold(item: Item, lack: MissingCapacity): void {
     const line = this.lines.find(({ owner }) => owner === item.owner)!;
     if (lack === 'owner') line.held = true;
     else if (lack === 'pool') {
@@ -164,7 +169,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('serve' as const) }),
   fc.record({
     do: fc.constant('hold' as const),
-    lack: fc.constantFrom<Lack[]>('all', 'owner', 'provider', 'pool'),
+    lack: fc.constantFrom<MissingCapacity[]>('all', 'owner', 'provider', 'pool'),
   }),
   fc.record({ do: fc.constant('leave' as const), at: fc.nat(20) }),
   fc.record({ do: fc.constant('free' as const), owner: letter, provider }),
@@ -175,7 +180,7 @@ it('agrees with the model whatever happens', () => {
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const queue = new FairQueue<Item>();
       const model = new Model();
-      const places: Place<Item>[] = [];
+      const places: QueueEntry<Item>[] = [];
       for (const [i, one] of steps.entries()) {
         const next = queue.next();
         if (one.do === 'add') {

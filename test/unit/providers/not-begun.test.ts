@@ -3,7 +3,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NotBegun } from '../../../src/domain/not-begun.ts';
+import { NotStarted } from '../../../src/domain/not-started.ts';
 import { realClock } from '../../../src/host/clock.ts';
 import { realRandom } from '../../../src/host/random.ts';
 import { createRuntime } from '../../../src/providers/container/create.ts';
@@ -81,7 +81,7 @@ describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
     const provider = providerAt(`http://127.0.0.1:${await freePort()}`);
     onTestFinished(() => provider.close());
     const error = await failureOf(provider);
-    expect(error).toBeInstanceOf(NotBegun);
+    expect(error).toBeInstanceOf(NotStarted);
     expect(error).toMatchObject({ code: 'unavailable', remedy: expect.any(String) });
   });
 
@@ -94,7 +94,7 @@ describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
     onTestFinished(() => provider.close());
     const error = await failureOf(provider);
     expect(error).toMatchObject({ code: expect.any(String) });
-    expect(error).not.toBeInstanceOf(NotBegun);
+    expect(error).not.toBeInstanceOf(NotStarted);
   });
 
   // A worker says by the code of its answer what it has refused.
@@ -105,7 +105,7 @@ describe.each(Object.entries(BACKENDS))('%s', (name, providerAt) => {
     });
     const provider = providerAt(url);
     onTestFinished(() => provider.close());
-    expect(await failureOf(provider)).toBeInstanceOf(NotBegun);
+    expect(await failureOf(provider)).toBeInstanceOf(NotStarted);
   });
 });
 
@@ -114,14 +114,14 @@ describe('container', () => {
 
   it('says so where no engine is', async () => {
     const provider = containerHome(`${temporaryFolder()}/none.sock`).provider();
-    expect(await failureOf(provider)).toBeInstanceOf(NotBegun);
+    expect(await failureOf(provider)).toBeInstanceOf(NotStarted);
   });
 
   it('says so of an engine that fails before the create', async () => {
     const engine = await scriptedEngine();
     engine.on('GET /_ping', status(200, {}));
     engine.on('GET /info', status(200, { ...docker, BuildahVersion: '1', ServerVersion: '4.3.1' }));
-    expect(await failureOf(containerHome(engine.socket).provider())).toBeInstanceOf(NotBegun);
+    expect(await failureOf(containerHome(engine.socket).provider())).toBeInstanceOf(NotStarted);
   });
 
   it.each([
@@ -144,6 +144,6 @@ describe('container', () => {
     const failed = createRuntime(state, containerSpec('sb-1'), soon());
     const error = await failed.catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'unavailable' });
-    expect(error instanceof NotBegun).toBe(isCertain);
+    expect(error instanceof NotStarted).toBe(isCertain);
   });
 });

@@ -3,13 +3,13 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Ballast, openBallast } from '../../../src/store/sqlite/ballast.ts';
 import { eventIds } from '../../../src/store/sqlite/event-ids.ts';
-import { KnownRows } from '../../../src/store/sqlite/known-rows.ts';
+import { createExecutor } from '../../../src/store/sqlite/executor.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { openReserveSpace, type ReserveSpace } from '../../../src/store/sqlite/reserve-space.ts';
+import { RowCache } from '../../../src/store/sqlite/row-cache.ts';
 import { sandboxQueries } from '../../../src/store/sqlite/sandbox-queries.ts';
 import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
-import { storeWork } from '../../../src/store/sqlite/work.ts';
 import type { SandboxRecord } from '../../../src/store/store.ts';
 import { fakeClock, seededRandom } from '../../support/fakes.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
@@ -23,7 +23,7 @@ function setUp() {
   migrate(db);
   const pages = db.pragma('page_count', { simple: true }) as number;
   const disk = { held: true, room: true };
-  const ballast: Ballast = {
+  const ballast: ReserveSpace = {
     ready: () => {
       disk.held ||= disk.room;
       return disk.held;
@@ -35,8 +35,8 @@ function setUp() {
       return had;
     },
   };
-  const work = storeWork({ clock: fakeClock(), ballast, isOpen: () => db.open, inPlace: () => {} });
-  const table = { db, work, known: new KnownRows() };
+  const work = createExecutor({ clock: fakeClock(), ballast, isOpen: () => db.open, inPlace: () => {} });
+  const table = { db, work, known: new RowCache() };
   const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   const fill = () => {
     disk.room = false;
@@ -97,7 +97,7 @@ it('says 507 also for an end once the ballast is spent', async () => {
 
 it('holds real space in a file, gives it up once, takes it back', () => {
   const path = join(temporaryFolder(), 'svc.db.reserve');
-  const ballast = openBallast(path, seededRandom());
+  const ballast = openReserveSpace(path, seededRandom());
   expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(4 * 1024 * 1024);
   expect([ballast.ready(), ballast.spend(), existsSync(path), ballast.spend()]).toEqual([
     true,
@@ -106,6 +106,6 @@ it('holds real space in a file, gives it up once, takes it back', () => {
     false,
   ]);
   expect([ballast.ready(), existsSync(path)]).toEqual([true, true]);
-  const nowhere = openBallast(temporaryFolder(), seededRandom());
+  const nowhere = openReserveSpace(temporaryFolder(), seededRandom());
   expect([nowhere.ready(), nowhere.spend()]).toEqual([false, false]);
 });

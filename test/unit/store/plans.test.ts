@@ -2,16 +2,23 @@
 import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventIds } from '../../../src/store/sqlite/event-ids.ts';
-import { KnownRows } from '../../../src/store/sqlite/known-rows.ts';
+import type { Executor } from '../../../src/store/sqlite/executor.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { RowCache } from '../../../src/store/sqlite/row-cache.ts';
 import { sandboxQueries } from '../../../src/store/sqlite/sandbox-queries.ts';
 import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
-import type { Work } from '../../../src/store/sqlite/work.ts';
 import type { SandboxFilter, SandboxStore } from '../../../src/store/store.ts';
 import { stamp } from '../../support/records.ts';
 
 const direct = async <T>(deed: () => T) => deed();
-const work: Work = { run: direct, change: direct, grow: direct, settle: direct, end: direct, probe: direct };
+const work: Executor = {
+  run: direct,
+  change: direct,
+  grow: direct,
+  settle: direct,
+  end: direct,
+  probe: direct,
+};
 
 /** What SQLite says it will do for the statements that `call` runs. */
 async function plans(call: (store: SandboxStore) => Promise<unknown>): Promise<string[]> {
@@ -19,7 +26,7 @@ async function plans(call: (store: SandboxStore) => Promise<unknown>): Promise<s
   const db = new Sqlite(':memory:', { verbose: (sql) => ran.push(String(sql)) });
   onTestFinished(() => void db.close());
   migrate(db);
-  const table = { db, work, known: new KnownRows() };
+  const table = { db, work, known: new RowCache() };
   const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   ran.length = 0;
   await call(store);

@@ -2,7 +2,7 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { ServiceError } from '../../../domain/errors.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/migrate.ts';
-import { refuseManyNames } from '../../../store/sqlite/sole-file.ts';
+import { refuseAliases } from '../../../store/sqlite/refuse-aliases.ts';
 import { type CheckGroup, fail, failInProduction, type Observation, pass, skip, warn } from '../check.ts';
 import { holderOf } from '../holder.ts';
 import type { Patient } from '../patient.ts';
@@ -142,7 +142,7 @@ export const DATABASE: CheckGroup = {
 
 function names(path: string): Observation {
   try {
-    refuseManyNames(resolve(path));
+    refuseAliases(resolve(path));
     return pass('It is reached by one name.');
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

@@ -2,7 +2,7 @@
 // by a service that is not, or cannot.
 import type { Provider } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import type { KnownRuntimes } from '../../../store/sqlite/known-runtimes.ts';
+import type { KnownRuntimes } from '../../../store/sqlite/recorded-runtimes.ts';
 import { type Check, type CheckGroup, type Observation, pass, skip, warn } from '../check.ts';
 import type { Patient } from '../patient.ts';
 

@@ -1,6 +1,6 @@
 // The database file and its last events, read from the file: also when no server runs. Rows themselves stay out.
 import { existsSync } from 'node:fs';
-import { inspectDatabase } from '../../../store/sqlite/facts.ts';
+import { inspectDatabase } from '../../../store/sqlite/inspect.ts';
 import { newestEvents } from '../../../store/sqlite/newest-events.ts';
 import type { BundleWorld, Section } from '../world.ts';
 

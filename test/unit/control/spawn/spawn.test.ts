@@ -1,7 +1,7 @@
 // Spawning: defaults and refusals, caps, providers that fail in every way, Idempotency-Key.
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
-import { NotBegun } from '../../../../src/domain/not-begun.ts';
+import { NotStarted } from '../../../../src/domain/not-started.ts';
 import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
 import { admin, api, forever, owned, world } from '../../../support/control.ts';
 
@@ -338,7 +338,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('a provider that is away', () => {
-  const AWAY = new NotBegun(new ServiceError('unavailable', 'It is away.', { remedy: 'Start it.' }));
+  const AWAY = new NotStarted(new ServiceError('unavailable', 'It is away.', { remedy: 'Start it.' }));
   const away = (config: Parameters<typeof world>[0]) => {
     const w = world(config);
     const { create } = w.provider;

@@ -1,7 +1,7 @@
 // What runs is not always what was asked for: kept as warnings of the sandbox, or a reason not to make it.
 import { describe, expect, it } from 'vitest';
 import { refuseDifferences } from '../../../../src/domain/differences.ts';
-import { NotBegun } from '../../../../src/domain/not-begun.ts';
+import { NotStarted } from '../../../../src/domain/not-started.ts';
 import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
 import { api, forever, owned, type World, world } from '../../../support/control.ts';
 
@@ -123,7 +123,7 @@ describe('a strict spawn', () => {
     } catch (thrown) {
       error = thrown;
     }
-    expect(new NotBegun(error as NotBegun)).toMatchObject(unmet(CUT));
+    expect(new NotStarted(error as NotStarted)).toMatchObject(unmet(CUT));
     expect(() => refuseDifferences(false, [CUT])).not.toThrow();
     expect(() => refuseDifferences(true, [])).not.toThrow();
   });

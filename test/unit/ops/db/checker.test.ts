@@ -15,8 +15,8 @@ import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { backupDatabase } from '../../../../src/ops/db/backup.ts';
 import { type Checker, openChecker } from '../../../../src/ops/db/checker.ts';
-import { checkApart } from '../../../../src/store/sqlite/apart.ts';
 import { verifyDatabase } from '../../../../src/store/sqlite/check.ts';
+import { startCheckProcess } from '../../../../src/store/sqlite/check-process.ts';
 import { contentOf, makeDatabase } from '../../../support/databases.ts';
 import { fakeClock } from '../../../support/fakes.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
@@ -79,7 +79,7 @@ it('finds rows that the API would refuse', async () => {
 });
 
 it('checks the rows of a large file in its process', async () => {
-  const answer = await checkApart('quick_check(1)', AbortSignal.timeout(60_000)).ask(database, [
+  const answer = await startCheckProcess('quick_check(1)', AbortSignal.timeout(60_000)).ask(database, [
     "SELECT type FROM events WHERE type REGEXP '^exec[.]\\p{L}+$' LIMIT 1",
   ]);
   expect(answer).toEqual({ lines: ['ok'], rows: ['exec.started'] });

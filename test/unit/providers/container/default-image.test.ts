@@ -1,6 +1,6 @@
 // Whether the image of spawns that name none is on the engine, and what is said where it is not.
 import { expect, it, onTestFinished } from 'vitest';
-import { hintAtImage } from '../../../../src/app/first-hint.ts';
+import { hintAtImage } from '../../../../src/app/image-hint.ts';
 import { defaultImageFinding } from '../../../../src/providers/container/default-image.ts';
 import { openState } from '../../../../src/providers/container/state.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';

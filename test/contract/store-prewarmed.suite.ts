@@ -1,20 +1,20 @@
 // The contract of stores: warm sandboxes, which are no sandboxes until one is taken.
 import { expect, it } from 'vitest';
-import type { WarmRecord } from '../../src/store/seam/warm.ts';
+import type { PrewarmedRecord } from '../../src/store/seam/prewarmed.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp, warmRecord } from '../support/records.ts';
 import type { Given } from './store.suite.ts';
 
 const CLAIM = { scope: 'alice', key: 'k1', fingerprint: 'f1' };
 
 export function warm({ store, put }: Given): void {
-  const ready = async (facts: Partial<WarmRecord> = {}) => {
+  const ready = async (facts: Partial<PrewarmedRecord> = {}) => {
     const record = warmRecord(facts);
     await store().warm.reserve(record, NO_CAP);
     const made = { ...record, state: 'ready' as const, runtime_id: 'r1', image: 'real', warnings: ['w'] };
     expect(await store().warm.ready(made)).toBe(true);
     return made;
   };
-  const take = (warmed: WarmRecord, limits = NO_CAP, claim?: typeof CLAIM) => {
+  const take = (warmed: PrewarmedRecord, limits = NO_CAP, claim?: typeof CLAIM) => {
     const { id, epoch, runtime_id = '' } = warmed;
     const row = sandboxRecord({ id, epoch, runtime_id, state: 'running', owner_id: 'alice' });
     return store().sandboxes.reserve(row, limits, [eventDraft()], claim, { response: '{"id":1}' });

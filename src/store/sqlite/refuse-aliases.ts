@@ -10,7 +10,7 @@ const PARTS = ['', '-wal', '-shm', '-journal', '.reserve', '.lock'];
  * Throws `unavailable` when a file of the database at `path` has more than one link, is a symbolic link, or is a mount
  * point by itself. A folder may be mounted: all its names come with it.
  */
-export function refuseManyNames(path: string): void {
+export function refuseAliases(path: string): void {
   const mounts = mountPoints();
   for (const part of PARTS) {
     const file = path + part;

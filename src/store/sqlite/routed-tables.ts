@@ -1,8 +1,8 @@
 // The tables as callers see them: each method runs where methods.ts says.
 import { setImmediate } from 'node:timers/promises';
-import type { KnownRows } from './known-rows.ts';
 import type { Lane } from './lane.ts';
-import { BITE_ROWS, METHODS, type Part, type Tables, type Way } from './methods.ts';
+import { BITE_ROWS, METHODS, type Part, type Route, type Tables } from './methods.ts';
+import type { RowCache } from './row-cache.ts';
 import type { LaneName } from './wire.ts';
 
 type Method = (...args: unknown[]) => Promise<unknown>;
@@ -11,16 +11,16 @@ export interface FaceDeps {
   lanes: Record<LaneName, Lane>;
   /** Over the connection that only reads. */
   here: Tables;
-  known: KnownRows;
+  known: RowCache;
 }
 
-export function tableFaces(deps: FaceDeps): Tables {
-  const parts = Object.entries(METHODS) as [Part, Record<string, Way>][];
+export function routedTables(deps: FaceDeps): Tables {
+  const parts = Object.entries(METHODS) as [Part, Record<string, Route>][];
   const faces = parts.map(([part, methods]) => [part, faceOf(part, methods, deps)]);
   return withForgetting(Object.fromEntries(faces) as Tables, deps.known);
 }
 
-function faceOf(part: Part, methods: Record<string, Way>, deps: FaceDeps): Record<string, Method> {
+function faceOf(part: Part, methods: Record<string, Route>, deps: FaceDeps): Record<string, Method> {
   const here = deps.here[part] as unknown as Record<string, Method>;
   const named = Object.entries(methods).map(([method, way]): [string, Method] => [
     method,
@@ -29,7 +29,7 @@ function faceOf(part: Part, methods: Record<string, Way>, deps: FaceDeps): Recor
   return Object.fromEntries(named);
 }
 
-function elsewhere(part: Part, method: string, way: Exclude<Way, 'here'>, { lanes }: FaceDeps): Method {
+function elsewhere(part: Part, method: string, way: Exclude<Route, 'here'>, { lanes }: FaceDeps): Method {
   const lane = way === 'read' ? lanes.read : part === 'events' ? lanes.relaxed : lanes.durable;
   const call: Method = (...args) => lane.call({ part, method, args }, way === 'add');
   return way === 'sweep' ? sweeping(call) : call;
@@ -47,7 +47,7 @@ function sweeping(bite: Method): Method {
 }
 
 /** A row that is in memory is never older than what was acknowledged; what failed may have been written, too. */
-function withForgetting(tables: Tables, known: KnownRows): Tables {
+function withForgetting(tables: Tables, known: RowCache): Tables {
   const { transition, extend, purgeEnded } = tables.sandboxes;
   return {
     ...tables,

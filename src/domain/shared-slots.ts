@@ -1,15 +1,15 @@
 // Places that several share: a lone holder may have all, and so may those without a name. When all are taken, a newcomer
 // with fewer gets the newest place of the holder with the most, so that between holders each has an equal share.
-import { Chain, type Link } from './chain.ts';
+import { LinkedList, type ListNode } from './linked-list.ts';
 
 interface Taken {
   isHeld: boolean;
   evict(): void;
 }
 
-export class SharedPlaces {
+export class SharedSlots {
   readonly #most: number;
-  readonly #taken = new Map<string, Chain<Taken>>();
+  readonly #taken = new Map<string, LinkedList<Taken>>();
   #size = 0;
 
   constructor(most: number) {
@@ -23,7 +23,7 @@ export class SharedPlaces {
   take(holder: string | undefined, evict: () => void): (() => void) | undefined {
     const name = holder === undefined ? '' : `=${holder}`;
     if (this.#size >= this.#most && !this.#evictFor(name)) return undefined;
-    const own = this.#taken.get(name) ?? new Chain<Taken>();
+    const own = this.#taken.get(name) ?? new LinkedList<Taken>();
     this.#taken.set(name, own);
     const link = own.append({ isHeld: true, evict });
     this.#size += 1;
@@ -42,14 +42,14 @@ export class SharedPlaces {
   }
 
   /** The holder of most places; those without a name have no share to be over. */
-  #crowder(): { name: string; places: Chain<Taken> } | undefined {
-    let most: { name: string; places: Chain<Taken> } | undefined;
+  #crowder(): { name: string; places: LinkedList<Taken> } | undefined {
+    let most: { name: string; places: LinkedList<Taken> } | undefined;
     for (const [name, places] of this.#taken)
       if (name !== '' && places.size > (most?.places.size ?? 0)) most = { name, places };
     return most;
   }
 
-  #leave(name: string, link: Link<Taken>): void {
+  #leave(name: string, link: ListNode<Taken>): void {
     const own = this.#taken.get(name);
     if (!own || !link.value.isHeld) return;
     link.value.isHeld = false;

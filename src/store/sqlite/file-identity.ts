@@ -7,7 +7,7 @@ import { ServiceError } from '../../domain/errors.ts';
 const PARTS = ['', '-wal', '-shm'];
 
 /** Throws `unavailable` unless every file of the database at `path` is the one that was there at the call of `placeOf`. */
-export function placeOf(path: string): () => void {
+export function fileIdentityCheck(path: string): () => void {
   const parts = PARTS.map((end) => path + end);
   const opened = parts.map((part) => identityOf(part));
   return () => {
@@ -19,7 +19,7 @@ export function placeOf(path: string): () => void {
  * Throws `conflict` when the file at `path` is missing or empty while what a server keeps beside it is there: a new one would
  * forget every sandbox, and SQLite would remove the log, from which a file could still be mended.
  */
-export function refuseLoss(path: string): void {
+export function refuseMissingFile(path: string): void {
   if (sizeOf(path) > 0) return;
   const kept = [`${path}-wal`, `${path}.reserve`].filter((part) => sizeOf(part) > 0);
   if (kept.length === 0) return;

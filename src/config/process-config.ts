@@ -5,18 +5,18 @@ import { findConfigFiles, givenPath } from './config-file.ts';
 import type { Partially } from './flag-layer.ts';
 import { type ConfigReading, type LoadedConfig, type LoadRequest, loadConfig, readConfig } from './load.ts';
 
-interface Said {
+interface ConfigOptions {
   file?: string | undefined;
   flags?: Partially<Config>;
 }
 
 /** `loadConfig` for this process; `file` is what `--config` says. Throws as it does. */
-export function loadConfigHere(said: Said = {}): LoadedConfig {
+export function loadProcessConfig(said: ConfigOptions = {}): LoadedConfig {
   return loadConfig(requestHere(said));
 }
 
 /** `readConfig` for this process: as far as it can be read. Never throws. */
-export function readConfigHere(said: Said = {}): ConfigReading {
+export function readProcessConfig(said: ConfigOptions = {}): ConfigReading {
   return readConfig(requestHere(said));
 }
 
@@ -24,11 +24,11 @@ export function readConfigHere(said: Said = {}): ConfigReading {
  * Paths of the files that count here when none is named, strongest first, also those that cannot be used; none where
  * there are none.
  */
-export function configFilesHere(): string[] {
+export function processConfigFiles(): string[] {
   return findConfigFiles([], { cwd: process.cwd(), home: homedir() }).map(givenPath);
 }
 
-function requestHere(said: Said): LoadRequest {
+function requestHere(said: ConfigOptions): LoadRequest {
   return {
     ...said,
     env: process.env,

@@ -1,24 +1,24 @@
 // A doubly linked list: the ends and any known link in constant time, which no array and no Set has.
 
-export interface Link<T> {
+export interface ListNode<T> {
   readonly value: T;
-  before: Link<T> | undefined;
-  after: Link<T> | undefined;
+  before: ListNode<T> | undefined;
+  after: ListNode<T> | undefined;
 }
 
-export class Chain<T> {
-  first: Link<T> | undefined;
-  last: Link<T> | undefined;
+export class LinkedList<T> {
+  first: ListNode<T> | undefined;
+  last: ListNode<T> | undefined;
   size = 0;
 
-  append(value: T): Link<T> {
+  append(value: T): ListNode<T> {
     return this.insert(value, undefined);
   }
 
   /** Before `after`, which is a link of this chain; undefined: at the end. */
-  insert(value: T, after: Link<T> | undefined): Link<T> {
+  insert(value: T, after: ListNode<T> | undefined): ListNode<T> {
     const before = after ? after.before : this.last;
-    const link: Link<T> = { value, before, after };
+    const link: ListNode<T> = { value, before, after };
     if (before) before.after = link;
     else this.first = link;
     if (after) after.before = link;
@@ -28,7 +28,7 @@ export class Chain<T> {
   }
 
   /** `link` is in this chain. */
-  remove(link: Link<T>): void {
+  remove(link: ListNode<T>): void {
     const { before, after } = link;
     if (before) before.after = after;
     else this.first = after;

@@ -10,7 +10,7 @@ import { packageRoot } from '../../host/package-root.ts';
  * SQLite has closed it: closing any descriptor of a file drops SQLite's own locks on it. Throws `conflict` when another
  * process has it, `unavailable` when it cannot be locked.
  */
-export async function lockItself(path: string): Promise<() => void> {
+export async function lockInode(path: string): Promise<() => void> {
   const program = await findAgent(packageRoot(), process.arch);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   let isHeld = true;

@@ -9,7 +9,7 @@ import Sqlite from './sqlite.ts';
  * when it is no database or too damaged to be opened; nothing is changed then. Throws `conflict` when anybody has it
  * open, else as the store does.
  */
-export function foldDatabase(path: string): 'folded' | 'unreadable' {
+export function checkpointDatabase(path: string): 'folded' | 'unreadable' {
   if (!isReadable(path)) return 'unreadable';
   const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
   try {

@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { HeldRecord } from '../../../src/store/seam/worker-journal.ts';
+import type { WorkerSandboxRecord } from '../../../src/store/seam/worker-journal.ts';
 import { openWorkerJournal } from '../../../src/store/sqlite/worker-journal.ts';
 import { openStore } from '../../support/databases.ts';
 import { fakeClock, fakeIds, seededRandom } from '../../support/fakes.ts';
@@ -100,7 +100,7 @@ it("nothing is written into a worker's journal that is away, and none is begun b
   const journal = await openWorkerJournal(deps);
   onTestFinished(() => journal.close());
   const back = moved(path);
-  const record = { sandbox_id: 'sb-x', state: 'ended', noted_at: stamp(0) } as HeldRecord;
+  const record = { sandbox_id: 'sb-x', state: 'ended', noted_at: stamp(0) } as WorkerSandboxRecord;
   await expect(journal.put(record)).rejects.toMatchObject(GONE);
   back();
   await journal.put(record);

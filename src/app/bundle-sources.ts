@@ -1,11 +1,11 @@
 // What a support bundle is collected from, on this machine.
 
 import type { Client } from '../client/client.ts';
-import { readConfigHere } from '../config/load-here.ts';
+import { readProcessConfig } from '../config/process-config.ts';
 import type { BundleWorld } from '../ops/support/world.ts';
 import { thisOperator } from './operator.ts';
 
-export interface BundleAsk {
+export interface BundleRequest {
   /** What `--config` says. */
   config?: string | undefined;
   version: string;
@@ -15,7 +15,7 @@ export interface BundleAsk {
 }
 
 /** Never throws: a configuration that cannot be read is a reason to make a bundle. */
-export function bundleWorld({ config, version, client, doctor }: BundleAsk): BundleWorld {
+export function bundleSources({ config, version, client, doctor }: BundleRequest): BundleWorld {
   const { clock, host } = thisOperator();
   return {
     clock,
@@ -23,7 +23,7 @@ export function bundleWorld({ config, version, client, doctor }: BundleAsk): Bun
     programVersion: version,
     env: process.env,
     cwd: process.cwd(),
-    reading: readConfigHere({ file: config }),
+    reading: readProcessConfig({ file: config }),
     client,
     // Loaded when it is wanted: it brings every provider with it.
     doctor: doctor ? async () => (await import('./doctor-report.ts')).doctorReport(config) : undefined,

@@ -1,9 +1,9 @@
 // Places of several holders: all for one alone, an equal share between many, and nothing taken from who has no name.
 import { expect, it } from 'vitest';
-import { SharedPlaces } from '../../../src/domain/shared-places.ts';
+import { SharedSlots } from '../../../src/domain/shared-slots.ts';
 
 function taking(most: number) {
-  const places = new SharedPlaces(most);
+  const places = new SharedSlots(most);
   const evicted: string[] = [];
   const take = (holder: string | undefined, name = `${holder}`) =>
     places.take(holder, () => evicted.push(name));

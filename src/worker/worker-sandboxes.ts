@@ -3,10 +3,10 @@
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Lease } from '../schema/lease.ts';
-import type { HeldRecord, WorkerJournal } from '../store/seam/worker-journal.ts';
+import type { WorkerJournal, WorkerSandboxRecord } from '../store/seam/worker-journal.ts';
 
-export interface Held {
-  record: HeldRecord;
+export interface WorkerSandbox {
+  record: WorkerSandboxRecord;
   /** Monotonic ms: from then on nobody may run it. */
   leaseEnds: number;
   /** Monotonic ms: its own life is over. */
@@ -24,7 +24,7 @@ export interface LeaseTimes {
   lifeMs?: number | undefined;
 }
 
-export interface HeldDeps {
+export interface WorkerSandboxesDeps {
   journal: Pick<WorkerJournal, 'all' | 'put' | 'forget'>;
   clock: Clock;
   /** How long a lease holds when it is new. */
@@ -34,16 +34,16 @@ export interface HeldDeps {
 /** Journalled sandboxes that ended are remembered this long, and with them the generations that may no longer come. */
 const REMEMBERED_MS = 24 * 3_600_000;
 
-export class HeldSandboxes {
+export class WorkerSandboxes {
   readonly lock = new KeyedLock();
   readonly termMs: number;
   /** Of one sandbox one after the other, each over what the one before it left: a lease is renewed without its lock. */
   readonly #writing = new KeyedLock();
-  readonly #all = new Map<string, Held>();
-  readonly #journal: HeldDeps['journal'];
+  readonly #all = new Map<string, WorkerSandbox>();
+  readonly #journal: WorkerSandboxesDeps['journal'];
   readonly #clock: Clock;
 
-  constructor({ journal, clock, termMs }: HeldDeps) {
+  constructor({ journal, clock, termMs }: WorkerSandboxesDeps) {
     this.#journal = journal;
     this.#clock = clock;
     this.termMs = termMs;
@@ -67,21 +67,21 @@ export class HeldSandboxes {
     }
   }
 
-  find(id: string): Held | undefined {
+  find(id: string): WorkerSandbox | undefined {
     return this.#all.get(id);
   }
 
   /** Those that hold, or may hold, a runtime. */
-  living(): Held[] {
+  living(): WorkerSandbox[] {
     return [...this.#all.values()].filter(({ record }) => record.state !== 'ended');
   }
 
   /** Writes what is new of a sandbox; in memory it holds once it is on disk. */
-  note(id: string, change: Partial<HeldRecord>): Promise<Held> {
+  note(id: string, change: Partial<WorkerSandboxRecord>): Promise<WorkerSandbox> {
     return this.#writing.run(id, () => this.#write(id, change));
   }
 
-  async #write(id: string, change: Partial<HeldRecord>): Promise<Held> {
+  async #write(id: string, change: Partial<WorkerSandboxRecord>): Promise<WorkerSandbox> {
     const known = this.#all.get(id);
     const noted_at = new Date(this.#clock.now()).toISOString();
     const record = { ...(known?.record ?? blank(id, noted_at)), ...change, noted_at };
@@ -95,7 +95,7 @@ export class HeldSandboxes {
   }
 
   /** What holds although it could not be written: the end of a sandbox waits for no disk. */
-  assume(id: string, change: Partial<HeldRecord>): void {
+  assume(id: string, change: Partial<WorkerSandboxRecord>): void {
     const held = this.#all.get(id);
     if (held) held.record = { ...held.record, ...change };
   }
@@ -106,7 +106,12 @@ export class HeldSandboxes {
   }
 
   /** A start under `lease`: what is known of it, and how long it may last. */
-  async begin(id: string, start: Partial<HeldRecord>, lease: Lease, terms: LeaseTimes): Promise<Held> {
+  async begin(
+    id: string,
+    start: Partial<WorkerSandboxRecord>,
+    lease: Lease,
+    terms: LeaseTimes,
+  ): Promise<WorkerSandbox> {
     const held = await this.note(id, { ...start, ...this.#written(lease, terms) });
     this.#hold(held, lease, terms);
     return held;
@@ -116,7 +121,7 @@ export class HeldSandboxes {
    * A lease as it came, for what was asked at `askedAt`: it holds until its end, and no longer than a new one does. It holds at
    * once, also when it rejects since it cannot be written.
    */
-  async adopt(id: string, lease: Lease, terms: LeaseTimes): Promise<Held> {
+  async adopt(id: string, lease: Lease, terms: LeaseTimes): Promise<WorkerSandbox> {
     const change = this.#written(lease, terms);
     const held = this.#all.get(id);
     if (held) {
@@ -128,14 +133,14 @@ export class HeldSandboxes {
     return this.note(id, change);
   }
 
-  #written({ generation, expires_at }: Lease, { lifeMs }: LeaseTimes): Partial<HeldRecord> {
+  #written({ generation, expires_at }: Lease, { lifeMs }: LeaseTimes): Partial<WorkerSandboxRecord> {
     const life = lifeMs !== undefined && {
       sandbox_ends_at: new Date(this.#clock.now() + lifeMs).toISOString(),
     };
     return { generation, lease_ends_at: expires_at, ...life };
   }
 
-  #hold(held: Held, { expires_at }: Lease, { askedAt, lifeMs }: LeaseTimes): void {
+  #hold(held: WorkerSandbox, { expires_at }: Lease, { askedAt, lifeMs }: LeaseTimes): void {
     held.leaseEnds = askedAt + Math.min(Date.parse(expires_at) - this.#clock.now(), this.termMs);
     held.renewedAt = askedAt;
     if (lifeMs !== undefined) held.lifeEnds = askedAt + lifeMs;
@@ -150,7 +155,7 @@ export class HeldSandboxes {
   }
 }
 
-function blank(sandbox_id: string, at: string): HeldRecord {
+function blank(sandbox_id: string, at: string): WorkerSandboxRecord {
   const times = { lease_ends_at: at, sandbox_ends_at: at, noted_at: at };
   return { sandbox_id, provider: '', epoch: 0, generation: 0, state: 'ended', ...times };
 }

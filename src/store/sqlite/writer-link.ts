@@ -3,7 +3,7 @@ import type { Clock, Random } from '../../domain/ports.ts';
 import type { Outcome, Request } from './wire.ts';
 import { openWriter, type Writer, type WriterOptions } from './writer.ts';
 
-export interface Link {
+export interface WriterLink {
   /** Opens the connections. Rejects with a ServiceError. */
   open(options: WriterOptions): Promise<void>;
   /** Rejects only when the writer is lost: what was asked may have been written, or not. */
@@ -15,7 +15,7 @@ export interface Link {
 }
 
 /** For commands and tests: a slow disk stops everything. */
-export function inlineLink(deps: { clock: Clock; random: Random }): Link {
+export function inlineLink(deps: { clock: Clock; random: Random }): WriterLink {
   let writer: Writer | undefined;
   return {
     open: async (options) => {

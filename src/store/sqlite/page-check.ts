@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { Clock, Logger } from '../../domain/ports.ts';
-import { type ApartAnswer, checkApart } from './apart.ts';
+import { type CheckAnswer, startCheckProcess } from './check-process.ts';
 import type { Condition } from './condition.ts';
 import { damaged, storeFailure, unreadable } from './failures.ts';
 import { walBytes } from './reader.ts';
@@ -16,10 +16,10 @@ const NICE = 10;
 const TRIES = 3;
 const PAUSE_MS = 5000;
 
-export const isCheckedAtOnce = (path: string) => statSync(path).size + walBytes(path) <= AT_ONCE_BYTES;
+export const isCheckedNow = (path: string) => statSync(path).size + walBytes(path) <= AT_ONCE_BYTES;
 
 /** Throws `internal` for a damaged file, `unavailable` for one that cannot be read. */
-export function checkAtOnce(db: Database): void {
+export function checkNow(db: Database): void {
   judge(db.prepare<[], string>(`PRAGMA ${CHECK}`).pluck().all());
 }
 
@@ -33,7 +33,7 @@ export interface Checking {
 }
 
 /** What is found is noted in the condition. A read that fails is no finding, and is tried again. Never rejects. */
-export async function checkBehind({ path, condition, clock, logger, signal }: Checking): Promise<void> {
+export async function checkInBackground({ path, condition, clock, logger, signal }: Checking): Promise<void> {
   const began = clock.monotonic();
   condition.isChecking = true;
   try {
@@ -60,7 +60,7 @@ export async function checkBehind({ path, condition, clock, logger, signal }: Ch
 }
 
 async function attempt(path: string, signal: AbortSignal) {
-  const answer = await checkApart(CHECK, signal, NICE).ask(path);
+  const answer = await startCheckProcess(CHECK, signal, NICE).ask(path);
   try {
     judgeAnswer(answer);
     return undefined;
@@ -69,7 +69,7 @@ async function attempt(path: string, signal: AbortSignal) {
   }
 }
 
-function judgeAnswer(answer: ApartAnswer | undefined): void {
+function judgeAnswer(answer: CheckAnswer | undefined): void {
   if (!answer) throw unreadable(new Error('the check gave no answer'));
   if ('code' in answer && answer.code.startsWith('SQLITE_CORRUPT')) throw damaged(new Error(answer.message));
   if ('code' in answer) throw Object.assign(new Error(answer.message), { code: answer.code });

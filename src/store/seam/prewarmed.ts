@@ -2,13 +2,13 @@
 import type { AdmissionLimits } from '../../domain/admission.ts';
 
 /** A sandbox kept ready for a template: nobody's, and no sandbox of the API, until a spawn takes it. */
-export interface WarmRecord {
+export interface PrewarmedRecord {
   id: string;
   epoch: number;
   state: 'starting' | 'ready';
   /** `domain/template-key.ts` */
   template: string;
-  /** `domain/warm-shape.ts` */
+  /** `domain/prewarm-shape.ts` */
   shape: string;
   provider: string;
   image: string;
@@ -21,13 +21,13 @@ export interface WarmRecord {
   created_at: string;
 }
 
-export interface WarmStore {
+export interface PrewarmedStore {
   /** Writes a `starting` row; false when sandboxes and warm ones together have reached a limit. */
-  reserve(warm: WarmRecord, limits: AdmissionLimits): Promise<boolean>;
+  reserve(warm: PrewarmedRecord, limits: AdmissionLimits): Promise<boolean>;
   /** Replaces a `starting` row; false when it is not there. */
-  ready(warm: WarmRecord): Promise<boolean>;
-  get(id: string): Promise<WarmRecord | undefined>;
+  ready(warm: PrewarmedRecord): Promise<boolean>;
+  get(id: string): Promise<PrewarmedRecord | undefined>;
   /** Oldest first (created_at, then id). */
-  all(): Promise<WarmRecord[]>;
+  all(): Promise<PrewarmedRecord[]>;
   remove(id: string): Promise<void>;
 }

@@ -1,10 +1,10 @@
 // Warm sandboxes as a plain map: the reference for what the seam means.
 import { ServiceError } from '../domain/errors.ts';
-import { hasRoom } from '../domain/warm-room.ts';
-import type { WarmRecord, WarmStore } from './seam/warm.ts';
+import { hasRoom } from '../domain/prewarm-room.ts';
+import type { PrewarmedRecord, PrewarmedStore } from './seam/prewarmed.ts';
 
 /** `active` gives the providers of all sandboxes that have not ended. */
-export function memoryWarm(rows: Map<string, WarmRecord>, active: () => string[]): WarmStore {
+export function memoryWarm(rows: Map<string, PrewarmedRecord>, active: () => string[]): PrewarmedStore {
   return {
     reserve: async (warm, limits) => {
       const providers = [...active(), ...[...rows.values()].map(({ provider }) => provider)];
@@ -27,12 +27,12 @@ export function memoryWarm(rows: Map<string, WarmRecord>, active: () => string[]
 
 /** Takes the ready one of this id and epoch out; false when there is none. */
 export function takeWarm(
-  rows: Map<string, WarmRecord>,
-  { id, epoch }: Pick<WarmRecord, 'id' | 'epoch'>,
+  rows: Map<string, PrewarmedRecord>,
+  { id, epoch }: Pick<PrewarmedRecord, 'id' | 'epoch'>,
 ): boolean {
   const row = rows.get(id);
   return row?.state === 'ready' && row.epoch === epoch && rows.delete(id);
 }
 
-const place = ({ created_at, id }: WarmRecord) => `${created_at} ${id}`;
-const older = (a: WarmRecord, b: WarmRecord) => (place(a) < place(b) ? -1 : 1);
+const place = ({ created_at, id }: PrewarmedRecord) => `${created_at} ${id}`;
+const older = (a: PrewarmedRecord, b: PrewarmedRecord) => (place(a) < place(b) ? -1 : 1);

@@ -2,14 +2,14 @@
 // a full disk, and the translation of errors. A deed is synchronous and is a transaction of its own.
 import type { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { Ballast } from './ballast.ts';
 import { diskFull, isBusy, isFull, isOfDisk, storeClosed, storeFailure } from './failures.ts';
+import type { ReserveSpace } from './reserve-space.ts';
 
 /** SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile (quality.md, rule 9). */
 const PATIENCE_MS = 5000;
 const PAUSE_MS = 20;
 
-export interface Work {
+export interface Executor {
   /** Reads. They go on when the file is gone, from what the process holds of it. */
   run<T>(deed: () => T): Promise<T>;
   /** Writes that take no space to speak of. No write is made to a file that has been removed or replaced. */
@@ -27,15 +27,15 @@ export interface Work {
   probe(read: () => void, write: () => void): Promise<void>;
 }
 
-export interface WorkDeps {
+export interface ExecutorDeps {
   clock: Clock;
-  ballast: Ballast;
+  ballast: ReserveSpace;
   isOpen(): boolean;
   /** Throws when the database is no longer where it was opened. */
   inPlace(): void;
 }
 
-export function storeWork(deps: WorkDeps): Work {
+export function createExecutor(deps: ExecutorDeps): Executor {
   let hasFailed = false;
   const note = ({ cause }: Error) => {
     hasFailed ||= isFull(cause) || isOfDisk(cause);
@@ -45,7 +45,7 @@ export function storeWork(deps: WorkDeps): Work {
       if (!deps.isOpen()) throw storeClosed();
       return deed();
     };
-    return patiently(deps.clock, inOpen, note);
+    return retryWhileBusy(deps.clock, inOpen, note);
   };
   const change = <T>(deed: () => T) =>
     run(() => {
@@ -79,16 +79,16 @@ export function storeWork(deps: WorkDeps): Work {
 }
 
 /** For a connection that only reads. */
-export function readingWork(clock: Clock, isOpen: () => boolean): Work {
-  const ballast: Ballast = { ready: () => true, spend: () => false };
-  return storeWork({ clock, ballast, isOpen, inPlace: () => {} });
+export function readingExecutor(clock: Clock, isOpen: () => boolean): Executor {
+  const ballast: ReserveSpace = { ready: () => true, spend: () => false };
+  return createExecutor({ clock, ballast, isOpen, inPlace: () => {} });
 }
 
 /**
  * Runs `deed`, again while another process holds the database, at most 5 s. Everything it throws is a ServiceError, which
  * `failed` hears of first.
  */
-export function patiently<T>(
+export function retryWhileBusy<T>(
   clock: Clock,
   deed: () => T,
   failed: (error: ServiceError) => void = () => {},

@@ -1,10 +1,10 @@
 // Rows that are kept in memory: frozen, at most so many, none that is long.
 import { expect, it } from 'vitest';
-import { KnownRows } from '../../../src/store/sqlite/known-rows.ts';
+import { RowCache } from '../../../src/store/sqlite/row-cache.ts';
 import { sandboxRecord } from '../../support/records.ts';
 
 it('gives the same one again, which nobody can change, and forgets', () => {
-  const known = new KnownRows();
+  const known = new RowCache();
   const row = sandboxRecord({ metadata: { a: '1' }, env: { B: '2' } });
   known.add(row, 100);
   expect(known.get(row.id)).toBe(row);
@@ -14,7 +14,7 @@ it('gives the same one again, which nobody can change, and forgets', () => {
 });
 
 it('keeps the newest of many, and nothing that is long', () => {
-  const known = new KnownRows();
+  const known = new RowCache();
   const rows = Array.from({ length: 4001 }, (_, n) => sandboxRecord({ id: `sb-${n}` }));
   for (const row of rows) known.add(row, 100);
   expect(known.get('sb-0')).toBeUndefined();

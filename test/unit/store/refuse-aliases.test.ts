@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { backupDatabase } from '../../../src/ops/db/backup.ts';
 import { restoreDatabase } from '../../../src/ops/db/restore.ts';
-import { lockItself } from '../../../src/store/sqlite/file-itself.ts';
+import { lockInode } from '../../../src/store/sqlite/inode-lock.ts';
 import { openWorkerJournal } from '../../../src/store/sqlite/worker-journal.ts';
 import { makeDatabase, marksIn, openStore } from '../../support/databases.ts';
 import { fakeClock, fakeIds, seededRandom } from '../../support/fakes.ts';
@@ -54,13 +54,13 @@ it("a worker's journal with a hard link is refused", async () => {
 
 it('a file is held by what it is: neither another name nor another folder gets it', async () => {
   const path = await made();
-  const letGo = await lockItself(path);
+  const letGo = await lockInode(path);
   onTestFinished(letGo);
   const folder = temporaryFolder();
   const moved = join(folder, 'moved.db');
   renameSync(path, moved);
   await expect(openStore(moved)).rejects.toMatchObject(IN_USE);
-  await expect(lockItself(moved)).rejects.toMatchObject(IN_USE);
+  await expect(lockInode(moved)).rejects.toMatchObject(IN_USE);
   letGo();
   letGo();
   await (await openStore(moved)).close();
@@ -74,7 +74,7 @@ it('a restore replaces no database that has another name or is in use by one', a
   await expect(restore(input)).rejects.toMatchObject(MANY_NAMES);
   await expect(restore(other)).rejects.toMatchObject({ code: 'bad_request' });
   rmSync(other);
-  const letGo = await lockItself(database);
+  const letGo = await lockInode(database);
   await expect(restore(input)).rejects.toMatchObject(IN_USE);
   letGo();
   expect(marksIn(database)).toEqual(['20 host']);
@@ -88,7 +88,7 @@ it('a backup replaces no database that is in use, nor its own source, and none t
   const server = await openStore(output);
   await expect(backup(output)).rejects.toMatchObject({ code: 'conflict' });
   await server.close();
-  const letGo = await lockItself(output);
+  const letGo = await lockInode(output);
   await expect(backup(output)).rejects.toMatchObject(IN_USE);
   letGo();
   const link = join(temporaryFolder(), 'link.db');

@@ -45,18 +45,18 @@ const PROGRAM = `
 `;
 
 /** What the check says, or the result code of what kept it from an answer. */
-export type ApartAnswer = { lines: string[]; rows?: string[] } | { code: string; message: string };
+export type CheckAnswer = { lines: string[]; rows?: string[] } | { code: string; message: string };
 
-export interface ApartCheck {
+export interface CheckProcess {
   /**
    * Of one file; when all pages are sound, also what `statements` give, one text a row. They may use REGEXP. Undefined when the process gave no answer; rejects with the signal's
    * reason.
    */
-  ask(path: string, statements?: readonly string[]): Promise<ApartAnswer | undefined>;
+  ask(path: string, statements?: readonly string[]): Promise<CheckAnswer | undefined>;
 }
 
 /** Begins the process, which then waits for its question. `check` is a PRAGMA; `nice` as in nice(1). */
-export function checkApart(check: string, signal: AbortSignal, nice = 0): ApartCheck {
+export function startCheckProcess(check: string, signal: AbortSignal, nice = 0): CheckProcess {
   const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
   const input = new PassThrough();
   const args = ['-e', PROGRAM, sqlite, check, String(nice), READ];
@@ -68,7 +68,7 @@ export function checkApart(check: string, signal: AbortSignal, nice = 0): ApartC
       input.write(`${JSON.stringify({ path, statements })}\n`);
       try {
         const { stdout } = await ended;
-        return stdout === '' ? undefined : (JSON.parse(stdout) as ApartAnswer);
+        return stdout === '' ? undefined : (JSON.parse(stdout) as CheckAnswer);
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'unavailable') return undefined;
         throw error;

@@ -1,10 +1,10 @@
 // Whether the database works, asked often: a question never waits for a slow disk longer than SLOW_MS.
 import type { Clock } from '../../domain/ports.ts';
-import { type Pulse, SLOW_COMMIT_MS } from '../store.ts';
+import { type CommitSpeed, SLOW_COMMIT_MS } from '../store.ts';
 import type { Lane } from './lane.ts';
 import type { LaneName } from './wire.ts';
 
-export interface PulseDeps {
+export interface PingDeps {
   clock: Clock;
   lanes: Record<LaneName, Lane>;
   /** A read on the caller's thread. */
@@ -12,7 +12,7 @@ export interface PulseDeps {
 }
 
 /** The newest commit tells how fast the disk is, so after a slow one the question is a write. */
-export function pinging({ clock, lanes, alive }: PulseDeps): () => Promise<Pulse> {
+export function createPing({ clock, lanes, alive }: PingDeps): () => Promise<CommitSpeed> {
   let asked: Promise<unknown> | undefined;
   const ask = () => {
     const isDoubtful = lanes.durable.slownessMs >= SLOW_COMMIT_MS;

@@ -1,9 +1,9 @@
 // Warm sandboxes in the database: rows of their own until a spawn takes one (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
-import { hasRoom, type Occupancy } from '../../domain/warm-room.ts';
-import type { WarmRecord, WarmStore } from '../seam/warm.ts';
+import { hasRoom, type Occupancy } from '../../domain/prewarm-room.ts';
+import type { PrewarmedRecord, PrewarmedStore } from '../seam/prewarmed.ts';
+import type { Executor } from './executor.ts';
 import { parse } from './rows.ts';
-import type { Work } from './work.ts';
 
 const COLUMNS = [
   'id',
@@ -19,11 +19,14 @@ const COLUMNS = [
   'runtime_id',
   'warnings',
   'created_at',
-] as const satisfies readonly (keyof WarmRecord)[];
+] as const satisfies readonly (keyof PrewarmedRecord)[];
 
-type WarmRow = Omit<WarmRecord, 'runtime_id' | 'warnings'> & { runtime_id: string | null; warnings: string };
+type WarmRow = Omit<PrewarmedRecord, 'runtime_id' | 'warnings'> & {
+  runtime_id: string | null;
+  warnings: string;
+};
 
-export function warmStore(db: Database, work: Work): WarmStore {
+export function warmStore(db: Database, work: Executor): PrewarmedStore {
   const reserve = reserving(db);
   const select = `SELECT ${COLUMNS} FROM warm_sandboxes`;
   const get = db.prepare<[string], WarmRow>(`${select} WHERE id = ?`);
@@ -43,7 +46,7 @@ export function warmStore(db: Database, work: Work): WarmStore {
 }
 
 /** Inside a transaction: takes the ready one of this id and epoch out; false when there is none. */
-export function warmTaker(db: Database): (warm: Pick<WarmRecord, 'id' | 'epoch'>) => boolean {
+export function warmTaker(db: Database): (warm: Pick<PrewarmedRecord, 'id' | 'epoch'>) => boolean {
   const take = db.prepare("DELETE FROM warm_sandboxes WHERE id = ? AND epoch = ? AND state = 'ready'");
   return ({ id, epoch }) => take.run(id, epoch).changes > 0;
 }
@@ -58,7 +61,7 @@ function reserving(db: Database) {
   const insert = db.prepare(
     `INSERT INTO warm_sandboxes (${COLUMNS}) VALUES (${COLUMNS.map((column) => `@${column}`)})`,
   );
-  return db.transaction((...[warm, limits]: Parameters<WarmStore['reserve']>): boolean => {
+  return db.transaction((...[warm, limits]: Parameters<PrewarmedStore['reserve']>): boolean => {
     const { provider } = warm;
     if (!hasRoom(used.get({ provider }) ?? { total: 0, of_provider: 0 }, limits)) return false;
     insert.run(toRow(warm));
@@ -66,11 +69,11 @@ function reserving(db: Database) {
   });
 }
 
-function toRow(warm: WarmRecord): WarmRow {
+function toRow(warm: PrewarmedRecord): WarmRow {
   return { ...warm, runtime_id: warm.runtime_id ?? null, warnings: JSON.stringify(warm.warnings) };
 }
 
-function fromRow({ runtime_id, warnings, ...rest }: WarmRow): WarmRecord {
+function fromRow({ runtime_id, warnings, ...rest }: WarmRow): PrewarmedRecord {
   return {
     ...rest,
     ...(runtime_id !== null && { runtime_id }),

@@ -6,14 +6,14 @@ import type { Random } from '../../domain/ports.ts';
 /** As much as the write-ahead log grows between checkpoints (1,000 pages of 4 KiB). */
 const BALLAST_BYTES = 4 * 1024 * 1024;
 
-export interface Ballast {
+export interface ReserveSpace {
   /** Whether the space is held; tries to take it back when it was spent. */
   ready(): boolean;
   /** Gives the space up; false when there was none to give. */
   spend(): boolean;
 }
 
-export function openBallast(path: string, random: Random): Ballast {
+export function openReserveSpace(path: string, random: Random): ReserveSpace {
   let held = sizeOf(path) === BALLAST_BYTES || fill(path, random);
   return {
     ready: () => {

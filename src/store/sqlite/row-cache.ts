@@ -2,13 +2,13 @@
 // writes them (lock.ts); a row is forgotten before its change is acknowledged (faces.ts).
 import type { Database } from 'better-sqlite3';
 import type { SandboxRecord } from '../store.ts';
-import type { Work } from './work.ts';
+import type { Executor } from './executor.ts';
 
 /** Where sandboxes are kept, and what of it is in memory. */
 export interface SandboxTable {
   db: Database;
-  work: Work;
-  known: KnownRows;
+  work: Executor;
+  known: RowCache;
 }
 
 /** Four of the longest pages. */
@@ -16,7 +16,7 @@ const MOST_ROWS = 4000;
 /** Characters of a row's text; a longer one is read each time. */
 const LONGEST = 2000;
 
-export class KnownRows {
+export class RowCache {
   readonly #rows = new Map<string, SandboxRecord>();
 
   /** Frozen, and the same one until it is forgotten: what others make of it can be kept by it. */

@@ -4,7 +4,7 @@ import { isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
 import { TextLines } from './text-lines.ts';
 import { readYaml, type YamlDocument } from './yaml-document.ts';
 
-export interface Place {
+export interface SourcePosition {
   /** From 1. */
   line: number;
   /** From 1, in UTF-16 units. */
@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** Finds the place of a key by its path, or of an entry of its list. */
-export type FindPlace = (path: string, entry?: number) => Place;
+export type FindPosition = (path: string, entry?: number) => SourcePosition;
 
 interface Range {
   start: number;
@@ -24,7 +24,7 @@ interface Range {
 }
 
 /** For `text` that is fit for YAML; anything else has one place, its beginning. */
-export function yamlPlaces(text: string): FindPlace {
+export function yamlPositions(text: string): FindPosition {
   const document = readYaml(text, '');
   const lines = new TextLines(text);
   return (path, entry) => {

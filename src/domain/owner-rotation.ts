@@ -1,22 +1,22 @@
 // The owners that wait at one provider, by turn: those of whom nothing is known to be lacking, and those that are known to
 // have no place in any VM of the pool.
-import { Chain, type Link } from './chain.ts';
+import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** One owner among others. */
-export interface Turn {
+export interface OwnerTurn {
   /** The lower, the sooner. */
   turn: number;
   /** Where it stands; undefined while its owner has no room. */
-  at: { among: Chain<Turn>; link: Link<Turn> } | undefined;
+  at: { among: LinkedList<OwnerTurn>; link: ListNode<OwnerTurn> } | undefined;
 }
 
-export class Turns<L extends Turn> {
+export class OwnerRotation<L extends OwnerTurn> {
   /** No place at the provider at all. */
   isFull = false;
   /** No VM has a place for one more owner; those that have one in it are not concerned. */
   isPoolFull = false;
-  readonly #inside = new Chain<L>();
-  readonly #outside = new Chain<L>();
+  readonly #inside = new LinkedList<L>();
+  readonly #outside = new LinkedList<L>();
 
   /** Whose turn it is, of those that nothing is known to be lacking. */
   next(): L | undefined {
@@ -49,7 +49,7 @@ export class Turns<L extends Turn> {
 }
 
 /** Harmless for one who is nowhere. */
-export function exit(line: Turn): void {
+export function exit(line: OwnerTurn): void {
   line.at?.among.remove(line.at.link);
   line.at = undefined;
 }

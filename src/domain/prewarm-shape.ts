@@ -2,7 +2,7 @@
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import { fingerprint } from './fingerprint.ts';
 
-export type WarmShape = Required<
+export type PrewarmShape = Required<
   Pick<SpawnRequest, 'provider' | 'memory_mb' | 'vcpus' | 'network' | 'env'>
 > & {
   image: string | undefined;
@@ -13,9 +13,9 @@ export type WarmShape = Required<
  * The same text for the same template (its key), version and shape. `env` counts only where setup has seen it: it is given to each
  * exec anew, and is not part of what was started. Neither are metadata, owner and ttl.
  */
-export function warmShape(
+export function prewarmShape(
   { template, version }: { template: string; version: number },
-  shape: WarmShape,
+  shape: PrewarmShape,
 ): string {
   const { image, provider, memory_mb, vcpus, network, setup, env } = shape;
   const seen = setup.length > 0 ? env : {};
