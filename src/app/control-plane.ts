@@ -2,7 +2,7 @@
 // order of their making, also when making stops half-way.
 
 import { hostname, release } from 'node:os';
-import type { ControlPlane } from '../control/control-plane.ts';
+import type { ControlPlane } from '../control/api/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import { Metrics } from '../control/metrics/metrics.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';

@@ -1,5 +1,5 @@
 // Spawns that wait in a control plane of the bench's own.
-import type { ControlPlane } from '../control/control-plane.ts';
+import type { ControlPlane } from '../control/api/control-plane.ts';
 
 const PLACES = 4;
 const OWNERS = 50;

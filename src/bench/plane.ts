@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { processLedger } from '../app/process-ledger.ts';
 import { storeProgram } from '../app/store-program.ts';
 import { loadConfig } from '../config/load.ts';
-import type { ControlPlane } from '../control/control-plane.ts';
+import type { ControlPlane } from '../control/api/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import type { Logger } from '../domain/ports.ts';
 import { eventBus } from '../events/bus.ts';

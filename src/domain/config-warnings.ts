@@ -30,7 +30,7 @@ const BOUNDS_USERS = [6, 6] as const;
 
 function poolWarnings(kernel: string): string[] {
   const [major, minor = 0] = (/^\d+\.\d+/.exec(kernel)?.[0] ?? 'x').split('.').map(Number);
-  // Unknown: the VMs say it (control/health.ts).
+  // Unknown: the VMs say it (control/system/health.ts).
   if (major === undefined || Number.isNaN(major)) return [];
   if (major > BOUNDS_USERS[0] || (major === BOUNDS_USERS[0] && minor >= BOUNDS_USERS[1])) return [];
   return [

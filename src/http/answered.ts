@@ -1,7 +1,7 @@
 // What is counted of a request: the route, never the path, and few words besides.
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { AnsweredRequest } from '../control/plane/system.ts';
+import type { AnsweredRequest } from '../control/api/system.ts';
 
 export function answeredRequest(
   { route, raw, preview }: FastifyRequest,

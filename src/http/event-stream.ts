@@ -1,7 +1,7 @@
 // Events as server-sent events. One block of bytes is made for each batch, whoever reads it; a reader that does not take
 // it is dropped rather than remembered (api.md part 9): it resumes by the id of the last event it has.
 import type { ServerResponse } from 'node:http';
-import type { EventSubscription } from '../control/plane/events.ts';
+import type { EventSubscription } from '../control/api/events.ts';
 import type { Timer } from '../domain/ports.ts';
 import type { EventReader } from '../events/feed.ts';
 import type { Event } from '../schema/event.ts';

@@ -3,10 +3,10 @@
 // contract: a preflight needs no key, and a refused caller's body is never read.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import type { AuditLog } from '../control/audit.ts';
-import type { AnsweredRequest } from '../control/plane/system.ts';
-import type { RateLimits } from '../control/rate-limits.ts';
-import type { Turnstile } from '../control/turnstile.ts';
+import type { AnsweredRequest } from '../control/api/system.ts';
+import type { Turnstile } from '../control/async/event-loop-yield.ts';
+import type { AuditLog } from '../control/system/audit.ts';
+import type { RateLimits } from '../control/system/rate-limits.ts';
 import { accessRules, type Identity } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';
 import { accountOf } from '../domain/byte-ledger.ts';

@@ -1,7 +1,7 @@
 // A route is data: what it takes, what it answers, which errors it has, and one line that calls the control plane.
 // Validation, serialisation, the API description and the refusal of wrong methods are all derived from it.
 import type { Static, TSchema } from 'typebox';
-import type { ControlPlane } from '../control/control-plane.ts';
+import type { ControlPlane } from '../control/api/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
 
 import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';

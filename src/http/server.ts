@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { ControlPlane } from '../control/control-plane.ts';
-import { Turnstile } from '../control/turnstile.ts';
+import type { ControlPlane } from '../control/api/control-plane.ts';
+import { Turnstile } from '../control/async/event-loop-yield.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';

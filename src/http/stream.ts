@@ -1,7 +1,7 @@
 // Bodies that are sent while they are made. The reader's pace is the writer's: a stream asks for the next piece only
 // when the connection took the last one. A body that breaks off ends the connection, never the answer as if complete.
 import { Readable } from 'node:stream';
-import type { StreamedLine } from '../control/plane/execs.ts';
+import type { StreamedLine } from '../control/api/execs.ts';
 import { StreamAnswer } from './answer.ts';
 import { outputLine } from './output-line.ts';
 

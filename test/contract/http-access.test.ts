@@ -1,7 +1,7 @@
 // Who may do what: every route by every credential under every setting, in one table; and the keys and origins at its
 // edge. Whose records a caller sees is in http-owners.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/control/control-plane.ts';
+import type { Caller } from '../../src/control/api/control-plane.ts';
 import { PATHS, type RouteId } from '../../src/http/paths.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';

@@ -1,6 +1,6 @@
 // A whole control plane over the memory store and a fake provider, with time in the test's hand.
 import { setMaxListeners } from 'node:events';
-import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
+import type { Caller, ControlPlane } from '../../src/control/api/control-plane.ts';
 import { createControlPlane } from '../../src/control/create.ts';
 import { ByteLedger, type Hold, SERVICE_ACCOUNT } from '../../src/domain/byte-ledger.ts';
 import type { Boot } from '../../src/domain/ports.ts';

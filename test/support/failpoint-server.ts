@@ -10,7 +10,7 @@ import { packageRoot, type ServerOptions, startServer, type TestServer } from '.
 const STAND_INS: Readonly<Record<string, { by: string; name: string }>> = {
   '../store/sqlite/open.ts': { by: 'app/control-plane.ts', name: 'store.ts' },
   '../providers/registry.ts': { by: 'app/control-plane.ts', name: 'registry.ts' },
-  './upkeep/housekeeping.ts': { by: 'control/create.ts', name: 'housekeeping.ts' },
+  './maintenance/housekeeping.ts': { by: 'control/create.ts', name: 'housekeeping.ts' },
 };
 
 const standIns: Plugin = {

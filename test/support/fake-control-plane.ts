@@ -2,10 +2,10 @@
 // answers execs from the command's words, and fails when told to.
 import { PassThrough, Readable } from 'node:stream';
 import type { ExecExit } from '../../src/agent/io.ts';
-import type { Caller, ControlPlane } from '../../src/control/control-plane.ts';
-import type { ExecEnded, LiveExec, LiveRequest } from '../../src/control/plane/execs.ts';
-import type { ByteRange } from '../../src/control/plane/files.ts';
-import { BucketRateLimits } from '../../src/control/rate-limits.ts';
+import type { Caller, ControlPlane } from '../../src/control/api/control-plane.ts';
+import type { ExecEnded, LiveExec, LiveRequest } from '../../src/control/api/execs.ts';
+import type { ByteRange } from '../../src/control/api/files.ts';
+import { BucketRateLimits } from '../../src/control/system/rate-limits.ts';
 import { ByteLedger } from '../../src/domain/byte-ledger.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';

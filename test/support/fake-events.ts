@@ -1,7 +1,7 @@
 // Events of the fake control plane: the real feed over a memory store, with the test as the publisher.
-import type { Caller } from '../../src/control/control-plane.ts';
-import { eventViews } from '../../src/control/events.ts';
-import type { EventViews } from '../../src/control/plane/events.ts';
+import type { Caller } from '../../src/control/api/control-plane.ts';
+import type { EventViews } from '../../src/control/api/events.ts';
+import { eventViews } from '../../src/control/system/events.ts';
 import { eventBus } from '../../src/events/bus.ts';
 import { EventFeed } from '../../src/events/feed.ts';
 import type { Event, EventDraft } from '../../src/schema/event.ts';

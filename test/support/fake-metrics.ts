@@ -1,5 +1,5 @@
 // Numbers of the fake control plane: plausible, and none of them true.
-import type { MetricViews } from '../../src/control/plane/system.ts';
+import type { MetricViews } from '../../src/control/api/system.ts';
 import type { MetricsBody } from '../../src/schema/diagnostics.ts';
 import { stamp } from './records.ts';
 

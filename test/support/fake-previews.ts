@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Duplex } from 'node:stream';
-import type { Previews } from '../../src/control/plane/previews.ts';
+import type { Previews } from '../../src/control/api/previews.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { PREVIEW_TOKEN } from '../../src/domain/preview.ts';

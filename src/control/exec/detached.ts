@@ -5,9 +5,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import { signalWord } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { ExecDetached, ExecItem, ExecOutputQuery } from '../../schema/exec.ts';
-import type { Caller } from '../control-plane.ts';
-import type { LiveRequest, StreamedLine } from '../plane/execs.ts';
-import type { Held } from '../reach.ts';
+import type { Held } from '../access/session-access.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { LiveRequest, StreamedLine } from '../api/execs.ts';
 import { execLines } from './exec-lines.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
 

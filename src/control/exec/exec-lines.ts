@@ -5,10 +5,10 @@ import { encodeOutput, type OutputEncoding, outputDecoder } from '../../domain/o
 import type { Clock } from '../../domain/ports.ts';
 import { Utf8Pieces } from '../../domain/utf8.ts';
 import type { ExecLine } from '../../schema/exec.ts';
-import type { StreamedLine } from '../plane/execs.ts';
+import type { StreamedLine } from '../api/execs.ts';
+import { silent } from '../async/silence.ts';
 import type { StartedExec } from './exec-start.ts';
 import { OutputQueue } from './output-queue.ts';
-import { silent } from './silence.ts';
 
 export interface LinesDeps {
   clock: Clock;

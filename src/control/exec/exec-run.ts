@@ -4,7 +4,7 @@ import type { Hold } from '../../domain/byte-ledger.ts';
 import { displayDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { CappedOutput, type OutputText } from '../../domain/output.ts';
-import type { ExecEnded } from '../plane/execs.ts';
+import type { ExecEnded } from '../api/execs.ts';
 import type { StartedExec } from './exec-start.ts';
 
 /**

@@ -15,12 +15,12 @@ import type { OutputEncoding } from '../../domain/output.ts';
 import { parsePath } from '../../domain/path.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Caller } from '../control-plane.ts';
-import type { LimitsOf } from '../owner-limits.ts';
-import type { LiveRequest } from '../plane/execs.ts';
-import type { Publisher } from '../publish.ts';
-import type { Held, Reach } from '../reach.ts';
-import type { Settings } from '../settings.ts';
+import type { Held, Reach } from '../access/session-access.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { LiveRequest } from '../api/execs.ts';
+import type { LimitsOf } from '../records/owner-limits.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Settings } from '../records/settings.ts';
 
 export interface ExecDeps {
   reach: Reach;

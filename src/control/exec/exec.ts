@@ -1,6 +1,6 @@
 // Commands in sandboxes: one answer, lines while it runs, or left running on its own.
 import type { Clock } from '../../domain/ports.ts';
-import type { Execs } from '../plane/execs.ts';
+import type { Execs } from '../api/execs.ts';
 import { detachExec, detachedOutput, findExec, listExecs, refuseWaiting, signalExec } from './detached.ts';
 import { execLines } from './exec-lines.ts';
 import { openExec } from './exec-live.ts';

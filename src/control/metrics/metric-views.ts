@@ -2,7 +2,7 @@
 import type { Config } from '../../schema/config.ts';
 import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';
-import type { MetricViews } from '../plane/system.ts';
+import type { MetricViews } from '../api/system.ts';
 import { exposeReadings } from './exposed.ts';
 import { maskedPlaces } from './masked.ts';
 import type { Metrics } from './metrics.ts';

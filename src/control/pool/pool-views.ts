@@ -1,7 +1,7 @@
 // How full the pool is. Its VMs are shown nowhere else.
 import type { PoolStore } from '../../store/seam/pool.ts';
-import type { PoolViews } from '../plane/system.ts';
-import type { Settings } from '../settings.ts';
+import type { PoolViews } from '../api/system.ts';
+import type { Settings } from '../records/settings.ts';
 
 export function poolViews(deps: { settings: Settings; pool: Pick<PoolStore, 'usage'> }): PoolViews {
   const limits = deps.settings.pool;

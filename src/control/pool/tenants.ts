@@ -6,8 +6,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
-import type { Runtime, Runtimes } from '../runtimes.ts';
-import type { Lease } from '../sessions.ts';
+import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
+import type { Lease } from '../runtime/sessions.ts';
 import { atHome } from './home.ts';
 import { type Vms, vmEnded } from './vms.ts';
 

@@ -7,9 +7,9 @@ import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
-import { type Lease, Sessions } from '../sessions.ts';
-import { destroyedMeanwhile } from '../spawn/spawns.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../async/abortable.ts';
+import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
+import { type Lease, Sessions } from '../runtime/sessions.ts';
 
 export const VM_EPOCH = 1;
 /** After these: the ends of others may take their time. */

@@ -3,11 +3,11 @@
 import { type AdmissionDecision, isCapacityDenial } from '../../domain/admission.ts';
 import { FairQueue, type MissingCapacity, type QueueEntry } from '../../domain/fair-queue.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { Publisher } from '../publish.ts';
-import type { QueueSettings } from '../settings.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { QueueSettings } from '../records/settings.ts';
 import { admissionRefused } from './admission-refused.ts';
 import { QueueCounters, type QueueCounts } from './queue-counters.ts';
-import { gaveWay, queueFull, stopping, waitedTooLong } from './queue-refusals.ts';
+import { gaveWay, queueFull, stopping, waitedTooLong } from './refusals.ts';
 import { type Applicant, Ticket } from './ticket.ts';
 import { Waits } from './waits.ts';
 

@@ -2,10 +2,10 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../../schema/provider.ts';
-import type { Probes } from '../probes.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../records/settings.ts';
+import type { Probes } from '../runtime/probes.ts';
 import type { Fleet } from '../workers/fleet.ts';
-import { elsewhere } from './elsewhere.ts';
+import { elsewhere } from './remote-provider.ts';
 
 export interface ChooseDeps {
   providers: ProviderSet;

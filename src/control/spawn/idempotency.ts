@@ -4,8 +4,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, Replay } from '../../store/store.ts';
-import type { Caller } from '../control-plane.ts';
-import { unlessGone } from '../unless-gone.ts';
+import type { Caller } from '../api/control-plane.ts';
+import { unlessGone } from '../async/abortable.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 

@@ -9,8 +9,8 @@ import type { OwnerLimits } from '../../domain/quota.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Caller } from '../control-plane.ts';
-import type { Settings } from '../settings.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Settings } from '../records/settings.ts';
 
 export interface SpawnPlan {
   row: SandboxRecord;

@@ -7,13 +7,13 @@ import type { Created } from '../../providers/provider.ts';
 import type { EventType } from '../../schema/event.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import type { Publisher } from '../publish.ts';
-import type { Runtimes } from '../runtimes.ts';
-import { sandboxView } from '../views.ts';
-import type { Abandon } from './abandon.ts';
+import type { Publisher } from '../records/publish.ts';
+import { sandboxView } from '../records/views.ts';
+import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
+import type { Abandon } from '../runtime/rollback.ts';
+import type { Runtimes } from '../runtime/runtimes.ts';
+import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { SpawnPlan } from './plan.ts';
-import { runSetup, type SetupDeps } from './setup.ts';
-import { destroyedMeanwhile } from './spawns.ts';
 
 export interface StartDeps extends SetupDeps {
   sandboxes: Pick<SandboxStore, 'transition'>;

@@ -8,7 +8,7 @@ import { refuseMasked } from '../../domain/template.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { TemplateUpdate } from '../../schema/template.ts';
 import type { TemplateFacts } from '../../store/seam/templates.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../records/settings.ts';
 import { boundedLifeMs } from '../spawn/plan.ts';
 
 export interface TemplateRules {

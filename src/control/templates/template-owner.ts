@@ -3,7 +3,7 @@
 import { requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { TemplateKey } from '../../domain/template-key.ts';
-import type { Caller } from '../control-plane.ts';
+import type { Caller } from '../api/control-plane.ts';
 
 export interface OwnerRules {
   enforce_owner: boolean;

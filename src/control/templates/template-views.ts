@@ -4,7 +4,7 @@ import { maskedEnv } from '../../domain/template.ts';
 import type { TemplateKey } from '../../domain/template-key.ts';
 import type { Template } from '../../schema/template.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
-import type { Caller } from '../control-plane.ts';
+import type { Caller } from '../api/control-plane.ts';
 
 /** The owner's, else the one that is shared. Throws `not_found`. */
 export async function knownTemplate(

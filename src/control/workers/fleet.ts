@@ -7,7 +7,7 @@ import type { ProviderSet, RemoteProviders, RemoteWorker } from '../../providers
 import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
 import type { SandboxRecord, Store } from '../../store/store.ts';
-import type { Workers } from '../plane/workers.ts';
+import type { Workers } from '../api/workers.ts';
 import { Leases } from './leases.ts';
 import { LocalWorker } from './local-worker.ts';
 import { workerRegistry } from './registry.ts';

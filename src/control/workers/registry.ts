@@ -9,7 +9,7 @@ import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
-import type { Workers } from '../plane/workers.ts';
+import type { Workers } from '../api/workers.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
 import { isStale, type WorkerTerms } from './worker-terms.ts';

@@ -3,9 +3,9 @@
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { Runtimes } from '../runtimes.ts';
-import type { Destroyer } from '../upkeep/destroy.ts';
-import { AGAIN_MS, Missing } from '../upkeep/missing.ts';
+import type { Destroyer } from '../runtime/destroy.ts';
+import { AGAIN_MS, Missing } from '../runtime/missing.ts';
+import type { Runtimes } from '../runtime/runtimes.ts';
 
 const WITHIN_MS = 2000;
 const KEPT_MS = 2000;

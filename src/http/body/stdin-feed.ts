@@ -1,5 +1,5 @@
 // Input on its way to a program, in order. The writer waits only when much is waiting already.
-import type { LiveExec } from '../../control/plane/execs.ts';
+import type { LiveExec } from '../../control/api/execs.ts';
 
 const WAITING_BYTES = 256 * 1024;
 

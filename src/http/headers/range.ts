@@ -1,7 +1,7 @@
 // The Range header (RFC 9110 part 14). What is malformed, of another unit, or asks for several ranges at once is
 // ignored as the RFC allows: the answer is then the whole.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ByteRange } from '../../control/plane/files.ts';
+import type { ByteRange } from '../../control/api/files.ts';
 
 const ONE_RANGE = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i;
 

@@ -1,7 +1,7 @@
 // Whether a request may reach a preview. Where previews are signed the link's token is in the query once: a browser is sent
 // on with a cookie in its place, so that the token stays out of histories and Referer headers.
 import type { IncomingMessage } from 'node:http';
-import type { Previews } from '../../control/plane/previews.ts';
+import type { Previews } from '../../control/api/previews.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { PREVIEW_TOKEN, type PreviewTarget, readPreviewName } from '../../domain/preview.ts';

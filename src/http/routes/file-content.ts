@@ -1,7 +1,7 @@
 // Reading and writing files (api.md part 4): JSON bodies in memory, raw ones as streams.
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
-import type { FileContentRead } from '../../control/plane/files.ts';
+import type { FileContentRead } from '../../control/api/files.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import {
   FileContent,

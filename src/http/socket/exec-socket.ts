@@ -1,7 +1,7 @@
 // The WebSocket exec (api.md part 3): the third writer over one running command. What the client sends waits for the
 // program and what the program writes waits for the client: a side that stops reading stops the other, in bounded memory.
 import type { WebSocket } from 'ws';
-import type { LiveExec, LiveRequest } from '../../control/plane/execs.ts';
+import type { LiveExec, LiveRequest } from '../../control/api/execs.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signalWord, TIMED_OUT, timeoutNotice } from '../../domain/exec-request.ts';
 import { encodeOutput, outputDecoder } from '../../domain/output.ts';

@@ -1,5 +1,8 @@
 // Stands in for the housekeeping: the real one, but it comes round every two seconds instead of once a minute.
-import { type HousekeepingDeps, Housekeeping as Real } from '../../../src/control/upkeep/housekeeping.ts';
+import {
+  type HousekeepingDeps,
+  Housekeeping as Real,
+} from '../../../src/control/maintenance/housekeeping.ts';
 
 const FASTER = 30;
 

@@ -1,7 +1,7 @@
 // Commands and the sessions they run in: answers, lines, deadlines, readers that stop, sandboxes that do not answer.
 import { describe, expect, it } from 'vitest';
 import { sandboxLost } from '../../../../src/agent/fault.ts';
-import type { StreamedLine } from '../../../../src/control/plane/execs.ts';
+import type { StreamedLine } from '../../../../src/control/api/execs.ts';
 import { ByteLedger, SERVICE_ACCOUNT } from '../../../../src/domain/byte-ledger.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { ExecLine, ExecRequest } from '../../../../src/schema/exec.ts';

@@ -1,0 +1,71 @@
+// The console of a sandbox: what the agent, template set-up and detached commands write, kept bounded inside it.
+import type { Hold } from '../../domain/byte-ledger.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { LogLine } from '../../schema/exec.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Logs } from '../api/execs.ts';
+import { orSilence } from '../async/silence.ts';
+import type { Held, Reach } from './session-access.ts';
+
+const LINE_BYTES = 32;
+
+export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
+  const open = async (id: string, caller: Caller, signal: AbortSignal) =>
+    reach.open(await reach.find(id, caller), signal);
+  return {
+    read: (id, lines, caller, signal, hold) =>
+      reach.told(id, async () => {
+        const held = await open(id, caller, signal);
+        const kept: string[] = [];
+        for await (const line of released(held, held.io.console({ lines, follow: false }, signal)))
+          keepLast(kept, line, lines, hold);
+        return kept.slice(-lines);
+      }),
+    async follow(id, lines, caller, signal) {
+      const held = await open(id, caller, signal);
+      const console = held.io.console({ lines, follow: true }, signal);
+      const why = (error: unknown) => reach.told(id, () => Promise.reject(error));
+      return followed(released(held, console), { clock, signal, why });
+    },
+  };
+}
+
+/** A console may be longer than what was asked for. */
+function keepLast(kept: string[], line: string, most: number, hold: Hold): void {
+  hold.grow(bytesOf(line));
+  kept.push(line);
+  if (kept.length < 2 * most) return;
+  for (const dropped of kept.splice(0, most)) hold.shrink(bytesOf(dropped));
+}
+
+/** Two bytes a character where one is not Latin, and what each text costs by itself. */
+const bytesOf = (line: string) => 2 * line.length + LINE_BYTES;
+
+/** Ends without a word when the sandbox does: that is the end of its console. */
+async function* followed(
+  lines: AsyncGenerator<string>,
+  { clock, signal, why }: { clock: Clock; signal: AbortSignal; why(error: unknown): Promise<never> },
+): AsyncGenerator<LogLine | undefined> {
+  try {
+    for await (const line of orSilence(lines, clock)) yield line === undefined ? undefined : { line };
+  } catch (error) {
+    if (signal.aborted) return;
+    await why(error).catch((told: unknown) => {
+      if (asServiceError(told).code !== 'not_found') throw told;
+    });
+  }
+}
+
+/** The session is let go when the lines are over or nobody wants them any more. */
+async function* released(held: Held, lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let failure: unknown;
+  try {
+    yield* lines;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    held.release(failure);
+  }
+}

@@ -1,0 +1,123 @@
+// Previews: links to what a sandbox serves, and connections to its ports. Who may come in is said by the link's token, or
+// by the server being public; an owner is asked for only where a link is made.
+import type { Duplex } from 'node:stream';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { PREVIEW_TOKEN, type PreviewTarget, previewName } from '../../domain/preview.ts';
+import { previewKey, previewTokenEnd, signPreview } from '../../domain/preview-token.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { ProviderSet } from '../../providers/provider.ts';
+import type { Config } from '../../schema/config.ts';
+import type { SandboxRecord, Store } from '../../store/store.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Previews } from '../api/previews.ts';
+import { lifeMs } from '../spawn/plan.ts';
+import type { Reach } from './session-access.ts';
+
+const DEFAULT_TTL_MS = 3_600_000;
+
+/** Whoever comes through the gateway: the sandbox's owner let them. */
+const VISITOR: Caller = { role: 'admin', credential: 'preview', request_id: '' };
+
+export interface PreviewsDeps {
+  config: Pick<Config, 'server'>;
+  store: Pick<Store, 'instance'>;
+  providers: ProviderSet;
+  reach: Reach;
+  clock: Clock;
+}
+
+export function previews(deps: PreviewsDeps): Previews {
+  const { config, store, clock, reach } = deps;
+  const { preview_domain: domain, preview_access, preview_signing_key } = config.server;
+  const key = previewKey(preview_signing_key, store.instance.key);
+  const isSigned = preview_access === 'signed';
+  return {
+    async link(id, { port, ttl }, caller, seen) {
+      if (domain === '') throw noDomain();
+      const row = await reach.find(id, caller);
+      requireConnect(deps.providers, row);
+      if (!isSigned && ttl !== undefined) throw noTtl();
+      const target = { sandbox_id: row.id, port };
+      const end = isSigned ? endOf(row, ttl, clock.now()) : Date.parse(row.expires_at);
+      const query = isSigned ? `?${PREVIEW_TOKEN}=${signPreview(key, target, end)}` : '';
+      const origin = originOf(config.server.preview_scheme, previewName(target, domain), seen);
+      return { url: `${origin}/${query}`, expires_at: new Date(end).toISOString() };
+    },
+    endOfToken: (target, token) => previewTokenEnd(key, target, token, clock.now()),
+    open: (target, signal) => openPort(deps, target, signal).catch(refuse),
+  };
+}
+
+/** In whole seconds, as tokens are; never after the sandbox. */
+function endOf({ expires_at }: SandboxRecord, ttl: string | undefined, now: number): number {
+  const life = lifeMs(ttl, DEFAULT_TTL_MS, { max_sandboxes: 0, maxTtlMs: 0, maxExecTimeoutMs: 0 });
+  const end = Math.min(now + life, Date.parse(expires_at));
+  return Math.floor(end / 1000) * 1000;
+}
+
+/** As the link's maker came, unless the configuration knows better: then through a proxy on the usual port. */
+function originOf(
+  scheme: Config['server']['preview_scheme'],
+  name: string,
+  seen: { scheme: 'http' | 'https'; port: string },
+): string {
+  if (scheme !== 'auto') return `${scheme}://${name}`;
+  return `${seen.scheme}://${name}${seen.port === '' ? '' : `:${seen.port}`}`;
+}
+
+async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: AbortSignal): Promise<Duplex> {
+  const { reach, providers } = deps;
+  const row = await reach.find(target.sandbox_id, VISITOR);
+  requireConnect(providers, row);
+  const held = await reach.open(row, signal);
+  try {
+    const tunnel = await held.io.connect(target.port, signal);
+    tunnel.once('close', () => held.release());
+    return tunnel;
+  } catch (error) {
+    // A port where nothing listens says nothing of the sandbox, which then need not be examined.
+    held.release(asServiceError(error).status === 502 ? undefined : error);
+    throw error;
+  }
+}
+
+/** Whether ports of such a sandbox can be reached: calls inside one of another worker are not routed there. */
+export function hasPreviews(
+  { all }: Pick<ProviderSet, 'all'>,
+  { provider, worker_id }: Pick<SandboxRecord, 'provider' | 'worker_id'>,
+): boolean {
+  if (worker_id !== LOCAL_WORKER) return false;
+  return all.some(({ kind, capabilities }) => kind === provider && capabilities.includes('connect'));
+}
+
+function requireConnect(providers: ProviderSet, { provider }: SandboxRecord): void {
+  if (providers.get(provider).capabilities.includes('connect')) return;
+  throw new ServiceError('not_implemented', 'This sandbox has no previews: it has no network of its own.', {
+    remedy: 'Spawn it with a provider that lists the capability connect.',
+  });
+}
+
+/** 502 for all that the visitor cannot mend. Sandboxes that have ended and those that never were are all the same to them. */
+function refuse(error: unknown): never {
+  const { code, message, remedy } = asServiceError(error);
+  if (code !== 'not_found' && code !== 'conflict' && code !== 'unavailable') throw error;
+  const isGone = code === 'not_found';
+  throw new ServiceError('unavailable', isGone ? 'There is no such sandbox, or it has ended.' : message, {
+    status: 502,
+    cause: error,
+    ...(!isGone && remedy !== undefined && { remedy }),
+  });
+}
+
+function noDomain(): ServiceError {
+  return new ServiceError('not_implemented', 'This server has no previews.', {
+    remedy: 'Set server.preview_domain, for example to localhost.',
+  });
+}
+
+function noTtl(): ServiceError {
+  return new ServiceError('bad_request', 'Previews are public here: links end with their sandbox.', {
+    remedy: 'Leave ttl out, or set server.preview_access to signed.',
+  });
+}

@@ -1,0 +1,96 @@
+// Into a sandbox: from id and caller to an open session, and what follows when it does not answer. Every exec and file
+// call goes this way.
+import type { SandboxIo } from '../../agent/io.ts';
+import { asServiceError, SandboxMissing } from '../../domain/errors.ts';
+import { hasEnded } from '../../domain/sandbox-state.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Finder } from '../records/find.ts';
+import { endedSandbox, unknownSandbox } from '../records/views.ts';
+import type { Vitals } from '../runtime/liveness.ts';
+import type { Lease, Sessions } from '../runtime/sessions.ts';
+import { requireLocal } from '../workers/require-local.ts';
+
+/** A sandbox held open for one call. */
+export interface Held {
+  io: SandboxIo;
+  /** To be called once at the call's end, with its error when it failed: one that did not answer is examined. */
+  release(error?: unknown): void;
+}
+
+export interface ReachDeps {
+  sandboxes: Pick<SandboxStore, 'get'>;
+  find: Finder;
+  sessions: Sessions;
+  vitals: Vitals;
+}
+
+export class Reach {
+  readonly #deps: ReachDeps;
+
+  constructor(deps: ReachDeps) {
+    this.#deps = deps;
+  }
+
+  /** The row. `not_found` when unknown or ended, `conflict` while it is being created or destroyed, `not_implemented` on another worker. */
+  async find(id: string, caller: Caller): Promise<SandboxRecord> {
+    const row = await this.#deps.find.usable(id, caller);
+    requireLocal(row);
+    return row;
+  }
+
+  /** Its session. `unavailable` when it does not answer, `not_found` when that is because it is gone. */
+  async open(row: SandboxRecord, signal: AbortSignal): Promise<Held> {
+    const { io, release } = await this.#acquire(row, signal);
+    return {
+      io,
+      release: (error) => {
+        release();
+        this.#learn(row, error, signal);
+      },
+    };
+  }
+
+  async #acquire(row: SandboxRecord, signal: AbortSignal): Promise<Lease> {
+    const { sessions, vitals } = this.#deps;
+    try {
+      return await sessions.acquire(row, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const finding = await vitals.examine(row.id);
+      if (finding === 'answers') return sessions.acquire(row, signal);
+      throw finding === 'lost' ? await this.#ended(row.id) : error;
+    }
+  }
+
+  /** The same work; a call that failed in the middle says that the sandbox has ended, when it has meanwhile. */
+  async told<T>(id: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw await this.#why(id, error);
+    }
+  }
+
+  async #why(id: string, error: unknown): Promise<unknown> {
+    if (asServiceError(error).code !== 'unavailable') return error;
+    const row = await this.#deps.sandboxes.get(id);
+    return !row || hasEnded(row.state) || row.state === 'destroying' ? this.#ended(id) : error;
+  }
+
+  /** What is known of it by now: the end may still be under way. */
+  async #ended(id: string) {
+    const row = await this.#deps.sandboxes.get(id);
+    return row ? endedSandbox(row) : unknownSandbox();
+  }
+
+  #learn(row: SandboxRecord, error: unknown, signal: AbortSignal): void {
+    const { vitals } = this.#deps;
+    if (error === undefined) void vitals.answered(row).catch(() => undefined);
+    else if (!signal.aborted && tellsOfItsEnd(error)) void vitals.examine(row.id);
+  }
+}
+
+/** Whether a failed call makes it doubtful that the sandbox lives. */
+const tellsOfItsEnd = (error: unknown) =>
+  error instanceof SandboxMissing || asServiceError(error).code === 'unavailable';

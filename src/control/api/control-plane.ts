@@ -1,0 +1,73 @@
+// What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
+import type { Role } from '../../domain/access.ts';
+import type { ByteLedger } from '../../domain/byte-ledger.ts';
+import type { AdmissionDecision } from '../../schema/admission.ts';
+import type { Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
+import type { AuditLog } from '../system/audit.ts';
+import type { RateLimits } from '../system/rate-limits.ts';
+import type { EventViews } from './events.ts';
+import type { Execs, Logs } from './execs.ts';
+import type { Files } from './files.ts';
+import type { Previews } from './previews.ts';
+import type { Quotas } from './quotas.ts';
+import type { HealthViews, MetricViews, PoolViews, ProviderViews, SnapshotViews } from './system.ts';
+import type { Templates } from './templates.ts';
+import type { Workers } from './workers.ts';
+
+/** Who asks. `owner` is the validated X-User-ID. */
+export interface Caller {
+  role: Role;
+  owner?: string;
+  /** A hash that stands for the credential: the scope of idempotency keys without an owner. */
+  credential: string;
+  request_id: string;
+}
+
+export interface Sandboxes {
+  /** The whole of a spawn (api.md part 2). `signal` aborts when the client has gone; a spawn already
+   * `creating` is then finished with an Idempotency-Key, and ended without one. */
+  spawn(
+    request: SpawnRequest,
+    caller: Caller,
+    options: { idempotencyKey?: string },
+    signal: AbortSignal,
+  ): Promise<Sandbox>;
+  /** What a spawn of `request` would meet now; nothing is created. */
+  admission(request: SpawnRequest, caller: Caller): Promise<AdmissionDecision>;
+  get(id: string, caller: Caller): Promise<Sandbox>;
+  list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
+  /** Resolves when it is gone: true when there was something to end. Throws while it cannot be confirmed gone. */
+  destroy(id: string, caller: Caller): Promise<boolean>;
+  extend(id: string, ttl: string, caller: Caller): Promise<Sandbox>;
+  /** Ends expired ones now (the caller's own under owner enforcement); how many. */
+  prune(caller: Caller): Promise<number>;
+}
+
+export interface ControlPlane {
+  sandboxes: Sandboxes;
+  exec: Execs;
+  logs: Logs;
+  previews: Previews;
+  files: Files;
+  templates: Templates;
+  quotas: Quotas;
+  providers: ProviderViews;
+  pool: PoolViews;
+  snapshots: SnapshotViews;
+  workers: Workers;
+  events: EventViews;
+  health: HealthViews;
+  metrics: MetricViews;
+  rates: RateLimits;
+  audit: AuditLog;
+  /** Asked before anything large is kept for a caller. */
+  ledger: ByteLedger;
+  /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
+  start(): Promise<void>;
+  /** Takes over what changed in its configuration, in place, of what may change while it serves. */
+  reload(): void;
+  /** Refuses spawns that wait for a place, and those that come: the first step of a stop. */
+  drain(): void;
+  /** Ends background work and open sessions; sandboxes live on. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,57 @@
+// What the control plane offers of files in sandboxes.
+
+import type { Readable } from 'node:stream';
+import type { Hold } from '../../domain/byte-ledger.ts';
+import type { FileInfo, FileWritten } from '../../schema/file.ts';
+import type { Caller } from './control-plane.ts';
+
+export interface Files {
+  /** The half-open byte range wanted, as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */
+  read(
+    id: string,
+    path: string,
+    range: ByteRange | undefined,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<FileContentRead>;
+  write(
+    id: string,
+    path: string,
+    body: Readable | Buffer,
+    options: { mode?: string },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<FileWritten>;
+  stat(id: string, path: string, caller: Caller, signal: AbortSignal): Promise<FileInfo>;
+  /** Kept on `hold`, as what `glob` finds. */
+  list(
+    id: string,
+    path: string,
+    depth: number,
+    caller: Caller,
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<FileInfo[]>;
+  glob(id: string, pattern: string, caller: Caller, signal: AbortSignal, hold: Hold): Promise<string[]>;
+  move(id: string, from: string, to: string, caller: Caller, signal: AbortSignal): Promise<void>;
+  chmod(id: string, path: string, mode: string, caller: Caller, signal: AbortSignal): Promise<void>;
+  mkdir(
+    id: string,
+    path: string,
+    options: { mode?: string; parents: boolean },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void>;
+  remove(id: string, path: string, recursive: boolean, caller: Caller, signal: AbortSignal): Promise<void>;
+}
+
+export type ByteRange = { first: number; last?: number } | { suffix: number };
+
+export interface FileContentRead {
+  info: FileInfo;
+  content: Readable;
+  /** Where `content` lies in the whole; undefined when it is the whole. */
+  range?: { first: number; last: number };
+  /** Bytes in `content`. */
+  length: number;
+}

@@ -1,0 +1,23 @@
+// What the control plane offers of ports in sandboxes.
+
+import type { Duplex } from 'node:stream';
+import type { PreviewTarget } from '../../domain/preview.ts';
+import type { PreviewLink, PreviewRequest } from '../../schema/preview.ts';
+import type { Caller } from './control-plane.ts';
+
+export interface Previews {
+  /** `seen`: scheme and port by which the caller reached us. `not_implemented` without a domain, or where there is no tunnel. */
+  link(
+    id: string,
+    request: PreviewRequest,
+    caller: Caller,
+    seen: { scheme: 'http' | 'https'; port: string },
+  ): Promise<PreviewLink>;
+  /** When a token ends, in ms since 1970; undefined unless it opens `target` now. */
+  endOfToken(target: PreviewTarget, token: string): number | undefined;
+  /**
+   * A connection to the port. Whoever asks has been let in. Aborting `signal`, also later, destroys it. `unavailable` with
+   * status 502 when nothing listens or the sandbox is gone, `not_implemented` where there is no tunnel.
+   */
+  open(target: PreviewTarget, signal: AbortSignal): Promise<Duplex>;
+}

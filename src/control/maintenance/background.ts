@@ -1,0 +1,119 @@
+// Everything that happens without being asked: deadlines, comparison with the runtimes, forgetting. Started and stopped
+// together.
+import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { Vms } from '../pool/vms.ts';
+import type { Prewarm } from '../prewarm/prewarm.ts';
+import type { Settings } from '../records/settings.ts';
+import type { Destroyer } from '../runtime/destroy.ts';
+import type { Spawns } from '../runtime/in-flight-spawns.ts';
+import type { Vitals } from '../runtime/liveness.ts';
+import type { Sessions } from '../runtime/sessions.ts';
+import type { AuditTrail } from '../system/audit.ts';
+import type { BucketRateLimits } from '../system/rate-limits.ts';
+import type { LeaseKeeper } from '../workers/lease-monitor.ts';
+import type { LocalWorker } from '../workers/local-worker.ts';
+import type { ClockWatch } from './clock-watch.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import type { Reaper } from './reaper.ts';
+import type { Reconciler } from './reconcile.ts';
+import type { Watching } from './runtime-watch.ts';
+
+const PREWARM_RETRY_MS = 30_000;
+/** How long a start waits for the first comparison, and a stop for work under way. */
+const PATIENCE_MS = 5000;
+
+export interface BackgroundDeps {
+  clockWatch: ClockWatch;
+  reaper: Reaper;
+  reconciler: Reconciler;
+  watching: Watching;
+  vitals: Vitals;
+  housekeeping: Housekeeping;
+  localWorker: LocalWorker;
+  keeper: LeaseKeeper;
+  destroyer: Destroyer;
+  sessions: Sessions;
+  vms: Vms;
+  spawns: Spawns;
+  prewarm: Prewarm;
+  rates: BucketRateLimits;
+  audit: AuditTrail;
+  settings: Pick<Settings, 'reconcileEveryMs'>;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Background {
+  readonly #deps: BackgroundDeps;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(deps: BackgroundDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves after the first comparison, or when that takes too long: it then goes on. */
+  async start(): Promise<void> {
+    const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, rates, vms, logger } =
+      this.#deps;
+    const compared = async () => {
+      await clockWatch.start();
+      if (this.#stopped) return;
+      reaper.start();
+      housekeeping.start();
+      watching.start();
+      await vms.start();
+      if (this.#stopped) return;
+      await Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]);
+    };
+    rates.start();
+    const inTime = await this.#within(compared());
+    if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
+    void this.#prewarm();
+  }
+
+  /** What is still under way after 5 s is left to the next start. */
+  async stop(): Promise<void> {
+    const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm } =
+      this.#deps;
+    const { sessions, vms, spawns, rates, audit } = this.#deps;
+    this.#stopped = true;
+    this.#timer?.cancel();
+    const over = [clockWatch, reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm].map(
+      (part) => part.stop(),
+    );
+    this.#deps.vitals.stop();
+    rates.stop();
+    await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
+    sessions.closeAll();
+    vms.closeAll();
+  }
+
+  async #reconcile(atStart: boolean): Promise<void> {
+    await this.#deps.reconciler.run({ atStart });
+    if (this.#stopped) return;
+    const { clock, settings } = this.#deps;
+    this.#timer = clock.after(settings.reconcileEveryMs, () => void this.#reconcile(false));
+  }
+
+  async #prewarm(): Promise<void> {
+    const { prewarm, clock, logger } = this.#deps;
+    try {
+      if (!this.#stopped) await prewarm.start();
+    } catch (error) {
+      logger.warn({ err: error }, 'Warm sandboxes could not be read; it is tried again.');
+      clock.after(PREWARM_RETRY_MS, () => void this.#prewarm());
+    }
+  }
+
+  #within(work: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#deps.clock.after(PATIENCE_MS, () => resolve(false));
+      const done = () => {
+        timer.cancel();
+        resolve(true);
+      };
+      work.then(done, done);
+    });
+  }
+}

@@ -1,0 +1,214 @@
+// Holds the rows against the runtimes that are really there, at start and every so often. A provider that does not answer is
+// skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
+import { ServiceError } from '../../domain/errors.ts';
+import { KeyedLock } from '../../domain/keyed-lock.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Provider, ProviderSet, RuntimeListing } from '../../providers/provider.ts';
+import type { PoolStore } from '../../store/seam/pool.ts';
+import type { PrewarmedStore } from '../../store/seam/prewarmed.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { Pool } from '../async/concurrency-limit.ts';
+import { VM_EPOCH, type Vms } from '../pool/vms.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Destroyer } from '../runtime/destroy.ts';
+import type { Spawns } from '../runtime/in-flight-spawns.ts';
+import type { Vitals } from '../runtime/liveness.ts';
+import type { Abandon } from '../runtime/rollback.ts';
+import { isOfRemoved } from '../runtime/runtimes.ts';
+
+const AT_ONCE = 16;
+const ALL = 1_000_000;
+/** A runtime younger than this may belong to a row that is just being written. */
+const YOUNG_MS = 60_000;
+
+const REMOVED =
+  'There are sandboxes of a provider that is not configured any more. Those that are to end do so now; the others when their time is over or they are destroyed.';
+
+export interface ReconcileDeps {
+  sandboxes: SandboxStore;
+  warm: Pick<PrewarmedStore, 'all' | 'get'>;
+  store: { pool: Pick<PoolStore, 'get' | 'all'> };
+  vms: Vms;
+  providers: ProviderSet;
+  publisher: Publisher;
+  spawns: Spawns;
+  destroyer: Destroyer;
+  vitals: Vitals;
+  abandon: Abandon;
+  /** Its outage is a warning even while nothing uses it. */
+  defaultProvider: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Reconciler {
+  readonly #deps: ReconcileDeps;
+  readonly #pool = new Pool(AT_ONCE);
+  readonly #turns = new KeyedLock();
+  /** Providers that did not answer the last time. */
+  readonly #silent = new Set<string>();
+  /** Runtimes of each provider without a row, and when they were first seen, by monotonic time. */
+  readonly #strangers = new Map<string, Map<string, number>>();
+
+  constructor(deps: ReconcileDeps) {
+    this.#deps = deps;
+  }
+
+  /** One comparison of everything; `atStart` spares no young runtimes: none can be of this process. Never rejects. */
+  async run({ atStart }: { atStart: boolean }): Promise<void> {
+    const { providers, logger } = this.#deps;
+    const compared = providers.all.map((provider) =>
+      this.#provider(provider, atStart).then(
+        () => this.#silent.delete(provider.kind),
+        (error: unknown) => this.#missed(provider, error),
+      ),
+    );
+    if (atStart)
+      compared.push(
+        this.#ofRemoved().catch((error: unknown) =>
+          logger.warn({ err: error }, 'Sandboxes of providers that were removed could not be looked for.'),
+        ),
+      );
+    await Promise.all(compared);
+  }
+
+  /** What is to end does; what runs is kept until its deadline, since the provider may come back. */
+  async #ofRemoved(): Promise<void> {
+    const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
+    const left = rows.filter((row) => isOfRemoved(this.#deps.providers, row));
+    for (const provider of new Set(left.map((row) => row.provider))) {
+      const sandboxes = left.filter((row) => row.provider === provider).length;
+      this.#deps.logger.warn({ provider, sandboxes }, REMOVED);
+    }
+    const ending = left.filter(({ state }) => state === 'creating' || state === 'destroying');
+    await Promise.all(ending.map((row) => this.#pool.run(() => this.#row(row, false))));
+  }
+
+  /** Logged once until it answers again. A host without an engine is not a fault unless sandboxes depend on it. */
+  async #missed({ kind }: Provider, error: unknown): Promise<void> {
+    const { logger, sandboxes, defaultProvider } = this.#deps;
+    const isRepeated = this.#silent.has(kind);
+    this.#silent.add(kind);
+    const used = await sandboxes.countActive().catch(() => undefined);
+    const matters = kind === defaultProvider || used === undefined || (used.by_provider[kind] ?? 0) > 0;
+    const level = isRepeated ? 'debug' : matters ? 'warn' : 'info';
+    logger[level](
+      { provider: kind, ...reasonOf(error) },
+      'The provider does not answer; its sandboxes are compared again when it does.',
+    );
+  }
+
+  /** The same with one provider, whose news may have been missed. Never rejects. */
+  async runOne(provider: Provider): Promise<void> {
+    const { logger } = this.#deps;
+    await this.#provider(provider, false).catch((error: unknown) =>
+      logger.debug({ provider: provider.kind, err: error }, 'A provider could not be reconciled.'),
+    );
+  }
+
+  /** One at a time for each provider: two would act, and tell of it, twice. */
+  #provider(provider: Provider, atStart: boolean): Promise<void> {
+    return this.#turns.run(provider.kind, () => this.#compare(provider, atStart));
+  }
+
+  async #compare(provider: Provider, atStart: boolean): Promise<void> {
+    // Runtimes first: a row is always older than its runtime, so none of these can lack its row by being new.
+    const runtimes = await provider.list(new AbortController().signal);
+    // Warm ones before sandboxes: one that a spawn takes in between is found as a sandbox then.
+    const warm = await this.#deps.warm.all();
+    const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
+    const vms = new Set((await this.#deps.store.pool.all()).map(({ id }) => id));
+    const ours = rows.filter((row) => row.provider === provider.kind && row.worker_id === LOCAL_WORKER);
+    const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
+    const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
+    const orphans = runtimes.filter(({ id, epoch }) => known.get(id)?.epoch !== epoch && !vms.has(id));
+    const seen = this.#firstSeen(provider.kind, orphans);
+    await Promise.all([
+      this.#deps.vms.sweep(provider.kind),
+      ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
+      ...orphans
+        .filter((runtime) => atStart || !this.#isYoung(runtime, seen))
+        .map((runtime) => this.#pool.run(() => this.#orphan(provider, runtime))),
+    ]);
+  }
+
+  /** Those that were seen before keep their moment; those that are gone are forgotten. */
+  #firstSeen(kind: string, orphans: readonly RuntimeListing[]): ReadonlyMap<string, number> {
+    const before = this.#strangers.get(kind);
+    const now = this.#deps.clock.monotonic();
+    const seen = new Map(orphans.map(identity).map((name) => [name, before?.get(name) ?? now]));
+    this.#strangers.set(kind, seen);
+    return seen;
+  }
+
+  /** By its stamp, and never for longer than that by our own time: stamps of a clock that was set lie in the future. */
+  #isYoung(runtime: RuntimeListing, seen: ReadonlyMap<string, number>): boolean {
+    const { clock } = this.#deps;
+    const seenAt = seen.get(identity(runtime)) ?? clock.monotonic();
+    const isNew = clock.now() - Date.parse(runtime.created_at) < YOUNG_MS;
+    return isNew && clock.monotonic() - seenAt < YOUNG_MS;
+  }
+
+  async #row(row: SandboxRecord, alive: boolean): Promise<void> {
+    const { destroyer, vitals } = this.#deps;
+    if (row.state === 'creating') {
+      await this.#unfinished(row);
+    } else if (row.state === 'destroying') {
+      destroyer.finishLater(row);
+    } else if (!alive || row.state === 'unhealthy') {
+      await vitals.examine(row.id);
+    }
+  }
+
+  /** In this order: a spawn is in flight from before its row exists until the row is no longer `creating`. */
+  async #unfinished({ id }: SandboxRecord): Promise<void> {
+    const { spawns, sandboxes, abandon } = this.#deps;
+    if (spawns.has(id)) return;
+    const row = await sandboxes.get(id);
+    if (row?.state !== 'creating') return;
+    this.#tell('end_unfinished_spawn', row, 'whoever was creating it has ended');
+    await abandon(row);
+  }
+
+  async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {
+    const { sandboxes, warm, store, logger } = this.#deps;
+    if ((await warm.get(id))?.epoch === epoch || (await store.pool.get(id))) return;
+    const row = await sandboxes.get(id);
+    if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
+    try {
+      await provider.destroy({ runtime_id, id, epoch }, new AbortController().signal);
+      // Without the sandbox's id: it may have ended, and nothing is told of it after that.
+      this.#tell(
+        'destroy_orphan',
+        { provider: provider.kind },
+        row ? 'its sandbox has ended' : 'no sandbox has this runtime',
+      );
+    } catch (error) {
+      logger.warn(
+        { runtime_id, err: error },
+        'A runtime without a sandbox could not be destroyed; it is tried again.',
+      );
+    }
+  }
+
+  #tell(action: string, subject: Partial<SandboxRecord>, reason: string): void {
+    const { publisher, logger } = this.#deps;
+    const { provider } = subject;
+    logger.info({ action, provider, sandbox_id: subject.id, reason }, 'reconcile');
+    publisher.note('reconcile.action', subject, { action, provider, reason });
+  }
+}
+
+/** An outage needs no stack. */
+function reasonOf(error: unknown): { reason: string } | { err: unknown } {
+  if (!(error instanceof ServiceError) || error.code !== 'unavailable') return { err: error };
+  const { message, cause } = error;
+  return { reason: cause instanceof Error ? `${message} ${cause.message}` : message };
+}
+
+/** A row of the pool lives as long as its VM. */
+const runtimeOf = ({ id, epoch, vm_id }: SandboxRecord) =>
+  vm_id === undefined ? { id, epoch } : { id: vm_id, epoch: VM_EPOCH };
+const identity = ({ id, epoch }: { id: string; epoch: number }) => `${id} ${epoch}`;

@@ -1,0 +1,123 @@
+// Hears of runtimes that ended from the provider itself, where it tells: a sandbox that died is known at once instead of
+// at the next comparison. News is a hint and never a fact: what it names is examined, and its absence means nothing.
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { Provider, ProviderSet, RuntimeEvent } from '../../providers/provider.ts';
+import type { PoolStore } from '../../store/seam/pool.ts';
+import type { SandboxStore } from '../../store/store.ts';
+import { Pool } from '../async/concurrency-limit.ts';
+import { VM_EPOCH } from '../pool/vms.ts';
+import type { Vitals } from '../runtime/liveness.ts';
+import type { Reconciler } from './reconcile.ts';
+
+const AT_ONCE = 16;
+const FIRST_PAUSE_MS = 1000;
+const LAST_PAUSE_MS = 60_000;
+/** A source that lasts so long counts as open; what happened before it did is then looked for. */
+const SETTLED_MS = 1000;
+const ALL = 1_000_000;
+/** Rows that are being created or destroyed are in somebody's hands. */
+const EXAMINED = ['running', 'unhealthy'] as const;
+
+export interface WatchingDeps {
+  providers: ProviderSet;
+  sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
+  store: { pool: Pick<PoolStore, 'get'> };
+  vitals: Vitals;
+  reconciler: Reconciler;
+  clock: Clock;
+  logger: Logger;
+}
+
+type Watched = Provider & Required<Pick<Provider, 'watch'>>;
+
+export class Watching {
+  readonly #deps: WatchingDeps;
+  readonly #pool = new Pool(AT_ONCE);
+  /** What waits to be examined: many events of one sandbox are one look. */
+  readonly #waiting = new Set<string>();
+  readonly #end = new AbortController();
+  #loops: Promise<void>[] = [];
+
+  constructor(deps: WatchingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Listens to every provider that tells, until `stop`. */
+  start(): void {
+    this.#loops = this.#deps.providers.all.filter(tells).map((provider) => this.#follow(provider));
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await Promise.all(this.#loops);
+  }
+
+  /** Never rejects. The pause doubles from 1 s to 60 s while the source does not last. */
+  async #follow(provider: Watched): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#end;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      const settled = await this.#listen(provider);
+      if (settled) pauseMs = FIRST_PAUSE_MS;
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2);
+    }
+  }
+
+  /** One opening of the source, to its end; whether it lasted. */
+  async #listen(provider: Watched): Promise<boolean> {
+    const { clock, logger, reconciler } = this.#deps;
+    const { signal } = this.#end;
+    let settled = false;
+    const timer = clock.after(SETTLED_MS, () => {
+      settled = true;
+      void reconciler.runOne(provider);
+    });
+    try {
+      await provider.watch((event) => this.#heard(provider, event), signal);
+    } catch (error) {
+      if (!signal.aborted)
+        logger.debug({ provider: provider.kind, err: error }, 'News of runtimes is interrupted.');
+    } finally {
+      timer.cancel();
+    }
+    return settled;
+  }
+
+  #heard(provider: Provider, { id, epoch }: RuntimeEvent): void {
+    const key = `${id} ${epoch}`;
+    if (this.#waiting.has(key)) return;
+    this.#waiting.add(key);
+    void this.#pool.run(() => {
+      this.#waiting.delete(key);
+      return this.#examine(provider, id, epoch);
+    });
+  }
+
+  async #examine(provider: Provider, id: string, epoch: number): Promise<void> {
+    const { vitals, logger } = this.#deps;
+    try {
+      const ids = await this.#concerned(provider, id, epoch);
+      await Promise.all(ids.map((one) => vitals.examine(one)));
+    } catch (error) {
+      logger.warn({ sandbox_id: id, err: error }, 'News of a runtime could not be followed.');
+    }
+  }
+
+  /** The sandbox of this runtime, or all in this VM of the pool. */
+  async #concerned({ kind }: Provider, id: string, epoch: number): Promise<string[]> {
+    const { sandboxes, store } = this.#deps;
+    const row = await sandboxes.get(id);
+    if (row) {
+      const isMeant = row.provider === kind && row.epoch === epoch;
+      return isMeant && EXAMINED.some((state) => state === row.state) ? [id] : [];
+    }
+    if (epoch !== VM_EPOCH || (await store.pool.get(id))?.provider !== kind) return [];
+    return (await sandboxes.inStates(EXAMINED, ALL)).filter(({ vm_id }) => vm_id === id).map((one) => one.id);
+  }
+}
+
+function tells(provider: Provider): provider is Watched {
+  return provider.watch !== undefined;
+}

@@ -1,0 +1,95 @@
+// What templates want to have ready: for each its shape, how many, and how one is planned.
+import { fairShares } from '../../domain/fair-shares.ts';
+import type { Ids } from '../../domain/ports.ts';
+import { prewarmShape } from '../../domain/prewarm-shape.ts';
+import { templateRequest } from '../../domain/template.ts';
+import { formatTemplateKey } from '../../domain/template-key.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { LimitsOf } from '../records/owner-limits.ts';
+import type { Settings } from '../records/settings.ts';
+import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
+import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
+
+/** Nobody's: the owner is named by the spawn that takes it. */
+const NOBODY: Caller = { role: 'admin', credential: 'prewarm', request_id: 'prewarm' };
+
+export interface WarmPlanDeps extends ChooseDeps {
+  templates: Pick<TemplateStore, 'prewarmed'>;
+  settings: Settings;
+  limitsOf: LimitsOf;
+  cpus: number;
+  ids: Ids;
+}
+
+export interface Want {
+  /** `domain/template-key.ts` */
+  template: string;
+  shape: string;
+  count: number;
+  provider: Provider;
+  setup: readonly string[];
+  env: Record<string, string>;
+  /** A new row's worth of it. */
+  plan(now: number): SpawnPlan;
+}
+
+export interface Wants {
+  all: Want[];
+  /** Templates, by key, of which nothing can be said now: what they have is left alone. */
+  unknown: Map<string, unknown>;
+}
+
+/**
+ * In all at most `defaults.max_prewarm`, which owners share, those of all templates without one as one more; within each,
+ * by name, the first come first.
+ */
+export async function wantedWarm(deps: WarmPlanDeps): Promise<Wants> {
+  const templates = await deps.templates.prewarmed();
+  const left = await shares(deps, templates);
+  const wants: Wants = { all: [], unknown: new Map() };
+  for (const template of templates) {
+    const { owner_id, prewarm } = template;
+    const count = Math.min(left.get(owner_id) ?? 0, prewarm);
+    left.set(owner_id, (left.get(owner_id) ?? 0) - count);
+    try {
+      wants.all.push({ ...(await want(deps, template)), count });
+    } catch (error) {
+      wants.unknown.set(formatTemplateKey(template), error);
+    }
+  }
+  return wants;
+}
+
+/** How many each owner may have ready: nobody more than the sandboxes that it may have. */
+async function shares({ settings, limitsOf }: WarmPlanDeps, templates: readonly TemplateRecord[]) {
+  const asked = new Map<string | undefined, number>();
+  for (const { owner_id, prewarm } of templates) asked.set(owner_id, (asked.get(owner_id) ?? 0) + prewarm);
+  for (const [owner_id, count] of asked) {
+    const { max_sandboxes: most } = await limitsOf(owner_id);
+    if (owner_id !== undefined && most > 0) asked.set(owner_id, Math.min(count, most));
+  }
+  return fairShares(asked, settings.maxPrewarm);
+}
+
+async function want(deps: WarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {
+  const { settings, cpus, ids } = deps;
+  const { setup } = template;
+  const request = { ...templateRequest(template, {}), template: template.name };
+  const provider = await chooseProvider(deps, request.provider);
+  const limits = settings.ownerLimits;
+  const plan = (now: number) =>
+    planSpawn(request, NOBODY, { settings, cpus, provider, setup, limits, id: ids.sandbox(), now });
+  const example = plan(0);
+  const key = formatTemplateKey(template);
+  return { template: key, shape: shapeOf(template, example), provider, setup, env: example.row.env, plan };
+}
+
+/** The shape of what a plan would start. */
+export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
+  return prewarmShape(
+    { template: formatTemplateKey(template), version: template.version },
+    { ...row, image, setup },
+  );
+}

@@ -1,0 +1,227 @@
+// Keeps the stock of ready sandboxes as templates want it: looks when something has changed, ends what nobody wants,
+// makes what is missing. All of it off the request path, little at once, and slower after failures.
+import { asServiceError } from '../../domain/errors.ts';
+import type { Timer } from '../../domain/ports.ts';
+import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
+import { Pool } from '../async/concurrency-limit.ts';
+import { type Want, type WarmPlanDeps, wantedWarm } from './prewarm-plan.ts';
+import { type WarmEntry, WarmStock } from './prewarm-stock.ts';
+import { endWarm, makeWarm, type WarmMakingDeps, warmRow } from './start-prewarmed.ts';
+
+/** Starts at once: what spawns ask for comes first. */
+const AT_ONCE = 2;
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 60_000;
+/** Room comes and goes without a word to us. */
+const NO_ROOM_RETRY_MS = 5000;
+
+export type WarmKeeperDeps = WarmMakingDeps & WarmPlanDeps;
+
+export class WarmKeeper {
+  readonly stock = new WarmStock();
+  readonly totals = { made: 0, failed: 0 };
+  readonly #deps: WarmKeeperDeps;
+  readonly #pool = new Pool(AT_ONCE);
+  /** By shape. */
+  readonly #failures = new Map<string, { attempts: number; until: number }>();
+  #wanted = new Map<string, Want>();
+  #timer: { timer: Timer; at: number } | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #running = false;
+
+  constructor(deps: WarmKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  /** By shape, as of the last look. */
+  get wanted(): ReadonlyMap<string, Want> {
+    return this.#wanted;
+  }
+
+  /** Takes over what the last process left: `ready` ones that answer; all others are ended. */
+  start(rows: readonly PrewarmedRecord[]): void {
+    this.#running = true;
+    for (const row of rows) this.#adopt(row);
+    this.look();
+  }
+
+  /** Nothing new is begun; what is ready stays for the next process. Resolves when all work has settled. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.#timer?.timer.cancel();
+    for (const { abort } of this.stock.in('starting')) abort.abort();
+    await Promise.all([this.#looking, ...this.stock.all().map(({ making }) => making)]);
+    // What was being made is being ended by now.
+    await Promise.all(this.stock.all().map(({ ending }) => ending));
+  }
+
+  /** Something has changed. */
+  look(): void {
+    this.#again = true;
+    if (!this.#running || this.#looking) return;
+    this.#looking = this.#looks().finally(() => {
+      this.#looking = undefined;
+      if (this.#again) this.look();
+    });
+  }
+
+  lookIn(ms: number): void {
+    if (!this.#running) return;
+    const at = this.#deps.clock.monotonic() + ms;
+    if (this.#timer && this.#timer.at <= at) return;
+    this.#timer?.timer.cancel();
+    const due = () => {
+      this.#timer = undefined;
+      this.look();
+    };
+    this.#timer = { at, timer: this.#deps.clock.after(ms, due) };
+  }
+
+  /** Ends one; a failure is tried again. Resolves when it is gone, or was not this time. */
+  end(entry: WarmEntry): Promise<void> {
+    entry.state = 'ending';
+    entry.abort.abort();
+    entry.ending ??= this.#end(entry).finally(() => {
+      delete entry.ending;
+    });
+    return entry.ending;
+  }
+
+  /** Its runtime is gone or silent. */
+  lost(id: string): void {
+    const entry = this.stock.get(id);
+    if (entry?.state !== 'ready' || !this.#running) return;
+    this.#deps.logger.info({ sandbox_id: id }, 'A warm sandbox is lost.');
+    void this.end(entry);
+  }
+
+  async #looks(): Promise<void> {
+    while (this.#again && this.#running) {
+      this.#again = false;
+      try {
+        await this.#look();
+      } catch (error) {
+        this.#deps.logger.warn(
+          { err: error },
+          'Warm sandboxes could not be looked after; it is tried again.',
+        );
+        this.lookIn(FIRST_RETRY_MS);
+      }
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { all, unknown } = await wantedWarm(this.#deps);
+    for (const [template, err] of unknown)
+      this.#deps.logger.debug({ template, err }, 'What a template wants ready cannot be said now.');
+    if (unknown.size > 0) this.lookIn(LAST_RETRY_MS);
+    this.#wanted = new Map(all.map((want) => [want.shape, want]));
+    await this.#resolveUnsure();
+    if (!this.#running) return;
+    for (const entry of this.stock.all()) {
+      const left = entry.state === 'ending' && !entry.ending;
+      if (left || (this.#isSurplus(entry) && !unknown.has(entry.row.template))) void this.end(entry);
+    }
+    for (const want of all) this.#fill(want);
+  }
+
+  /** Of one shape the oldest are kept. */
+  #isSurplus(entry: WarmEntry): boolean {
+    if (entry.state !== 'ready' && entry.state !== 'starting') return false;
+    const { shape } = entry.row;
+    const count = this.#wanted.get(shape)?.count ?? 0;
+    return this.stock.of(shape).indexOf(entry) >= count;
+  }
+
+  async #resolveUnsure(): Promise<void> {
+    for (const entry of this.stock.in('unsure')) {
+      if (await this.#deps.warm.get(entry.row.id)) entry.state = 'ready';
+      else this.forget(entry);
+    }
+  }
+
+  /** It is not ours any more. */
+  forget(entry: WarmEntry): void {
+    this.stock.delete(entry.row.id);
+    entry.lease?.release();
+  }
+
+  #fill(want: Want): void {
+    const wait = (this.#failures.get(want.shape)?.until ?? 0) - this.#deps.clock.monotonic();
+    if (wait > 0) this.lookIn(wait);
+    else while (this.stock.of(want.shape).length < want.count) this.#begin(want);
+  }
+
+  #begin(want: Want): void {
+    const row = warmRow(want, this.#deps.clock.now());
+    this.#add(row, (entry) => this.#pool.run(() => this.#make(want, entry)));
+  }
+
+  #adopt(row: PrewarmedRecord): void {
+    this.#add(row, async (entry) => {
+      if (row.state !== 'ready') throw new Error('it was not finished');
+      entry.lease = await this.#deps.sessions.acquire(row, entry.abort.signal);
+    });
+  }
+
+  #add(row: PrewarmedRecord, work: (entry: WarmEntry) => Promise<void>): void {
+    const entry: WarmEntry = {
+      row,
+      state: 'starting',
+      abort: new AbortController(),
+      making: Promise.resolve(),
+    };
+    this.stock.add(entry);
+    entry.making = work(entry).then(
+      () => this.#made(entry),
+      () => void this.end(entry),
+    );
+  }
+
+  async #make(want: Want, entry: WarmEntry): Promise<void> {
+    try {
+      Object.assign(entry, await makeWarm(this.#deps, want, entry.row, entry.abort.signal));
+      this.totals.made++;
+      this.#failures.delete(want.shape);
+    } catch (error) {
+      if (!entry.abort.signal.aborted) this.#failed(want, error);
+      throw error;
+    }
+  }
+
+  #made(entry: WarmEntry): void {
+    if (entry.state !== 'starting') return;
+    entry.state = 'ready';
+    void entry.lease?.io.closed.then(() => this.lost(entry.row.id));
+    this.look();
+  }
+
+  #failed({ shape, template }: Want, error: unknown): void {
+    const { code } = asServiceError(error);
+    // Those that were begun together fail together: that counts once.
+    if ((this.#failures.get(shape)?.until ?? 0) > this.#deps.clock.monotonic()) return;
+    const attempts = (this.#failures.get(shape)?.attempts ?? 0) + 1;
+    const isFull = code === 'resource_limit';
+    const ms = isFull ? NO_ROOM_RETRY_MS : Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
+    this.#failures.set(shape, { attempts, until: this.#deps.clock.monotonic() + ms });
+    if (isFull) return;
+    this.totals.failed++;
+    this.#deps.logger.warn({ template, err: error }, 'A warm sandbox could not be made; it is tried again.');
+  }
+
+  async #end(entry: WarmEntry): Promise<void> {
+    const { row } = entry;
+    try {
+      await entry.making;
+      entry.lease?.release();
+      delete entry.lease;
+      await endWarm(this.#deps, entry.row);
+      this.stock.delete(row.id);
+      this.look();
+    } catch (error) {
+      this.#deps.logger.warn({ sandbox_id: row.id, err: error }, 'A warm sandbox is not confirmed gone.');
+      this.lookIn(NO_ROOM_RETRY_MS);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// Making and ending one ready sandbox. Its row is written before its runtime exists and deleted after the runtime is
+// confirmed gone, so that a restart finds every one.
+
+import { MAX_DURATION_MS } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { ProviderSet } from '../../providers/provider.ts';
+import type { ProviderKind } from '../../schema/provider.ts';
+import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
+import type { Lease, Sessions } from '../runtime/sessions.ts';
+import { runSetup, type SetupDeps } from '../runtime/setup.ts';
+import type { Want } from './prewarm-plan.ts';
+
+export interface WarmMakingDeps extends SetupDeps {
+  warm: PrewarmedStore;
+  providers: ProviderSet;
+  sessions: Pick<Sessions, 'acquire' | 'end'>;
+}
+
+export interface Made {
+  row: PrewarmedRecord;
+  lease: Lease;
+}
+
+/** The row that will stand for a new one. */
+export function warmRow(want: Want, now: number): PrewarmedRecord {
+  const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = want.plan(now).row;
+  const { template, shape } = want;
+  const facts = { id, epoch, provider, image, memory_mb, vcpus, network, created_at };
+  return { ...facts, template, shape, state: 'starting', warnings: [] };
+}
+
+/**
+ * From a row to a ready sandbox with its session open. Throws `resource_limit` when there is no room for it; whatever
+ * it throws, `endWarm` clears away what was begun.
+ */
+export async function makeWarm(
+  deps: WarmMakingDeps,
+  want: Want,
+  row: PrewarmedRecord,
+  signal: AbortSignal,
+): Promise<Made> {
+  signal.throwIfAborted();
+  const limits = deps.settings.limits(row.provider as ProviderKind);
+  if (!(await deps.warm.reserve(row, limits))) throw noRoom();
+  const { id, epoch, memory_mb, vcpus, network } = row;
+  // Its label outlives every deadline: while it waits it has none, and later the row's is the one that counts.
+  const expires_at = new Date(deps.clock.now() + MAX_DURATION_MS).toISOString();
+  const { image } = want.plan(0);
+  const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };
+  const { warnings, ...created } = await want.provider.create(spec, signal);
+  const made: PrewarmedRecord = { ...row, ...created, state: 'ready', warnings };
+  await runSetup(deps, { ...made, env: want.env }, want.setup, signal);
+  const lease = await deps.sessions.acquire(made, signal);
+  if (await deps.warm.ready(made)) return { row: made, lease };
+  lease.release();
+  throw new ServiceError('conflict', 'The warm sandbox was given up meanwhile.');
+}
+
+/** Resolves when nothing of it is left. Idempotent. */
+export async function endWarm(
+  deps: WarmMakingDeps,
+  { id, epoch, provider, runtime_id }: PrewarmedRecord,
+): Promise<void> {
+  await deps.sessions.end(id);
+  await deps.providers.get(provider).destroy({ runtime_id, id, epoch }, new AbortController().signal);
+  await deps.warm.remove(id);
+}
+
+function noRoom(): ServiceError {
+  return new ServiceError('resource_limit', 'There is no room for a warm sandbox.');
+}

@@ -1,0 +1,106 @@
+// How events leave the control plane. Those of a state change are stored with it and told after the commit; all others
+// are buffered. Nothing about a sandbox is told after its end.
+import { asServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { EventBus } from '../../events/bus.ts';
+import type { EventWriter } from '../../events/writer.ts';
+import type { Event, EventDraft, EventType } from '../../schema/event.ts';
+import type { SandboxRecord } from '../../store/store.ts';
+import type { Meter } from '../metrics/meter.ts';
+
+const ENDED_KEPT = 10_000;
+const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
+
+/** Who an event is about; a spawn that was refused has a provider at most. */
+export type Subject = Partial<Pick<SandboxRecord, 'id' | 'owner_id' | 'provider'>>;
+
+export interface PublisherDeps {
+  bus: EventBus;
+  writer: EventWriter;
+  clock: Clock;
+  /** Counts what is buffered. */
+  meter?: Meter;
+}
+
+export class Publisher {
+  readonly #deps: PublisherDeps;
+  /** The newest sandboxes that ended: what a late call still has to say of them is dropped. */
+  readonly #ended = new Set<string>();
+  #ends: ((event: Event) => void) | undefined;
+
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps;
+  }
+
+  /** Tells listeners of events that the store has committed. */
+  committed(events: readonly Event[]): void {
+    for (const event of events) if (ENDS.includes(event.type)) this.#ends?.(event);
+    this.#deps.bus.publish(events);
+  }
+
+  /** `heard` is called for each sandbox that has ended, on the spot: a bus may drop who is slow, this never does. */
+  onEnd(heard: (event: Event) => void): void {
+    this.#ends = heard;
+  }
+
+  /** Buffers one event. */
+  note(type: EventType, subject: Subject, data: Record<string, unknown>): void {
+    const { id, owner_id } = subject;
+    this.#deps.meter?.noted(type, subject, data);
+    if (id !== undefined && this.#ended.has(id)) return;
+    this.#deps.writer.publish({
+      type,
+      timestamp: this.now(),
+      ...(id !== undefined && { sandbox_id: id }),
+      ...(owner_id !== undefined && { owner_id }),
+      data,
+    });
+  }
+
+  /** Buffers the event of a failed operation; of which kind depends on the failure unless `type` says it. */
+  failure(operation: string, subject: Subject, error: unknown, type?: EventType): void {
+    const known = asServiceError(error);
+    const { code, message, status } = known;
+    if (operation === 'sandbox.spawn') this.#deps.meter?.refused(known);
+    const kind =
+      status === 429 ? 'resource.limit' : code === 'provider_error' ? 'provider.failed' : 'operation.failed';
+    const { provider } = subject;
+    this.note(type ?? kind, subject, {
+      operation,
+      ...(provider !== undefined && { provider }),
+      code,
+      message,
+    });
+  }
+
+  /** As `failure`, but only for what the service could not do: a request that was wrong is nobody's event. */
+  refusal(operation: string, subject: Subject, error: unknown): void {
+    const { status } = asServiceError(error);
+    if (status === 429 || status >= 500) this.failure(operation, subject, error);
+  }
+
+  /** To be awaited before a sandbox's last event is written: all before it is stored, nothing comes after it. */
+  async end(id: string): Promise<void> {
+    this.#ended.add(id);
+    if (this.#ended.size > ENDED_KEPT)
+      for (const oldest of [...this.#ended].slice(0, ENDED_KEPT / 10)) this.#ended.delete(oldest);
+    await this.#deps.writer.flush();
+  }
+
+  /** The event of a state change, to be stored with it. */
+  draft(type: EventType, row: SandboxRecord): EventDraft {
+    const { provider, image, worker_id, expires_at, end_reason, owner_id } = row;
+    return {
+      type,
+      timestamp: this.now(),
+      sandbox_id: row.id,
+      ...(owner_id !== undefined && { owner_id }),
+      data: { provider, image, worker_id, expires_at, ...(end_reason !== undefined && { end_reason }) },
+    };
+  }
+
+  /** The present stamp. */
+  now(): string {
+    return new Date(this.#deps.clock.now()).toISOString();
+  }
+}

@@ -1,0 +1,116 @@
+// The configuration as the control plane uses it: durations in ms, limits ready for admission.
+import type { AdmissionLimits } from '../../domain/admission.ts';
+import { parseDuration } from '../../domain/duration.ts';
+import type { ExecTimeouts } from '../../domain/exec-request.ts';
+import type { PoolLimits } from '../../domain/pool.ts';
+import type { OwnerLimits } from '../../domain/quota.ts';
+import type { Config } from '../../schema/config.ts';
+import type { ProviderKind } from '../../schema/provider.ts';
+import type { Shown } from './views.ts';
+
+const SHORTEST_RECONCILE_MS = 1000;
+
+export interface Settings extends Shown {
+  enforce_owner: boolean;
+  image: string;
+  memory_mb: number;
+  vcpus: number;
+  ttlMs: number;
+  /** Of owners without a quota that says otherwise, and of spawns without an owner; 0: no cap. */
+  ownerLimits: OwnerLimits;
+  /** `maxMs` of owners without a quota that says otherwise. */
+  exec: ExecTimeouts & { maxOutputBytes: number };
+  endedRetentionMs: number;
+  /** Ended sandboxes that are remembered at most. */
+  mostEnded: number;
+  eventRetention: number;
+  auditRetentionMs: number;
+  reconcileEveryMs: number;
+  defaultProvider: string;
+  /** Ready sandboxes at most, of all templates. */
+  maxPrewarm: number;
+  /** Sandboxes share VMs; absent: each has a runtime of its own. */
+  pool?: PoolLimits;
+  /** Of all sandboxes. */
+  caps: { max_sandboxes: number };
+  /** Limits in force for a spawn on `provider`; without one those that hold for all. */
+  limits(provider?: ProviderKind): AdmissionLimits;
+  queue: QueueSettings;
+}
+
+export interface QueueSettings {
+  overflow: 'reject' | 'queue';
+  /** From the first enqueue to the start. */
+  timeoutMs: number;
+  /** Spawns that may wait. */
+  most: number;
+}
+
+/** Throws `bad_request` for a duration that the configuration loader would not have let through. */
+export function controlSettings({ server, auth, defaults, database, providers, pool }: Config): Settings {
+  const caps = { max_sandboxes: defaults.max_sandboxes };
+  // In a pool a sandbox has what its VM has.
+  const { image, memory_mb, vcpus } = pool.enabled ? pool : defaults;
+  const places = pool.enabled
+    ? { pool: { max_vms: pool.max_vms, max_users_per_vm: pool.max_users_per_vm } }
+    : {};
+  const ownerLimits = {
+    max_sandboxes: defaults.max_sandboxes_per_owner,
+    maxTtlMs: parseDuration(defaults.max_ttl, 'defaults.max_ttl'),
+    maxExecTimeoutMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
+  };
+  return {
+    enforce_owner: auth.enforce_owner,
+    preview_domain: server.preview_domain,
+    image,
+    memory_mb,
+    vcpus,
+    ttlMs: parseDuration(defaults.ttl, 'defaults.ttl'),
+    ownerLimits,
+    exec: execSettings(defaults),
+    endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
+    mostEnded: database.max_ended_sandboxes,
+    eventRetention: database.event_retention,
+    auditRetentionMs: parseDuration(auth.admin_audit_retention, 'auth.admin_audit_retention'),
+    reconcileEveryMs: Math.max(
+      SHORTEST_RECONCILE_MS,
+      parseDuration(providers.reconcile_interval, 'providers.reconcile_interval'),
+    ),
+    defaultProvider: providers.default,
+    // Those that share a VM have nothing that could be made ready before it is known for whom.
+    maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,
+    ...places,
+    caps,
+    limits: (provider) => ({
+      ...caps,
+      ...(provider && { max_provider_sandboxes: providers[provider].max_sandboxes }),
+      owner: ownerLimits,
+      ...places,
+    }),
+    queue: queueSettings(defaults),
+  };
+}
+
+/** Takes over from a configuration that was read again what may change while serving. */
+export function takeDefaults(settings: Settings, config: Config): void {
+  const { caps, ownerLimits, exec } = controlSettings(config);
+  Object.assign(settings.caps, caps);
+  Object.assign(settings.ownerLimits, ownerLimits);
+  Object.assign(settings.exec, exec);
+}
+
+function execSettings(defaults: Config['defaults']): Settings['exec'] {
+  return {
+    defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
+    maxMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
+    maxOutputBytes: defaults.max_exec_output,
+  };
+}
+
+function queueSettings(defaults: Config['defaults']): QueueSettings {
+  return {
+    overflow: defaults.spawn_overflow,
+    timeoutMs: parseDuration(defaults.spawn_queue_timeout, 'defaults.spawn_queue_timeout'),
+    most: defaults.max_spawn_queue,
+  };
+}

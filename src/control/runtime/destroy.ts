@@ -1,0 +1,183 @@
+// Ending a sandbox, from every state and as often as asked: mark the row (compare-and-swap) → runtime confirmed gone →
+// the last event and `destroyed`. What cannot be confirmed stays `destroying` and is tried again until it is.
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
+import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import { hasEnded } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { EndReason } from '../../schema/sandbox.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { Turnstile } from '../async/event-loop-yield.ts';
+import { Lanes } from '../async/keyed-queue.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Spawns } from './in-flight-spawns.ts';
+import type { Runtimes } from './runtimes.ts';
+import type { Sessions } from './sessions.ts';
+
+/**
+ * Of this server, and of each other worker: one that hangs keeps none of the others from ending. Of those that lost their
+ * runtime nothing is left to end, so they wait for commits alone, and the more go together the better.
+ */
+const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8, lost: 64 };
+const LOST = 'lost';
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 60_000;
+const MARK_ATTEMPTS = 5;
+
+export interface DestroyDeps {
+  sandboxes: SandboxStore;
+  runtimes: Pick<Runtimes, 'destroy'>;
+  publisher: Publisher;
+  sessions: Sessions;
+  spawns: Spawns;
+  /** Shared with whatever moves a deadline. */
+  lock: KeyedLock;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Destroyer {
+  readonly #deps: DestroyDeps;
+  readonly #lanes = new Lanes((lane) => BACKGROUND_AT_ONCE[sizeOf(lane)]);
+  readonly #works = new Map<string, Promise<void>>();
+  readonly #retries = new Map<string, { attempts: number; timer?: Timer }>();
+  readonly #turnstile: Turnstile;
+  #stopped = false;
+
+  constructor(deps: DestroyDeps) {
+    this.#deps = deps;
+    this.#turnstile = new Turnstile(deps.clock);
+  }
+
+  /**
+   * Resolves when it is gone: true when there was something to end. Throws while it cannot be confirmed gone; by then
+   * it is being tried again. With `expired` and `pruned` one whose deadline has been moved is left alone.
+   */
+  async destroy(id: string, reason: EndReason): Promise<boolean> {
+    const row = await this.mark(id, reason);
+    if (!row) return false;
+    await this.finish(row);
+    return true;
+  }
+
+  /** Only the first step: the row is `destroying` and nobody can use it any more; undefined when there is nothing to end. */
+  mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
+    return this.#deps.lock.run(id, () => this.#mark(id, reason));
+  }
+
+  /** The rest for a marked row. At once by many, it is done once. */
+  finish(row: SandboxRecord): Promise<void> {
+    const running = this.#works.get(row.id);
+    if (running) return running;
+    const work = this.#finish(row).finally(() => this.#works.delete(row.id));
+    this.#works.set(row.id, work);
+    return work;
+  }
+
+  /** The same without anybody waiting for it; once, however often it is asked for. */
+  finishLater(row: SandboxRecord): void {
+    if (!this.#stopped) this.#lanes.run(laneOf(row), row.id, () => this.finish(row));
+  }
+
+  /** Tries a `destroying` row again after a while: 1 s, 2 s, 4 s … 60 s. */
+  retry(id: string): void {
+    const known = this.#retries.get(id) ?? { attempts: 0 };
+    if (this.#stopped || known.timer) return;
+    const ms = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** known.attempts);
+    const timer = this.#deps.clock.after(ms, () => void this.#again(id));
+    this.#retries.set(id, { attempts: known.attempts + 1, timer });
+  }
+
+  /** No more retries; resolves when what is under way has settled. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { timer } of this.#retries.values()) timer?.cancel();
+    await Promise.all([this.#lanes.stop(), Promise.allSettled(this.#works.values())]);
+  }
+
+  async #mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
+    const { sandboxes, publisher, clock } = this.#deps;
+    for (let attempt = 0; attempt < MARK_ATTEMPTS; attempt++) {
+      const row = await sandboxes.get(id);
+      if (!row || hasEnded(row.state)) return undefined;
+      if (row.state === 'destroying') return row;
+      const byDeadline = reason === 'expired' || reason === 'pruned';
+      if (byDeadline && Date.parse(row.expires_at) > clock.now()) return undefined;
+      const patch = { state: 'destroying', end_reason: reason } as const;
+      const events =
+        reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch })] : [];
+      await this.#turnstile.pass();
+      const moved = await sandboxes.transition({ id, from: [row.state], epoch: row.epoch, patch, events });
+      if (!moved) continue;
+      publisher.committed(moved.events);
+      return moved.sandbox;
+    }
+    throw new ServiceError('unavailable', 'The sandbox changes too fast to be destroyed.', {
+      remedy: 'Try again.',
+    });
+  }
+
+  async #finish(row: SandboxRecord): Promise<void> {
+    const { spawns, sessions, runtimes } = this.#deps;
+    const { id } = row;
+    try {
+      await spawns.cancel(id);
+      await sessions.end(id);
+      await runtimes.destroy(row, new AbortController().signal);
+      await this.#record(row);
+      this.#retries.get(id)?.timer?.cancel();
+      this.#retries.delete(id);
+    } catch (error) {
+      throw this.#failed(row, asServiceError(error));
+    }
+  }
+
+  async #record(row: SandboxRecord): Promise<void> {
+    const { sandboxes, publisher } = this.#deps;
+    const patch = { state: 'destroyed', ended_at: publisher.now() } as const;
+    await publisher.end(row.id);
+    await this.#turnstile.pass();
+    const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch })];
+    const moved = await sandboxes.transition({
+      id: row.id,
+      from: ['destroying'],
+      epoch: row.epoch,
+      patch,
+      events,
+    });
+    if (moved) publisher.committed(moved.events);
+  }
+
+  #failed(row: SandboxRecord, error: ServiceError): ServiceError {
+    const { publisher, logger } = this.#deps;
+    const first = !this.#retries.has(row.id);
+    logger.warn({ sandbox_id: row.id, err: error }, 'A sandbox is not confirmed gone; it is tried again.');
+    if (first) publisher.failure('sandbox.destroy', row, error, 'provider.failed');
+    this.retry(row.id);
+    if (error.status >= 500) return error;
+    return new ServiceError('unavailable', 'The sandbox is not confirmed gone; it is tried again.', {
+      cause: error,
+    });
+  }
+
+  async #again(id: string): Promise<void> {
+    const attempts = this.#retries.get(id)?.attempts ?? 0;
+    this.#retries.set(id, { attempts });
+    try {
+      const row = await this.#deps.sandboxes.get(id);
+      if (row?.state === 'destroying') this.finishLater(row);
+      else this.#retries.delete(id);
+    } catch {
+      this.retry(id);
+    }
+  }
+}
+
+/** Ids of workers hold no space. */
+const laneOf = ({ worker_id, end_reason }: SandboxRecord) =>
+  end_reason === 'runtime_lost' ? `${worker_id} ${LOST}` : worker_id;
+
+function sizeOf(lane: string): keyof typeof BACKGROUND_AT_ONCE {
+  if (lane.endsWith(` ${LOST}`)) return 'lost';
+  return lane === LOCAL_WORKER ? 'here' : 'elsewhere';
+}

@@ -1,0 +1,123 @@
+// Whether a sandbox that did not answer still lives. Three outcomes: it answers (`running`), its runtime is there and
+// silent (`unhealthy`), its runtime is gone (the row ends as `destroyed` with `runtime_lost`). Gone means found missing
+// twice, a second apart; in between it is `unknown`, and calls hear 503.
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { RuntimeState } from '../../providers/provider.ts';
+import type { SandboxState } from '../../schema/sandbox-states.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { Pool } from '../async/concurrency-limit.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Destroyer } from './destroy.ts';
+import { AGAIN_MS, Missing } from './missing.ts';
+import type { Runtimes } from './runtimes.ts';
+import type { Sessions } from './sessions.ts';
+
+/** Second looks at once: each waits for a commit when it finds the same. */
+const AT_ONCE = 64;
+
+export type Finding = 'answers' | 'silent' | 'lost' | 'unknown';
+
+export interface VitalsDeps {
+  sandboxes: SandboxStore;
+  runtimes: Pick<Runtimes, 'inspect'>;
+  sessions: Sessions;
+  destroyer: Destroyer;
+  publisher: Publisher;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Vitals {
+  readonly #deps: VitalsDeps;
+  readonly #running = new Map<string, Promise<Finding>>();
+  readonly #missing: Missing;
+  readonly #looks = new Pool(AT_ONCE);
+  #stopped = false;
+
+  constructor(deps: VitalsDeps) {
+    this.#deps = deps;
+    this.#missing = new Missing(deps);
+  }
+
+  /** Finds out and writes it down; by many at once it is done once. Never rejects: `unknown` when the provider does not say. */
+  examine(id: string): Promise<Finding> {
+    const running = this.#running.get(id);
+    if (running) return running;
+    const examining = this.#examine(id)
+      .catch((error: unknown) => {
+        this.#deps.logger.warn({ sandbox_id: id, err: error }, 'How a sandbox is cannot be said.');
+        return 'unknown' as const;
+      })
+      .finally(() => this.#running.delete(id));
+    this.#running.set(id, examining);
+    return examining;
+  }
+
+  /** It has just answered: one that was `unhealthy` is `running` again. */
+  async answered(row: SandboxRecord): Promise<void> {
+    if (row.state === 'unhealthy') await this.#move(row, 'running');
+  }
+
+  /** No second look from now on. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #examine(id: string): Promise<Finding> {
+    const row = await this.#deps.sandboxes.get(id);
+    if (row?.state !== 'running' && row?.state !== 'unhealthy') {
+      this.#missing.forget(id);
+      return 'lost';
+    }
+    if ((await this.#inspect(row)) !== 'running') {
+      if (this.#missing.confirms(row)) return this.#lost(row);
+      this.#lookAgain(id);
+      return 'unknown';
+    }
+    this.#missing.forget(id);
+    if (await this.#answers(row)) {
+      await this.answered(row);
+      return 'answers';
+    }
+    if (row.state === 'running') await this.#move(row, 'unhealthy');
+    return 'silent';
+  }
+
+  #lookAgain(id: string): void {
+    this.#deps.clock.after(AGAIN_MS, () => {
+      if (!this.#stopped) void this.#looks.run(() => this.examine(id));
+    });
+  }
+
+  #inspect(row: SandboxRecord): Promise<RuntimeState> {
+    return this.#deps.runtimes.inspect(row, new AbortController().signal);
+  }
+
+  async #answers(row: SandboxRecord): Promise<boolean> {
+    try {
+      const { io, release } = await this.#deps.sessions.acquire(row, new AbortController().signal);
+      await io.ping().finally(release);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #lost({ id }: SandboxRecord): Promise<Finding> {
+    const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
+    if (marked) {
+      const { provider } = marked;
+      const action = { action: 'end_lost_runtime', provider, reason: 'its runtime is gone' };
+      // Before its end: nothing is told of it after that.
+      this.#deps.publisher.note('reconcile.action', marked, action);
+      this.#deps.destroyer.finishLater(marked);
+      this.#deps.logger.warn({ sandbox_id: id }, 'The runtime of a sandbox is lost.');
+    }
+    return 'lost';
+  }
+
+  async #move({ id, state, epoch }: SandboxRecord, to: SandboxState): Promise<void> {
+    await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
+    this.#deps.logger.info({ sandbox_id: id, from: state, to }, 'A sandbox changed its state.');
+  }
+}

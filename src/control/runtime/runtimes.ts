@@ -1,0 +1,81 @@
+// What a sandbox row runs on: a runtime of its own at its provider, or a place in a VM of the pool (tenants.ts). Everything
+// that starts, reaches or ends sandboxes goes this way, so that nobody else tells the two apart.
+import type { SandboxIo } from '../../agent/io.ts';
+import type { Logger } from '../../domain/ports.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../../providers/provider.ts';
+import type { SandboxRecord } from '../../store/store.ts';
+import type { SpawnPlan } from '../spawn/plan.ts';
+
+/** What of a row is needed to find what it runs on. */
+export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &
+  Partial<Pick<SandboxRecord, 'runtime_id' | 'vm_id' | 'uid' | 'worker_id'>>;
+
+/** As the methods of Provider, for rows. */
+export interface Runtimes {
+  create(plan: Pick<SpawnPlan, 'row' | 'image' | 'strict'>, signal: AbortSignal): Promise<Created>;
+  inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
+  /** Idempotent; resolves only when nothing of it is left. */
+  destroy(row: Runtime, signal: AbortSignal): Promise<void>;
+  attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+}
+
+export interface RuntimesDeps {
+  providers: ProviderSet;
+  logger: Logger;
+  /** Has the rows with a `vm_id`. */
+  tenants: Runtimes;
+  /** Has those of other workers. */
+  remote: Runtimes;
+}
+
+export function runtimes({ providers, logger, tenants, remote }: RuntimesDeps): Runtimes {
+  const own = ownRuntimes(providers);
+  const of = ({ vm_id, worker_id = LOCAL_WORKER }: Pick<Runtime, 'vm_id' | 'worker_id'>) => {
+    if (worker_id !== LOCAL_WORKER) return remote;
+    return vm_id === undefined ? own : tenants;
+  };
+  return {
+    create: (plan, signal) => of(plan.row).create(plan, signal),
+    inspect: (row, signal) => of(row).inspect(row, signal),
+    destroy: async (row, signal) => {
+      if (isOfRemoved(providers, row)) logger.warn({ sandbox_id: row.id, provider: row.provider }, LEFT);
+      else await of(row).destroy(row, signal);
+    },
+    attach: (row, signal) => of(row).attach(row, signal),
+  };
+}
+
+const LEFT =
+  'A sandbox ends without its runtime: its provider is not configured any more. What is left of it goes when it is again.';
+
+/** A row of this server whose provider its operator has taken out of the configuration: nobody here can see its runtime. */
+export function isOfRemoved(
+  { all }: ProviderSet,
+  { provider, worker_id = LOCAL_WORKER }: Pick<Runtime, 'provider' | 'worker_id'>,
+): boolean {
+  return worker_id === LOCAL_WORKER && all.every(({ kind }) => kind !== provider);
+}
+
+function ownRuntimes(providers: ProviderSet): Runtimes {
+  const refOf = ({ runtime_id, id, epoch }: Runtime) => ({ runtime_id, id, epoch });
+  return {
+    create: (plan, signal) => providers.get(plan.row.provider).create(runtimeSpec(plan), signal),
+    inspect: (row, signal) => providers.get(row.provider).inspect(refOf(row), signal),
+    destroy: (row, signal) => providers.get(row.provider).destroy(refOf(row), signal),
+    attach: (row, signal) => providers.get(row.provider).attach(refOf(row), signal),
+  };
+}
+
+export function runtimeSpec({
+  row,
+  image,
+  strict,
+}: Pick<SpawnPlan, 'row' | 'image' | 'strict'>): RuntimeSpec {
+  const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
+  return {
+    ...{ id, epoch, image, memory_mb, vcpus, network, expires_at },
+    ...(account !== undefined && { account }),
+    ...(strict && { strict }),
+  };
+}

@@ -1,0 +1,105 @@
+// What works inside sandboxes, kept open: one SandboxIo for each sandbox in use, opened by the first call, shared by all,
+// closed after 60 s without any. One that is over is forgotten and the next call opens a new one.
+import type { SandboxIo } from '../../agent/io.ts';
+import type { Clock, Timer } from '../../domain/ports.ts';
+import { unlessGone } from '../async/abortable.ts';
+import type { Runtime } from './runtimes.ts';
+
+const IDLE_MS = 60_000;
+/** How long an end waits for calls whose session it has closed. */
+const LEAVE_MS = 1000;
+
+/** One call's hold on a session. */
+export interface Lease {
+  io: SandboxIo;
+  /** To be called once, when the call and all it started are over. */
+  release(): void;
+}
+
+interface Entry {
+  io: Promise<SandboxIo>;
+  users: number;
+  idle?: Timer | undefined;
+  /** Someone waits for the last user to leave. */
+  empty?: () => void;
+}
+
+export interface SessionsDeps {
+  clock: Clock;
+  attach(row: Runtime, signal: AbortSignal): Promise<SandboxIo>;
+}
+
+export class Sessions {
+  readonly #deps: SessionsDeps;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Rejects as the provider's `attach` does, or with the signal's reason: then others may still be waiting for the session. */
+  async acquire(row: Runtime, signal: AbortSignal): Promise<Lease> {
+    const entry = this.#entries.get(row.id) ?? this.#open(row);
+    entry.users++;
+    entry.idle?.cancel();
+    try {
+      const io = await unlessGone(entry.io, signal);
+      return { io, release: () => this.#leave(row.id, entry) };
+    } catch (error) {
+      this.#leave(row.id, entry);
+      throw error;
+    }
+  }
+
+  /** Closes the session: calls in flight fail. Resolves when they have all left, at most a second later. */
+  async end(id: string): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    this.#drop(id, entry);
+    if (entry.users === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#deps.clock.after(LEAVE_MS, resolve);
+      entry.empty = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  closeAll(): void {
+    for (const [id, entry] of this.#entries) this.#drop(id, entry);
+  }
+
+  #open(row: Runtime): Entry {
+    const { id } = row;
+    const attaching = this.#deps.attach(row, new AbortController().signal);
+    const entry: Entry = { io: attaching, users: 0 };
+    this.#entries.set(id, entry);
+    attaching.then(
+      (io) => io.closed.then(() => this.#forget(id, entry)),
+      () => this.#forget(id, entry),
+    );
+    return entry;
+  }
+
+  #leave(id: string, entry: Entry): void {
+    entry.users--;
+    if (entry.users > 0) return;
+    entry.empty?.();
+    if (this.#entries.get(id) !== entry) return;
+    entry.idle = this.#deps.clock.after(IDLE_MS, () => this.#drop(id, entry));
+  }
+
+  #drop(id: string, entry: Entry): void {
+    this.#forget(id, entry);
+    entry.io.then(
+      (io) => io.close(),
+      () => undefined,
+    );
+  }
+
+  #forget(id: string, entry: Entry): void {
+    entry.idle?.cancel();
+    if (this.#entries.get(id) === entry) this.#entries.delete(id);
+  }
+}

@@ -1,0 +1,102 @@
+// Where a service names the runtimes, it may name one twice, by a fault or on purpose: here none is given to two sandboxes, and
+// none is destroyed for the sake of one that does not have it. Around the providers, so that no story needs to think of it.
+import { ServiceError } from '../../domain/errors.ts';
+import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Provider, ProviderSet, RuntimeRef } from '../../providers/provider.ts';
+import type { PrewarmedStore } from '../../store/seam/prewarmed.ts';
+import type { SandboxStore } from '../../store/store.ts';
+
+export interface KnownSandboxes {
+  sandboxes: Pick<SandboxStore, 'inStates'>;
+  warm: Pick<PrewarmedStore, 'all'>;
+}
+
+const ALL = 1_000_000;
+
+/**
+ * The same providers. With those that have `namesAreGiven`, `create` throws `provider_error` for a runtime that another
+ * sandbox has until that is confirmed gone, and `destroy` leaves such a runtime alone.
+ */
+export function soleRuntimes(set: ProviderSet, store: KnownSandboxes): ProviderSet {
+  const sole = new Map(
+    set.all.map((provider) => [provider, provider.namesAreGiven ? soleIn(provider, store) : provider]),
+  );
+  return {
+    all: [...sole.values()],
+    get: (name) => sole.get(set.get(name)) as Provider,
+    close: () => set.close(),
+  };
+}
+
+function soleIn(provider: Provider, store: KnownSandboxes): Provider {
+  const holders = new Holders(provider.kind, store);
+  return {
+    ...provider,
+    create: async (spec, signal) => {
+      const known = await holders.known();
+      const made = await provider.create(spec, signal);
+      // From here to the entry nothing is waited for: of two with the same one, the first has it.
+      if ((known.get(made.runtime_id) ?? spec.id) !== spec.id) throw taken(provider.kind);
+      known.set(made.runtime_id, spec.id);
+      return made;
+    },
+    destroy: async (ref, signal) => {
+      const known = await holders.known();
+      const runtime_id = ref.runtime_id ?? (await foundByLabel(provider, ref, signal));
+      const holder = runtime_id === undefined ? undefined : known.get(runtime_id);
+      if ((holder ?? ref.id) === ref.id) await provider.destroy({ ...ref, runtime_id }, signal);
+      else if (ref.runtime_id !== undefined) throw taken(provider.kind);
+      for (const [name, id] of known) if (id === ref.id) known.delete(name);
+    },
+  };
+}
+
+async function foundByLabel(
+  provider: Provider,
+  { id, epoch }: RuntimeRef,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const listed = await provider.list(signal);
+  return listed.find((one) => one.id === id && one.epoch === epoch)?.runtime_id;
+}
+
+function taken(kind: string): ServiceError {
+  return new ServiceError('provider_error', `Provider ${kind} named a runtime that another sandbox has.`, {
+    remedy: 'Have the service behind it give every runtime a name of its own.',
+  });
+}
+
+/** Who has which runtime, by its name: of all servers on this database, and of this one before a row says so. */
+class Holders {
+  readonly #kind: string;
+  readonly #store: KnownSandboxes;
+  #known: Promise<Map<string, string>> | undefined;
+
+  constructor(kind: string, store: KnownSandboxes) {
+    this.#kind = kind;
+    this.#store = store;
+  }
+
+  known(): Promise<Map<string, string>> {
+    this.#known ??= this.#read().catch((error: unknown) => {
+      this.#known = undefined;
+      throw error;
+    });
+    return this.#known;
+  }
+
+  async #read(): Promise<Map<string, string>> {
+    const { sandboxes, warm } = this.#store;
+    // Warm ones first: one that a spawn takes in between is found as a sandbox then.
+    const ready = (await warm.all()).map((row) => ({ ...row, worker_id: LOCAL_WORKER }));
+    const rows = [...ready, ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
+    return new Map(
+      rows.flatMap(({ id, provider, worker_id, runtime_id }) =>
+        runtime_id !== undefined && provider === this.#kind && worker_id === LOCAL_WORKER
+          ? [[runtime_id, id]]
+          : [],
+      ),
+    );
+  }
+}

@@ -1,0 +1,121 @@
+// The dry run of admission. The decision itself is pure (`domain/admission.ts`) and made by the store inside one
+// transaction, as for the deed.
+import {
+  type AdmissionDecision,
+  type AdmissionLimits,
+  type AdmissionRequest,
+  isCapacityDenial,
+  isPlaceless,
+  requestOfRow,
+} from '../../domain/admission.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { AdmissionDecision as Shown } from '../../schema/admission.ts';
+import type { SpawnRequest } from '../../schema/sandbox.ts';
+import type { TemplateStore } from '../../store/seam/templates.ts';
+import type { SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { LimitsOf } from '../records/owner-limits.ts';
+import type { QueueSettings, Settings } from '../records/settings.ts';
+import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
+import { lifeMs, planSpawn, spawnOwner } from '../spawn/plan.ts';
+import { placementOf, refuseHere } from '../spawn/reserve.ts';
+import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
+
+export interface AdmissionDeps extends ChooseDeps {
+  sandboxes: Pick<SandboxStore, 'admission'>;
+  templates: Pick<TemplateStore, 'get'>;
+  settings: Settings;
+  limitsOf: LimitsOf;
+  cpus: number;
+  clock: Clock;
+  queue: { stats(): { depth: number } };
+}
+
+/** What a spawn of `request` would meet now. Throws what is wrong with the request itself, as a spawn does. */
+export async function admissionOf(
+  deps: AdmissionDeps,
+  request: SpawnRequest,
+  caller: Caller,
+): Promise<Shown> {
+  const { settings, sandboxes } = deps;
+  const full = await withTemplate(deps.templates, request, spawnOwner(request, caller, settings));
+  const queue = { ...settings.queue, ...deps.queue.stats() };
+  const asksNetwork = request.network === 'default';
+  const { asked, limits, others } = await ask(deps, { ...full, asksNetwork }, caller);
+  const decision = await sandboxes.admission(asked, limits);
+  if (!isPlaceless(decision)) return shown(asked.provider, decision, queue);
+  // As for the deed: where the chosen one has no place, another may have one.
+  for (const provider of await others()) {
+    const placement = placementOf(deps, full, provider);
+    const next = { ...asked, provider: provider.kind };
+    const answer = await sandboxes.admission(next, { ...settings.limits(provider.kind), placement });
+    if (answer.allowed) return shown(provider.kind, answer, queue);
+  }
+  return shown(asked.provider, decision, queue);
+}
+
+interface Question {
+  asked: AdmissionRequest;
+  limits: AdmissionLimits;
+  /** Providers to ask about next. */
+  others(): Promise<Provider[]>;
+}
+
+async function ask(
+  deps: AdmissionDeps,
+  { request, setup, asksNetwork }: FullRequest & { asksNetwork: boolean },
+  caller: Caller,
+): Promise<Question> {
+  const { settings, cpus, clock } = deps;
+  const owner_id = spawnOwner(request, caller, settings);
+  const limits = await deps.limitsOf(owner_id);
+  try {
+    const provider = await chooseProvider(deps, request.provider);
+    const names = { id: '', ...(settings.pool && { vm_id: '' }) };
+    const facts = { settings, cpus, provider, limits, setup, asksNetwork, ...names, now: clock.now() };
+    const plan = planSpawn(request, caller, facts);
+    await refuseHere(deps, plan, provider);
+    const placement = placementOf(deps, plan, provider);
+    return {
+      asked: requestOfRow(plan.row),
+      limits: { ...settings.limits(provider.kind), placement },
+      others: () => alternatives(deps, request.provider, provider),
+    };
+  } catch (error) {
+    const { code } = asServiceError(error);
+    if (code !== 'not_found' && code !== 'unavailable') throw error;
+    const unplaceable = code === 'not_found' ? 'provider_unknown' : 'worker_unavailable';
+    const provider = request.provider ?? deps.defaultProvider;
+    const ttlMs = lifeMs(request.ttl, settings.ttlMs, limits);
+    const asked = { provider, ...(owner_id !== undefined && { owner_id }), ttlMs };
+    return { asked, limits: { ...settings.limits(), unplaceable }, others: async () => [] };
+  }
+}
+
+function shown(
+  provider: string,
+  decision: AdmissionDecision,
+  queue: QueueSettings & { depth: number },
+): Shown {
+  const { allowed, reason, message, active_sandboxes, max_sandboxes } = decision;
+  const { active_owner_sandboxes, max_owner_sandboxes, maxTtlMs } = decision;
+  return {
+    allowed,
+    queueable: isCapacityDenial(decision) && queue.overflow === 'queue' && queue.depth < queue.most,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    ...{ active_sandboxes, max_sandboxes },
+    ...(active_owner_sandboxes !== undefined && { active_owner_sandboxes }),
+    ...(max_owner_sandboxes !== undefined && { max_owner_sandboxes }),
+    ...(maxTtlMs > 0 && { max_ttl: formatDuration(maxTtlMs) }),
+    provider,
+    ...(allowed && { selected_worker_id: decision.placement?.worker_id ?? LOCAL_WORKER }),
+    eligible_workers: decision.placement?.eligible ?? 0,
+    queue_depth: queue.depth,
+    max_spawn_queue: queue.most,
+  };
+}

@@ -1,0 +1,61 @@
+// Moving a deadline: later only. Under the same lock as the marking of an expired row, so that an extension that was
+// answered is never overrun by the reaper.
+import type { KeyedLock } from '../../domain/keyed-lock.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { LIVE_STATES } from '../../domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../domain/worker-id.ts';
+import type { Sandbox } from '../../schema/sandbox.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Finder } from '../records/find.ts';
+import type { LimitsOf } from '../records/owner-limits.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Settings } from '../records/settings.ts';
+import { sandboxView, shownTo } from '../records/views.ts';
+import { boundedLifeMs } from '../spawn/plan.ts';
+import type { Fleet } from '../workers/fleet.ts';
+
+export interface ExtendDeps {
+  sandboxes: Pick<SandboxStore, 'extend'>;
+  find: Finder;
+  lock: KeyedLock;
+  publisher: Publisher;
+  settings: Settings;
+  limitsOf: LimitsOf;
+  fleet: Fleet;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** `expires_at` becomes the later of the present value and now + `ttl`. `conflict` while it is being destroyed. */
+export async function extendSandbox(
+  deps: ExtendDeps,
+  id: string,
+  ttl: string,
+  caller: Caller,
+): Promise<Sandbox> {
+  const row = await deps.find.active(id, caller);
+  const moved = await deps.lock.run(id, () => move(deps, row, ttl));
+  // It began to end after it was found: told as it is now.
+  if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
+  if (moved.worker_id !== LOCAL_WORKER) await tellWorker(deps, moved);
+  return shownTo(caller, sandboxView(moved), deps.settings);
+}
+
+/** One that cannot be told now hears it with its next renewal. */
+async function tellWorker({ fleet, logger }: ExtendDeps, row: SandboxRecord): Promise<void> {
+  await fleet
+    .renew(row)
+    .catch((error: unknown) => logger.info({ sandbox_id: row.id, err: error }, 'A worker is told later.'));
+}
+
+async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {
+  const { sandboxes, clock, settings, publisher } = deps;
+  try {
+    const ms = boundedLifeMs(ttl, settings.ttlMs, await deps.limitsOf(row.owner_id));
+    return await sandboxes.extend(row.id, LIVE_STATES, new Date(clock.now() + ms).toISOString());
+  } catch (error) {
+    publisher.refusal('sandbox.extend', row, error);
+    throw error;
+  }
+}

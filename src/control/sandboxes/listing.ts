@@ -1,0 +1,77 @@
+// GET /sandboxes: from the query to a store filter, from rows to a page with its cursor.
+
+import { visibleOwner } from '../../domain/access.ts';
+import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { trimmedOwner } from '../../domain/owner.ts';
+import type { Sandbox, SandboxListQuery } from '../../schema/sandbox.ts';
+import type { SandboxFilter, SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../api/control-plane.ts';
+import { type Shown, shownRow } from '../records/views.ts';
+
+const PAGE = 1000;
+const METADATA = 'metadata.';
+const FIELDS = new Set([
+  'state',
+  'owner_id',
+  'provider',
+  'worker_id',
+  'template',
+  'include_ended',
+  'limit',
+  'cursor',
+]);
+
+export interface Page {
+  sandboxes: Sandbox[];
+  next_cursor?: string;
+}
+
+/** One page, newest first. Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
+export async function listSandboxes(
+  deps: { sandboxes: Pick<SandboxStore, 'list'>; enforce_owner: boolean; settings: Shown },
+  query: SandboxListQuery,
+  caller: Caller,
+): Promise<Page> {
+  const filter = parseFilter(query);
+  const owner = visibleOwner(deps, caller);
+  if (owner !== undefined && filter.owner_id !== undefined && filter.owner_id !== owner)
+    return { sandboxes: [] };
+  if (owner !== undefined) filter.owner_id = owner;
+  // One more than asked for tells whether there is a next page.
+  const rows = await deps.sandboxes.list({ ...filter, limit: filter.limit + 1 });
+  const shown = rows.slice(0, filter.limit);
+  const last = shown.at(-1);
+  return {
+    sandboxes: shown.map((row) => shownRow(caller, row, deps.settings)),
+    ...(last && rows.length > filter.limit && { next_cursor: formatCursor(last) }),
+  };
+}
+
+function parseFilter(query: SandboxListQuery): SandboxFilter {
+  const { state, owner_id, provider, worker_id, template, include_ended, limit = PAGE, cursor } = query;
+  const metadata = metadataFilter(query);
+  return {
+    limit: Math.min(limit, PAGE),
+    ...(state !== undefined && { state }),
+    ...(owner_id !== undefined && { owner_id: trimmedOwner(owner_id) }),
+    ...(provider !== undefined && { provider }),
+    ...(worker_id !== undefined && { worker_id }),
+    ...(template !== undefined && { template }),
+    ...(include_ended !== undefined && { include_ended }),
+    ...(cursor !== undefined && { after: parseCursor(cursor) }),
+    ...(metadata && { metadata }),
+  };
+}
+
+/** The `metadata.<key>` members, on no prototype: keys are the client's. */
+function metadataFilter(query: SandboxListQuery): Record<string, string> | undefined {
+  const wanted: Record<string, string> = Object.create(null);
+  for (const [name, value] of Object.entries(query)) {
+    if (FIELDS.has(name)) continue;
+    if (!name.startsWith(METADATA) || typeof value !== 'string')
+      throw new ServiceError('bad_request', `There is no filter ${JSON.stringify(name.slice(0, 64))}.`);
+    wanted[name.slice(METADATA.length)] = value;
+  }
+  return Object.keys(wanted).length > 0 ? wanted : undefined;
+}

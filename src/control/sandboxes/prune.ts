@@ -1,0 +1,31 @@
+// Ending what has expired now, not when the reaper comes round.
+import { visibleOwner } from '../../domain/access.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { SandboxStore } from '../../store/store.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Destroyer } from '../runtime/destroy.ts';
+
+const CHUNK = 100;
+
+export interface PruneDeps {
+  sandboxes: Pick<SandboxStore, 'due'>;
+  destroyer: Destroyer;
+  clock: Clock;
+  enforce_owner: boolean;
+}
+
+/** How many ended. Under owner enforcement the caller's own only. What cannot be confirmed gone is tried again later and not counted. */
+export async function pruneSandboxes(deps: PruneDeps, caller: Caller): Promise<number> {
+  const owner = visibleOwner(deps, caller);
+  let pruned = 0;
+  for (;;) {
+    const due = await deps.sandboxes.due(new Date(deps.clock.now()).toISOString(), CHUNK, owner);
+    const ended = await Promise.all(
+      due.map(({ id }) => deps.destroyer.destroy(id, 'pruned').catch(() => false)),
+    );
+    pruned += ended.filter((gone) => gone).length;
+    // Each of these rows is marked by now; a chunk that was not full was the last.
+    if (due.length < CHUNK) return pruned;
+    if (!ended.some((gone) => gone)) return pruned;
+  }
+}

@@ -1,0 +1,24 @@
+// A spawn request with what its template says filled in.
+import { templateRequest } from '../../domain/template.ts';
+import type { SpawnRequest } from '../../schema/sandbox.ts';
+import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
+import { ownedKey } from '../templates/template-owner.ts';
+import { knownTemplate } from '../templates/template-views.ts';
+
+export interface FullRequest {
+  request: SpawnRequest;
+  /** Commands to run before it is running. */
+  setup: readonly string[];
+  template?: TemplateRecord;
+}
+
+/** With the template of `owner_id`, else a shared one. Throws `not_found` for an unknown template. */
+export async function withTemplate(
+  templates: Pick<TemplateStore, 'get'>,
+  request: SpawnRequest,
+  owner_id: string | undefined,
+): Promise<FullRequest> {
+  if (request.template === undefined) return { request, setup: [] };
+  const template = await knownTemplate(templates, ownedKey(request.template, owner_id));
+  return { request: templateRequest(template, request), setup: template.setup, template };
+}

@@ -1,0 +1,102 @@
+// The audit of admin calls: written in batches off the request's path, read in pages. A kill may lose the last 50 ms, a
+// clean stop loses nothing; what is stored survives a power cut.
+import { boundedAudit } from '../../domain/audit.ts';
+import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import { BatchWriter, type Writer } from '../../events/batch-writer.ts';
+import type { AuditDraft, AuditQuery, AuditRecord } from '../../schema/audit.ts';
+import type { AuditFilter, AuditStore } from '../../store/seam/audit.ts';
+
+const PAGE = 100;
+const WAITING_LIMIT = 10_000;
+/** Each batch is synced to the disk. */
+const LINGER_MS = 50;
+const STAMP = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+export interface AuditPage {
+  records: AuditRecord[];
+  next_cursor?: string;
+}
+
+export interface AuditLog {
+  /** Takes it and returns at once; never throws. */
+  record(draft: AuditDraft): void;
+  /** Newest first, with all that was recorded before the call. Throws `bad_request` for a stamp or cursor that is none. */
+  list(query: AuditQuery): Promise<AuditPage>;
+}
+
+export interface AuditDeps {
+  audit: AuditStore;
+  clock: Clock;
+  logger: Logger;
+  /** A copy without secrets: paths and user agents are what callers make of them, and the audit is kept for long. */
+  redact(value: unknown): unknown;
+}
+
+export class AuditTrail implements AuditLog {
+  readonly #store: AuditStore;
+  readonly #writer: Writer<AuditDraft>;
+  readonly #redact: AuditDeps['redact'];
+
+  constructor({ audit, clock, logger, redact }: AuditDeps) {
+    this.#store = audit;
+    this.#redact = redact;
+    this.#writer = new BatchWriter<AuditDraft, void>({
+      append: (drafts) => audit.append(drafts),
+      deliver: () => {},
+      limit: WAITING_LIMIT,
+      lingerMs: LINGER_MS,
+      what: 'Audit records',
+      clock,
+      logger,
+    });
+  }
+
+  record(draft: AuditDraft): void {
+    this.#writer.publish(boundedAudit(this.#redact(draft) as AuditDraft));
+  }
+
+  async list(query: AuditQuery): Promise<AuditPage> {
+    const filter = parseFilter(query);
+    await this.#writer.flush();
+    // One more than asked for tells whether there is a next page.
+    const rows = await this.#store.list({ ...filter, limit: filter.limit + 1 });
+    const records = rows.slice(0, filter.limit);
+    const last = records.at(-1);
+    if (!last || rows.length <= filter.limit) return { records };
+    return { records, next_cursor: formatCursor({ created_at: last.created_at, id: String(last.id) }) };
+  }
+
+  /** Writes what waits; later records are dropped. */
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+}
+
+function parseFilter({ limit = PAGE, cursor, since, until, format: _, ...exact }: AuditQuery): AuditFilter {
+  return {
+    ...exact,
+    ...(exact.method !== undefined && { method: exact.method.toUpperCase() }),
+    limit,
+    ...(since !== undefined && { since: stampOf(since, 'since') }),
+    ...(until !== undefined && { until: stampOf(until, 'until') }),
+    ...(cursor !== undefined && { after: placeOf(cursor) }),
+  };
+}
+
+function placeOf(cursor: string): { created_at: string; id: number } {
+  const { created_at, id } = parseCursor(cursor);
+  // An id that is no number is none of this list.
+  if (!/^\d{1,15}$/.test(id)) throw new ServiceError('bad_request', 'cursor is not one of this list.');
+  return { created_at, id: Number(id) };
+}
+
+/** As stamps are stored: UTC with ms. */
+function stampOf(text: string, field: string): string {
+  const moment = STAMP.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(moment)) return new Date(moment).toISOString();
+  throw new ServiceError('bad_request', `${field} is not a moment.`, {
+    remedy: 'Write it like 2026-01-31T12:00:00Z.',
+  });
+}

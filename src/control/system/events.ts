@@ -1,0 +1,139 @@
+// GET /events as the control plane sees it: who may read what, where a reader begins, and how many there may be
+// (api.md part 9). The events themselves come from the feed.
+import { visibleOwner } from '../../domain/access.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { type EventFilter, eventFilter } from '../../domain/event-filter.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { EventFeed } from '../../events/feed.ts';
+import { type Event, type EventQuery, GAP_TYPE } from '../../schema/event.ts';
+import type { EventBounds, EventStore } from '../../store/seam/events.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { EventSubscription, EventViews } from '../api/events.ts';
+
+const MOST_READERS = 5000;
+/** Of one owner, where owners are enforced: one must not take the places of all others. */
+const MOST_OF_AN_OWNER = 100;
+const EVERYBODY = '';
+
+export interface EventViewDeps {
+  events: Pick<EventStore, 'bounds'>;
+  feed: EventFeed;
+  enforce_owner: boolean;
+  clock: Clock;
+}
+
+export interface EventDesk extends EventViews {
+  /** Readers there are now. */
+  readers(): number;
+}
+
+export function eventViews(deps: EventViewDeps): EventDesk {
+  const places = new Places();
+  return {
+    readers: () => places.taken(EVERYBODY),
+    subscribe: async (query, caller) => {
+      const filter = filterFor(deps, query, caller);
+      const give = places.take(visibleOwner(deps, caller));
+      try {
+        const bounds = await deps.events.bounds(filter.owner_id);
+        const reading = { filter, begin: beginning(query, bounds), last: bounds.newest, give };
+        return subscription(deps, reading, query.follow !== false);
+      } catch (error) {
+        give();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
+function filterFor(deps: EventViewDeps, query: EventQuery, caller: Caller): EventFilter {
+  const filter = eventFilter(query);
+  const owner = visibleOwner(deps, caller);
+  if (owner === undefined) return filter;
+  const others = filter.owner_id !== undefined && filter.owner_id !== owner;
+  return { ...filter, owner_id: owner, ...(others && { types: [] }) };
+}
+
+interface Beginning {
+  after: number;
+  /** Something between `since` and `after` is not kept. */
+  lost: boolean;
+}
+
+/** An id from the future is of another database, or was lost with the power: what came after it cannot be known. */
+function beginning({ since, follow }: EventQuery, bounds: EventBounds): Beginning {
+  const { oldest, newest, lost_through } = bounds;
+  const after = since ?? (follow === false ? 0 : newest);
+  if (after > newest) return { after: newest, lost: true };
+  if (oldest > after + 1) return { after: oldest - 1, lost: since !== undefined };
+  return { after, lost: since !== undefined && after < lost_through };
+}
+
+interface Reading {
+  filter: EventFilter;
+  begin: Beginning;
+  last: number;
+  /** Gives the place back. */
+  give(): void;
+}
+
+function subscription({ feed, clock }: EventViewDeps, reading: Reading, follow: boolean): EventSubscription {
+  const { filter, begin, last, give } = reading;
+  const { after } = begin;
+  const ended = new AbortController();
+  return {
+    after,
+    ...(begin.lost && { gap: gapBefore(after, clock) }),
+    run: async (reader) => {
+      const following = { filter, after, reader, signal: ended.signal };
+      await (follow ? feed.follow(following) : feed.replay(following, last));
+      return follow ? 'live' : 'over';
+    },
+    position: () => Math.max(after, feed.served),
+    end: () => {
+      if (ended.signal.aborted) return;
+      ended.abort();
+      give();
+    },
+  };
+}
+
+/** It has the id of the last event that is lost, so that resuming after it tells of it no second time. */
+function gapBefore(id: number, clock: Clock): Event {
+  const data = { message: 'Events up to this id are no longer kept.' };
+  return { id, type: GAP_TYPE, timestamp: new Date(clock.now()).toISOString(), data };
+}
+
+/** Counts readers, in all and by owner. */
+class Places {
+  readonly #taken = new Map<string, number>();
+
+  taken(who: string): number {
+    return this.#taken.get(who) ?? 0;
+  }
+
+  /** Gives back what gives the place back. Throws `unavailable` when there is none. */
+  take(owner: string | undefined): () => void {
+    const full = this.taken(EVERYBODY) >= MOST_READERS;
+    if (full || (owner !== undefined && this.taken(owner) >= MOST_OF_AN_OWNER)) throw tooMany();
+    const counted = owner === undefined ? [EVERYBODY] : [EVERYBODY, owner];
+    for (const who of counted) this.#add(who, 1);
+    return () => {
+      for (const who of counted) this.#add(who, -1);
+    };
+  }
+
+  #add(who: string, change: number): void {
+    const count = this.taken(who) + change;
+    if (count === 0) this.#taken.delete(who);
+    else this.#taken.set(who, count);
+  }
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError('unavailable', 'Too many readers follow events.', {
+    remedy: 'Close some, or try again later.',
+    retryAfterMs: 10_000,
+  });
+}

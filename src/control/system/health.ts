@@ -1,0 +1,144 @@
+// Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
+import { configWarnings } from '../../domain/config-warnings.ts';
+import { displayDuration } from '../../domain/duration.ts';
+import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Provider, ProviderSet } from '../../providers/provider.ts';
+import type { Config } from '../../schema/config.ts';
+import type { Health } from '../../schema/system.ts';
+import { type CommitSpeed, SLOW_COMMIT_MS, type Store } from '../../store/store.ts';
+import type { HealthViews } from '../api/system.ts';
+import type { Probes } from '../runtime/probes.ts';
+import type { WorkerStats } from '../workers/worker-stats.ts';
+
+/** A probe that takes longer counts as unhealthy. */
+const PROBE_MS = 2000;
+
+type Check = Health['checks']['database'];
+
+const MOST_WARNINGS = 32;
+
+export interface HealthDeps {
+  store: Pick<Store, 'ping' | 'pool' | 'condition'>;
+  providers: ProviderSet;
+  probes: Probes;
+  clock: Clock;
+  version: string;
+  workerStats: WorkerStats;
+  config: Pick<Config, 'auth' | 'pool'>;
+  host: { kernel?: string };
+  /** `auto` or a kind. */
+  defaultProvider: string;
+}
+
+export function healthViews(deps: HealthDeps): HealthViews {
+  const began = deps.clock.monotonic();
+  const uptimeMs = () => deps.clock.monotonic() - began;
+  const about = () => ({ version: deps.version, uptime: displayDuration(uptimeMs()) });
+  return {
+    live: (full) => ({ status: 'alive', ...(full && about()) }),
+    ready: async (full) => {
+      const each = await healthOfEach(deps);
+      const providers = each.map(({ provider: { kind }, healthy }) => ({ name: kind, healthy }));
+      const ready_providers = providers.filter(({ healthy }) => healthy).length;
+      const facts = full ? { providers, ready_providers, total_providers: providers.length } : {};
+      const { damage } = deps.store.condition();
+      if (damage) return { status: 'not_ready', reason: full ? inFull(damage) : damage.message, ...facts };
+      if (ready_providers > 0) return { status: 'ready', ...facts };
+      return { status: 'not_ready', reason: 'No provider is healthy.', ...facts };
+    },
+    health: async (full) => {
+      const [database, providers, workers] = await Promise.all([
+        databaseCheck(deps),
+        providerCheck(deps),
+        workerCheck(deps),
+      ]);
+      const checks = { database, providers, workers };
+      const isWell = Object.values(checks).every((check) => check.status === 'ok');
+      const status = isWell ? 'ok' : 'degraded';
+      if (!full)
+        return {
+          status,
+          checks: { database: word(database), providers: word(providers), workers: word(workers) },
+        };
+      const warnings = await warningsOf(deps);
+      const uptime_seconds = Math.floor(uptimeMs() / 1000);
+      return { status, ...about(), uptime_seconds, checks, ...(warnings.length > 0 && { warnings }) };
+    },
+  };
+}
+
+/** What VMs of a pool were made without, too: only the kernel that runs them knows. */
+async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]> {
+  const given = configWarnings(config, host.kernel ?? '');
+  if (!config.pool.enabled) return given;
+  // Without the database, its check says so.
+  const vms = await store.pool.all().catch(() => []);
+  return [...new Set([...given, ...vms.flatMap(({ warnings }) => warnings)])].slice(0, MOST_WARNINGS);
+}
+
+const word = ({ status }: Check): Check => ({ status });
+
+interface ProviderHealth {
+  provider: Provider;
+  healthy: boolean;
+}
+
+async function healthOfEach({ providers, probes }: HealthDeps): Promise<ProviderHealth[]> {
+  return Promise.all(
+    providers.all.map(async (provider) => {
+      const { report } = await probes.readWithin(provider, PROBE_MS);
+      return { provider, healthy: report.healthy };
+    }),
+  );
+}
+
+/**
+ * A provider that was never healthy counts as not installed: a host without a container engine is whole without it. One
+ * that has worked is missed, and so is the one that is the default.
+ */
+function isMissed({ probes, defaultProvider }: HealthDeps, { provider, healthy }: ProviderHealth): boolean {
+  return !healthy && (provider.kind === defaultProvider || probes.wasHealthy(provider));
+}
+
+async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {
+  const began = clock.monotonic();
+  const pulse = await store.ping().catch(asServiceError);
+  const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
+  const { damage, loss, isChecking } = store.condition();
+  const failure = pulse instanceof ServiceError ? pulse : damage;
+  if (failure) return { status: 'failed', latency_ms, message: inFull(failure) };
+  if (loss) return { status: 'degraded', latency_ms, message: inFull(loss) };
+  const { commit_ms } = pulse as CommitSpeed;
+  if (commit_ms >= SLOW_COMMIT_MS) return { status: 'degraded', latency_ms, message: slow(commit_ms) };
+  return { status: 'ok', latency_ms, ...(isChecking && { message: 'All pages are being checked.' }) };
+}
+
+const slow = (ms: number) =>
+  `The database is slow: its last commit took ${(ms / 1000).toFixed(1)} s. Look at the disk that holds it.`;
+
+const inFull = ({ message, remedy }: ServiceError) => (remedy ? `${message} ${remedy}` : message);
+
+/** Workers that are missed; one that said good-bye is not. */
+async function workerCheck({ workerStats, clock }: HealthDeps): Promise<Check> {
+  const began = clock.monotonic();
+  const stats = await workerStats().catch(() => undefined);
+  const latency_ms = Math.round((clock.monotonic() - began) * 10) / 10;
+  if (!stats) return { status: 'failed', latency_ms, message: 'The workers cannot be read.' };
+  const { stale } = stats.workers;
+  if (stale === 0) return { status: 'ok', latency_ms };
+  return { status: 'degraded', latency_ms, message: `Not heard of for long: ${stale} of the workers.` };
+}
+
+async function providerCheck(deps: HealthDeps): Promise<Check> {
+  const began = deps.clock.monotonic();
+  const all = await healthOfEach(deps);
+  const latency_ms = Math.round((deps.clock.monotonic() - began) * 10) / 10;
+  const ill = all.filter(({ healthy }) => !healthy).map(({ provider: { kind } }) => kind);
+  const isUseful = ill.length < all.length;
+  const missed = all.filter((each) => isMissed(deps, each));
+  const message = all.length === 0 ? 'No provider is enabled.' : `Not healthy: ${ill.join(', ')}.`;
+  if (isUseful && missed.length === 0)
+    return { status: 'ok', latency_ms, ...(ill.length > 0 && { message }) };
+  return { status: isUseful ? 'degraded' : 'failed', latency_ms, message };
+}

@@ -1,0 +1,111 @@
+// Owner quotas (api.md part 6). A change is stored together with its event, then told to whoever waits for a place.
+import { visibleOwner } from '../../domain/access.ts';
+import { formatCursor, parseCursor } from '../../domain/cursor.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { parseOwner } from '../../domain/owner.ts';
+import { effectiveLimits, parseQuotaOwner, quotaOf } from '../../domain/quota.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import type { Quota } from '../../schema/quota.ts';
+import type { QuotaStore } from '../../store/seam/quotas.ts';
+import type { Caller } from '../api/control-plane.ts';
+import type { Quotas } from '../api/quotas.ts';
+import type { Publisher } from '../records/publish.ts';
+import type { Settings } from '../records/settings.ts';
+
+const PAGE = 1000;
+
+export interface QuotasDeps {
+  quotas: QuotaStore;
+  publisher: Publisher;
+  settings: Settings;
+  enforce_owner: boolean;
+  /** The limits of this owner have changed. */
+  quotaChanged(owner_id: string): void;
+}
+
+export function quotaViews(deps: QuotasDeps): Quotas {
+  const { quotas, settings } = deps;
+  return {
+    ...quotaWrites(deps),
+    list: async ({ limit = PAGE, cursor }, caller) => {
+      const owner = visibleOwner(deps, caller);
+      if (owner !== undefined) return { quotas: present(await quotas.get(owner)) };
+      const after = cursor === undefined ? undefined : parseCursor(cursor);
+      return paged(await quotas.list(limit + 1, after), limit);
+    },
+    get: async (text, caller) =>
+      (await quotas.get(visible(deps, parseQuotaOwner(text), caller))) ?? fail(noQuota()),
+    usage: async (text, caller) => {
+      const owner_id = visible(deps, parseOwner(text, 'The owner'), caller);
+      const { active_sandboxes, quota } = await quotas.usage(owner_id);
+      const { max_sandboxes, maxTtlMs, maxExecTimeoutMs } = effectiveLimits(quota, settings.ownerLimits);
+      const max_ttl = formatDuration(maxTtlMs);
+      const max_exec_timeout = formatDuration(maxExecTimeoutMs);
+      const limits = { max_sandboxes, max_ttl, max_exec_timeout };
+      return { owner_id, active_sandboxes, ...limits, quota_configured: quota !== undefined };
+    },
+    summary: () => quotas.summary(),
+  };
+}
+
+function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
+  const { quotas, publisher, quotaChanged } = deps;
+  return {
+    put: async (text, request, caller) => {
+      const quota = quotaOf(visible(deps, parseQuotaOwner(text), caller), request, publisher.now());
+      const saved = await quotas.put(quota, [savedEvent(quota)]);
+      publisher.committed(saved.events);
+      quotaChanged(quota.owner_id);
+      return saved.quota;
+    },
+    delete: async (text, caller) => {
+      const owner_id = visible(deps, parseQuotaOwner(text), caller);
+      const deleted = await quotas.delete(owner_id, [deletedEvent(owner_id, publisher.now())]);
+      if (!deleted) throw noQuota();
+      publisher.committed(deleted.events);
+      quotaChanged(owner_id);
+    },
+  };
+}
+
+/** `owner_id` as the caller may name it. Another's is as good as none. */
+function visible(deps: QuotasDeps, owner_id: string, caller: Caller): string {
+  const own = visibleOwner(deps, caller);
+  if (own !== undefined && own !== owner_id) throw anothersQuota();
+  return owner_id;
+}
+
+const present = (quota: Quota | undefined): Quota[] => (quota ? [quota] : []);
+
+function paged(found: Quota[], limit: number): { quotas: Quota[]; next_cursor?: string } {
+  const quotas = found.slice(0, limit);
+  const last = quotas.at(-1);
+  if (!last || found.length <= limit) return { quotas };
+  return { quotas, next_cursor: formatCursor({ created_at: last.created_at, id: last.owner_id }) };
+}
+
+function savedEvent({ owner_id, max_sandboxes, max_ttl, max_exec_timeout, updated_at }: Quota): EventDraft {
+  const data = { owner_id, max_sandboxes, max_ttl, max_exec_timeout };
+  return { type: 'quota.saved', timestamp: updated_at, owner_id, data };
+}
+
+function deletedEvent(owner_id: string, timestamp: string): EventDraft {
+  return { type: 'quota.deleted', timestamp, owner_id, data: { owner_id } };
+}
+
+function noQuota(): ServiceError {
+  return new ServiceError('not_found', 'The owner has no quota of its own.', {
+    remedy: 'The defaults are in force; its usage shows them.',
+  });
+}
+
+function anothersQuota(): ServiceError {
+  return new ServiceError('not_found', 'There is no such quota.', {
+    remedy: 'An owner sees its own; an admin key sees all.',
+  });
+}
+
+function fail(error: ServiceError): never {
+  throw error;
+}

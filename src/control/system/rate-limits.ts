@@ -1,0 +1,182 @@
+// The rate limits in force: buckets by hashed key, forgotten in time, and counts for metrics. Whose bucket a call counts
+// for is the edge's decision (http/rate-limit.ts); the key itself is never kept.
+import { createHash } from 'node:crypto';
+import { parseDuration } from '../../domain/duration.ts';
+import type { Clock, Ids, Timer } from '../../domain/ports.ts';
+import type { RateVerdict } from '../../domain/rate.ts';
+import { RateBuckets } from '../../domain/rate-buckets.ts';
+import type { Config } from '../../schema/config.ts';
+
+const MINUTE_MS = 60_000;
+/** Wrong keys of one address that lock it for all, in multiples of those that lock it for whoever proved nothing there. */
+const GUESSES = 10;
+
+export interface RateStats {
+  enabled: boolean;
+  key_by: Config['rate_limit']['key_by'];
+  requests_per_minute: number;
+  burst: number;
+  max_buckets: number;
+  buckets: number;
+  evicted_total: number;
+  allowed_total: number;
+  limited_total: number;
+  /** Keys that were refused, and calls refused for too many of those. */
+  failed_total: number;
+  blocked_total: number;
+}
+
+export interface RateLimits {
+  readonly enabled: boolean;
+  readonly keyBy: Config['rate_limit']['key_by'];
+  /** The name of the bucket of what `text` stands for: a hash that only this process can make. */
+  bucket(text: string): string;
+  /** A call by an accepted caller. `wide` is the wider bucket of its key, for which it counts, too; the verdict is of `bucket`. */
+  call(bucket: string, wide?: string): RateVerdict;
+  /** Whether another key may be tried. */
+  mayTry(bucket: string): RateVerdict;
+  /** A key that was refused, or one that was missing. */
+  failed(bucket: string): RateVerdict;
+  /** Whether even one that proved itself lately may try; it is no such one's doing when not. */
+  mayProve(bucket: string): RateVerdict;
+  /** A key that was wrong, or that was not looked at. */
+  guessed(bucket: string): void;
+  stats(): RateStats;
+  /** The section of the configuration was changed; where it was, everybody begins with a full bucket. */
+  reload(): void;
+}
+
+export interface RateLimitDeps {
+  config: Config['rate_limit'];
+  clock: Clock;
+  ids: Ids;
+}
+
+export class BucketRateLimits implements RateLimits {
+  readonly #deps: RateLimitDeps;
+  readonly #salt: string;
+  #sets: BucketSets;
+  #built: string;
+  readonly #totals = { allowed_total: 0, limited_total: 0, failed_total: 0, blocked_total: 0 };
+  #timer: Timer | undefined;
+
+  constructor(deps: RateLimitDeps) {
+    this.#deps = deps;
+    this.#salt = deps.ids.uuid();
+    this.#built = JSON.stringify(deps.config);
+    this.#sets = bucketSets(deps.config);
+  }
+
+  reload(): void {
+    const { config } = this.#deps;
+    const built = JSON.stringify(config);
+    if (built === this.#built) return;
+    this.#built = built;
+    this.#sets = bucketSets(config);
+  }
+
+  get enabled(): boolean {
+    return this.#deps.config.enabled;
+  }
+
+  get keyBy(): Config['rate_limit']['key_by'] {
+    return this.#deps.config.key_by;
+  }
+
+  /** Cleans up from now on. */
+  start(): void {
+    const { cleanup_interval } = this.#deps.config;
+    const everyMs = Math.max(1000, parseDuration(cleanup_interval, 'rate_limit.cleanup_interval'));
+    this.#timer = this.#deps.clock.after(everyMs, () => {
+      for (const set of Object.values(this.#sets)) set.prune(this.#now);
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  bucket(text: string): string {
+    return createHash('sha256').update(`${this.#salt} ${text}`).digest('base64url').slice(0, 22);
+  }
+
+  get #now(): number {
+    return this.#deps.clock.monotonic();
+  }
+
+  call(bucket: string, wide?: string): RateVerdict {
+    const verdict = this.#take(bucket, wide);
+    this.#totals[verdict.allowed ? 'allowed_total' : 'limited_total'] += 1;
+    return verdict;
+  }
+
+  /** A call that is refused by either takes from neither. */
+  #take(bucket: string, wide: string | undefined): RateVerdict {
+    const { calls, keys } = this.#sets;
+    const room = wide === undefined ? undefined : keys.peek(wide, this.#now);
+    if (room?.allowed === false)
+      return { ...calls.peek(bucket, this.#now), allowed: false, retryAfterMs: room.retryAfterMs };
+    const verdict = calls.take(bucket, this.#now);
+    if (verdict.allowed && wide !== undefined) keys.take(wide, this.#now);
+    return verdict;
+  }
+
+  mayTry(bucket: string): RateVerdict {
+    const verdict = this.#sets.calls.peek(bucket, this.#now);
+    if (!verdict.allowed) this.#totals.blocked_total += 1;
+    return verdict;
+  }
+
+  failed(bucket: string): RateVerdict {
+    this.#totals.failed_total += 1;
+    return this.#sets.calls.take(bucket, this.#now);
+  }
+
+  mayProve(bucket: string): RateVerdict {
+    return this.#sets.guesses.peek(bucket, this.#now);
+  }
+
+  guessed(bucket: string): void {
+    this.#sets.guesses.take(bucket, this.#now);
+  }
+
+  stats(): RateStats {
+    const { enabled, key_by, requests_per_minute, burst, max_buckets } = this.#deps.config;
+    const { size: buckets, evicted: evicted_total } = this.#sets.calls;
+    return {
+      ...{ enabled, key_by, requests_per_minute, burst, max_buckets },
+      ...{ buckets, evicted_total, ...this.#totals },
+    };
+  }
+}
+
+interface BucketSets {
+  /** Of owners, keys and addresses. */
+  calls: RateBuckets;
+  /** Of keys whose calls count for owners. */
+  keys: RateBuckets;
+  /** Of addresses that tried keys. */
+  guesses: RateBuckets;
+}
+
+function bucketSets(config: RateLimitDeps['config']): BucketSets {
+  return {
+    calls: bucketsOf(config, 1),
+    keys: bucketsOf(config, config.key_multiple),
+    guesses: bucketsOf(config, GUESSES),
+  };
+}
+
+/** `multiple` times as many tokens, which come back as much faster. */
+function bucketsOf(
+  { requests_per_minute, burst, max_buckets, bucket_ttl }: RateLimitDeps['config'],
+  multiple: number,
+): RateBuckets {
+  return new RateBuckets({
+    burst: burst * multiple,
+    refillMs: MINUTE_MS / (requests_per_minute * multiple),
+    max: max_buckets,
+    ttlMs: parseDuration(bucket_ttl, 'rate_limit.bucket_ttl'),
+  });
+}

@@ -1,0 +1,109 @@
+// Watches over sandboxes that other workers run: what their leases and the workers' silence mean for the rows. Only the
+// control plane decides that a sandbox is lost; the worker has ended it by itself by then.
+import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import type { SandboxState } from '../../schema/sandbox-states.ts';
+import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
+import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
+import { Lanes } from '../async/keyed-queue.ts';
+import type { Destroyer } from '../runtime/destroy.ts';
+import type { Spawns } from '../runtime/in-flight-spawns.ts';
+import type { Abandon } from '../runtime/rollback.ts';
+import type { Leases } from './leases.ts';
+import { isStale, type WorkerTerms } from './worker-terms.ts';
+
+const EVERY_MS = 5000;
+/** After its lease has ended nothing of a sandbox is left on its worker. */
+export const LOST_AFTER_MS = 30_000;
+/** Spawns of one worker that are abandoned at once: the look goes on beside them. */
+const ABANDONED_AT_ONCE = 8;
+
+export interface KeeperDeps {
+  fleet: { leases: Leases; terms: WorkerTerms };
+  store: { workers: Pick<WorkerStore, 'list'> };
+  sandboxes: SandboxStore;
+  spawns: Spawns;
+  destroyer: Destroyer;
+  abandon: Abandon;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class LeaseKeeper {
+  readonly #deps: KeeperDeps;
+  readonly #abandoned = new Lanes(() => ABANDONED_AT_ONCE);
+  #timer: Timer | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(deps: KeeperDeps) {
+    this.#deps = deps;
+  }
+
+  /** Looks now, and every 5 s from then on. Resolves after the first look; never rejects. */
+  start(): Promise<void> {
+    return this.#run(true);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    await this.#abandoned.stop();
+  }
+
+  #run(atStart: boolean): Promise<void> {
+    this.#looking = this.#look(atStart)
+      .catch((error: unknown) =>
+        this.#deps.logger.warn({ err: error }, 'Leases could not be looked at; it is tried again.'),
+      )
+      .finally(() => {
+        if (!this.#stopped) this.#timer = this.#deps.clock.after(EVERY_MS, () => void this.#run(false));
+      });
+    return this.#looking;
+  }
+
+  async #look(atStart: boolean): Promise<void> {
+    const { fleet, store } = this.#deps;
+    const leases = await fleet.leases.list();
+    if (leases.length === 0) return;
+    const workers = new Map((await store.workers.list()).map((worker) => [worker.id, worker]));
+    for (const lease of leases) await this.#judge(lease, workers.get(lease.holder_id), atStart);
+  }
+
+  async #judge(lease: LeaseRecord, worker: WorkerRecord | undefined, atStart: boolean): Promise<void> {
+    const { sandboxes, destroyer, fleet } = this.#deps;
+    const row = await sandboxes.get(lease.resource_id);
+    const overMs = fleet.leases.overMs(lease);
+    if (row?.state === 'creating') this.#abandoned.run(row.worker_id, row.id, () => this.#unfinished(row.id));
+    else if (row?.state === 'destroying') {
+      if (atStart || overMs >= LOST_AFTER_MS) destroyer.finishLater(row);
+    } else if (row && overMs >= LOST_AFTER_MS) await this.#lost(row);
+    else if (row) await this.#settle(row, overMs < 0 && this.#isHeard(worker) ? 'running' : 'unhealthy');
+  }
+
+  /** Whoever was creating it has ended. In this order: a spawn is in flight until its row is no longer `creating`. */
+  async #unfinished(id: string): Promise<void> {
+    const { sandboxes, spawns, abandon } = this.#deps;
+    if (spawns.has(id)) return;
+    const row = await sandboxes.get(id);
+    if (row?.state === 'creating') await abandon(row);
+  }
+
+  #isHeard(worker: WorkerRecord | undefined): boolean {
+    const { clock, fleet } = this.#deps;
+    return worker !== undefined && !isStale(worker, fleet.terms, clock.now());
+  }
+
+  async #lost({ id, worker_id }: SandboxRecord): Promise<void> {
+    const { destroyer, logger } = this.#deps;
+    logger.warn({ sandbox_id: id, worker_id }, 'A worker has let the lease of a sandbox end: it is lost.');
+    const marked = await destroyer.mark(id, 'worker_lost');
+    if (marked) destroyer.finishLater(marked);
+  }
+
+  async #settle({ id, state, epoch, worker_id }: SandboxRecord, to: SandboxState): Promise<void> {
+    if (state === to || (state !== 'running' && state !== 'unhealthy')) return;
+    await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
+    this.#deps.logger.info({ sandbox_id: id, worker_id, from: state, to }, 'A sandbox changed its state.');
+  }
+}

@@ -1,0 +1,44 @@
+// A console that is followed ends without a word with its sandbox, and with an error when it was lost.
+import { expect, it } from 'vitest';
+import { sandboxLost } from '../../../../src/agent/fault.ts';
+import { logs } from '../../../../src/control/access/logs.ts';
+import type { Reach } from '../../../../src/control/access/session-access.ts';
+import { endedSandbox } from '../../../../src/control/records/views.ts';
+import { api, forever } from '../../../support/control.ts';
+import { fakeClock } from '../../../support/fakes.ts';
+
+/** A sandbox whose console breaks off after a line. */
+function broken(hasEnded: boolean) {
+  async function* console() {
+    yield 'line';
+    throw sandboxLost();
+  }
+  const released: unknown[] = [];
+  const reach = {
+    find: async () => ({}),
+    open: async () => ({ io: { console }, release: (error: unknown) => released.push(error) }),
+    told: (_: string, work: () => Promise<unknown>) =>
+      work().catch((error) => {
+        throw hasEnded ? endedSandbox({ end_reason: 'destroyed' }) : error;
+      }),
+  };
+  return { logs: logs({ reach: reach as unknown as Reach, clock: fakeClock() }), released };
+}
+
+async function followed(console: ReturnType<typeof broken>): Promise<unknown[]> {
+  const lines: unknown[] = [];
+  for await (const line of await console.logs.follow('sb-1', 10, api, forever)) lines.push(line);
+  return lines;
+}
+
+it('ends with its sandbox', async () => {
+  const console = broken(true);
+  expect(await followed(console)).toEqual([{ line: 'line' }]);
+  expect(console.released).toHaveLength(1);
+});
+
+it('says so when it was lost', async () => {
+  const console = broken(false);
+  await expect(followed(console)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(console.released).toHaveLength(1);
+});

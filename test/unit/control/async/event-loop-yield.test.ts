@@ -1,0 +1,113 @@
+// So much in a turn of the event loop, whoever comes together; nobody is left behind.
+import { expect, it } from 'vitest';
+import { Turnstile } from '../../../../src/control/async/event-loop-yield.ts';
+import { fakeClock } from '../../../support/fakes.ts';
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** `count` at once, each of whose work takes `ms`; how many were through after each turn. */
+async function through(count: number, ms: number): Promise<number[]> {
+  let elapsed = 0;
+  const turnstile = new Turnstile({ ...fakeClock(), monotonic: () => elapsed });
+  const passed: number[] = [];
+  // Asked for first: what happens within a turn is counted before the next one begins.
+  let over = turn();
+  const all = Array.from({ length: count }, async (_, n) => {
+    await turnstile.pass();
+    elapsed += ms;
+    passed.push(n);
+  });
+  const after: number[] = [];
+  while (passed.length < count && after.length < count) {
+    await over;
+    over = turn();
+    after.push(passed.length);
+  }
+  await Promise.all(all);
+  expect(passed).toEqual(Array.from({ length: count }, (_, n) => n));
+  return after;
+}
+
+it('lets as many through in a turn as take 1 ms together', async () => {
+  const after = await through(20, 0.4);
+  const each = after.map((sum, n) => sum - (after[n - 1] ?? 0));
+  expect(Math.max(...each)).toBe(3);
+  expect(after.at(-1)).toBe(20);
+});
+
+it('lets one through in each turn whose work lasts longer', async () => {
+  const after = await through(5, 50);
+  expect(after.slice(-4)).toEqual([2, 3, 4, 5]);
+});
+
+it('lets lines pass by turns, and within a line those who came first', async () => {
+  let elapsed = 0;
+  const turnstile = new Turnstile({ monotonic: () => elapsed });
+  const passed: string[] = [];
+  const enter = (line: string, name: string) =>
+    turnstile.enter(line, () => {
+      elapsed += 3;
+      passed.push(name);
+    });
+  for (let n = 0; n < 6; n += 1) enter('hostile', `hostile ${n}`);
+  await turn();
+  enter('ordinary', 'ordinary 0');
+  enter('ordinary', 'ordinary 1');
+  enter('other', 'other 0');
+  for (let n = 0; n < 10; n += 1) await turn();
+  const begin = passed.indexOf('ordinary 0');
+  expect(passed.slice(begin - 1, begin + 4).map((name) => name.split(' ')[0])).toEqual([
+    'hostile',
+    'ordinary',
+    'other',
+    'hostile',
+    'ordinary',
+  ]);
+  expect(passed.filter((name) => name.startsWith('hostile'))).toEqual(
+    Array.from({ length: 6 }, (_, n) => `hostile ${n}`),
+  );
+});
+
+it('lets a line of which none has passed in this round go before one that has', async () => {
+  let elapsed = 0;
+  const turnstile = new Turnstile({ monotonic: () => elapsed });
+  const passed: string[] = [];
+  const enter = (line: string) =>
+    turnstile.enter(line, () => {
+      elapsed += 3;
+      passed.push(line);
+    });
+  enter('hostile');
+  enter('hostile');
+  enter('ordinary');
+  for (let n = 0; n < 4; n += 1) await turn();
+  expect(passed).toEqual(['hostile', 'ordinary', 'hostile']);
+});
+
+it('lets the first of a turn go on at once', () => {
+  const passed: string[] = [];
+  new Turnstile({ monotonic: () => 0 }).enter('one', () => passed.push('one'));
+  expect(passed).toEqual(['one']);
+});
+
+it('counts what promises do behind the first call', async () => {
+  let elapsed = 0;
+  const turnstile = new Turnstile({ monotonic: () => elapsed });
+  let begun = 0;
+  turnstile.enter('', () => {
+    elapsed += 10;
+  });
+  const work = async () => {
+    begun += 1;
+    for (let n = 0; n < 5; n += 1) await undefined;
+    elapsed += 10;
+  };
+  for (let n = 0; n < 4; n += 1) turnstile.enter('', () => void work());
+  expect(begun).toBe(0);
+  await turn();
+  expect(begun).toBe(1);
+});
+
+it('holds up nobody whose work takes no time', async () => {
+  expect(await through(1000, 0)).toEqual([1000]);
+});

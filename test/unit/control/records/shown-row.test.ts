@@ -1,0 +1,29 @@
+// Rows as callers see them, kept by the row: one caller must never get what was made for another.
+import { expect, it } from 'vitest';
+import type { Caller } from '../../../../src/control/api/control-plane.ts';
+import { shownRow } from '../../../../src/control/records/views.ts';
+import { sandboxRecord } from '../../../support/records.ts';
+
+const admin: Caller = { role: 'admin', credential: 'a', request_id: '1' };
+const api: Caller = { role: 'api', credential: 'b', request_id: '2' };
+const plain = { preview_domain: '' };
+
+it('is made once for a row that is frozen, and for each role by itself', () => {
+  const row = Object.freeze(sandboxRecord({ runtime_id: 'r1' }));
+  const [forAdmin, forApi] = [shownRow(admin, row, plain), shownRow(api, row, plain)];
+  expect(forAdmin).toMatchObject({ id: row.id, runtime_id: 'r1' });
+  expect(forApi).not.toHaveProperty('runtime_id');
+  expect(forApi).not.toHaveProperty('env');
+  expect(shownRow(admin, row, plain)).toBe(forAdmin);
+  expect(shownRow(api, row, plain)).toBe(forApi);
+  expect(Object.isFrozen(forApi)).toBe(true);
+});
+
+it('is made anew for another domain of previews, and for a row that can change', () => {
+  const row = Object.freeze(sandboxRecord({}));
+  expect(shownRow(api, row, plain)).not.toHaveProperty('preview_domain');
+  expect(shownRow(api, row, { preview_domain: 'a.test' })).toHaveProperty('preview_domain', 'a.test');
+  expect(shownRow(api, row, plain)).not.toHaveProperty('preview_domain');
+  const open = { ...row };
+  expect(shownRow(api, open, plain)).not.toBe(shownRow(api, open, plain));
+});

@@ -1,0 +1,312 @@
+// What becomes of sandboxes over time: deadlines, extensions, pruning, forgetting, and who sees them in lists.
+import { describe, expect, it } from 'vitest';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
+import { sandboxRecord, stamp } from '../../../support/records.ts';
+
+const spawn = async (w: World, request = {}, caller = api) =>
+  (await w.control.sandboxes.spawn(request, caller, {}, forever)).id;
+const states = async (w: World) =>
+  (await w.store.sandboxes.list({ include_ended: true, limit: 5000 })).map(
+    ({ state, end_reason }) => `${state} ${end_reason ?? ''}`,
+  );
+
+describe('the reaper', () => {
+  it('ends a sandbox at its deadline, not before', async () => {
+    const w = world();
+    await w.control.start();
+    const id = await spawn(w, { ttl: '90s' });
+    await w.clock.advance(89_999);
+    expect(w.fake.runtimes.size).toBe(1);
+    await w.clock.advance(1);
+    await w.clock.advance(0);
+    expect(w.fake.runtimes.size).toBe(0);
+    await expect(w.control.sandboxes.get(id, api)).rejects.toMatchObject({
+      details: { end_reason: 'expired' },
+    });
+  });
+
+  it('holds one timer, however many deadlines there are', async () => {
+    const w = world();
+    await w.control.start();
+    await spawn(w, { ttl: '1h' });
+    const before = w.clock.pending();
+    for (let i = 1; i <= 20; i++) await spawn(w, { ttl: `${i}m` });
+    await w.clock.advance(0);
+    expect(w.clock.pending()).toBe(before);
+  });
+
+  it('a nearer deadline that comes later is kept', async () => {
+    const w = world();
+    await w.control.start();
+    await spawn(w, { ttl: '1h' });
+    await spawn(w, { ttl: '10s' });
+    await w.clock.advance(10_000);
+    await w.clock.advance(0);
+    expect(w.fake.runtimes.size).toBe(1);
+  });
+
+  it('a deadline set at any moment of a look at the others is not missed', async () => {
+    for (let step = 0; step < 40; step++) {
+      const w = world();
+      await w.control.start();
+      await w.clock.advance(0);
+      const first = spawn(w, { ttl: '1h' });
+      for (let i = 0; i < step; i++) await undefined;
+      const second = await spawn(w, { ttl: '10s' });
+      await first;
+      await w.clock.advance(10_000);
+      await w.clock.advance(0);
+      expect(await w.store.sandboxes.get(second), `${step} steps`).toMatchObject({ state: 'destroyed' });
+    }
+  });
+
+  it('1,000 due at once all end, each once', async () => {
+    const w = world();
+    await w.control.start();
+    for (let i = 0; i < 1000; i++) await spawn(w, { ttl: '60s' });
+    await w.clock.advance(61_000);
+    await w.clock.advance(0);
+    expect(w.fake.runtimes.size).toBe(0);
+    expect(await states(w)).toEqual(Array(1000).fill('destroyed expired'));
+    expect((await w.events()).filter(({ type }) => type === 'sandbox.destroyed')).toHaveLength(1000);
+  });
+
+  it('a provider that hangs at one holds up nobody else', async () => {
+    const w = world();
+    await w.control.start();
+    for (let i = 0; i < 8; i++) await spawn(w, { ttl: '10s' });
+    const late = await spawn(w, { ttl: '20s' });
+    w.provider.decide = (operation, call) => (operation === 'destroy' && call <= 8 ? 'hang' : undefined);
+    await w.clock.advance(20_000);
+    await w.clock.advance(0);
+    expect(await w.store.sandboxes.get(late)).toMatchObject({ state: 'destroyed', end_reason: 'expired' });
+    await w.clock.advance(70_000);
+    expect(w.fake.runtimes.size).toBe(0);
+  });
+
+  it('what expired while nothing ran ends first thing after the start', async () => {
+    const w = world();
+    await spawn(w, { ttl: '10s' });
+    await w.clock.advance(3_600_000);
+    await w.restart();
+    await w.clock.advance(0);
+    expect(await states(w)).toEqual(['destroyed expired']);
+  });
+
+  it('ends one that is still being created', async () => {
+    const w = world();
+    await w.control.start();
+    w.provider.decide = (operation) => (operation === 'create' ? 'hang' : undefined);
+    const spawned = spawn(w, { ttl: '5s' }).catch((error: unknown) => error);
+    await w.clock.advance(0);
+    await w.clock.advance(7000);
+    expect(await spawned).toMatchObject({ code: 'conflict' });
+    expect(await states(w)).toEqual(['destroyed expired']);
+  });
+
+  it('a store that fails does not stop it', async () => {
+    const w = world();
+    const { due } = w.store.sandboxes;
+    let failures = 3;
+    w.store.sandboxes.due = (...asked) =>
+      failures-- > 0 ? Promise.reject(new Error('busy')) : due(...asked);
+    await w.restart();
+    await spawn(w, { ttl: '10s' });
+    await w.clock.advance(20_000);
+    expect(await states(w)).toEqual(['destroyed expired']);
+  });
+
+  it('stops', async () => {
+    const w = world();
+    await w.control.start();
+    await spawn(w, { ttl: '10s' });
+    await w.control.stop();
+    await w.clock.advance(3_600_000);
+    expect(w.fake.runtimes.size).toBe(1);
+    expect(w.clock.pending()).toBe(0);
+  });
+});
+
+describe('housekeeping', () => {
+  it('forgets ended sandboxes, keys and events when their time has come', async () => {
+    const w = world({ database: { ended_retention: '1h', event_retention: 100 } });
+    await w.control.start();
+    const first = await w.control.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever);
+    await w.control.sandboxes.destroy(first.id, api);
+    for (let i = 0; i < 60; i++) await w.control.sandboxes.destroy(await spawn(w), api);
+    await w.clock.advance(61_000);
+    expect(await w.events()).toHaveLength(100);
+    expect(await states(w)).toHaveLength(61);
+    await w.clock.advance(3_600_000);
+    expect(await states(w)).toHaveLength(0);
+    expect((await w.control.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever)).id).toBe(first.id);
+    await w.clock.advance(24 * 3_600_000);
+    expect((await w.control.sandboxes.spawn({}, api, { idempotencyKey: 'k' }, forever)).id).not.toBe(
+      first.id,
+    );
+  });
+});
+
+describe('extend', () => {
+  it('moves the deadline later, never earlier', async () => {
+    const w = world();
+    await w.control.start();
+    const id = await spawn(w, { ttl: '60s' });
+    expect((await w.control.sandboxes.extend(id, '10m', api)).expires_at).toBe(stamp(600));
+    expect((await w.control.sandboxes.extend(id, '1m', api)).expires_at).toBe(stamp(600));
+    await w.clock.advance(599_000);
+    expect(w.fake.runtimes.size).toBe(1);
+    await w.clock.advance(1000);
+    await w.clock.advance(0);
+    expect(w.fake.runtimes.size).toBe(0);
+  });
+
+  it.each([
+    ['25h', 'resource_limit'],
+    ['0s', 'bad_request'],
+    ['soon', 'bad_request'],
+  ])('%s is %s', async (ttl, code) => {
+    const w = world();
+    const id = await spawn(w);
+    await expect(w.control.sandboxes.extend(id, ttl, api)).rejects.toMatchObject({ code });
+  });
+
+  it('of ended, unknown and other owners’ ones is not_found, of one on its way out conflict', async () => {
+    const w = world({ auth: { enforce_owner: true } });
+    const id = await spawn(w, {}, owned('ann'));
+    const extend = (caller: typeof api, which = id) => w.control.sandboxes.extend(which, '1h', caller);
+    await expect(extend(owned('bob'))).rejects.toMatchObject({ code: 'not_found', details: undefined });
+    await expect(extend(admin, 'sb-nobody')).rejects.toMatchObject({ code: 'not_found' });
+    w.provider.decide = () => 'fail';
+    await w.control.sandboxes.destroy(id, admin).catch(() => undefined);
+    await expect(extend(owned('ann'))).rejects.toMatchObject({ code: 'conflict' });
+    await w.clock.advance(2000);
+    w.provider.decide = () => undefined;
+    await w.clock.advance(10_000);
+    await expect(extend(owned('ann'))).rejects.toMatchObject({
+      code: 'not_found',
+      details: { end_reason: 'destroyed' },
+    });
+  });
+
+  it('against the deadline, at every step: what was answered holds', async () => {
+    let both = 0;
+    for (let lead = -30; lead <= 30; lead++) {
+      const w = world();
+      const id = await spawn(w, { ttl: '10s' });
+      await w.clock.advance(10_000);
+      const prune = () => w.control.sandboxes.prune(api);
+      const extend = () => w.control.sandboxes.extend(id, '1h', api).catch(() => undefined);
+      const [first, second] = lead < 0 ? [extend, prune] : [prune, extend];
+      const begun = first();
+      for (let i = 0; i < Math.abs(lead); i++) await undefined;
+      const answers = await Promise.all([begun, second()]);
+      const extended = answers.find((answer) => typeof answer === 'object');
+      expect(w.fake.runtimes.size).toBe(extended ? 1 : 0);
+      both |= extended ? 1 : 2;
+    }
+    expect(both).toBe(3);
+  });
+});
+
+describe('prune', () => {
+  it('ends what has expired, of the caller’s own under enforcement, and says how many', async () => {
+    const w = world({ auth: { enforce_owner: true } });
+    for (const owner of ['ann', 'ann', 'bob']) await spawn(w, { ttl: '10s' }, owned(owner));
+    await spawn(w, { ttl: '1h' }, owned('ann'));
+    await w.clock.advance(10_000);
+    expect(await w.control.sandboxes.prune(owned('ann'))).toBe(2);
+    expect(await w.control.sandboxes.prune(owned('ann'))).toBe(0);
+    expect(w.fake.runtimes.size).toBe(2);
+    expect(await w.control.sandboxes.prune(admin)).toBe(1);
+    expect((await states(w)).filter((state) => state === 'destroyed pruned')).toHaveLength(3);
+  });
+
+  it('does not count what is not confirmed gone, and comes to an end', async () => {
+    const w = world();
+    for (let i = 0; i < 250; i++) await spawn(w, { ttl: '10s' });
+    await w.clock.advance(10_000);
+    w.provider.decide = (operation, call) => (operation === 'destroy' && call % 2 === 0 ? 'fail' : undefined);
+    expect(await w.control.sandboxes.prune(api)).toBe(125);
+  });
+});
+
+describe('lists', () => {
+  it('pages through everything once, newest first', async () => {
+    const w = world();
+    for (let i = 0; i < 25; i++) {
+      await spawn(w);
+      if (i % 3 === 0) await w.clock.advance(1000);
+    }
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await w.control.sandboxes.list({ limit: 10, ...(cursor && { cursor }) }, api);
+      seen.push(...page.sandboxes.map(({ id }) => id));
+      cursor = page.next_cursor;
+    } while (cursor);
+    expect(seen).toEqual((await w.control.sandboxes.list({}, api)).sandboxes.map(({ id }) => id));
+    expect(new Set(seen).size).toBe(25);
+  });
+
+  it('has no next page when the last one is exactly full', async () => {
+    const w = world();
+    await spawn(w);
+    expect(await w.control.sandboxes.list({ limit: 1 }, api)).not.toHaveProperty('next_cursor');
+  });
+
+  it('filters', async () => {
+    const w = world();
+    const a = await spawn(w, { metadata: { team: 'x', __proto__: null } }, owned('ann'));
+    const b = await spawn(w, { metadata: { team: 'y' } }, owned('bob'));
+    await w.control.sandboxes.destroy(b, api);
+    const ids = async (query: object) =>
+      (await w.control.sandboxes.list(query, api)).sandboxes.map(({ id }) => id);
+    expect(await ids({})).toEqual([a]);
+    expect(await ids({ include_ended: true })).toEqual([b, a]);
+    expect(await ids({ state: 'destroyed' })).toEqual([b]);
+    expect(await ids({ owner_id: 'ann' })).toEqual([a]);
+    expect(await ids({ 'metadata.team': 'x' })).toEqual([a]);
+    expect(await ids({ 'metadata.team': 'y' })).toEqual([]);
+    expect(await ids({ 'metadata.__proto__': 'x' })).toEqual([]);
+    expect(await ids({ provider: 'nope' })).toEqual([]);
+    await expect(ids({ colour: 'red' })).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(ids({ cursor: 'x' })).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('show an owner their own alone when owners are enforced', async () => {
+    const w = world({ auth: { enforce_owner: true } });
+    const [a, b] = [await spawn(w, {}, owned('ann')), await spawn(w, {}, owned('bob'))];
+    const ids = async (caller: typeof api, query = {}) =>
+      (await w.control.sandboxes.list(query, caller)).sandboxes.map(({ id }) => id);
+    expect(await ids(owned('ann'))).toEqual([a]);
+    expect(await ids(owned('ann'), { owner_id: 'bob' })).toEqual([]);
+    expect(await ids(admin)).toEqual(expect.arrayContaining([a, b]));
+    await expect(ids(api)).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(w.control.sandboxes.get(b, owned('ann'))).rejects.toMatchObject({
+      code: 'not_found',
+      details: undefined,
+    });
+    await expect(w.control.exec.run(b, { command: 'x' }, owned('ann'), forever, roomy)).rejects.toMatchObject(
+      {
+        code: 'not_found',
+      },
+    );
+  });
+});
+
+describe('a start', () => {
+  it('never fails because of rows or providers, and gives up waiting after 5 s', async () => {
+    const w = world();
+    await w.store.sandboxes.reserve(
+      sandboxRecord({ state: 'running', provider: 'formerly' }),
+      { max_sandboxes: 0 },
+      [],
+    );
+    w.provider.decide = () => 'hang';
+    const restarted = w.restart();
+    await w.clock.advance(5000);
+    await restarted;
+    expect(w.control.health.live(true)).toMatchObject({ status: 'alive' });
+  });
+});
