@@ -1,10 +1,10 @@
 /* Which number of OPEN and CALL is which work. */
-#include "calls.h"
-#include "connect.h"
-#include "console.h"
-#include "execs.h"
-#include "files.h"
-#include "users.h"
+#include "exec/calls.h"
+#include "exec/console.h"
+#include "exec/execs.h"
+#include "exec/users.h"
+#include "files/files.h"
+#include "net/connect.h"
 
 static const struct stream_kind *const opens[] = {
 	[1] = &exec_kind, [2] = &attach_kind, [3] = &file_read_kind, [4] = &file_write_kind, [5] = &file_list_kind,

@@ -12,8 +12,8 @@
 
 #include "agent.h"
 #include "version.h"
-#include "vm.h"
-#include "wire.h"
+#include "vm/vm.h"
+#include "wire/wire.h"
 
 #define DEFAULT_WORKDIR "/workspace"
 #define DEFAULT_RING_BUDGET (8 * 1024 * 1024)

@@ -11,16 +11,17 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "calls.h"
-#include "execs.h"
-#include "expendable.h"
-#include "files.h"
-#include "link.h"
-#include "loop.h"
-#include "reap.h"
-#include "say.h"
-#include "secret.h"
-#include "session.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/oom-score.h"
+#include "base/reap.h"
+#include "base/secret.h"
+#include "exec/calls.h"
+#include "exec/console.h"
+#include "exec/execs.h"
+#include "files/files.h"
+#include "wire/link.h"
+#include "wire/session.h"
 
 #define FLUSH_MS 1000
 
@@ -78,21 +79,22 @@ static void fill_standard_descriptors(void)
 /* Orphans come to us even when we are not process 1, so that a kill finds them. */
 static int prepare(struct serve_options *options)
 {
+	log_set_sink(console_add);
 	fill_standard_descriptors();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (expendable_init(options->is_traced) || secret_keep(options->secret) || catch_signals())
+	if (oom_score_init(options->is_traced) || secret_keep(options->secret) || catch_signals())
 		return -1;
 	mkdir(options->workdir, 0755);
 	session_init();
 	exec_init(options);
-	tails_init(options->ring_budget);
+	output_rings_init(options->ring_budget);
 	return link_open(options);
 }
 
 int serve(struct serve_options *options)
 {
 	if (prepare(options)) {
-		say("cannot serve: %s", strerror(errno));
+		log_line("cannot serve: %s", strerror(errno));
 		return 1;
 	}
 	while (!stopped && !shutdown_is_due()) {
@@ -103,7 +105,7 @@ int serve(struct serve_options *options)
 		loop_turn();
 		link_sweep();
 	}
-	say("shutting down");
+	log_line("shutting down");
 	link_flush(FLUSH_MS);
 	kill_everything();
 	return 0;

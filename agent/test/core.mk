@@ -1,10 +1,10 @@
 # The tests of the agent's core; included from the Makefile, from whose folder the paths are.
-PARTS := descriptors frame hunt loop moment pipe-room queue ring secret wire
-INPUT := $(PARTS) console exec-plan link parts say session stream stream-table stream-take
+CORE := $(addprefix base/,clock descriptors loop pipe-room ring secret) $(addprefix wire/,frame queue resync wire)
+INPUT := $(CORE) base/log exec/console exec/exec-plan $(addprefix wire/,fragments link session stream stream-table stream-take)
 ITERATIONS ?= 3000
 SEED ?= 1
 
-$(B)/test/core_test: test/core_test.c $(PARTS:%=$(B)/asan/%.o)
+$(B)/test/core_test: test/core_test.c $(CORE:%=$(B)/asan/%.o)
 $(B)/fuzz: test/fuzz.c $(INPUT:%=$(B)/asan/%.o)
 $(B)/test/core_test $(B)/fuzz:
 	@mkdir -p $(@D)

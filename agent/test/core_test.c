@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/descriptors.h"
-#include "../src/frame.h"
-#include "../src/hunt.h"
-#include "../src/loop.h"
-#include "../src/moment.h"
-#include "../src/pipe-room.h"
-#include "../src/queue.h"
-#include "../src/ring.h"
-#include "../src/secret.h"
-#include "../src/wire.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/loop.h"
+#include "base/pipe-room.h"
+#include "base/ring.h"
+#include "base/secret.h"
+#include "wire/frame.h"
+#include "wire/queue.h"
+#include "wire/resync.h"
+#include "wire/wire.h"
 
 #define CHECK(fact) check(!!(fact), #fact, __LINE__)
 
@@ -86,15 +86,15 @@ static void frame_test(void)
 
 static int finds(const uint8_t *bytes, size_t size, size_t piece)
 {
-	struct hunt hunt = { 0 };
+	struct resync hunt = { 0 };
 	bool found = false;
 
 	for (size_t at = 0; at < size && !found; at += piece)
-		hunt_take(&hunt, bytes + at, size - at < piece ? size - at : piece, &found);
+		resync_take(&hunt, bytes + at, size - at < piece ? size - at : piece, &found);
 	return found;
 }
 
-static void hunt_test(void)
+static void resync_test(void)
 {
 	static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 	static const uint8_t nothing[SECRET_SIZE];
@@ -271,7 +271,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	wire_test();
 	frame_test();
-	hunt_test();
+	resync_test();
 	ring_test();
 	ring_random_test();
 	queue_test();

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../src/agent.h"
+#include "agent.h"
 
 #define CHECK(fact) check(!!(fact), #fact, __FILE__, __LINE__)
 #define TO_THE_END UINT64_MAX

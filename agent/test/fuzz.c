@@ -11,15 +11,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../src/console.h"
-#include "../src/descriptors.h"
-#include "../src/exec.h"
-#include "../src/hunt.h"
-#include "../src/link.h"
-#include "../src/loop.h"
-#include "../src/secret.h"
-#include "../src/session.h"
-#include "../src/stream.h"
+#include "base/descriptors.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/secret.h"
+#include "exec/console.h"
+#include "exec/exec.h"
+#include "wire/link.h"
+#include "wire/resync.h"
+#include "wire/session.h"
+#include "wire/stream.h"
 
 #define TAG 0x5a5a5a5aU
 #define INPUT_MAX (1 << 20)
@@ -127,6 +128,7 @@ static void prepare(void)
 	set_nonblocking(host);
 	memcpy(given, secret, SECRET_SIZE);
 	secret_keep(given);
+	log_set_sink(console_add);
 	session_init();
 	if (link_open(&options))
 		abort();
@@ -147,9 +149,9 @@ static void judge(const uint8_t *bytes, size_t size)
 	}
 }
 
-static size_t hear(uint8_t *heard, size_t size)
+static size_t hear(uint8_t *received, size_t size)
 {
-	ssize_t got = read(host, heard + size, INPUT_MAX - size);
+	ssize_t got = read(host, received + size, INPUT_MAX - size);
 
 	return got > 0 ? size + (size_t)got : size;
 }
@@ -163,7 +165,7 @@ static void turn(void)
 	link_sweep();
 }
 
-static void say_opening(uint8_t *heard)
+static void say_opening(uint8_t *received)
 {
 	static uint8_t opening[HUNT_ZEROS + FRAME_MAX + SECRET_SIZE + 34];
 	uint8_t *hello = opening + sizeof(opening) - 34;
@@ -178,35 +180,35 @@ static void say_opening(uint8_t *heard)
 
 		said += put > 0 ? (size_t)put : 0;
 		turn();
-		hear(heard, 0);
+		hear(received, 0);
 	}
 	turn();
-	hear(heard, 0);
+	hear(received, 0);
 	if (!session_conn())
 		abort();
 }
 
 /* Opens unless a session is there and whole, says `bytes`, and hears until the agent has nothing more to do. The session
  * stays as it is for the next. */
-static void say_all(const uint8_t *bytes, size_t size)
+static void send_all(const uint8_t *bytes, size_t size)
 {
-	static uint8_t heard[INPUT_MAX];
+	static uint8_t received[INPUT_MAX];
 	size_t said = 0, total = 0;
 
 	if (is_torn || !session_conn())
-		say_opening(heard);
+		say_opening(received);
 	while (said < size) {
 		ssize_t put = write(host, bytes + said, size - said);
 
 		said += put > 0 ? (size_t)put : 0;
 		turn();
-		total = hear(heard, total);
+		total = hear(received, total);
 	}
 	for (int i = 0; i < 3; i++) {
 		turn();
-		total = hear(heard, total);
+		total = hear(received, total);
 	}
-	judge(heard, total);
+	judge(received, total);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -214,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	prepare();
-	say_all(bytes, size < INPUT_MAX ? size : INPUT_MAX);
+	send_all(bytes, size < INPUT_MAX ? size : INPUT_MAX);
 	return 0;
 }
 

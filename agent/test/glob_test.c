@@ -6,7 +6,7 @@
 #include <ftw.h>
 #include <time.h>
 
-#include "../src/glob.h"
+#include "files/glob.h"
 
 #define PATHS 8192
 

@@ -42,7 +42,7 @@ export function callWords(runtime: string, profile: string): string {
     : 'seccomp a profile of yours';
 }
 
-/** Its kernel refuses the limit on message queues that each tenant of a pool gets (agent/src/user.c). */
+/** Its kernel refuses the limit on message queues that each tenant of a pool gets (agent/src/base/user.c). */
 export function isGvisor(runtime: string): boolean {
   return /runsc|gvisor/i.test(runtime);
 }

@@ -3,10 +3,10 @@
 import { kernelArguments } from './kernel-arguments.ts';
 import type { Accelerator, MonitorPlan } from './monitor-plan.ts';
 
-/** Disks are found by these in the guest, whatever order its kernel meets them in. (agent/src/vm-disks.c) */
+/** Disks are found by these in the guest, whatever order its kernel meets them in. (agent/src/vm/vm-disks.c) */
 export const IMAGE_SERIAL = 'svc-image';
 export const OVERLAY_SERIAL = 'svc-overlay';
-/** The port of the agent and the file of its settings. (agent/src/vm-port.c, vm-settings.c) */
+/** The port of the agent and the file of its settings. (agent/src/vm/vm-port.c, vm-settings.c) */
 export const AGENT_PORT = 'svc.agent';
 export const SETTINGS_NAME = 'opt/svc/settings';
 /** Of the kernel's console, kept by the monitor: a guest can write without end. A power of two. */

@@ -1,4 +1,4 @@
-// What a guest's agent is told (agent/src/vm.h): records "key=value", each ended by a NUL byte. The monitor hands them
+// What a guest's agent is told (agent/src/vm/vm.h): records "key=value", each ended by a NUL byte. The monitor hands them
 // over; nothing of it stands in an argument or in the guest's command line.
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { encodeSettings, type Setting } from '../userspace/settings.ts';

@@ -4,7 +4,7 @@ import type { CgroupHost, Controller } from './cgroup-host.ts';
 
 /** Processes and threads of one sandbox. */
 export const MAX_PROCESSES = 512;
-/** Of the VM of a pool; each of its users is bounded by the agent (USER_PROCESSES in agent/src/user.h). */
+/** Of the VM of a pool; each of its users is bounded by the agent (USER_PROCESSES in agent/src/base/user.h). */
 export const POOL_PROCESSES = 4096;
 const CPU_PERIOD_US = 100_000;
 const MEBIBYTE = 1024 * 1024;

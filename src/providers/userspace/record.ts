@@ -1,4 +1,4 @@
-// runtime.json: what the launcher wrote about a runtime before its agent could answer (agent/src/launch-record.c).
+// runtime.json: what the launcher wrote about a runtime before its agent could answer (agent/src/init/launch-record.c).
 // Nothing here is trusted beyond its shape: numbers of processes are checked against their start times.
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

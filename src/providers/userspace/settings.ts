@@ -1,4 +1,4 @@
-// The settings of a launch (agent/src/settings.h): records "key=value", each ended by a NUL byte.
+// The settings of a launch (agent/src/base/settings.h): records "key=value", each ended by a NUL byte.
 import { ServiceError } from '../../domain/errors.ts';
 
 export type Setting = [key: string, value: string];

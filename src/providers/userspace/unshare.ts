@@ -15,7 +15,7 @@ export function unshareArguments({ network, agent, name, isPool }: Blueprint): s
   ];
 }
 
-/** What init builds (agent/src/root.c reads these). */
+/** What init builds (agent/src/init/root.c reads these). */
 export function rootSettings(blueprint: Blueprint): Setting[] {
   const { view, id, sizes, isPool } = blueprint;
   return [

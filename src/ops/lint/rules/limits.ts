@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = HOUR_MS / 2;
 
 const ms = (text: string) => parseDuration(text, '');
 
-/** A VM has four shares of room: one stays for others (agent/src/init-pool.c). */
+/** A VM has four shares of room: one stays for others (agent/src/init/init-pool.c). */
 const MOST_SHARES = 3;
 
 export const LIMIT_RULES: readonly LintRule[] = [

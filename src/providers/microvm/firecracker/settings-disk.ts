@@ -1,4 +1,4 @@
-// What the agent is told, as a disk that it reads and takes off the guest. (agent/src/vm-drive.c)
+// What the agent is told, as a disk that it reads and takes off the guest. (agent/src/vm/vm-drive.c)
 import { open } from 'node:fs/promises';
 import { encodeSettings } from '../../userspace/settings.ts';
 import { unwritable } from '../record.ts';

@@ -1,9 +1,0 @@
-/* Connections to the sandbox's own loopback. */
-#ifndef SVC_CONNECT_H
-#define SVC_CONNECT_H
-
-#include "stream.h"
-
-extern const struct stream_kind connect_kind;
-
-#endif

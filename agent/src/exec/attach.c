@@ -1,0 +1,85 @@
+/* Looking at an exec: its kept output, then what follows. A view that is too slow misses what its tail has dropped; it
+ * never slows the exec. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "exec/execs.h"
+
+struct view {
+	struct exec *exec;
+	struct ring_place place;
+	uint64_t until; /* UINT64_MAX: it follows */
+	bool told;      /* whether something is missing */
+};
+
+static int open_view(struct stream *stream, struct reader *arguments)
+{
+	const char *id = read_text(arguments);
+	bool follow = read_u8(arguments) != 0;
+	struct exec *exec = reader_done(arguments) ? execs_find_for(id, stream->uid) : NULL;
+	struct view *view;
+
+	if (arguments->bad)
+		return EINVAL;
+	/* One that has not started may never have been. */
+	if (!exec || (!exec->started && !exec->ended))
+		return ENOENT;
+	/* Its output goes to whoever started it, and is not kept. */
+	if (!exec->detached && !exec->ended)
+		return EINVAL;
+	view = calloc(1, sizeof(*view));
+	if (!view)
+		return ENOMEM;
+	view->exec = exec;
+	view->until = follow ? UINT64_MAX : exec->tail.end;
+	exec->views++;
+	stream->work = view;
+	return 0;
+}
+
+static bool send_rest(struct stream *stream, struct view *view)
+{
+	struct ring *tail = &view->exec->tail;
+	struct ring_piece piece;
+
+	while ((piece = ring_peek(tail, &view->place, view->until)).size > 0) {
+		size_t sent = stream_send(stream, piece.channel, piece.bytes, piece.size);
+
+		ring_skip(&view->place, sent);
+		if (sent < piece.size)
+			return false;
+	}
+	return true;
+}
+
+static void pump_view(struct stream *stream)
+{
+	struct view *view = stream->work;
+	uint8_t truncated = view->exec->tail.truncated || !view->exec->detached;
+	uint8_t result[EXEC_RESULT_SIZE];
+
+	if (!view->told && stream_send(stream, 0, &truncated, 1) == 0)
+		return;
+	view->told = true;
+	if (!send_rest(stream, view) || (view->until == UINT64_MAX && !view->exec->ended))
+		return;
+	exec_result(view->exec, result);
+	stream_result(stream, result, sizeof(result));
+}
+
+static void view_gone(struct stream *stream)
+{
+	struct view *view = stream->work;
+
+	if (!view)
+		return;
+	view->exec->views--;
+	execs_trim();
+	free(view);
+}
+
+const struct stream_kind attach_kind = {
+	.open = open_view,
+	.pump = pump_view,
+	.gone = view_gone,
+};

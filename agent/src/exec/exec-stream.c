@@ -1,0 +1,128 @@
+/* The stream of an exec: opening it starts one, then the host's input, keys and end of input, and its leaving. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+
+#include "exec/exec.h"
+#include "exec/execs.h"
+#include "exec/foreground.h"
+
+#define TIMEOUT_US 1000ULL
+
+static const struct serve_options *options;
+
+void exec_init(const struct serve_options *given)
+{
+	options = given;
+}
+
+static int open_planned(struct stream *stream, const struct exec_plan *plan)
+{
+	bool detached = (plan->flags & (EXEC_DETACH | EXEC_KEYED)) != 0;
+	struct exec *first = plan->body ? execs_find_kept(plan->id, stream->uid) : NULL;
+	int error = first ? 0 : execs_admit(plan->id, detached);
+	struct exec *exec = error || first ? NULL : exec_make(plan);
+
+	if (first)
+		return exec_repeat(stream, first, plan);
+	if (!exec)
+		return error ? error : ENOMEM;
+	exec->child.uid = stream->uid;
+	error = exec_start(exec, plan, options->workdir);
+	if (error) {
+		free(exec);
+		return error;
+	}
+	stream->work = exec;
+	exec->stream = exec->in.stream = stream;
+	execs_add(exec);
+	if (plan->timeout_ms)
+		timer_set(&exec->deadline, plan->timeout_ms * TIMEOUT_US);
+	return 0;
+}
+
+static int open_exec(struct stream *stream, struct reader *arguments)
+{
+	struct exec_plan plan;
+	int error = exec_plan_read(&plan, arguments, options->env);
+
+	if (!error)
+		error = open_planned(stream, &plan);
+	free(plan.room);
+	return error;
+}
+
+/* What the kernel makes of keys elsewhere: they are not input. */
+static size_t take_keys(struct exec *exec, const uint8_t *bytes, size_t size)
+{
+	struct foreground_keys keys = foreground_keys(exec->master);
+	size_t start = 0;
+
+	for (size_t at = 0; at < size; at++) {
+		int number = foreground_key_signal(&keys, bytes[at]);
+
+		if (!number)
+			continue;
+		fd_writer_data(&exec->in, bytes + start, at - start);
+		if (!keys.keep_input)
+			foreground_flush(exec->slave);
+		foreground_signal(exec->foreground, number);
+		stream_took(exec->stream, 1);
+		start = at + 1;
+	}
+	return start;
+}
+
+static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
+{
+	struct exec *exec = stream->work;
+	size_t taken = exec->foreground < 0 || exec->master < 0 ? 0 : take_keys(exec, bytes, size);
+
+	if (size > 0)
+		exec->line_is_open = bytes[size - 1] != '\n';
+	fd_writer_data(&exec->in, bytes + taken, size - taken);
+}
+
+/* A terminal has no end of input but the character for it, which in the middle of a line only hands over the line. */
+static void exec_eof(struct stream *stream)
+{
+	struct exec *exec = stream->work;
+	uint8_t ends[2];
+
+	if (exec->master < 0) {
+		fd_writer_eof(&exec->in);
+		return;
+	}
+	ends[0] = ends[1] = pty_end_character(exec->master);
+	fd_writer_data(&exec->in, ends, exec->line_is_open ? 2 : 1);
+}
+
+static void exec_cancel(struct stream *stream)
+{
+	struct exec *exec = stream->work;
+
+	exec->cancelled = true;
+	kill_start(&exec->kill);
+}
+
+/* What ended its stream itself has nothing to lose; what has not belonged to a session that is over. */
+static void exec_gone(struct stream *stream)
+{
+	struct exec *exec = stream->work;
+
+	if (!exec)
+		return;
+	exec->stream = exec->in.stream = NULL;
+	if (exec->ended || exec->detached)
+		return;
+	exec->cancelled = true;
+	kill_start(&exec->kill);
+}
+
+const struct stream_kind exec_kind = {
+	.open = open_exec,
+	.data = exec_data,
+	.eof = exec_eof,
+	.cancel = exec_cancel,
+	.gone = exec_gone,
+};

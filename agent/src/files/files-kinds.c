@@ -1,0 +1,99 @@
+/* The arguments of each kind of file work. */
+#include <errno.h>
+
+#include "files/files.h"
+
+static int start(struct stream *stream, struct reader *arguments, const struct file_op *op)
+{
+	return reader_done(arguments) ? work_open(stream, op) : EINVAL;
+}
+
+static int open_read(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_READ, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.offset = read_u64(arguments);
+	op.length = read_u64(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_write(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_WRITE, .path = read_text(arguments) };
+
+	op.mode = read_u32(arguments);
+	op.flag = read_u8(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_list(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_LIST, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.depth = read_u32(arguments);
+	op.limit = read_u32(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_glob(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_GLOB, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.limit = read_u32(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_stat(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_STAT, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	return start(stream, arguments, &op);
+}
+
+static int open_mkdir(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_MKDIR, .path = read_text(arguments) };
+
+	op.mode = read_u32(arguments);
+	op.flag = read_u8(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_move(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_MOVE, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.path2 = read_text(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_chmod(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_CHMOD, .path = read_text(arguments) };
+
+	op.mode = read_u32(arguments);
+	return start(stream, arguments, &op);
+}
+
+static int open_remove(struct stream *stream, struct reader *arguments)
+{
+	struct file_op op = { .kind = FILE_REMOVE, .path = read_text(arguments), .mode = UINT32_MAX };
+
+	op.flag = read_u8(arguments);
+	return start(stream, arguments, &op);
+}
+
+#define READS(opens) { .open = (opens), .pump = work_pump, .cancel = work_cancel, .gone = work_gone }
+#define CALLS(opens) { .open = (opens), .cancel = work_cancel, .gone = work_gone }
+
+const struct stream_kind file_read_kind = READS(open_read);
+const struct stream_kind file_list_kind = READS(open_list);
+const struct stream_kind file_glob_kind = READS(open_glob);
+const struct stream_kind file_write_kind = {
+	.open = open_write, .data = work_data, .eof = work_eof, .cancel = work_cancel, .gone = work_gone,
+};
+const struct stream_kind file_stat_kind = CALLS(open_stat);
+const struct stream_kind file_mkdir_kind = CALLS(open_mkdir);
+const struct stream_kind file_move_kind = CALLS(open_move);
+const struct stream_kind file_chmod_kind = CALLS(open_chmod);
+const struct stream_kind file_remove_kind = CALLS(open_remove);

@@ -1,0 +1,119 @@
+/* The beginning of file work: its paths, and for calls the wait for a turn. Children cost memory, and a host may make a
+ * thousand calls at once. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files/files.h"
+
+#define CALLS_AT_ONCE 64
+/* Above what file_child() takes, which refuses by itself. */
+#define PATHS_MAX 8192
+
+static struct work *waiting;
+static size_t calls_running;
+
+static bool is_call(const struct work *work)
+{
+	return work->op.kind >= FILE_STAT;
+}
+
+void work_turn_over(const struct work *work)
+{
+	calls_running -= is_call(work);
+}
+
+static int begin(struct work *work)
+{
+	int error = work_begin(work);
+
+	if (!error)
+		calls_running += is_call(work);
+	return error;
+}
+
+void work_leave_queue(struct work *work)
+{
+	struct work **at = &waiting;
+
+	while (*at && *at != work)
+		at = &(*at)->next;
+	if (*at)
+		*at = work->next;
+}
+
+void files_start_waiting(void)
+{
+	while (waiting && calls_running < CALLS_AT_ONCE) {
+		struct work *work = waiting;
+		struct stream *stream = work->stream;
+		int error;
+
+		waiting = work->next;
+		error = begin(work);
+		if (!error)
+			continue;
+		stream->work = NULL;
+		stream_fail(stream, error);
+		work_forget(work);
+	}
+}
+
+static void wait_for_turn(struct work *work)
+{
+	struct work **at = &waiting;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = work;
+}
+
+static int copy_paths(struct work *work)
+{
+	size_t one = strlen(work->op.path) + 1, two = work->op.path2 ? strlen(work->op.path2) + 1 : 0;
+
+	if (one > PATHS_MAX || two > PATHS_MAX)
+		return ENAMETOOLONG;
+	work->paths = malloc(one + two);
+	if (!work->paths)
+		return ENOMEM;
+	memcpy(work->paths, work->op.path, one);
+	if (two)
+		memcpy(work->paths + one, work->op.path2, two);
+	work->op.path = work->paths;
+	work->op.path2 = two ? work->paths + one : NULL;
+	return 0;
+}
+
+static int launch(struct work *work)
+{
+	int error = copy_paths(work);
+
+	if (error)
+		return error;
+	if (!is_call(work) || calls_running < CALLS_AT_ONCE)
+		return begin(work);
+	wait_for_turn(work);
+	return 0;
+}
+
+int work_open(struct stream *stream, const struct file_op *op)
+{
+	struct work *work = calloc(1, sizeof(*work));
+	int error;
+
+	if (!work)
+		return ENOMEM;
+	work->op = *op;
+	work->in_fd = work->out.fd = work->meta.fd = work->in.watch.fd = -1;
+	work->child.uid = stream->uid;
+	work->stream = stream;
+	work->in.stream = stream;
+	error = launch(work);
+	if (error) {
+		work_forget(work);
+		return error;
+	}
+	stream->work = work;
+	return 0;
+}

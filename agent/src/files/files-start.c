@@ -1,0 +1,94 @@
+/* Starting the child of a file operation. It does not exec, so it has to lose by itself what it must not hold: the
+ * transport, and every other descriptor of the agent. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/descriptors.h"
+#include "base/user.h"
+#include "files/files.h"
+#include "files/filework.h"
+
+#define IN 3
+#define OUT 4
+#define META 5
+#define ABOVE 16
+
+struct ends {
+	int in[2], out[2], meta[2]; /* ours, the child's */
+};
+
+/* Moves a descriptor to its place; those that are not used stay closed. */
+static void put(int from, int place)
+{
+	if (from < 0)
+		close(place);
+	else if (dup2(from, place) < 0)
+		_exit(1);
+}
+
+static _Noreturn void become(const struct work *work, const struct ends *ends)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* Out of the way of the places first. */
+	int in = ends->in[1] < 0 ? -1 : fcntl(ends->in[1], F_DUPFD, ABOVE);
+	int out = ends->out[1] < 0 ? -1 : fcntl(ends->out[1], F_DUPFD, ABOVE);
+	int meta = fcntl(ends->meta[1], F_DUPFD, ABOVE);
+
+	put(nothing, 0);
+	put(nothing, 1);
+	put(in, IN);
+	put(out, OUT);
+	put(meta, META);
+	descriptors_close_from(META + 1);
+	if (user_take(work->child.uid)) {
+		file_report_to(META);
+		file_refuse(errno);
+	}
+	file_child(&work->op, in < 0 ? -1 : IN, out < 0 ? -1 : OUT, META);
+}
+
+static int open_ends(const struct work *work, struct ends *ends)
+{
+	bool reads = work->op.kind == FILE_READ || work->op.kind == FILE_LIST || work->op.kind == FILE_GLOB;
+
+	*ends = (struct ends){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	if (pipe_from_child(ends->meta))
+		return -1;
+	if (reads && pipe_from_child(ends->out))
+		return -1;
+	return work->op.kind == FILE_WRITE ? pipe_to_child(ends->in) : 0;
+}
+
+static void close_ends(struct ends *ends, int whose)
+{
+	close_end(&ends->in[whose]);
+	close_end(&ends->out[whose]);
+	close_end(&ends->meta[whose]);
+}
+
+int work_fork(struct work *work)
+{
+	struct ends ends;
+	pid_t pid = -1;
+	int error = open_ends(work, &ends) ? errno : 0;
+
+	if (!error)
+		pid = fork();
+	if (pid == 0)
+		become(work, &ends);
+	if (!error && pid < 0)
+		error = errno;
+	close_ends(&ends, 1);
+	if (error) {
+		close_ends(&ends, 0);
+		return error;
+	}
+	work->runs = true;
+	work->in_fd = ends.in[0];
+	work->out.fd = ends.out[0];
+	work->meta.fd = ends.meta[0];
+	child_add(&work->child, pid);
+	return 0;
+}

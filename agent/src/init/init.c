@@ -1,0 +1,118 @@
+/* `svc-agent init`: process 1 of a userspace sandbox, or under a tracer (traced=1) just its first. Builds the root (unless the runner did), locks itself down for
+ * good, waits until launch has recorded it, and serves. It reads nothing from arguments: its only one is a label. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "init/init.h"
+#include "init/launch.h"
+
+#define MAX_ENVIRONMENT 64
+#define MEBIBYTE (1024 * 1024)
+
+char warnings[1024];
+
+static int send_packet(char type, const char *text)
+{
+	char packet[PACKET_MAX];
+	int size = snprintf(packet, sizeof(packet), "%c%s", type, text);
+
+	return send(CONTROL_FD, packet, (size_t)size, MSG_NOSIGNAL) == size ? 0 : -1;
+}
+
+static int receive_settings(struct settings *s)
+{
+	ssize_t size = recv(CONTROL_FD, s->bytes, sizeof(s->bytes), 0);
+
+	s->size = size > 0 ? (size_t)size : 0;
+	return settings_check(s) ? fail("settings") : 0;
+}
+
+/* Nothing of the runner's descriptors is left for execs to inherit. */
+static int quiet_descriptors(void)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nothing < 0)
+		return fail("/dev/null");
+	for (int fd = 0; fd < 3; fd++)
+		dup2(nothing, fd);
+	if (nothing > 2)
+		close(nothing);
+	fcntl(LISTEN_FD, F_SETFD, FD_CLOEXEC);
+	return fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
+}
+
+/* What needs rights over the namespaces; the other runner has done most of it by its own means. */
+static int build(const struct settings *s)
+{
+	int is_traced = settings_get(s, "traced") != NULL;
+	int is_built = is_traced || settings_get(s, "built") != NULL, is_pool = settings_get(s, "pool_uid") != NULL;
+
+	if (!is_traced && getpid() != 1)
+		return fail("be process 1");
+	if (!is_built && (network_up() || root_build(s)))
+		return -1;
+	if (is_pool)
+		return pool_enter(s);
+	return is_built ? 0 : user_enter(s);
+}
+
+static int await_go(void)
+{
+	char go;
+
+	if (send_packet(PACKET_READY, warnings))
+		return -1;
+	if (recv(CONTROL_FD, &go, 1, 0) != 1 || go != PACKET_GO)
+		return -1;
+	return close(CONTROL_FD);
+}
+
+static int serve_settings(struct settings *s)
+{
+	static const char *environment[MAX_ENVIRONMENT + 1];
+	struct serve_options options = { .listen_fd = LISTEN_FD, .in_fd = -1, .out_fd = -1 };
+	const char *entry;
+	size_t cursor = 0;
+	int count = 0;
+
+	while (count < MAX_ENVIRONMENT && (entry = settings_each(s, "env", &cursor)))
+		environment[count++] = entry;
+	options.env = (char *const *)environment;
+	options.workdir = settings_get(s, "workdir");
+	options.is_traced = settings_get(s, "traced") != NULL;
+	options.ring_budget = settings_number(s, "ring_budget", MEBIBYTE);
+	if (!options.workdir)
+		options.workdir = "/workspace";
+	if (settings_secret(s, options.secret))
+		return 2;
+	return serve(&options);
+}
+
+int init_main(int argc, char **argv)
+{
+	static struct settings settings;
+
+	(void)argc;
+	(void)argv;
+	if (send_packet(PACKET_HELLO, "")) {
+		fputs("svc-agent init is started by svc-agent launcher alone\n", stderr);
+		return 2;
+	}
+	umask(022);
+	if (receive_settings(&settings) || build(&settings) || quiet_descriptors() || lockdown(&settings)) {
+		send_packet(PACKET_FAILED, failure);
+		return 1;
+	}
+	if (await_go())
+		return 1;
+	return serve_settings(&settings);
+}

@@ -1,0 +1,38 @@
+/* The listening socket of a sandbox. It is made before the uid is dropped: only the server's user can connect. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "init/launch.h"
+
+int launch_socket(const char *run_dir)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t mask;
+	int fd, bound;
+
+	if (mkdir(run_dir, 0711) && errno != EEXIST)
+		return fail("make the run folder");
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/agent.sock", run_dir) >=
+	    sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
+		return fail("socket path");
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fail("socket");
+	mask = umask(0177);
+	bound = bind(fd, (struct sockaddr *)&address, sizeof(address));
+	umask(mask);
+	if (bound || listen(fd, 16)) {
+		fail("listen");
+		close(fd);
+		return -1;
+	}
+	return fd;
+}

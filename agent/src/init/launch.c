@@ -1,0 +1,250 @@
+/* Starts one sandbox: runner, process 1, record. The caller is a process of its own for each (launcher.c), since this
+ * adopts what the runner leaves and waits for it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "init/launch.h"
+
+#define DEFAULT_DEADLINE_MS 15000
+#define KILL_TRIES 200
+
+struct launch {
+	struct settings settings;
+	int listen_fd;
+	int control[2]; /* ours, the child's */
+	int output[2];  /* what the runner says before init is ready: read end, write end */
+	pid_t runner, init;
+	long deadline; /* monotonic ms */
+	char said[512];
+	size_t said_size;
+	char warnings[PACKET_MAX];
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	(void)number;
+	stopped = 1;
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* SIGTERM is how the server gives up. It is let through while ppoll() waits and at no other time, so that none comes
+ * between the look at `stopped` and the wait. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = stop };
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, NULL);
+
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int open_channels(struct launch *l)
+{
+	int on = 1;
+
+	l->listen_fd = launch_socket(settings_get(&l->settings, "run_dir"));
+	if (l->listen_fd < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->control) || pipe2(l->output, O_CLOEXEC))
+		return fail("channels");
+	/* The kernel then names the sender of each packet by its number here, whatever it is in there. unix(7) */
+	if (setsockopt(l->control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		return fail("channels");
+	fcntl(l->output[0], F_SETFL, O_NONBLOCK);
+	if (send(l->control[0], l->settings.bytes, l->settings.size, 0) < 0)
+		return fail("settings");
+	return 0;
+}
+
+static int start_runner(struct launch *l)
+{
+	struct start start = {
+		.settings = &l->settings,
+		.listen_fd = l->listen_fd,
+		.control_fd = l->control[1],
+		.output_fd = l->output[1],
+		.drop = settings_get(&l->settings, "uid") != NULL,
+		.uid = (uid_t)settings_number(&l->settings, "uid", 0),
+		.gid = (gid_t)settings_number(&l->settings, "gid", 0),
+	};
+
+	l->runner = fork();
+	if (l->runner < 0)
+		return fail("fork");
+	if (l->runner == 0) {
+		launch_child(&start);
+		dprintf(start.output_fd, "%s\n", failure);
+		_exit(126);
+	}
+	close(l->control[1]);
+	close(l->output[1]);
+	close(l->listen_fd);
+	return 0;
+}
+
+static void keep_output(struct launch *l)
+{
+	ssize_t got = read(l->output[0], l->said + l->said_size, sizeof(l->said) - 1 - l->said_size);
+
+	if (got > 0)
+		l->said_size += (size_t)got;
+	l->said[l->said_size] = '\0';
+	l->said[strcspn(l->said, "\n")] = '\0';
+}
+
+/* The next packet of init, with its sender; 0 when init or the runner is gone. */
+static ssize_t receive(struct launch *l, char *packet, struct ucred *sender)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct iovec part = { .iov_base = packet, .iov_len = PACKET_MAX - 1 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control) };
+	ssize_t size = recvmsg(l->control[0], &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = size > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (!header || header->cmsg_type != SCM_CREDENTIALS)
+		return size < 0 ? -1 : 0;
+	memcpy(sender, CMSG_DATA(header), sizeof(*sender));
+	packet[size] = '\0';
+	return size;
+}
+
+/* 1 when a packet or the end is there, 0 to ask again, -1 when the time is over or the server gave up. */
+static int wait_for_packet(struct launch *l)
+{
+	struct pollfd control = { .fd = l->control[0], .events = POLLIN };
+	long left = l->deadline - now_ms();
+	struct timespec most = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+	sigset_t none;
+
+	if (stopped || left <= 0) {
+		errno = stopped ? EINTR : ETIMEDOUT;
+		return fail("wait for the sandbox");
+	}
+	sigemptyset(&none);
+	return ppoll(&control, 1, &most, &none) > 0;
+}
+
+/* Until init says that all is in place. */
+static int await_ready(struct launch *l)
+{
+	char packet[PACKET_MAX];
+	struct ucred sender;
+	int there;
+
+	while ((there = wait_for_packet(l)) >= 0) {
+		if (!there)
+			continue;
+		if (receive(l, packet, &sender) <= 0) {
+			keep_output(l);
+			errno = 0;
+			return fail("%s", l->said[0] ? l->said : "the runner ended without a word");
+		}
+		l->init = sender.pid;
+		if (packet[0] == PACKET_FAILED) {
+			errno = 0;
+			return fail("%s", packet + 1);
+		}
+		if (packet[0] == PACKET_READY) {
+			snprintf(l->warnings, sizeof(l->warnings), "%s", packet + 1);
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* The record is there before the agent can answer anybody. */
+static int let_go(struct launch *l)
+{
+	const char *run_dir = settings_get(&l->settings, "run_dir");
+	const char *record = settings_get(&l->settings, "record");
+	char go = PACKET_GO;
+
+	if (launch_record(run_dir, record, l->init, l->runner))
+		return -1;
+	if (send(l->control[0], &go, 1, MSG_NOSIGNAL) != 1)
+		return fail("start the agent");
+	return 0;
+}
+
+/* This process adopts what the killed runner leaves (it is a subreaper), so "no children" means nothing is left. */
+static void undo(struct launch *l)
+{
+	struct timespec pause = { .tv_nsec = 2000000 };
+
+	if (l->init > 1)
+		kill(l->init, SIGKILL);
+	/* Leads a session and so a group. A bubblewrap that dies before it has mapped its child's users leaves that child
+	 * waiting for ever; a fork that has begun when a group is signalled fails (fork(2)). */
+	if (l->runner > 1 && kill(-l->runner, SIGKILL) < 0)
+		kill(l->runner, SIGKILL);
+	close(l->control[0]);
+	for (int i = 0; l->runner > 1 && i < KILL_TRIES; i++) {
+		pid_t ended = waitpid(-1, NULL, WNOHANG);
+
+		if (ended < 0 && errno == ECHILD)
+			break;
+		if (ended == 0)
+			nanosleep(&pause, NULL);
+	}
+	cgroup_remove(&l->settings);
+}
+
+static int prepare(struct launch *l)
+{
+	const struct settings *s = &l->settings;
+
+	if (settings_check(s) || !settings_get(s, "run_dir") || !settings_get(s, "runner") || !settings_get(s, "record")) {
+		errno = EINVAL;
+		return fail("settings");
+	}
+	l->deadline = now_ms() + (long)settings_number(s, "deadline_ms", DEFAULT_DEADLINE_MS);
+	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+int launch(const struct settings *settings, char *answer, size_t size)
+{
+	static struct launch l;
+
+	l.settings = *settings;
+	catch_signals();
+	if (prepare(&l) || cgroup_make(&l.settings) || open_channels(&l) || start_runner(&l) || await_ready(&l) ||
+	    let_go(&l)) {
+		snprintf(answer, size, "%s", failure);
+		undo(&l);
+		return 1;
+	}
+	snprintf(answer, size, "%s", l.warnings);
+	return 0;
+}

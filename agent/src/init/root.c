@@ -1,0 +1,153 @@
+/* Builds the root of a sandbox from the settings and moves into it. While it is made, the old root is at /old and the
+ * new one at /new of a small tmpfs; both vanish with the last pivot. Paths in the settings are host paths. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/init.h"
+
+#define MEBIBYTE (1024 * 1024)
+#define PATH_BYTES 4200
+
+int mount_tmpfs(const char *path, uint64_t bytes, const char *mode)
+{
+	uint64_t files = bytes / 4096 < 1024 ? 1024 : bytes / 4096;
+	char options[128];
+
+	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=%s", (unsigned long long)bytes,
+		 (unsigned long long)files, mode);
+	return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options);
+}
+
+/* Onto a tmpfs that is the root of this process, with the old root at /old. */
+static int move_to_base(const struct settings *s)
+{
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return fail("make mounts private");
+	if (mount_tmpfs("/tmp", settings_number(s, "root_bytes", MEBIBYTE), "0755") || chdir("/tmp"))
+		return fail("mount a tmpfs");
+	if (mkdir("old", 0755) || mkdir("new", 0755) || syscall(SYS_pivot_root, ".", "old") || chdir("/"))
+		return fail("pivot_root");
+	return 0;
+}
+
+/* 1 when /new is the image with private changes on top; 0 when it is to be put together from binds. */
+static int mount_overlay(const char *image)
+{
+	static const char options[] = "lowerdir=/lower,upperdir=/upper,workdir=/work,userxattr";
+	char source[PATH_BYTES];
+
+	snprintf(source, sizeof(source), "/old%s", image);
+	if (mkdir("/lower", 0755) || mkdir("/upper", 0755) || mkdir("/work", 0755))
+		return 0;
+	if (mount(source, "/lower", NULL, MS_BIND | MS_REC, NULL))
+		return 0;
+	if (mount("overlay", "/new", "overlay", MS_NOSUID | MS_NODEV, options) == 0)
+		return 1;
+	snprintf(warnings, sizeof(warnings), "The image is read-only: this kernel refuses an overlay here.\n");
+	return 0;
+}
+
+static int make_links_and_folders(const struct settings *s)
+{
+	struct settings_pair link;
+	char path[PATH_BYTES];
+	const char *folder;
+	size_t cursor = 0;
+
+	while ((folder = settings_each(s, "dir", &cursor))) {
+		snprintf(path, sizeof(path), "/new%s", folder);
+		if (make_target(path, 1))
+			return fail("make %s", folder);
+	}
+	cursor = 0;
+	while (settings_pair(s, "link", &cursor, &link) > 0) {
+		snprintf(path, sizeof(path), "/new%s", link.first);
+		if (symlink(link.second, path))
+			return fail("link %s", link.first);
+	}
+	return 0;
+}
+
+static int make_binds(const struct settings *s)
+{
+	struct settings_pair bind;
+	char source[PATH_BYTES], target[PATH_BYTES];
+	struct stat facts;
+	size_t cursor = 0;
+
+	while (settings_pair(s, "bind", &cursor, &bind) > 0) {
+		snprintf(source, sizeof(source), "/old%s", bind.second);
+		snprintf(target, sizeof(target), "/new%s", bind.first);
+		if (stat(source, &facts) || make_target(target, S_ISDIR(facts.st_mode)))
+			return fail("show %s", bind.first);
+		if (bind_read_only(source, target))
+			return fail("show %s", bind.first);
+	}
+	return 0;
+}
+
+/* /new as the settings describe it; what is not listed is not there. */
+static int make_view(const struct settings *s)
+{
+	const char *image = settings_get(s, "overlay");
+
+	if (image && mount_overlay(image))
+		return 0;
+	if (mount_tmpfs("/new", MEBIBYTE, "0755"))
+		return fail("mount a tmpfs");
+	return make_links_and_folders(s) || make_binds(s) ? -1 : 0;
+}
+
+/* The places a sandbox may write: tmpfs=<bytes>=<path>, share=<path>=<host folder>. */
+static int make_writable(const struct settings *s)
+{
+	struct settings_pair place;
+	char source[PATH_BYTES], path[PATH_BYTES];
+	size_t cursor = 0;
+
+	while (settings_pair(s, "tmpfs", &cursor, &place) > 0) {
+		snprintf(path, sizeof(path), "/new%s", place.second);
+		if (make_target(path, 1) || mount_tmpfs(path, strtoull(place.first, NULL, 10), "1777"))
+			return fail("mount %s", place.second);
+	}
+	cursor = 0;
+	while (settings_pair(s, "share", &cursor, &place) > 0) {
+		snprintf(source, sizeof(source), "/old%s", place.second);
+		snprintf(path, sizeof(path), "/new%s", place.first);
+		if (make_target(path, 1) || mount(source, path, NULL, MS_BIND, NULL))
+			return fail("mount %s", place.first);
+		if (mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL))
+			return fail("mount %s", place.first);
+	}
+	return 0;
+}
+
+/* Old and new root at the same place, then the upper one is taken off: nothing of the old stays. pivot_root(2) */
+static int enter(const struct settings *s)
+{
+	if (!settings_get(s, "overlay") || warnings[0]) {
+		if (mount(NULL, "/new", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL))
+			return fail("make the root read-only");
+	}
+	if (chdir("/new") || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))
+		return fail("enter the root");
+	return 0;
+}
+
+int root_build(const struct settings *s)
+{
+	const char *name = settings_get(s, "hostname");
+
+	if (name && sethostname(name, strlen(name)))
+		return fail("host name");
+	if (move_to_base(s) || make_view(s) || root_system(s, "/new", "/old") || make_writable(s))
+		return -1;
+	return enter(s);
+}

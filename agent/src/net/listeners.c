@@ -1,0 +1,40 @@
+/* /proc/net/tcp and tcp6 list the listening sockets first, so that what is read is bounded by them. proc(5) */
+#define _GNU_SOURCE
+#include "net/listeners.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LISTENING 0x0A
+#define LINES_MAX 65536
+
+/* "sl: local-address:port remote-address:port state queues timer retransmits uid …", all but the uid hexadecimal. */
+static bool look(const char *path, uint16_t port, uid_t uid, size_t *found)
+{
+	FILE *list = fopen(path, "re");
+	char line[512];
+	size_t lines = 0;
+	bool all = true;
+
+	if (!list)
+		return true;
+	while (all && fgets(line, sizeof(line), list)) {
+		unsigned local, state, owner;
+
+		if (sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %u", &local, &state, &owner) != 3)
+			continue;
+		if (state != LISTENING)
+			break;
+		*found += local == port;
+		all = (local != port || owner == uid) && ++lines < LINES_MAX;
+	}
+	fclose(list);
+	return all;
+}
+
+bool listeners_are_of(uint16_t port, uid_t uid)
+{
+	size_t found = 0;
+
+	return look("/proc/self/net/tcp", port, uid, &found) && look("/proc/self/net/tcp6", port, uid, &found) && found > 0;
+}
