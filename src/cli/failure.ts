@@ -1,5 +1,5 @@
 // What a command says when it fails: one ServiceError whatever was thrown, as text for people or as JSON.
-import { ServiceError } from '../domain/errors.ts';
+import { type ErrorHint, ServiceError } from '../domain/errors.ts';
 import { printable, printableLines } from '../domain/printable.ts';
 import { redactor } from '../redact/engine.ts';
 import { paintFor } from './paint.ts';
@@ -8,7 +8,7 @@ const LONGEST_DETAIL = 400;
 
 /** `error` itself when it is ours; a usage error for what the command line's parser refused; else `internal`. */
 export function asFailure(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return inCommands(error);
+  if (error instanceof ServiceError) return withOwnRemedy(error);
   const { message, oclif } = error as Error & { oclif?: object };
   if (oclif === undefined)
     return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
@@ -17,22 +17,16 @@ export function asFailure(error: unknown): ServiceError {
   return new ServiceError('bad_request', text, { remedy: 'See --help.', cause: error });
 }
 
-const ADMIN = 'Give the admin key: in SVC_API_KEY, or in a file with --api-key-file.';
-/** Servers speak to programs; whoever types has other means. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  'Send it in the header X-API-Key.': 'Set SVC_API_KEY, or name a file with --api-key-file.',
-  'Send it in the header X-Admin-API-Key.': ADMIN,
-  'Send the admin key in the header X-Admin-API-Key.': ADMIN,
-  'Start the server: svc serve':
-    'Start it with `svc serve`, or name the address of another with --server or SVC_SERVER.',
-  'It may have expired; list those there are.': 'It may have expired; see `svc sandbox list`.',
+/** Remedies for a person at a command line, instead of those for programs. */
+const REMEDIES: Readonly<Record<ErrorHint, string>> = {
+  api_key: 'Set SVC_API_KEY, or name a file with --api-key-file. Admin commands need the admin key.',
+  server_address: 'Start the server with `svc serve`, or name its address with --server or SVC_SERVER.',
 };
 
-function inCommands(failure: ServiceError): ServiceError {
-  const remedy = REMEDIES[failure.remedy ?? ''];
-  if (remedy === undefined) return failure;
-  const { code, message, details, cause } = failure;
-  return new ServiceError(code, message, { remedy, cause, ...(details && { details }) });
+function withOwnRemedy(failure: ServiceError): ServiceError {
+  const { code, message, hint, details, cause } = failure;
+  if (hint === undefined) return failure;
+  return new ServiceError(code, message, { remedy: REMEDIES[hint], cause, ...(details && { details }) });
 }
 
 /** Several lines: what happened, the details, what to do, and the request id when the server gave one. */

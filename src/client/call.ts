@@ -196,6 +196,7 @@ export function answerFailure(
   if (!isKnown || typeof message !== 'string') return unexpectedAnswer(undefined, address, status);
   return new ServiceError(code as ErrorCode, message, {
     ...(status !== undefined && { status }),
+    ...(code === 'unauthorized' && { hint: 'api_key' }),
     details: { ...(details as object | undefined), ...(request_id ? { request_id } : {}) },
     ...(Number.isFinite(retryAfter) && { retryAfterMs: retryAfter * 1000 }),
   });
@@ -248,6 +249,7 @@ export function transportFailure(error: unknown, address: Address, signal?: Abor
   if (code === 'ECONNREFUSED' || code === 'ENOENT') {
     return new ServiceError('unavailable', `No server answers at ${origin}${sourceSuffix(address)}.`, {
       cause: error,
+      hint: 'server_address',
       remedy: 'Start the server: svc serve',
     });
   }

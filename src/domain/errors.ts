@@ -26,9 +26,14 @@ export const ERROR_TABLE: Record<ErrorCode, ErrorClass> = {
   unavailable: { status: 503, exit: 8, transient: true },
 };
 
+/** Failures for which a front end has a better remedy than the one for programs. */
+export type ErrorHint = 'api_key' | 'server_address';
+
 export interface ErrorFacts {
   /** What the reader can do about it, as a sentence. Shown after the message. */
   remedy?: string | undefined;
+  /** Never sent. */
+  hint?: ErrorHint | undefined;
   retryAfterMs?: number | undefined;
   /** Public facts, sent as `details`. */
   details?: Record<string, unknown> | undefined;
@@ -44,6 +49,7 @@ export interface ErrorFacts {
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly remedy: string | undefined;
+  readonly hint: ErrorHint | undefined;
   readonly retryAfterMs: number | undefined;
   readonly details: Record<string, unknown> | undefined;
   readonly operatorMessage: string | undefined;
@@ -54,6 +60,7 @@ export class ServiceError extends Error {
     this.name = 'ServiceError';
     this.code = code;
     this.remedy = facts.remedy;
+    this.hint = facts.hint;
     this.retryAfterMs = facts.retryAfterMs;
     this.details = facts.details;
     this.operatorMessage = facts.operatorMessage;

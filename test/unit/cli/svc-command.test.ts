@@ -110,8 +110,9 @@ it('faults keep secrets to themselves', async () => {
   expect(written.err).not.toMatch(/hunter22|abcdefgh/);
 });
 
-it('tells who types what a server tells programs', async () => {
+it('replaces the remedy of a failure that has a hint', async () => {
   const failure = new ServiceError('unauthorized', 'An API key is needed.', {
+    hint: 'api_key',
     remedy: 'Send it in the header X-API-Key.',
     details: { request_id: 'r-1' },
   });

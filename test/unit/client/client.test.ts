@@ -148,6 +148,7 @@ describe('the client', () => {
     await expect(new Client({ server: http.url }).get('sb-1')).rejects.toMatchObject({
       code: 'unauthorized',
       exitCode: 6,
+      hint: 'api_key',
     });
   });
 });
@@ -170,6 +171,7 @@ describe('a client whose server is none', () => {
     const failure = new Client({ server: 'http://127.0.0.1:9' }).get('sb-1');
     await expect(failure).rejects.toMatchObject({
       code: 'unavailable',
+      hint: 'server_address',
       remedy: 'Start the server: svc serve',
     });
   });
