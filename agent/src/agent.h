@@ -1,4 +1,4 @@
-/* What the parts of svc-agent promise each other. The wire is PROTOCOL.md. */
+/* What the parts of svc-agent promise each other. The wire is agent/PROTOCOL.md. */
 #ifndef SVC_AGENT_H
 #define SVC_AGENT_H
 
@@ -50,7 +50,7 @@ struct file_op {
 };
 
 /* Message on meta_fd: u32 length of what follows, u8 frame type (4 DATA on channel 0, 17 RESULT, 18 ERROR), payload as
- * in PROTOCOL.md. Exactly one RESULT or ERROR, the last message. */
+ * in agent/PROTOCOL.md. Exactly one RESULT or ERROR, the last message. */
 
 /* The whole operation; never returns (_exit). Reads content from in_fd until EOF (write; the parent closes it on EOF
  * and kills the child on cancel), writes bytes to out_fd (read: content; list, glob: records), messages to meta_fd.

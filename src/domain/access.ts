@@ -1,4 +1,5 @@
-// Who may do what (api.md part 11), decided from the presented keys and the `auth` section alone. Keys are compared as
+// Who may do what (docs/design/api.md#access), decided from the presented keys and the `auth` section alone. Keys are
+// compared as
 // SHA-256 digests in constant time; neither keys nor their digests leave this file, except as a caller's `credential`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../schema/config.ts';

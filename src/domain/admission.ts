@@ -77,7 +77,7 @@ export function requestOfRow(row: {
 
 const NO_CAPS: OwnerLimits = { max_sandboxes: 0, maxTtlMs: 0, maxExecTimeoutMs: 0 };
 
-/** Pure; the first reason that applies, in the order of api.md part 2. */
+/** Pure; the first reason that applies, in the order of docs/design/api.md#admission. */
 export function decideAdmission(
   request: AdmissionRequest,
   limits: AdmissionLimits,

@@ -1,4 +1,5 @@
-// Durations in and out (api.md part 1): whole numbers, units h, m, s (and ms for execs), each once, descending; at most 8760h.
+// Durations in and out (docs/design/api.md#conventions): whole numbers, units h, m, s (and ms for execs), each once,
+// descending; at most 8760h.
 import { ServiceError } from './errors.ts';
 
 const SHAPE = /^(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;

@@ -1,4 +1,5 @@
-// Signing and checking of leases (api.md part 8). The control plane signs, the worker checks; both know the worker's secret.
+// Signing and checking of leases (docs/design/api.md#workers). The control plane signs, the worker checks; both know
+// the worker's secret.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Lease, LeaseTerms } from '../schema/lease.ts';
 

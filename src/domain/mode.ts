@@ -1,4 +1,5 @@
-// File modes as octal text: 3 or 4 digits in; out 3 digits, 4 when a special bit is set (api.md part 1).
+// File modes as octal text: 3 or 4 digits in; out 3 digits, 4 when a special bit is set
+// (docs/design/api.md#conventions).
 import { ServiceError } from './errors.ts';
 
 /** `644`, `0644` or `4755` as a number. Throws `bad_request` naming `field` for anything else. */

@@ -1,4 +1,5 @@
-// Paths inside a sandbox (api.md part 4): checked and normalised here once, after the one decoding that HTTP did.
+// Paths inside a sandbox (docs/design/api.md#files): checked and normalised here once, after the one decoding that HTTP
+// did.
 // This keeps requests unambiguous; it is no wall. The wall is that all file work happens inside the sandbox.
 import { ServiceError } from './errors.ts';
 

@@ -1,4 +1,5 @@
-// Which worker a sandbox goes to (api.md part 8): this server while it has room, then the least loaded of the others.
+// Which worker a sandbox goes to (docs/design/api.md#workers): this server while it has room, then the least loaded of
+// the others.
 import type { EventDraft } from '../schema/event.ts';
 import { LOCAL_WORKER } from './worker-id.ts';
 

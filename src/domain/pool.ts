@@ -1,4 +1,5 @@
-// Places in a pool (api.md part 7): which VM a sandbox goes to and which uid it has there. Pure; the store decides with it
+// Places in a pool (docs/design/api.md#pool): which VM a sandbox goes to and which uid it has there. Pure; the store
+// decides with it
 // inside the reservation.
 
 export interface PoolLimits {

@@ -1,4 +1,4 @@
-// The limits of one owner: its quota where that says something, else the defaults (api.md part 6).
+// The limits of one owner: its quota where that says something, else the defaults (docs/design/api.md#owner-quotas).
 import type { Quota, QuotaRequest } from '../schema/quota.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { ServiceError } from './errors.ts';

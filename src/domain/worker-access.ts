@@ -1,4 +1,5 @@
-// Who calls as a worker, or calls a worker: the check of X-Worker-ID and X-Worker-Token on both sides (api.md part 8).
+// Who calls as a worker, or calls a worker: the check of X-Worker-ID and X-Worker-Token on both sides
+// (docs/design/api.md#workers).
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from './errors.ts';
 import { isWorkerId } from './worker-id.ts';

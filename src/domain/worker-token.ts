@@ -1,5 +1,6 @@
 // Signed worker tokens: `svc-worker-v1.<payload>.<signature>`, both base64url, the signature HMAC-SHA-256 over all before
-// it (api.md part 8). Short-lived, so that one that leaks is soon worthless. Times in them are whole seconds since 1970.
+// it (docs/design/api.md#workers). Short-lived, so that one that leaks is soon worthless. Times in them are whole
+// seconds since 1970.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isWorkerId } from './worker-id.ts';
 

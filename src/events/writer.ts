@@ -1,4 +1,5 @@
-// Buffers the events that no state change waits for (exec, file, failures) and writes them in batches (quality.md, rule 9).
+// Buffers the events that no state change waits for (exec, file, failures) and writes them in batches
+// (docs/design/reliability.md#storage).
 // A kill may lose what waits here, and nothing else.
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Event, EventDraft } from '../schema/event.ts';

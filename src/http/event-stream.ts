@@ -1,5 +1,5 @@
 // Events as server-sent events. One block of bytes is made for each batch, whoever reads it; a reader that does not take
-// it is dropped rather than remembered (api.md part 9): it resumes by the id of the last event it has.
+// it is dropped rather than remembered (docs/design/api.md#events): it resumes by the id of the last event it has.
 import type { ServerResponse } from 'node:http';
 import type { EventSubscription } from '../control/api/events.ts';
 import type { Timer } from '../domain/ports.ts';

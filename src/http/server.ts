@@ -96,7 +96,7 @@ function connectionLimits({ config: { server }, maxFiles }: HttpServerDeps): Con
   return { most, perAddress: server.max_connections_per_address, unbounded: server.trusted_proxies };
 }
 
-/** The start-up guard (api.md part 11), whatever the configuration's own rules let through. */
+/** The start-up guard (docs/design/api.md#access), whatever the configuration's own rules let through. */
 function guardStart({ server, auth }: HttpServerDeps['config']): void {
   if (auth.enabled && auth.api_key === undefined) {
     throw new ServiceError('bad_request', 'auth.enabled is true and there is no key.', {

@@ -1,4 +1,4 @@
-// At most so many calls at once; further ones wait in order, and not without bound (quality.md, Reliability 6 and 7).
+// At most so many calls at once; further ones wait in order, and not without bound (docs/design/reliability.md#bounds).
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Timer } from '../domain/ports.ts';
 

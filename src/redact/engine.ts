@@ -1,4 +1,5 @@
-// Removes secrets from text and from structures, for logs, error messages and reports (operations.md part 7).
+// Removes secrets from text and from structures, for logs, error messages and reports
+// (docs/design/reliability.md#redaction).
 // Order: exact known values, then keys that are secret by schema or by name, then shapes in text.
 // A known value shorter than four characters is not replaced in text: it would mask every line and hide nothing.
 

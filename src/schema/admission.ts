@@ -1,4 +1,4 @@
-// The answer to whether a spawn would be admitted (api.md part 2).
+// The answer to whether a spawn would be admitted (docs/design/api.md#admission).
 import { type Static, Type } from 'typebox';
 
 /** In the order checked; the first that applies is told. */

@@ -1,4 +1,4 @@
-// The audit of admin calls (api.md part 9).
+// The audit of admin calls (docs/design/api.md#audit).
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 import { Moment, NumberedCursor } from './text-rules.ts';

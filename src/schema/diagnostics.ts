@@ -1,4 +1,5 @@
-// What operators read: /metrics as JSON, and /diagnostics, which adds configuration and advice (api.md part 9).
+// What operators read: /metrics as JSON, and /diagnostics, which adds configuration and advice
+// (docs/design/api.md#health-and-metrics).
 import { type Static, type TProperties, Type } from 'typebox';
 import { QuotaSummary } from './quota.ts';
 

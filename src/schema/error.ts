@@ -1,4 +1,4 @@
-// The names of every failure class and the one error body of the API (specification part 7, api.md part 1).
+// The names of every failure class and the one error body of the API (docs/design/api.md#errors).
 import { type Static, Type } from 'typebox';
 
 export const ERROR_CODES = [

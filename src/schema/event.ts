@@ -1,4 +1,4 @@
-// Event kinds and shape (specification part 6, api.md part 9).
+// Event kinds and shape (docs/design/api.md#events).
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 

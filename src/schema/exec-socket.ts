@@ -1,4 +1,5 @@
-// Messages of the WebSocket exec (api.md part 3). Text messages are JSON; binary ones from the client are standard input.
+// Messages of the WebSocket exec (docs/design/api.md#streams). Text messages are JSON; binary ones from the client are
+// standard input.
 import { type Static, Type } from 'typebox';
 import { ExecRequest } from './exec.ts';
 

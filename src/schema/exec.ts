@@ -1,4 +1,4 @@
-// Exec request, result and NDJSON lines (api.md part 3).
+// Exec request, result and NDJSON lines (docs/design/api.md#execs).
 import { type Static, Type } from 'typebox';
 import { DESCRIBED, described } from './described.ts';
 import { Env } from './sandbox.ts';

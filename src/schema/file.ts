@@ -1,4 +1,4 @@
-// File operations and the file-info record (api.md part 4).
+// File operations and the file-info record (docs/design/api.md#files).
 import { type Static, Type } from 'typebox';
 import { DESCRIBED, described } from './described.ts';
 import { AbsolutePath, BASE64 } from './text-rules.ts';

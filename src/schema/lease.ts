@@ -1,4 +1,4 @@
-// A lease: one worker's right to run one sandbox until a moment (specification part 2, api.md part 8).
+// A lease: one worker's right to run one sandbox until a moment (docs/design/api.md#workers).
 import { type Static, Type } from 'typebox';
 
 export const LeaseTerms = Type.Object({

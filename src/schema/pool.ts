@@ -1,4 +1,4 @@
-// The pool as the API shows it (api.md part 7).
+// The pool as the API shows it (docs/design/api.md#pool).
 import { type Static, Type } from 'typebox';
 
 export const PoolStatus = Type.Object(

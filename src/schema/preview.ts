@@ -1,4 +1,4 @@
-// Links to what a sandbox serves on a port (api.md part 10).
+// Links to what a sandbox serves on a port (docs/design/api.md#previews).
 import { type Static, Type } from 'typebox';
 import { duration, PositiveDuration } from './text-rules.ts';
 

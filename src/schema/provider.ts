@@ -1,4 +1,4 @@
-// Provider objects of the API (api.md part 7).
+// Provider objects of the API (docs/design/api.md#providers).
 import { type Static, Type } from 'typebox';
 
 export const PROVIDER_KINDS = ['container', 'userspace', 'microvm', 'hosted', 'custom'] as const;

@@ -1,4 +1,4 @@
-// Owner quotas: what one owner has of limits instead of the defaults (specification part 2, api.md part 6).
+// Owner quotas: what one owner has of limits instead of the defaults (docs/design/api.md#owner-quotas).
 // 0 and `0s` inherit the default everywhere here but in a usage, which shows what is in force: there they are no cap.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';

@@ -1,4 +1,4 @@
-// The sandbox object, the spawn request and the list query (specification part 2, api.md part 2).
+// The sandbox object, the spawn request and the list query (docs/design/api.md#sandboxes).
 import { type Static, Type } from 'typebox';
 import { DESCRIBED, described } from './described.ts';
 import { SANDBOX_STATES } from './sandbox-states.ts';

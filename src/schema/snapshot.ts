@@ -1,4 +1,4 @@
-// What a provider keeps to start sandboxes faster, as the API shows it (api.md part 7).
+// What a provider keeps to start sandboxes faster, as the API shows it (docs/design/api.md#snapshots).
 import { type Static, Type } from 'typebox';
 
 export const Snapshot = Type.Object(

@@ -1,4 +1,4 @@
-// Liveness, readiness and health (api.md part 9).
+// Liveness, readiness and health (docs/design/api.md#health-and-metrics).
 import { type Static, Type } from 'typebox';
 
 export const Live = Type.Object(

@@ -1,4 +1,5 @@
-// Templates (api.md part 5): what a sandbox is made from, by name. `env` values are masked on the way out.
+// Templates (docs/design/api.md#templates): what a sandbox is made from, by name. `env` values are masked on the way
+// out.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 import { Env, Metadata, SpawnRequest } from './sandbox.ts';

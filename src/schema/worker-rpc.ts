@@ -1,4 +1,4 @@
-// What the control plane says to a worker: `POST /rpc` (specification part 4, api.md part 8). Unknown fields are ignored
+// What the control plane says to a worker: `POST /rpc` (docs/design/api.md#workers). Unknown fields are ignored
 // here, unlike elsewhere, so that the two sides may be one version apart.
 import { type Static, Type } from 'typebox';
 import { ERROR_CODES } from './error.ts';

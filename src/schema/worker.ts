@@ -1,4 +1,4 @@
-// Workers and their heartbeats (specification parts 2 and 4, api.md part 8). `local` is a worker, too.
+// Workers and their heartbeats (docs/design/api.md#workers). `local` is a worker, too.
 import { type Static, Type } from 'typebox';
 import { WORKER_ID } from './config-kinds.ts';
 import { Lease } from './lease.ts';

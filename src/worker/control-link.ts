@@ -1,4 +1,4 @@
-// What a worker says to its control plane: heartbeats and renewals of leases (api.md part 8).
+// What a worker says to its control plane: heartbeats and renewals of leases (docs/design/api.md#workers).
 import { ServiceError } from '../domain/errors.ts';
 import type { Outgoing } from '../providers/outgoing/outgoing.ts';
 import { ERROR_CODES, type ErrorCode } from '../schema/error.ts';

@@ -1,5 +1,5 @@
 // One seeded run of the simulation: what it does to a control plane, and what must hold of it. The invariants of
-// quality.md are looked at in the store and in the provider, never through us.
+// docs/design/reliability.md are looked at in the store and in the provider, never through us.
 import { expect } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { api, forever, owned, roomy, type World, world } from './control.ts';

@@ -92,7 +92,7 @@ struct exec {
 
 /* One that is yet to be started; NULL without memory. */
 struct exec *exec_make(const struct exec_plan *plan);
-/* How it ended as in PROTOCOL.md; -1 and zeros while it runs. */
+/* How it ended as in agent/PROTOCOL.md; -1 and zeros while it runs. */
 void exec_result(const struct exec *exec, uint8_t result[EXEC_RESULT_SIZE]);
 int exec_exit_code(const struct exec *exec);
 uint32_t exec_signal(const struct exec *exec);

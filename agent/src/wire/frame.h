@@ -1,4 +1,4 @@
-/* Frames of PROTOCOL.md: how they are cut out of bytes, and what is around a payload. */
+/* Frames of agent/PROTOCOL.md: how they are cut out of bytes, and what is around a payload. */
 #ifndef SVC_FRAME_H
 #define SVC_FRAME_H
 

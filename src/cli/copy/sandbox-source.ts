@@ -8,7 +8,7 @@ import type { FileInfo } from '../../schema/file.ts';
 import type { Entry, FileEntry, Source } from './endpoint.ts';
 import { namesContent, pathBelow } from './names.ts';
 
-/** The deepest that one listing goes (api.md part 4). */
+/** The deepest that one listing goes (docs/design/api.md#files). */
 const DEPTH = 64;
 
 /** `path/.` names the content of a folder. */

@@ -24,7 +24,7 @@ export interface Caller {
 }
 
 export interface Sandboxes {
-  /** The whole of a spawn (api.md part 2). `signal` aborts when the client has gone; a spawn already
+  /** The whole of a spawn (docs/design/api.md#sandboxes). `signal` aborts when the client has gone; a spawn already
    * `creating` is then finished with an Idempotency-Key, and ended without one. */
   spawn(
     request: SpawnRequest,

@@ -1,4 +1,5 @@
-// Commands that run on their own (api.md part 3, background execs). They and their tails are kept by the agent alone, so
+// Commands that run on their own (docs/design/api.md#detached-execs, background execs). They and their tails are kept
+// by the agent alone, so
 // they outlive clients and servers; nothing of them is in the database.
 import type { Exec, ExecRecord, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';

@@ -1,4 +1,5 @@
-// A command as NDJSON lines (api.md part 3): `start`, output as it comes, `keepalive` in silence, then `exit` or `error`.
+// A command as NDJSON lines (docs/design/api.md#streams): `start`, output as it comes, `keepalive` in silence, then
+// `exit` or `error`.
 import { asServiceError } from '../../domain/errors.ts';
 import { TIMED_OUT, timeoutNotice } from '../../domain/exec-request.ts';
 import { encodeOutput, type OutputEncoding, outputDecoder } from '../../domain/output.ts';

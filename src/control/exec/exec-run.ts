@@ -1,4 +1,4 @@
-// A command to its end, its outputs kept up to the cap, one answer (api.md part 3).
+// A command to its end, its outputs kept up to the cap, one answer (docs/design/api.md#execs).
 import type { Exec } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { displayDuration } from '../../domain/duration.ts';

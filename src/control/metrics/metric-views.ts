@@ -1,4 +1,4 @@
-// /metrics, /metrics/prometheus and /diagnostics (api.md part 9).
+// /metrics, /metrics/prometheus and /diagnostics (docs/design/api.md#health-and-metrics).
 import type { Config } from '../../schema/config.ts';
 import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';

@@ -1,4 +1,5 @@
-// Sandboxes in VMs of the pool (api.md part 7): each has a uid of its own and a folder that only this uid can open. Here
+// Sandboxes in VMs of the pool (docs/design/api.md#pool): each has a uid of its own and a folder that only this uid can
+// open. Here
 // is what a row of the pool has instead of a runtime.
 import type { PoolUser, UserIo } from '../../agent/io.ts';
 import { refuseDifferences } from '../../domain/differences.ts';

@@ -1,4 +1,5 @@
-// Spawns that wait for a place (api.md part 2). One attempt at a time, each a transaction of the store that decides and
+// Spawns that wait for a place (docs/design/api.md#queue). One attempt at a time, each a transaction of the store that
+// decides and
 // reserves at once: the queue knows only what it was told and never counts itself. No provider works meanwhile.
 import { type AdmissionDecision, isCapacityDenial } from '../../domain/admission.ts';
 import { FairQueue, type MissingCapacity, type QueueEntry } from '../../domain/fair-queue.ts';

@@ -1,4 +1,5 @@
-// How the providers are: probed on demand, the answer kept for 5 s, one probe of a provider at a time (api.md part 7).
+// How the providers are: probed on demand, the answer kept for 5 s, one probe of a provider at a time
+// (docs/design/api.md#providers).
 import { withoutHostPaths } from '../../domain/host-paths.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';

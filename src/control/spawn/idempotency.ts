@@ -1,5 +1,5 @@
 // Idempotency-Key on spawns: requests with the same key share one spawn while it runs; afterwards the store answers
-// with the first one's response for 24 h (api.md part 1).
+// with the first one's response for 24 h (docs/design/api.md#idempotency-keys).
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';

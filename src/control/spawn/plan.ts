@@ -79,7 +79,7 @@ export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFact
   return { row, image, warnings, strict: request.strict ?? false, vcpus: wanted, setup: facts.setup };
 }
 
-/** What a sandbox in a shared VM cannot have of its own (api.md part 7). */
+/** What a sandbox in a shared VM cannot have of its own (docs/design/api.md#pool). */
 function checkShared(request: SpawnRequest, owner: string | undefined, settings: Settings): void {
   const refuse = (message: string, remedy: string) => new ServiceError('bad_request', message, { remedy });
   if (owner === undefined) throw refuse('X-User-ID is missing.', 'Name the user in the X-User-ID header.');

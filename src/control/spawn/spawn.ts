@@ -1,4 +1,5 @@
-// The story of a spawn (api.md part 2): template → plan → a place, at once or in its turn (queue.ts, place.ts) → start
+// The story of a spawn (docs/design/api.md#spawns): template → plan → a place, at once or in its turn (queue.ts,
+// place.ts) → start
 // (start.ts) → answer. With an Idempotency-Key it is finished whether or not the client still waits, who may ask again;
 // without one nobody would ever hear of the sandbox, which is ended.
 import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';

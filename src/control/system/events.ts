@@ -1,5 +1,5 @@
 // GET /events as the control plane sees it: who may read what, where a reader begins, and how many there may be
-// (api.md part 9). The events themselves come from the feed.
+// (docs/design/api.md#events). The events themselves come from the feed.
 import { visibleOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type EventFilter, eventFilter } from '../../domain/event-filter.ts';

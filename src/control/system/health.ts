@@ -1,4 +1,5 @@
-// Liveness, readiness and health (api.md part 9). Without a key (`full` false) they show status words only.
+// Liveness, readiness and health (docs/design/api.md#health-and-metrics). Without a key (`full` false) they show status
+// words only.
 import { configWarnings } from '../../domain/config-warnings.ts';
 import { displayDuration } from '../../domain/duration.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-// What runs sandboxes here, as the API shows it (api.md part 7).
+// What runs sandboxes here, as the API shows it (docs/design/api.md#providers).
 import { withoutPathValues } from '../../domain/host-paths.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';

@@ -1,4 +1,4 @@
-// What providers keep to restore sandboxes from (api.md part 7).
+// What providers keep to restore sandboxes from (docs/design/api.md#snapshots).
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Snapshot } from '../../schema/snapshot.ts';
 import type { SnapshotViews } from '../api/system.ts';

@@ -1,4 +1,4 @@
-// Templates as the edges see them (api.md part 5).
+// Templates as the edges see them (docs/design/api.md#templates).
 
 import { visibleOwner } from '../../domain/access.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';

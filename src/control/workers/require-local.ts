@@ -1,4 +1,4 @@
-// What is done inside a sandbox is done on this server alone (specification part 4: it is not routed to workers).
+// What is done inside a sandbox is done on this server alone (docs/design/api.md#workers: it is not routed to workers).
 import { ServiceError } from '../../domain/errors.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 

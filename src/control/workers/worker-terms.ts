@@ -1,4 +1,5 @@
-// The lengths of time that hold between us and workers (api.md part 8), and what is said of one that was not heard.
+// The lengths of time that hold between us and workers (docs/design/api.md#workers), and what is said of one that was
+// not heard.
 import { leaseTermMs } from '../../domain/lease.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
 

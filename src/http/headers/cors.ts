@@ -1,4 +1,5 @@
-// Cross-origin rules (api.md part 10). They come before authentication: a browser sends no key with a preflight.
+// Cross-origin rules (docs/design/api.md#cors). They come before authentication: a browser sends no key with a
+// preflight.
 // Credentials are never allowed; keys travel in headers that the page must hold itself.
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';

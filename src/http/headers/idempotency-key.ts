@@ -1,4 +1,4 @@
-// The Idempotency-Key header (api.md part 1).
+// The Idempotency-Key header (docs/design/api.md#idempotency-keys).
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { ServiceError } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-// The audit of admin calls (specification, Admin API): JSON or CSV, in pages either way.
+// The audit of admin calls (docs/design/api.md#audit): JSON or CSV, in pages either way.
 import { Type } from 'typebox';
 import { auditCsv } from '../../domain/audit.ts';
 import { AuditQuery, AuditRecord } from '../../schema/audit.ts';

@@ -1,4 +1,4 @@
-// The event stream (specification part 6, api.md part 9).
+// The event stream (docs/design/api.md#events).
 import { Type } from 'typebox';
 import { ServiceError } from '../../domain/errors.ts';
 import { Event, EventQuery } from '../../schema/event.ts';

@@ -1,4 +1,4 @@
-// Commands in a sandbox, while somebody waits for them or on their own (api.md part 3), and its console.
+// Commands in a sandbox, while somebody waits for them or on their own (docs/design/api.md#execs), and its console.
 import { Type } from 'typebox';
 import { ServiceError } from '../../domain/errors.ts';
 import {

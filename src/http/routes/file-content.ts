@@ -1,4 +1,4 @@
-// Reading and writing files (api.md part 4): JSON bodies in memory, raw ones as streams.
+// Reading and writing files (docs/design/api.md#files): JSON bodies in memory, raw ones as streams.
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import type { FileContentRead } from '../../control/api/files.ts';

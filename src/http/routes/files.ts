@@ -1,4 +1,4 @@
-// Files and folders beside their content: list, stat, glob, move, chmod, mkdir, remove (api.md part 4).
+// Files and folders beside their content: list, stat, glob, move, chmod, mkdir, remove (docs/design/api.md#files).
 import { Type } from 'typebox';
 import {
   FileChmodRequest,

@@ -1,4 +1,5 @@
-// Numbers for monitors and for people who look for a fault (specification part 4, api.md part 9). Twice: as they are, and
+// Numbers for monitors and for people who look for a fault (docs/design/api.md#health-and-metrics). Twice: as they are,
+// and
 // below /admin where the admin key is always needed. One handler serves both.
 import { Diagnostics, DiagnosticsQuery, MetricsBody } from '../../schema/diagnostics.ts';
 import { TextAnswer } from '../answer.ts';

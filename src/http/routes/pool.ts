@@ -1,4 +1,4 @@
-// How full the pool is (api.md part 7).
+// How full the pool is (docs/design/api.md#pool).
 import { PoolStatus } from '../../schema/pool.ts';
 import { defineRoute, type Route } from '../route.ts';
 

@@ -1,4 +1,5 @@
-// Links to what sandboxes serve on their ports (api.md part 10). The previews themselves are no routes: http/previews/.
+// Links to what sandboxes serve on their ports (docs/design/api.md#previews). The previews themselves are no routes:
+// http/previews/.
 import { PreviewLink, PreviewRequest } from '../../schema/preview.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { SandboxParams } from './params.ts';

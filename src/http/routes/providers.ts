@@ -1,4 +1,5 @@
-// Providers (api.md part 7). Twice: as they are, and below /admin where the admin key is always needed. Places on the host
+// Providers (docs/design/api.md#providers). Twice: as they are, and below /admin where the admin key is always needed.
+// Places on the host
 // are shown to those for whom admin routes are open, but for tenants who all hold the one key.
 import { Type } from 'typebox';
 import { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';

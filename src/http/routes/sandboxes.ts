@@ -1,4 +1,4 @@
-// Sandboxes: spawn and its dry run, list, get, extend, destroy, prune (api.md part 2).
+// Sandboxes: spawn and its dry run, list, get, extend, destroy, prune (docs/design/api.md#sandboxes).
 import { Type } from 'typebox';
 import { AdmissionDecision } from '../../schema/admission.ts';
 import {

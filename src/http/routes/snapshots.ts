@@ -1,4 +1,4 @@
-// What sandboxes are restored from (api.md part 7).
+// What sandboxes are restored from (docs/design/api.md#snapshots).
 import { Type } from 'typebox';
 import { Snapshot } from '../../schema/snapshot.ts';
 import { defineRoute, type Route } from '../route.ts';

@@ -1,4 +1,5 @@
-// Liveness, readiness, health and the API description (api.md part 9). None of them needs a key; without one the first
+// Liveness, readiness, health and the API description (docs/design/api.md#health-and-metrics). None of them needs a
+// key; without one the first
 // three show status words only.
 import { Health, Live, NotReady, Ready } from '../../schema/system.ts';
 import { Answer, TextAnswer } from '../answer.ts';

@@ -1,4 +1,4 @@
-// Templates (api.md part 5).
+// Templates (docs/design/api.md#templates).
 import { Type } from 'typebox';
 import { Sandbox } from '../../schema/sandbox.ts';
 import {

@@ -1,4 +1,4 @@
-// Workers: read by clients, managed below /admin, and what workers themselves call (specification part 4, api.md part 8).
+// Workers: read by clients, managed below /admin, and what workers themselves call (docs/design/api.md#workers).
 import { Type } from 'typebox';
 import {
   DrainRequest,

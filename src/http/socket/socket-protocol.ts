@@ -1,5 +1,5 @@
 // Browsers cannot set headers on a WebSocket: they send the key, and under owner enforcement the owner, as subprotocols
-// (api.md part 3). Those become the headers that they stand for, before anything looks at the request.
+// (docs/design/api.md#streams). Those become the headers that they stand for, before anything looks at the request.
 import type { IncomingMessage } from 'node:http';
 
 /** The protocol that is really spoken. */

@@ -8,10 +8,10 @@ const HEAD = `# Rules of \`svc config lint\`
 
 ${GENERATED}
 
-\`svc config lint --file svc.yaml\` judges one configuration file: it reads that file and the secret files it names, nothing
-else. \`--production\` reads it as the configuration of a service that strangers can reach. \`off\` means that the rule is not
-asked in that reading. Errors end it with exit code 3, with \`--strict\` warnings do, too; a file that is no configuration ends
-it with 2. See [config-lint.md](../config-lint.md).
+\`svc config lint --file svc.yaml\` checks one configuration file. It reads that file and the secret files it names, nothing
+else. \`--production\` applies the rules for a service that strangers can reach. \`off\` means that the rule does not apply
+then. Errors end the command with exit code 3; with \`--strict\` warnings do, too. A file that is not a configuration ends it
+with 2. See [config lint](../config-lint.md).
 `;
 
 /** The same rules give the same bytes. */

@@ -10,7 +10,10 @@ export interface EventBounds {
 }
 
 export interface EventStore {
-  /** One transaction on a connection of its own with relaxed durability (quality.md, rule 9). Ids in order. */
+  /**
+   * One transaction on a connection of its own with relaxed durability (docs/design/reliability.md#storage). Ids
+   * in order.
+   */
   append(drafts: EventDraft[]): Promise<Event[]>;
   /** Events with id > `after`, oldest first. */
   since(after: number, limit: number): Promise<Event[]>;

@@ -5,7 +5,10 @@ import type { Clock } from '../../domain/ports.ts';
 import { diskFull, isBusy, isFull, isOfDisk, storeClosed, storeFailure } from './failures.ts';
 import type { ReserveSpace } from './reserve-space.ts';
 
-/** SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile (quality.md, rule 9). */
+/**
+ * SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile
+ * (docs/design/reliability.md#storage).
+ */
 const PATIENCE_MS = 5000;
 const PAUSE_MS = 20;
 

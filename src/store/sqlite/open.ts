@@ -1,6 +1,6 @@
 // Opens the database for a server: lock, checks that write nothing, settings, migrations. The connection that did this only
 // reads from then on; those that write are the writer's: a durable one for records, a relaxed one for buffered events
-// (quality.md, rule 9).
+// (docs/design/reliability.md#storage).
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Logger, Random } from '../../domain/ports.ts';

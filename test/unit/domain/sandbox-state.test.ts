@@ -1,4 +1,4 @@
-// The table of moves against the sentence of the design (api.md part 2).
+// The table of moves against the sentence of the design (docs/design/api.md#sandboxes).
 import { expect, it } from 'vitest';
 import {
   ACTIVE_STATES,
