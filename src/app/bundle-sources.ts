@@ -2,7 +2,7 @@
 
 import type { Client } from '../client/client.ts';
 import { readProcessConfig } from '../config/process-config.ts';
-import type { BundleWorld } from '../ops/support/world.ts';
+import type { BundleSources } from '../ops/support/sources.ts';
 import { thisOperator } from './operator.ts';
 
 export interface BundleRequest {
@@ -15,7 +15,7 @@ export interface BundleRequest {
 }
 
 /** Never throws: a configuration that cannot be read is a reason to make a bundle. */
-export function bundleSources({ config, version, client, doctor }: BundleRequest): BundleWorld {
+export function bundleSources({ config, version, client, doctor }: BundleRequest): BundleSources {
   const { clock, host } = thisOperator();
   return {
     clock,

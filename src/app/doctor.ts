@@ -7,7 +7,7 @@ import { realIds } from '../host/ids.ts';
 import { packageRoot } from '../host/package-root.ts';
 import { realRandom } from '../host/random.ts';
 import { realHost } from '../host/real-host.ts';
-import type { DoctorDeps } from '../ops/doctor/patient.ts';
+import type { DoctorDeps } from '../ops/doctor/context.ts';
 import { lintConfig } from '../ops/lint/lint.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { SECRET_PATHS } from '../schema/config-keys.ts';

@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import { ByteBlocks } from '../domain/byte-blocks.ts';
 import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
 import { JsonFault, JsonStructure, type StructureLimits } from '../domain/json-structure.ts';
-import { API_PREFIX, placeOf, type RouteId } from '../http/paths.ts';
+import { API_PREFIX, operationOf, type RouteId } from '../http/paths.ts';
 import type { ErrorCode } from '../schema/error.ts';
 import { type RetryTerms, retried } from './retry.ts';
 
@@ -73,13 +73,13 @@ const SAFE = new Set(['GET', 'HEAD', 'DELETE']);
 /** Sends, also again where `retried` does; resolves with the answer's head when its status is below 400. */
 export function send(connection: Connection, id: RouteId, options: CallOptions = {}): Promise<ClientAnswer> {
   const isOnce = typeof options.bytes === 'object' && !(options.bytes instanceof Uint8Array);
-  const isSafe = SAFE.has(placeOf(id).method) || options.headers?.['idempotency-key'] !== undefined;
+  const isSafe = SAFE.has(operationOf(id).method) || options.headers?.['idempotency-key'] !== undefined;
   const terms = isOnce ? undefined : connection.retry;
   return retried(terms, { isSafe, signal: options.signal }, () => sendOnce(connection, id, options));
 }
 
 async function sendOnce(connection: Connection, id: RouteId, options: CallOptions): Promise<ClientAnswer> {
-  const { method, path } = placeOf(id);
+  const { method, path } = operationOf(id);
   const { body, type } = await bodyOf(options);
   const { origin, from } = connection;
   let answer: ClientAnswer;

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import type { AnsweredRequest } from '../control/api/system.ts';
 import type { Logger } from '../domain/ports.ts';
 
 /** Probes at debug, the rest at info. Names the route's pattern, never the path: paths hold file names. */
@@ -26,4 +27,19 @@ export function logAccess(
   if (!response.writableFinished && response.statusCode !== 101) fields.aborted = true;
   if (route?.quiet) logger.debug(fields, 'request');
   else logger.info(fields, 'request');
+}
+
+/** What is counted for a request: the route, never the path. */
+export function answeredRequest(
+  { route, raw, preview }: FastifyRequest,
+  response: ServerResponse,
+  ms: number,
+): AnsweredRequest {
+  return {
+    route: preview === undefined ? (route?.id ?? 'none') : 'preview',
+    method: raw.method ?? 'none',
+    // A client that left before its answer got no status; the head of a switch of protocols is not written by the response.
+    status: response.headersSent || response.statusCode === 101 ? String(response.statusCode) : 'none',
+    seconds: ms / 1000,
+  };
 }

@@ -3,10 +3,19 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Caller } from '../control/api/control-plane.ts';
 import { accountOf, type ByteLedger, type Hold } from '../domain/byte-ledger.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
-import type { Admitted } from './caller.ts';
-import { clientGone } from './client-gone.ts';
-import type { Scheme } from './headers/way.ts';
-import type { ServerFacts } from './server-facts.ts';
+import type { AuthorizedCaller } from './caller.ts';
+import { disconnectSignal } from './client-disconnect.ts';
+import type { Scheme } from './headers/forwarded.ts';
+
+/** What handlers may know about the server itself. */
+export interface ServerFacts {
+  /** Of the package, for example `0.1.0`. */
+  version: string;
+  /** Bytes of a raw upload at most. */
+  maxFileSize: number;
+  /** The API description, rendered once. */
+  openapi(): { json: string; yaml: string };
+}
 
 interface CallParts<P, Q, B> {
   params: P;
@@ -14,7 +23,7 @@ interface CallParts<P, Q, B> {
   body: B;
   content?: Buffer[] | undefined;
   headers: IncomingHttpHeaders;
-  admitted: Admitted;
+  authorized: AuthorizedCaller;
   response: ServerResponse;
   server: ServerFacts;
   scheme: Scheme;
@@ -49,10 +58,10 @@ export class Call<P, Q, B> {
     this.body = parts.body;
     this.content = parts.content ?? [];
     this.headers = parts.headers;
-    this.caller = parts.admitted.caller;
-    this.full = parts.admitted.full;
-    this.administers = parts.admitted.administers;
-    this.worker = parts.admitted.worker;
+    this.caller = parts.authorized.caller;
+    this.full = parts.authorized.full;
+    this.administers = parts.authorized.administers;
+    this.worker = parts.authorized.worker;
     this.server = parts.server;
     this.scheme = parts.scheme;
     this.#response = parts.response;
@@ -61,7 +70,7 @@ export class Call<P, Q, B> {
 
   /** Aborts when the client has gone. */
   get signal(): AbortSignal {
-    this.#signal ??= clientGone(this.#response);
+    this.#signal ??= disconnectSignal(this.#response);
     return this.#signal;
   }
 

@@ -11,7 +11,7 @@ import type { Origin, RateLimiter } from './rate-limit.ts';
 import type { Route, RouteAuth } from './route.ts';
 import type { AuthenticateWorker } from './worker-caller.ts';
 
-export interface Admitted {
+export interface AuthorizedCaller {
   caller: Caller;
   /** A key was proved, or none is asked for: health answers in full. */
   full: boolean;
@@ -44,11 +44,17 @@ const NOBODY: Identity = { role: 'anonymous', actor: 'anonymous', credential: 'a
  * needed, `resource_limit` for a call too many, `forbidden` on an admin route, `bad_request` for a bad or missing
  * X-User-ID. On routes of workers as worker-caller.ts says.
  */
-export function admit(route: Pick<Route, 'auth' | 'owned'>, presented: Presented, access: Access): Admitted {
-  return route.auth === 'worker' ? admitWorker(presented, access) : admitCaller(route, presented, access);
+export function authorize(
+  route: Pick<Route, 'auth' | 'owned'>,
+  presented: Presented,
+  access: Access,
+): AuthorizedCaller {
+  return route.auth === 'worker'
+    ? authorizeWorker(presented, access)
+    : authorizeCaller(route, presented, access);
 }
 
-function admitWorker(presented: Presented, { authenticateWorker }: Access): Admitted {
+function authorizeWorker(presented: Presented, { authenticateWorker }: Access): AuthorizedCaller {
   const worker = authenticateWorker(presented.headers, presented.worker_id, presented);
   const name = `worker:${worker.worker_id}`;
   const identity: Identity = { role: 'worker', actor: name, credential: name };
@@ -56,11 +62,11 @@ function admitWorker(presented: Presented, { authenticateWorker }: Access): Admi
   return { caller: callerOf(identity, presented.requestId), full: false, administers: false, worker };
 }
 
-function admitCaller(
+function authorizeCaller(
   route: Pick<Route, 'auth' | 'owned'>,
   presented: Presented,
   { authenticate, rules, limiter }: Access,
-): Admitted {
+): AuthorizedCaller {
   const { headers, requestId } = presented;
   const needed = isKeyed(route);
   const identity = route.auth === 'none' ? undefined : authenticate(headers, presented, needed);

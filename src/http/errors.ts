@@ -5,7 +5,7 @@ import { OutputText } from '../domain/output.ts';
 import type { Logger } from '../domain/ports.ts';
 import { redactor } from '../redact/engine.ts';
 import type { ErrorBody, ErrorCode } from '../schema/error.ts';
-import { isClientGone } from './client-gone.ts';
+import { isDisconnect } from './client-disconnect.ts';
 
 export interface ErrorAnswer {
   status: number;
@@ -77,7 +77,7 @@ function cleanDetails(details: Record<string, unknown>): Record<string, unknown>
  * its own doing, and so is asking for what is not offered. That a client has gone is told by the access log.
  */
 export function logFailure(logger: Logger, error: ServiceError, requestId: string): void {
-  if (isClientGone(error)) return;
+  if (isDisconnect(error)) return;
   const fields = { request_id: requestId, code: error.code, status: error.status, cause: error.cause };
   const ours = error.status >= 500 && !ASKED_FOR.includes(error.code);
   if (ours) logger.error({ ...fields, err: error }, error.message);

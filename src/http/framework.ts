@@ -11,9 +11,9 @@ import type { Clock, Ids, Logger } from '../domain/ports.ts';
 import { BYTES_TYPE, JSON_TYPE } from './body/body.ts';
 import { type BodyTerms, fileBody, jsonBody } from './body/json-body.ts';
 import { lingerOver } from './body/slow-body.ts';
+import { answerConnectAndExpect } from './connect-and-expect.ts';
 import { errorAnswer, logFailure, toServiceError } from './errors.ts';
 import { requestIdFrom } from './headers/request-id.ts';
-import { takeOddRequests } from './odd-requests.ts';
 import { withOutputs } from './pieces.ts';
 import { splitQuery } from './query.ts';
 import { answerAndClose, parserFailure } from './raw-answer.ts';
@@ -82,7 +82,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
   }) as unknown as FastifyInstance;
   app.addHook('onRequest', deps.always);
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, deps));
-  takeOddRequests(app.server, ids);
+  answerConnectAndExpect(app.server, ids);
   takeBodies(app);
   return app;
 }
@@ -114,7 +114,7 @@ function answerFailure(
   lingerOver(request.raw, clock);
   // Fastify closes after a body that it refused; lingering instead lets the client read why.
   reply.removeHeader('Connection');
-  const { status, headers, body } = errorAnswer(failure, request.id, request.admitted?.administers);
+  const { status, headers, body } = errorAnswer(failure, request.id, request.authorized?.administers);
   reply
     .code(status)
     .headers(headers)

@@ -86,7 +86,7 @@ export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
 /** The method and the path of an operation, `{…}` not filled in. */
-export function placeOf(id: RouteId): { method: Method; path: string } {
+export function operationOf(id: RouteId): { method: Method; path: string } {
   const [method, path] = PATHS[id].split(' ') as [Method, string];
   return { method, path };
 }

@@ -13,18 +13,17 @@ import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
-import { logAccess } from './access-log.ts';
-import { answeredRequest } from './answered.ts';
+import { answeredRequest, logAccess } from './access-log.ts';
 import { type Auditor, auditor } from './audit.ts';
 import { authenticator } from './authenticate.ts';
 import { BYTES_TYPE, checkBody, hasBody, isEmptyFile, mediaType } from './body/body.ts';
-import { type Access, type Admitted, admit } from './caller.ts';
+import { type Access, type AuthorizedCaller, authorize } from './caller.ts';
+import { connectionFailure } from './connect-and-expect.ts';
 import { type Cors, cors, isPreflight } from './headers/cors.ts';
+import { type Scheme, schemeOf } from './headers/forwarded.ts';
 import { hostCheck } from './headers/host-header.ts';
 import { refuseRepeated } from './headers/single-headers.ts';
-import { type Scheme, schemeOf } from './headers/way.ts';
 import type { InFlight } from './in-flight.ts';
-import { connectionFailure } from './odd-requests.ts';
 import type { PreviewGateway, Target } from './previews/gateway.ts';
 import { rateLimiter } from './rate-limit.ts';
 import { answerAndClose } from './raw-answer.ts';
@@ -34,7 +33,7 @@ import { workerAuthenticator } from './worker-caller.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the route's part of the pipeline, before any handler. */
-    admitted: Admitted | undefined;
+    authorized: AuthorizedCaller | undefined;
     /** The route's own, once it is known. */
     route: Route | undefined;
     /** Who calls, once it is known, also when they are refused. */
@@ -149,13 +148,13 @@ function alwaysHook(
   };
 }
 
-/** Who is admitted goes on by turns with the others, owner by owner; so do answers to who is not. */
+/** Who is authorized goes on by turns with the others, owner by owner; so do answers to who is not. */
 function routeHook(route: Route, { current, config, turnstile }: FollowDeps): Hook {
   const limit = limitsOf(route, config.server);
   return (request, reply, done) => {
     const failure = refusalOf(route, request, reply, { access: current().access, limit });
-    const { admitted, address } = request;
-    const line = admitted ? accountOf(admitted.caller).name : `address ${address}`;
+    const { authorized, address } = request;
+    const line = authorized ? accountOf(authorized.caller).name : `address ${address}`;
     request.pass = () => turnstile.pass(line);
     turnstile.enter(line, () => done(failure));
   };
@@ -167,7 +166,7 @@ interface Rules {
   limit: (type: string) => number;
 }
 
-/** Undefined for a request that is admitted. */
+/** Undefined for a request that is authorized. */
 function refusalOf(
   route: Route,
   request: FastifyRequest,
@@ -182,7 +181,7 @@ function refusalOf(
     request.identity = identity;
   };
   try {
-    request.admitted = admit(
+    request.authorized = authorize(
       route,
       { headers, connection, address, reply, requestId, worker_id, identified },
       access,

@@ -7,7 +7,7 @@ import { addressScope } from '../domain/address.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { RateVerdict } from '../domain/rate.ts';
-import { LatelyProved } from './lately-proved.ts';
+import { RecentProofs } from './recent-proofs.ts';
 
 /** Where the headers go: the reply. */
 export interface Headed {
@@ -41,7 +41,7 @@ export function rateLimiter(rates: RateLimits, clock: Pick<Clock, 'monotonic'>):
   if (!rates.enabled) return UNLIMITED;
   const [bucketOf, wideBucketOf] = [bucketNames(rates), bucketNames(rates)];
   const attempts = ({ address }: Origin) => rates.bucket(`failed ${addressScope(address)}`);
-  const lately = new LatelyProved(rates, clock);
+  const lately = new RecentProofs(rates, clock);
   return {
     count: ({ owner, key }, origin) => {
       const scope =

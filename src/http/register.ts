@@ -12,7 +12,7 @@ import { PushAnswer, SocketAnswer } from './answer.ts';
 
 import { JSON_TYPE } from './body/body.ts';
 import { watchPace } from './body/slow-body.ts';
-import { Call, heldFor } from './call.ts';
+import { Call, heldFor, type ServerFacts } from './call.ts';
 import { signedBy } from './half-closed.ts';
 import type { InFlight } from './in-flight.ts';
 import { hasHead, reservedFailure, routerPath } from './methods.ts';
@@ -21,7 +21,6 @@ import { answerAndClose } from './raw-answer.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes/routes.ts';
 import { send, serializedAs, writeHead } from './send.ts';
-import type { ServerFacts } from './server-facts.ts';
 import type { Upgrades } from './socket/upgrades.ts';
 import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './validation.ts';
 
@@ -77,8 +76,8 @@ function bodyHook(route: Route, { control, clock }: RegisterDeps) {
   const validate = route.bodyKind && bodyValidator(route.body as TSchema, false);
   const fault = validate && ((body: unknown) => faultIn(validate(body)));
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { raw, admitted } = request;
-    if (admitted) request.bodyHold = heldFor(reply.raw, control.ledger.open(accountOf(admitted.caller)));
+    const { raw, authorized } = request;
+    if (authorized) request.bodyHold = heldFor(reply.raw, control.ledger.open(accountOf(authorized.caller)));
     request.bodyFault = fault;
     const late = () => {
       const failure = new ServiceError('timeout', 'The body came too slowly.');
@@ -96,8 +95,8 @@ const faultIn = (outcome: ReturnType<ReturnType<typeof bodyValidator>>) =>
 function handlerOf(route: Route, deps: RegisterDeps) {
   const { control, facts, upgrades } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { params, query, body, content, headers, admitted, scheme } = request;
-    if (!admitted) throw new Error('a handler was reached without the pipeline');
+    const { params, query, body, content, headers, authorized, scheme } = request;
+    if (!authorized) throw new Error('a handler was reached without the pipeline');
     // One literal: copying it with one more member cost 4 µs a request.
     const parts = {
       params,
@@ -105,7 +104,7 @@ function handlerOf(route: Route, deps: RegisterDeps) {
       body,
       content,
       headers,
-      admitted,
+      authorized,
       response: reply.raw,
       server: facts,
       scheme,

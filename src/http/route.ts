@@ -7,7 +7,7 @@ import type { ErrorCode } from '../schema/error.ts';
 import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 
 import type { Call } from './call.ts';
-import { type Method, placeOf, type RouteId } from './paths.ts';
+import { type Method, operationOf, type RouteId } from './paths.ts';
 
 /**
  * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
@@ -67,7 +67,7 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   example?: unknown;
   /**
    * The handler's answer, an object or a list of them, has no member that the schema lacks: it is written as it is, and what
-   * is frozen in it once for all (kept-json.ts), which is faster for long lists.
+   * is frozen in it once for all (json-cache.ts), which is faster for long lists.
    */
   exact?: boolean;
   /** Access-log lines at debug level: probes that come every second. */
@@ -107,7 +107,7 @@ export function defineRoute<
   B extends Shape = undefined,
   R extends Shape = undefined,
 >(route: RouteDefinition<P, Q, B, R>): Route {
-  const place = placeOf(route.id);
+  const place = operationOf(route.id);
   return {
     ...(route as RouteFacts<Shape, Shape, Shape, Shape>),
     handler: route.handler,
@@ -118,5 +118,5 @@ export function defineRoute<
 }
 
 /** What a template says runs in the sandboxes of everybody who shares it. */
-const changesTemplates = ({ method, path }: ReturnType<typeof placeOf>) =>
+const changesTemplates = ({ method, path }: ReturnType<typeof operationOf>) =>
   method !== 'GET' && /^\/templates(?:\/\{name\})?$/.test(path);

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { Answer, PiecedAnswer, StreamAnswer, TextAnswer } from './answer.ts';
 import { signedBy } from './half-closed.ts';
-import { keptJson } from './kept-json.ts';
+import { cachedJson } from './json-cache.ts';
 import { listPieces, PIECE, textPieces } from './pieces.ts';
 import type { Route } from './route.ts';
 import { dropIfStalled, writePieces } from './write-pieces.ts';
@@ -41,12 +41,12 @@ export function send(reply: FastifyReply, route: Route, result: unknown, deps: S
 function sendJson(reply: FastifyReply, route: Route, body: unknown, deps: SendDeps): FastifyReply {
   reply.type(JSON_UTF8);
   if (Array.isArray(body)) return sendPieces(reply, listPieces(body, entryWriter(reply, route)), deps);
-  return sendText(reply, route.exact ? keptJson(body as object) : (reply.serialize(body) as string), deps);
+  return sendText(reply, route.exact ? cachedJson(body as object) : (reply.serialize(body) as string), deps);
 }
 
 /** `serializedAs` has the framework know the schema of an entry, not that of the list. */
 function entryWriter(reply: FastifyReply, { exact }: Route): (entry: unknown) => string {
-  return exact ? (entry) => keptJson(entry as object) : (entry) => reply.serialize(entry) as string;
+  return exact ? (entry) => cachedJson(entry as object) : (entry) => reply.serialize(entry) as string;
 }
 
 function sendText(reply: FastifyReply, text: string, deps: SendDeps): FastifyReply {

@@ -8,6 +8,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
+import type { ServerFacts } from './call.ts';
 import { type ConnectionLimits, limitConnections, mostConnections } from './connections.ts';
 import { renderOpenapi } from './description/openapi.ts';
 import { createFastify } from './framework.ts';
@@ -19,7 +20,6 @@ import { type Pipeline, pipeline } from './pipeline.ts';
 import { previewGateway } from './previews/gateway.ts';
 import { registerRoute } from './register.ts';
 import { ROUTES } from './routes/routes.ts';
-import type { ServerFacts } from './server-facts.ts';
 import { acceptUpgrades, type Upgrades } from './socket/upgrades.ts';
 
 export interface HttpServerDeps {
@@ -114,7 +114,7 @@ function registerAll(
   deps: HttpServerDeps & { pipeline: Pipeline; inFlight: InFlight; upgrades: Upgrades },
 ): void {
   const shared = { ...deps, facts: factsOf(deps) };
-  app.decorateRequest('admitted', undefined);
+  app.decorateRequest('authorized', undefined);
   app.decorateRequest('route', undefined);
   app.decorateRequest('identity', undefined);
   app.decorateRequest('address', '');

@@ -7,12 +7,12 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Ids } from '../domain/ports.ts';
 import { checkBody, JSON_TYPE } from '../http/body/body.ts';
 import { watchPace } from '../http/body/slow-body.ts';
-import { clientGone } from '../http/client-gone.ts';
+import { disconnectSignal } from '../http/client-disconnect.ts';
+import { connectionFailure } from '../http/connect-and-expect.ts';
 import { limitConnections } from '../http/connections.ts';
 import { createFastify, type ServerTls } from '../http/framework.ts';
 import { refuseRepeated } from '../http/headers/single-headers.ts';
 import { type InFlight, inFlight } from '../http/in-flight.ts';
-import { connectionFailure } from '../http/odd-requests.ts';
 import { answerAndClose } from '../http/raw-answer.ts';
 import { answerRpc } from './rpc.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -50,7 +50,7 @@ export function rpcServer({ parts, ids, address, tls }: RpcServerDeps): RpcServe
     onRequest: (request, _reply, done) => done(callerFault(parts, request)),
     preParsing: async (request, reply) => watchPace(request.raw, clock, () => tooSlow(request, reply)),
     handler: async (request, reply) => {
-      const terms = { requestId: request.id, signal: clientGone(reply.raw) };
+      const terms = { requestId: request.id, signal: disconnectSignal(reply.raw) };
       const { status, answer } = await answerRpc(parts, request.body, terms);
       return reply.code(status).send(answer);
     },

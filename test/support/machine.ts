@@ -3,7 +3,7 @@ import type { Partially } from '../../src/config/flag-layer.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { realClock } from '../../src/host/clock.ts';
-import type { DoctorDeps } from '../../src/ops/doctor/patient.ts';
+import type { DoctorDeps } from '../../src/ops/doctor/context.ts';
 import type { ProbeReport, RuntimeListing } from '../../src/providers/provider.ts';
 import { providerSet } from '../../src/providers/registry.ts';
 import type { Config } from '../../src/schema/config.ts';

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { Exec, ExecSpec, OutputChunk, SandboxIo } from '../../src/agent/io.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { SERVE_ONCE } from '../../src/ops/doctor/trial.ts';
+import { SERVE_ONCE } from '../../src/ops/doctor/probe-commands.ts';
 import type { ProbeReport, Provider, RuntimeListing } from '../../src/providers/provider.ts';
 import type { ProviderKind } from '../../src/schema/provider.ts';
 

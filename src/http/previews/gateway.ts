@@ -10,17 +10,16 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import { type PreviewTarget, readPreviewName } from '../../domain/preview.ts';
 import type { Config } from '../../schema/config.ts';
 import { lingerOver } from '../body/slow-body.ts';
-import { clientGone } from '../client-gone.ts';
+import { disconnectSignal } from '../client-disconnect.ts';
 import { logFailure, toServiceError } from '../errors.ts';
-import { forwardedFor } from '../headers/way.ts';
+import { forwardedFor } from '../headers/forwarded.ts';
 import type { InFlight } from '../in-flight.ts';
-import { checkHandshake } from '../socket/handshake.ts';
-import type { Connection } from '../socket/upgrades.ts';
+import { type Connection, checkHandshake } from '../socket/upgrades.ts';
+import { authorizePreview } from './authorize.ts';
+import { PreviewLimits } from './connection-limits.ts';
 import { valuesOf } from './header-lists.ts';
 import { answerFailure } from './pages.ts';
-import { passOf } from './pass.ts';
-import { Places } from './places.ts';
-import { type Visit, visitPort } from './visit.ts';
+import { type ProxiedRequest, proxyRequest } from './proxy-request.ts';
 
 export interface GatewayDeps {
   previews: Previews;
@@ -49,7 +48,7 @@ export function previewGateway(deps: GatewayDeps): PreviewGateway {
     ...deps,
     domain: server.preview_domain,
     isProxy: addressRanges(server.trusted_proxies),
-    places: new Places(),
+    places: new PreviewLimits(),
     joined: new Set<Duplex>(),
   };
   return {
@@ -77,7 +76,7 @@ export function previewGateway(deps: GatewayDeps): PreviewGateway {
 type All = GatewayDeps & {
   domain: string;
   isProxy: (address: string) => boolean;
-  places: Places;
+  places: PreviewLimits;
   joined: Set<Duplex>;
 };
 
@@ -93,7 +92,7 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
   const response = reply.raw;
   const connection = deps.connectionOf(raw);
   if (connection) checkHandshake(raw);
-  const pass = passOf(deps, { target, raw, url, isUpgrade: connection !== undefined, scheme });
+  const pass = authorizePreview(deps, { target, raw, url, isUpgrade: connection !== undefined, scheme });
   if ('location' in pass) {
     const { location, cookie } = pass;
     const headers = { Location: location, 'Set-Cookie': cookie, ...UNSEEN, 'X-Request-ID': request_id };
@@ -101,9 +100,9 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
   }
   const leave = deps.places.take(target.sandbox_id, () => raw.socket.destroy());
   try {
-    const way = { request_id, scheme, forwarded_for: forwardedFor(raw, deps.isProxy) };
-    const visit: Visit = { target, raw, response, url: pass.url, way, connection };
-    await visitPort(await deps.previews.open(target, clientGone(response)), visit, deps);
+    const route = { request_id, scheme, forwarded_for: forwardedFor(raw, deps.isProxy) };
+    const visit: ProxiedRequest = { target, raw, response, url: pass.url, route, connection };
+    await proxyRequest(await deps.previews.open(target, disconnectSignal(response)), visit, deps);
   } finally {
     leave();
   }

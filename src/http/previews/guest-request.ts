@@ -1,12 +1,12 @@
 // The head that a program in a sandbox gets of a request. It is a stranger: nothing of ours goes in (keys, cookie, names of
-// owners), and what it is told of the visitor's way is what we know, not what somebody claimed.
+// owners), and what it learns about the visitor's route is what we know, not what somebody claimed.
 import type { IncomingMessage } from 'node:http';
 import { hasBody } from '../body/body.ts';
 import { withoutOurCookies } from './cookies.ts';
 import { endToEnd, type Header, valuesOf } from './header-lists.ts';
 
 /** How the visitor reached us, as far as it can be trusted. */
-export interface Way {
+export interface ClientRoute {
   request_id: string;
   scheme: 'http' | 'https';
   /** Value of X-Forwarded-For. */
@@ -30,15 +30,15 @@ const OURS = new Set([
 const KEY_PROTOCOLS = /^svc\.(?:key|user)\./;
 
 /** A flat list for `http.request`: framed anew, so that the guest sees the body end where we saw it end. */
-export function guestHeaders(raw: IncomingMessage, way: Way, isUpgrade: boolean): string[] {
+export function guestHeaders(raw: IncomingMessage, route: ClientRoute, isUpgrade: boolean): string[] {
   const host = raw.headers.host ?? '';
   const head = ['Host', host];
   for (const header of endToEnd(raw.rawHeaders)) {
     const value = valueFor(header);
     if (value !== undefined) head.push(header.name, value);
   }
-  head.push('X-Forwarded-For', way.forwarded_for);
-  head.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', way.scheme, 'X-Request-ID', way.request_id);
+  head.push('X-Forwarded-For', route.forwarded_for);
+  head.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', route.scheme, 'X-Request-ID', route.request_id);
   return head.concat(framing(raw), isUpgrade ? UPGRADE : STAY);
 }
 

@@ -12,13 +12,13 @@ const DIAGNOSTICS = {
 } as const;
 
 /** What differs between the two places. */
-interface Place {
+interface RouteGroup {
   ids: { body: 'metrics' | 'adminMetrics'; text: 'metricsText' | 'adminMetricsText' };
   tag: 'system' | 'admin';
   auth: 'api' | 'admin';
 }
 
-const numbers = ({ ids, tag, auth }: Place) => [
+const numbers = ({ ids, tag, auth }: RouteGroup) => [
   defineRoute({
     id: ids.body,
     tag,

@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { NOTHING_SAID, ProviderParams } from './params.ts';
 
 /** What differs between the two places. */
-interface Place {
+interface RouteGroup {
   ids: { list: 'listProviders' | 'adminListProviders'; get: 'getProvider' | 'adminGetProvider' };
   tag: 'providers' | 'admin';
   auth: 'api' | 'admin';
@@ -20,7 +20,7 @@ const seesHost = ({
 }: Pick<Call<never, never, never>, 'administers' | 'caller'>): boolean =>
   administers && caller.role !== 'api';
 
-const views = ({ ids, tag, auth }: Place) => [
+const views = ({ ids, tag, auth }: RouteGroup) => [
   defineRoute({
     id: ids.list,
     tag,

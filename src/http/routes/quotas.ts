@@ -15,7 +15,7 @@ import { QuotaParams } from './params.ts';
 const tag = 'quotas';
 
 /** What differs between the two places. */
-interface Place {
+interface RouteGroup {
   ids: {
     list: 'listQuotas' | 'adminListQuotas';
     summary: 'quotaSummary' | 'adminQuotaSummary';
@@ -28,7 +28,7 @@ interface Place {
   write: RouteAuth;
 }
 
-const listRoute = ({ ids, read: auth }: Place) =>
+const listRoute = ({ ids, read: auth }: RouteGroup) =>
   defineRoute({
     id: ids.list,
     tag,
@@ -49,7 +49,7 @@ const listRoute = ({ ids, read: auth }: Place) =>
     },
   });
 
-const summaryRoute = ({ ids, read: auth }: Place) =>
+const summaryRoute = ({ ids, read: auth }: RouteGroup) =>
   defineRoute({
     id: ids.summary,
     tag,
@@ -60,7 +60,7 @@ const summaryRoute = ({ ids, read: auth }: Place) =>
     handler: (_call, { quotas }) => quotas.summary(),
   });
 
-const readRoutes = ({ ids, read: auth }: Place) => [
+const readRoutes = ({ ids, read: auth }: RouteGroup) => [
   defineRoute({
     id: ids.get,
     tag,
@@ -83,7 +83,7 @@ const readRoutes = ({ ids, read: auth }: Place) => [
   }),
 ];
 
-const writeRoutes = ({ ids, write: auth }: Place) => [
+const writeRoutes = ({ ids, write: auth }: RouteGroup) => [
   defineRoute({
     id: ids.put,
     tag,
@@ -113,7 +113,7 @@ const writeRoutes = ({ ids, write: auth }: Place) => [
   }),
 ];
 
-const PLACES: readonly Place[] = [
+const GROUPS: readonly RouteGroup[] = [
   {
     ids: {
       ...{ list: 'listQuotas', summary: 'quotaSummary', get: 'getQuota' },
@@ -132,7 +132,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-export const quotaRoutes: Route[] = PLACES.flatMap((place) => [
+export const quotaRoutes: Route[] = GROUPS.flatMap((place) => [
   listRoute(place),
   summaryRoute(place),
   ...readRoutes(place),

@@ -29,12 +29,12 @@ const heartbeat = {
 } as const;
 
 /** What differs between the two places. */
-interface Place {
+interface RouteGroup {
   ids: { list: 'listWorkers' | 'adminListWorkers'; get: 'getWorker' | 'adminGetWorker' };
   auth: 'api' | 'admin';
 }
 
-const readRoutes = ({ ids, auth }: Place) => [
+const readRoutes = ({ ids, auth }: RouteGroup) => [
   defineRoute({
     id: ids.list,
     tag,

@@ -35,14 +35,14 @@ export interface ExecSocketDeps extends SocketTools {
 
 /** Talks until the command has ended or the client has gone. Never throws. */
 export function serveExecSocket(ws: WebSocket, deps: ExecSocketDeps): void {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const reason = () => new ServiceError('unavailable', 'The client closed the connection.');
-  ws.once('close', () => gone.abort(reason()));
+  ws.once('close', () => disconnected.abort(reason()));
   // What is wrong with a peer's frames is told by the close that follows.
   ws.on('error', () => undefined);
   const input = new SocketInput(ws);
   const stopPings = keepAlive(ws, deps.clock);
-  talk(ws, { ...deps, input, gone: gone.signal })
+  talk(ws, { ...deps, input, gone: disconnected.signal })
     .catch((error: unknown) => fail(ws, toServiceError(error), deps))
     .finally(stopPings);
 }

@@ -10,7 +10,6 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import { SharedSlots } from '../../domain/shared-slots.ts';
 import type { SocketAnswer } from '../answer.ts';
 import { headerCountFailure } from '../headers/header-count.ts';
-import { checkHandshake } from './handshake.ts';
 import { takeProtocolKeys, VERSION_PROTOCOL } from './socket-protocol.ts';
 
 const MAX_SOCKETS = 1024;
@@ -102,7 +101,7 @@ function takeSeat(
   clock: Clock,
 ): Seat {
   const seat: Seat = { socket: undefined };
-  const leave = places.take(reply.request.admitted?.caller.owner, () => {
+  const leave = places.take(reply.request.authorized?.caller.owner, () => {
     seat.socket?.close(TRY_AGAIN_LATER, 'Other owners need their share of the connections.');
     clock.after(CLOSE_MS, () => seat.socket?.terminate());
   });
@@ -180,5 +179,14 @@ function notAsked(reply: FastifyReply): ServiceError {
   return new ServiceError('bad_request', 'This endpoint speaks WebSocket.', {
     status: 426,
     remedy: 'Connect with a WebSocket client.',
+  });
+}
+
+/** Checks the opening handshake (RFC 6455 4.2.1). Throws `bad_request` for an invalid one. */
+export function checkHandshake({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  const { 'sec-websocket-key': key, 'sec-websocket-version': version } = headers;
+  if (typeof key === 'string' && /^[+/0-9A-Za-z]{22}==$/.test(key) && version === '13') return;
+  throw new ServiceError('bad_request', 'The WebSocket handshake is not valid.', {
+    remedy: 'Speak version 13 of RFC 6455.',
   });
 }

@@ -3,8 +3,8 @@
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
 import type { CheckResult, DoctorReport, Verdict } from '../../schema/doctor.ts';
-import { awake } from '../doctor/awake.ts';
-import { Bench, type BenchDeps } from './bench.ts';
+import { keepProcessAlive } from '../doctor/keep-process-alive.ts';
+import { ConformanceClient, type ConformanceClientDeps } from './client.ts';
 import type { Rule, RuleGroup } from './rule.ts';
 import { COMMANDS, COURSE } from './rules/commands.ts';
 import { FILES } from './rules/files.ts';
@@ -15,7 +15,7 @@ const DEADLINE_MS = 20_000;
 const CLEANING_MS = 30_000;
 const GROUPS: readonly RuleGroup[] = [REACH, SANDBOXES, COMMANDS, FILES, COURSE, END];
 
-export interface ConformanceDeps extends BenchDeps {
+export interface ConformanceDeps extends ConformanceClientDeps {
   /** Ends the rule that runs, and leaves the others out. */
   signal: AbortSignal;
 }
@@ -37,12 +37,12 @@ export interface ConformancePlan {
 /** Nothing is asked yet. */
 export function planConformance(deps: ConformanceDeps): ConformancePlan {
   const { clock } = deps;
-  const bench = new Bench(deps);
+  const client = new ConformanceClient(deps);
   const begun = clock.monotonic();
   const results = new Map<RuleGroup, CheckResult[]>(GROUPS.map((group) => [group, []]));
   const kept = new Set<string>();
   const run = async (group: RuleGroup, rule: Rule) => {
-    const result = await awake(clock, () => judge({ ...deps, bench, kept }, group, rule));
+    const result = await keepProcessAlive(clock, () => judge({ ...deps, client, kept }, group, rule));
     if (result.verdict === 'pass') kept.add(rule.id);
     results.get(group)?.push(result);
     return result;
@@ -53,7 +53,7 @@ export function planConformance(deps: ConformanceDeps): ConformancePlan {
       checks: group.rules.map((rule) => ({ id: rule.id, title: rule.title, run: () => run(group, rule) })),
     })),
     finish: async () => {
-      await awake(clock, () => bench.close(AbortSignal.timeout(CLEANING_MS)));
+      await keepProcessAlive(clock, () => client.close(AbortSignal.timeout(CLEANING_MS)));
       const groups = [...results].map(([{ id, title }, checks]) => {
         const ms = rounded(checks.reduce((sum, check) => sum + check.ms, 0));
         return { id, title, verdict: worst(checks), ms, checks };
@@ -63,16 +63,16 @@ export function planConformance(deps: ConformanceDeps): ConformancePlan {
   };
 }
 
-interface Judging extends ConformanceDeps {
-  bench: Bench;
+interface RuleRun extends ConformanceDeps {
+  client: ConformanceClient;
   /** Rules that were kept. */
   kept: ReadonlySet<string>;
 }
 
-async function judge(judging: Judging, { chapter }: RuleGroup, rule: Rule): Promise<CheckResult> {
+async function judge(judging: RuleRun, { chapter }: RuleGroup, rule: Rule): Promise<CheckResult> {
   const { clock } = judging;
   const before = clock.monotonic();
-  const { verdict, message } = await seen(judging, rule);
+  const { verdict, message } = await outcomeOf(judging, rule);
   const isWrong = verdict === 'fail' || verdict === 'warn';
   return {
     ...{ id: rule.id, title: rule.title, verdict, message },
@@ -81,8 +81,8 @@ async function judge(judging: Judging, { chapter }: RuleGroup, rule: Rule): Prom
   };
 }
 
-async function seen(
-  { bench, clock, kept, signal }: Judging,
+async function outcomeOf(
+  { client, clock, kept, signal }: RuleRun,
   rule: Rule,
 ): Promise<{ verdict: Verdict; message: string }> {
   const lacking = rule.needs?.find((id) => !kept.has(id));
@@ -91,7 +91,7 @@ async function seen(
   const ms = rule.deadlineMs ?? DEADLINE_MS;
   const expired = new ServiceError('timeout', `It was not over within ${ms / 1000} s.`);
   try {
-    const message = await withinDeadline(clock, { ms, expired, signal }, (inner) => rule.look(bench, inner));
+    const message = await withinDeadline(clock, { ms, expired, signal }, (inner) => rule.look(client, inner));
     return { verdict: 'pass', message };
   } catch (error) {
     if (signal.aborted) return { verdict: 'skip', message: 'Interrupted.' };

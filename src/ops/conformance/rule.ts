@@ -1,6 +1,6 @@
 // What a rule of the custom provider's contract is: something done to the backend, and what has to come of it.
 import { ServiceError } from '../../domain/errors.ts';
-import type { Bench } from './bench.ts';
+import type { ConformanceClient } from './client.ts';
 
 export interface Rule {
   /** `<group>.<name>`, as in the report. */
@@ -13,7 +13,7 @@ export interface Rule {
   /** 20 s unless given. */
   deadlineMs?: number;
   /** Resolves with what was seen. Rejects with a ServiceError that says what is wrong. */
-  look(bench: Bench, signal: AbortSignal): Promise<string>;
+  look(client: ConformanceClient, signal: AbortSignal): Promise<string>;
 }
 
 export interface RuleGroup {

@@ -21,7 +21,6 @@ import { type Copied, copyHashed } from './copy-file.ts';
 import { giveTo, ownerOf } from './owner.ts';
 import { flush, type PartFile, partFile } from './part-file.ts';
 import { keepSafe, SIDECARS } from './safety-copy.ts';
-import { shellWord } from './shell-word.ts';
 import { requireSpace } from './space.ts';
 import type { TaskOptions } from './stage.ts';
 
@@ -181,3 +180,7 @@ function logWarning(input: string): string[] {
   if (walBytes(input) === 0) return [];
   return ['A write-ahead log stands beside the backup and was not used: it is not part of a backup.'];
 }
+
+/** Quotes a word for a POSIX shell, for the commands that reports tell people to run. */
+export const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,14 +1,14 @@
 // What a check of `svc doctor` is. A check looks and reports; it changes nothing that stays. One that throws has failed.
 import type { Config } from '../../schema/config.ts';
 import type { Verdict } from '../../schema/doctor.ts';
-import type { Patient } from './patient.ts';
+import type { CheckContext } from './context.ts';
 
-export interface Observation {
+export interface Finding {
   verdict: Verdict;
   /** What was seen, a sentence. */
   message: string;
   /** What to do, a sentence. */
-  fix?: string;
+  remedy?: string;
 }
 
 export interface Check {
@@ -17,7 +17,7 @@ export interface Check {
   title: string;
   /** 5 s unless given. */
   deadlineMs?: number;
-  look(patient: Patient, signal: AbortSignal): Promise<Observation>;
+  look(context: CheckContext, signal: AbortSignal): Promise<Finding>;
 }
 
 export interface CheckGroup {
@@ -27,22 +27,22 @@ export interface CheckGroup {
   unless?(config: Config): string | undefined;
   checks: readonly Check[];
   /** Runs when all checks are over, however they went, also when none ran. */
-  finish?(patient: Patient): Promise<void>;
+  finish?(context: CheckContext): Promise<void>;
 }
 
-export const pass = (message: string): Observation => ({ verdict: 'pass', message });
-export const warn = (message: string, fix?: string): Observation => ({
+export const pass = (message: string): Finding => ({ verdict: 'pass', message });
+export const warn = (message: string, remedy?: string): Finding => ({
   verdict: 'warn',
   message,
-  ...(fix !== undefined && { fix }),
+  ...(remedy !== undefined && { remedy }),
 });
-export const fail = (message: string, fix?: string): Observation => ({
+export const fail = (message: string, remedy?: string): Finding => ({
   verdict: 'fail',
   message,
-  ...(fix !== undefined && { fix }),
+  ...(remedy !== undefined && { remedy }),
 });
-export const skip = (message: string): Observation => ({ verdict: 'skip', message });
+export const skip = (message: string): Finding => ({ verdict: 'skip', message });
 
 /** `fail` where strangers rely on it, else `warn`. */
-export const failInProduction = ({ production }: Patient, message: string, fix?: string): Observation =>
-  production ? fail(message, fix) : warn(message, fix);
+export const failInProduction = ({ production }: CheckContext, message: string, remedy?: string): Finding =>
+  production ? fail(message, remedy) : warn(message, remedy);

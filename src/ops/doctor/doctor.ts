@@ -3,11 +3,11 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../../providers/deadline.ts';
 import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../../schema/doctor.ts';
-import { awake } from './awake.ts';
-import { type Check, type CheckGroup, fail, type Observation, skip } from './check.ts';
+import { type Check, type CheckGroup, type Finding, fail, skip } from './check.ts';
 import { CONFIGURATION } from './checks/configuration.ts';
+import { type CheckContext, type DoctorDeps, openContext } from './context.ts';
 import { groupsFor, type Selection } from './groups.ts';
-import { admit, type DoctorDeps, type Patient } from './patient.ts';
+import { keepProcessAlive } from './keep-process-alive.ts';
 
 const DEADLINE_MS = 5000;
 
@@ -33,14 +33,14 @@ export interface DoctorPlan {
 export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
   const groups = groupsFor(selection);
   const begun = deps.clock.monotonic();
-  const ward = admission(deps);
+  const session = openSession(deps);
   const results = new Map<CheckGroup, CheckResult[]>(groups.map((group) => [group, []]));
   const planned = groups.map((group) => ({
     title: group.title,
     checks: group.checks.map((check) => ({
       title: check.title,
       run: async () => {
-        const result = await awake(deps.clock, () => examine(deps, { group, check, ward }));
+        const result = await keepProcessAlive(deps.clock, () => runCheck(deps, { group, check, session }));
         results.get(group)?.push(result);
         return result;
       },
@@ -49,12 +49,12 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
   return {
     groups: planned,
     finish: async () => {
-      const { patient } = ward;
-      if (patient) await awake(deps.clock, () => discharge(patient, groups));
-      const { refusal } = ward;
+      const { context } = session;
+      if (context) await keepProcessAlive(deps.clock, () => cleanup(context, groups));
+      const { refusal } = session;
       const found = [...results].map(([group, checks]) => groupResult(group, checks));
       // Whatever was asked for: nothing else could be looked at.
-      if (refusal && !found.some(({ verdict }) => verdict === 'fail')) found.unshift(unread(refusal));
+      if (refusal && !found.some(({ verdict }) => verdict === 'fail')) found.unshift(failedLoad(refusal));
       const ms = rounded(deps.clock.monotonic() - begun);
       return { verdict: worst(found), production: deps.production, ms, groups: found };
     },
@@ -62,56 +62,62 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
 }
 
 /** Leaves nothing open, whatever fails on the way. */
-async function discharge(patient: Patient, groups: readonly CheckGroup[]): Promise<void> {
-  for (const group of groups) await group.finish?.(patient).catch(() => undefined);
-  await patient.close().catch(() => undefined);
+async function cleanup(context: CheckContext, groups: readonly CheckGroup[]): Promise<void> {
+  for (const group of groups) await group.finish?.(context).catch(() => undefined);
+  await context.close().catch(() => undefined);
 }
 
-/** The patient, once the configuration is there. */
-interface Ward {
+/** The context, once the configuration is there. */
+interface Session {
   loaded?: LoadedConfig;
-  patient?: Patient;
+  context?: CheckContext;
   refusal?: ServiceError;
 }
 
-function admission(deps: DoctorDeps): Ward {
+function openSession(deps: DoctorDeps): Session {
   try {
     const loaded = deps.load();
-    return { loaded, patient: admit(deps, loaded) };
+    return { loaded, context: openContext(deps, loaded) };
   } catch (error) {
     return { refusal: asServiceError(error) };
   }
 }
 
-interface Examination {
+interface CheckRun {
   group: CheckGroup;
   check: Check;
-  ward: Ward;
+  session: Session;
 }
 
-async function examine(deps: DoctorDeps, { group, check, ward }: Examination): Promise<CheckResult> {
+async function runCheck(deps: DoctorDeps, { group, check, session }: CheckRun): Promise<CheckResult> {
   const before = deps.clock.monotonic();
-  const seen = await observe(deps, { group, check, ward });
+  const seen = await observe(deps, { group, check, session });
   const ms = rounded(deps.clock.monotonic() - before);
-  return { id: `${group.id}.${check.name}`, title: check.title, verdict: seen.verdict, ms, ...told(seen) };
+  return {
+    id: `${group.id}.${check.name}`,
+    title: check.title,
+    verdict: seen.verdict,
+    ms,
+    ...findingFields(seen),
+  };
 }
 
-const told = ({ message, fix }: Observation) => ({ message, ...(fix !== undefined && { fix }) });
+const findingFields = ({ message, remedy }: Finding) => ({
+  message,
+  ...(remedy !== undefined && { fix: remedy }),
+});
 
-async function observe(
-  { clock, signal }: DoctorDeps,
-  { group, check, ward }: Examination,
-): Promise<Observation> {
-  const { patient } = ward;
+async function observe({ clock, signal }: DoctorDeps, { group, check, session }: CheckRun): Promise<Finding> {
+  const { context } = session;
   if (signal.aborted) return skip('Interrupted.');
-  if (!patient)
-    return group.id === CONFIGURATION.id ? refused(check, ward) : skip('The configuration does not load.');
-  const reason = group.unless?.(patient.config);
+  if (!context)
+    return group.id === CONFIGURATION.id ? refused(check, session) : skip('The configuration does not load.');
+  const reason = group.unless?.(context.config);
   if (reason !== undefined) return skip(reason);
   const ms = check.deadlineMs ?? DEADLINE_MS;
   const expired = new ServiceError('timeout', `The check did not end within ${ms / 1000} s.`);
   try {
-    return await withinDeadline(clock, { ms, expired, signal }, (inner) => check.look(patient, inner));
+    return await withinDeadline(clock, { ms, expired, signal }, (inner) => check.look(context, inner));
   } catch (error) {
     if (signal.aborted) return skip('Interrupted.');
     const { message, remedy } = asServiceError(error);
@@ -119,25 +125,25 @@ async function observe(
   }
 }
 
-function unread(refusal: ServiceError): GroupResult {
+function failedLoad(refusal: ServiceError): GroupResult {
   const { id, title, checks } = CONFIGURATION;
   const [loads] = checks;
   const result = {
     id: `${id}.${loads?.name}`,
     title: loads?.title ?? title,
     ms: 0,
-    ...told(notLoaded(refusal)),
+    ...findingFields(notLoaded(refusal)),
   };
   return groupResult(CONFIGURATION, [{ ...result, verdict: 'fail' }]);
 }
 
-function refused(check: Check, { refusal }: Ward): Observation {
+function refused(check: Check, { refusal }: Session): Finding {
   return refusal && check === CONFIGURATION.checks[0]
     ? notLoaded(refusal)
     : skip('The configuration does not load.');
 }
 
-function notLoaded(refusal: ServiceError): Observation {
+function notLoaded(refusal: ServiceError): Finding {
   const problems = (refusal.details?.problems ?? []) as { message: string }[];
   const words = problems.map(({ message }) => message).join(' ');
   return fail(words || refusal.message, refusal.remedy);

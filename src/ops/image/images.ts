@@ -1,4 +1,5 @@
 // `svc image list` and `remove`.
+import { readdir, readlink } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import {
   findImage,
@@ -9,7 +10,6 @@ import {
   removeImage,
 } from '../../providers/microvm/images.ts';
 import type { ImageItem } from '../../schema/image-report.ts';
-import { usersOf } from './in-use.ts';
 
 export async function imageItems(places: ImagePlaces): Promise<ImageItem[]> {
   return (await listImages(places)).map(itemOf);
@@ -43,4 +43,19 @@ function inUse(name: string, count: number): ServiceError {
   return new ServiceError('conflict', `Image ${name} cannot be removed: ${guests} on it.`, {
     remedy: 'Destroy their sandboxes first, see `svc sandbox list`.',
   });
+}
+
+/** Pids of the processes that have the file open, as far as this user may see; root sees all. */
+export async function usersOf(path: string, proc = '/proc'): Promise<number[]> {
+  const pids = (await readdir(proc)).filter((name) => /^\d+$/.test(name));
+  const users = await Promise.all(
+    pids.map(async (pid) => ((await hasOpen(`${proc}/${pid}/fd`, path)) ? [pid] : [])),
+  );
+  return users.flat().map(Number);
+}
+
+async function hasOpen(folder: string, path: string): Promise<boolean> {
+  const fds = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(fds.map((fd) => readlink(`${folder}/${fd}`).catch(() => '')));
+  return targets.includes(path);
 }

@@ -8,8 +8,8 @@ import {
   folderAt,
   type Inode,
   namesOf,
-  type Place,
   refused,
+  type TreeLocation,
   type TreeNode,
   UNSAYABLE,
 } from './tree-path.ts';
@@ -99,28 +99,28 @@ export class StagedRoot {
     }
   }
 
-  #parentOf(names: readonly string[]): { place: Place; name: string } {
+  #parentOf(names: readonly string[]): { place: TreeLocation; name: string } {
     const name = names.at(-1);
     if (name === undefined) throw refused('The archive has a file in the place of its root.');
-    const make = (parent: Place, missing: string) => this.#makeFolder(parent, missing);
+    const make = (parent: TreeLocation, missing: string) => this.#makeFolder(parent, missing);
     return { place: folderAt(this.#root, names.slice(0, -1), make), name };
   }
 
   /** What has that name goes: the last entry of a name counts. */
-  #vacant(path: string): { place: Place; name: string } {
+  #vacant(path: string): { place: TreeLocation; name: string } {
     const found = this.#parentOf(namesOf(path));
     this.#clear(found.place, found.name);
     return found;
   }
 
-  #clear(place: Place, name: string): void {
+  #clear(place: TreeLocation, name: string): void {
     const node = place.folder.children.get(name);
     if (node === undefined) return;
     if (node.type !== 'link') rmSync(this.#here([...place.path, name]), { recursive: true });
     place.folder.children.delete(name);
   }
 
-  #makeFolder(place: Place, name: string): Folder {
+  #makeFolder(place: TreeLocation, name: string): Folder {
     mkdirSync(this.#here([...place.path, name]), { mode: 0o700 });
     const node: Folder = { type: 'folder', mode: 0o755, uid: 0, gid: 0, mtime: 0, children: new Map() };
     this.#put(place, name, node);
@@ -128,7 +128,7 @@ export class StagedRoot {
   }
 
   /** Here comes every name, also one that a link's target says: a line break would end a line of inode-script.ts. */
-  #put(place: Place, name: string, node: TreeNode): void {
+  #put(place: TreeLocation, name: string, node: TreeNode): void {
     if (UNSAYABLE.test(name)) throw refused('The archive has a folder with a line break in its name.');
     if (++this.#entries > MOST_ENTRIES) throw refused('The archive has more than a million entries.');
     this.#text += place.path.join('/').length + name.length + (node.type === 'link' ? node.target.length : 0);

@@ -23,7 +23,7 @@ export type Folder = Inode & { type: 'folder'; children: Map<string, TreeNode> }
 /** A file with several names is one node that has several parents. */
 export type TreeNode = Folder | (Inode & { type: 'file' }) | (Inode & { type: 'link'; target: string });
 
-export interface Place {
+export interface TreeLocation {
   folder: Folder;
   /** Names from the root to it. */
   path: string[];
@@ -45,11 +45,11 @@ export function namesOf(path: string): string[] {
 export function folderAt(
   root: Folder,
   names: readonly string[],
-  make: (parent: Place, name: string) => Folder,
-): Place {
+  make: (parent: TreeLocation, name: string) => Folder,
+): TreeLocation {
   const todo = [...names].reverse();
-  let place: Place = { folder: root, path: [] };
-  const trail: Place[] = [];
+  let place: TreeLocation = { folder: root, path: [] };
+  const trail: TreeLocation[] = [];
   let hops = 0;
   for (let steps = 0; todo.length > 0; steps++) {
     if (steps > MOST_STEPS) throw refused('The archive has links that lead nowhere in time.');

@@ -9,13 +9,12 @@ import { redactor } from '../../redact/engine.ts';
 import { MASK } from '../../redact/rules.ts';
 import { inSecretMap, SECRET_FILE_SUFFIX, SECRET_MAPS, SECRET_PATHS } from '../../schema/config-keys.ts';
 import type { LintFinding, LintLevel } from '../../schema/lint.ts';
-import { fingerprint } from './fingerprint.ts';
-import { type Fault, type LintRule, TOPICS } from './rule.ts';
+import { type LintRule, type RuleFinding, TOPICS } from './rule.ts';
 
 export interface Findings {
   /** What the loader found; it knows its own place. */
   ofProblem(rule: LintRule, problem: Problem): LintFinding;
-  ofFault(rule: LintRule, level: LintLevel, fault: Fault): LintFinding;
+  ofRule(rule: LintRule, level: LintLevel, fault: RuleFinding): LintFinding;
 }
 
 /** `files` strongest first. */
@@ -29,7 +28,7 @@ export function findings(files: readonly FoundFile[], { secrets }: LoadedConfig)
     level,
     key: printable(words.key),
     message: safe(words.message),
-    remedy: rule.mend,
+    remedy: rule.remedy,
     ...words.place,
     fingerprint: fingerprint(rule.id, words.key, safe(words.distinct)),
     known: false,
@@ -41,7 +40,7 @@ export function findings(files: readonly FoundFile[], { secrets }: LoadedConfig)
       const place = { file: name, line, column };
       return finding(rule, 'error', { key, message: words, distinct: words, place });
     },
-    ofFault: (rule, level, { key = rule.key, entry, file, message = rule.title }) => {
+    ofRule: (rule, level, { key = rule.key, entry, file, message = rule.title }) => {
       const isOf = (each: SourceFile) =>
         file === undefined ? placeOf(each.find(), key, entry).isExact : each.name === file;
       const { name, find, lines } = sources.find(isOf) ?? sources[0] ?? NO_FILE;
@@ -115,4 +114,19 @@ function sourceOf(line: string, { column, endColumn }: SourcePosition, key: stri
     inSecretMap(key) ||
     (SECRET_PATHS.includes(key) && !words.startsWith(name + SECRET_FILE_SUFFIX));
   return ' '.repeat(column - 1) + (isSecret ? `${name}: ${MASK}` : words);
+}
+
+const FINGERPRINT_LENGTH = 32;
+
+/**
+ * Identifies a finding by its rule, its key and the entry of a list, so that it stays the same when lines move. In hex.
+ * It contains nothing of a secret: a short hash of one would reveal it.
+ */
+function fingerprint(rule: string, key: string, words: string): string {
+  // Loaded with the first finding: a file without one is judged in less time than this module takes to load.
+  const { createHash } = process.getBuiltinModule('node:crypto');
+  return createHash('sha256')
+    .update([rule, key, words].join('\n'))
+    .digest('hex')
+    .slice(0, FINGERPRINT_LENGTH);
 }

@@ -5,9 +5,9 @@ import { type ConfigReading, readConfig } from '../../config/load.ts';
 import { processConfigFiles } from '../../config/process-config.ts';
 import { type Problem, problemAt } from '../../config/setting.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { SECRET_FILE_SUFFIX } from '../../schema/config-keys.ts';
+import { SECRET_FILE_SUFFIX, SECRET_PATHS } from '../../schema/config-keys.ts';
+import { envName } from '../../schema/config-walk.ts';
 import type { LintFinding, LintReport } from '../../schema/lint.ts';
-import { assumedPaths } from './assumed.ts';
 import { factsOf } from './facts.ts';
 import { findings } from './finding.ts';
 import { type LintRule, levelOf } from './rule.ts';
@@ -94,7 +94,7 @@ function judge(files: readonly FoundFile[], reading: WholeReading, request: Lint
     if (level === 'off') return [];
     const said = rule.check(facts).filter(({ key = rule.key }) => !reading.misfits.has(key));
     const faults = said.slice(0, MOST_OF_ONE);
-    return faults.map((fault) => make.ofFault(rule, level, fault));
+    return faults.map((fault) => make.ofRule(rule, level, fault));
   });
   const all = [
     ...told(UNUSABLE, reading.unusable),
@@ -106,4 +106,16 @@ function judge(files: readonly FoundFile[], reading: WholeReading, request: Lint
   return all.sort(
     (a, b) => order(a) - order(b) || a.line - b.line || a.column - b.column || (a.rule < b.rule ? -1 : 1),
   );
+}
+
+/** Key paths for keys or variables. Throws `bad_request` for what is no secret. */
+function assumedPaths(names: readonly string[]): string[] {
+  return names.map((name) => {
+    const path = SECRET_PATHS.find((each) => each === name || envName(each) === name);
+    if (path === undefined)
+      throw new ServiceError('bad_request', '--assume-env names no secret of the configuration.', {
+        remedy: `It takes ${SECRET_PATHS.map(envName).join(', ')}.`,
+      });
+    return path;
+  });
 }

@@ -41,7 +41,7 @@ export interface KnownSecret {
 }
 
 /** One place where a rule is broken. */
-export interface Fault {
+export interface RuleFinding {
   /** The rule's own key unless given. */
   key?: string;
   /** Where it is known; else the strongest file that sets the key. */
@@ -62,25 +62,26 @@ export interface LintRule {
   /** What can happen, for its page. */
   why: string;
   /** What to do, a sentence or two. */
-  mend: string;
+  remedy: string;
   /** YAML that the rule has nothing against. */
   example: string;
   /** What it counts as where nothing is said about the place; `off` where much is right that is not for production. */
   level: LintLevel | 'off';
   /** What it counts as with `--production`. */
   production: LintLevel | 'off';
-  check(facts: LintFacts): readonly Fault[];
+  check(facts: LintFacts): readonly RuleFinding[];
 }
 
 /** The rule's own words when `broken`. */
-export const faultIf = (broken: boolean, fault: Fault = {}): readonly Fault[] => (broken ? [fault] : []);
+export const findingIf = (broken: boolean, fault: RuleFinding = {}): readonly RuleFinding[] =>
+  broken ? [fault] : [];
 
 /** A fault for each entry of a list that is `bad`. */
-export function faultyEntries(
+export function entryFindings(
   list: readonly string[],
   bad: (entry: string) => boolean,
   message: (entry: string) => string,
-): Fault[] {
+): RuleFinding[] {
   return list.flatMap((value, entry) => (bad(value) ? [{ entry, message: message(value) }] : []));
 }
 

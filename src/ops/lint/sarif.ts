@@ -24,13 +24,13 @@ export function sarifLog(report: LintReport, maker: SarifMaker): Json {
 
 function descriptor(rule: LintRule, production: boolean, docs: string): Json {
   const level = levelOf(rule, production);
-  const markdown = `${rule.why}\n\n${rule.mend}\n\n\`\`\`yaml\n${rule.example}\`\`\`\n`;
+  const markdown = `${rule.why}\n\n${rule.remedy}\n\n\`\`\`yaml\n${rule.example}\`\`\`\n`;
   return {
     id: rule.id,
     shortDescription: { text: rule.title },
     fullDescription: { text: rule.why },
     helpUri: `${docs}lint/${rule.id}.md`,
-    help: { text: `${rule.why} ${rule.mend}`, markdown },
+    help: { text: `${rule.why} ${rule.remedy}`, markdown },
     defaultConfiguration:
       level === 'off' ? { enabled: false, level: quietLevel(rule) } : { enabled: true, level },
     properties: {

@@ -4,10 +4,10 @@ import { resolve } from 'node:path';
 import { type Redactor, redactor } from '../../redact/engine.ts';
 import { type Ledger, redactionLedger } from '../../redact/ledger.ts';
 import { BUNDLE_FORMAT, type Bundle, type BundlePreview, type BundleReport } from '../../schema/bundle.ts';
+import { CONFIG_KEYS } from '../../schema/config-keys.ts';
 import { partFile, refuseTaken } from '../db/part-file.ts';
 import { type Collected, collectSection } from './collect.ts';
 import { ownersIn } from './owners.ts';
-import { secretsOf } from './secrets.ts';
 import { CONFIGURATION } from './sections/configuration.ts';
 import { DATABASE, EVENTS_SECTION } from './sections/database.ts';
 import { DOCTOR } from './sections/doctor.ts';
@@ -15,7 +15,7 @@ import { HOST } from './sections/host.ts';
 import { LINT } from './sections/lint.ts';
 import { PROGRAM } from './sections/program.ts';
 import { SERVER } from './sections/server.ts';
-import type { BundleWorld, Section } from './world.ts';
+import type { BundleSources, Section } from './sources.ts';
 
 const SECTIONS: readonly Section[] = [
   PROGRAM,
@@ -40,10 +40,10 @@ export interface BundleRequest {
 }
 
 /** What a bundle would hold; nothing is collected. */
-export function previewBundle(world: BundleWorld): BundlePreview {
+export function previewBundle(sources: BundleSources): BundlePreview {
   return {
     sections: SECTIONS.map(({ id, title, skipped }) => {
-      const reason = skipped(world);
+      const reason = skipped(sources);
       return { section: id, title, collected: reason === undefined, ...(reason !== undefined && { reason }) };
     }),
   };
@@ -53,10 +53,10 @@ export function previewBundle(world: BundleWorld): BundlePreview {
  * Collects, redacts and writes (mode 0600, whole or not at all). Throws `conflict` when the output is there; a section
  * that fails is a line of the index.
  */
-export async function writeBundle(request: BundleRequest, world: BundleWorld): Promise<BundleReport> {
+export async function writeBundle(request: BundleRequest, sources: BundleSources): Promise<BundleReport> {
   const output = resolve(request.output);
   if (!request.force && existsSync(output)) throw refuseTaken(output);
-  const bundle = await makeBundle(world);
+  const bundle = await makeBundle(sources);
   const text = `${JSON.stringify(bundle, null, 2)}\n`;
   const part = partFile(output);
   try {
@@ -68,11 +68,11 @@ export async function writeBundle(request: BundleRequest, world: BundleWorld): P
   return { output, size_bytes: Buffer.byteLength(text), index: bundle.index, redactions: bundle.redactions };
 }
 
-export async function makeBundle(world: BundleWorld): Promise<Bundle> {
+export async function makeBundle(sources: BundleSources): Promise<Bundle> {
   const collected: Collected[] = [];
-  for (const section of SECTIONS) collected.push(await collectSection(section, world));
+  for (const section of SECTIONS) collected.push(await collectSection(section, sources));
   const ledger = redactionLedger();
-  const clean = bundleRedactor(world, collected, ledger);
+  const clean = bundleRedactor(sources, collected, ledger);
   const sections: Bundle['sections'] = {};
   const index = collected.map(({ entry, content }) => {
     const safe = { ...entry, ...(entry.reason !== undefined && { reason: clean.text(entry.reason) }) };
@@ -85,17 +85,17 @@ export async function makeBundle(world: BundleWorld): Promise<Bundle> {
   });
   return {
     format: BUNDLE_FORMAT,
-    created_at: new Date(world.clock.now()).toISOString(),
-    program_version: world.programVersion,
+    created_at: new Date(sources.clock.now()).toISOString(),
+    program_version: sources.programVersion,
     index,
     sections,
     redactions: ledger.entries(),
   };
 }
 
-function bundleRedactor(world: BundleWorld, collected: readonly Collected[], ledger: Ledger): Redactor {
+function bundleRedactor(sources: BundleSources, collected: readonly Collected[], ledger: Ledger): Redactor {
   return redactor({
-    secrets: secretsOf(world),
+    secrets: secretsOf(sources),
     mark: ledger.mark,
     further: ownersIn(
       collected.map(({ content }) => content),
@@ -103,4 +103,14 @@ function bundleRedactor(world: BundleWorld, collected: readonly Collected[], led
     ),
     limits: LIMITS,
   });
+}
+
+/** Of the command line's own connection; no keys of the configuration. */
+const CLIENT_SECRETS = ['SVC_API_KEY'];
+
+/** Every secret that this command can know: those of the configuration, as far as it can be read, and of its environment. */
+function secretsOf({ reading, env }: Pick<BundleSources, 'reading' | 'env'>): string[] {
+  const names = [...CONFIG_KEYS.filter(({ secret }) => secret).map((key) => key.env), ...CLIENT_SECRETS];
+  const given = names.flatMap((name) => env[name] ?? []);
+  return [...new Set([...reading.secrets, ...given].filter((secret) => secret !== ''))];
 }

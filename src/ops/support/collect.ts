@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { SectionEntry } from '../../schema/bundle.ts';
-import type { BundleWorld, Section } from './world.ts';
+import type { BundleSources, Section } from './sources.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -12,15 +12,15 @@ export interface Collected {
   content: unknown;
 }
 
-export async function collectSection(section: Section, world: BundleWorld): Promise<Collected> {
+export async function collectSection(section: Section, sources: BundleSources): Promise<Collected> {
   const { id, title } = section;
   const entry: SectionEntry = { section: id, title, status: 'ok', bytes: 0, duration_ms: 0 };
-  const reason = section.skipped(world);
+  const reason = section.skipped(sources);
   if (reason !== undefined) return { entry: { ...entry, status: 'skipped', reason }, content: undefined };
-  const started = world.clock.monotonic();
-  const took = () => Math.round(world.clock.monotonic() - started);
+  const started = sources.clock.monotonic();
+  const took = () => Math.round(sources.clock.monotonic() - started);
   try {
-    const content = await within(world.clock, section.collect(world));
+    const content = await within(sources.clock, section.collect(sources));
     return { entry: { ...entry, duration_ms: took() }, content };
   } catch (error) {
     const failed = { ...entry, status: 'failed', reason: reasonOf(error), duration_ms: took() } as const;

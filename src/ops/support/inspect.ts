@@ -34,17 +34,17 @@ function shown(findings: BundleFinding[]): BundleFinding[] {
   return [...kept, { severity: 'warning', section: 'index', message: `There are ${more} more findings.` }];
 }
 
-type Found = Omit<BundleFinding, 'section'>;
+type SectionFinding = Omit<BundleFinding, 'section'>;
 type Fields = Record<string, unknown>;
 
-const error = (message: string): Found => ({ severity: 'error', message });
-const warning = (message: string): Found => ({ severity: 'warning', message });
+const error = (message: string): SectionFinding => ({ severity: 'error', message });
+const warning = (message: string): SectionFinding => ({ severity: 'warning', message });
 const list = (value: unknown): Fields[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
 const fields = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 
-const FINDERS: readonly [SectionId, (section: Fields) => Found[]][] = [
+const FINDERS: readonly [SectionId, (section: Fields) => SectionFinding[]][] = [
   [
     'configuration',
     ({ problems }) => (Array.isArray(problems) ? problems.map((each) => error(String(each))) : []),
@@ -55,7 +55,11 @@ const FINDERS: readonly [SectionId, (section: Fields) => Found[]][] = [
   ['server', serverFindings],
 ];
 
-function findIn(bundle: Bundle, section: SectionId, find: (section: Fields) => Found[]): BundleFinding[] {
+function findIn(
+  bundle: Bundle,
+  section: SectionId,
+  find: (section: Fields) => SectionFinding[],
+): BundleFinding[] {
   return find(fields(bundle.sections[section])).map((found) => ({ ...found, section }));
 }
 
@@ -69,18 +73,23 @@ function indexFindings({ index }: Bundle): BundleFinding[] {
     }));
 }
 
-function lintFinding({ rule, level, key, message }: Fields): Found {
+function lintFinding({ rule, level, key, message }: Fields): SectionFinding {
   return { severity: level === 'error' ? 'error' : 'warning', message: `${rule} ${key}: ${message}` };
 }
 
-function doctorFindings({ groups }: Fields): Found[] {
+function doctorFindings({ groups }: Fields): SectionFinding[] {
   return list(groups)
     .flatMap(({ checks }) => list(checks))
     .filter(({ verdict }) => verdict === 'fail' || verdict === 'warn')
     .map(({ verdict, title, message }) => (verdict === 'fail' ? error : warning)(`${title}: ${message}`));
 }
 
-function databaseFindings({ ours, schema_version, known_schema_version, wal_bytes }: Fields): Found[] {
+function databaseFindings({
+  ours,
+  schema_version,
+  known_schema_version,
+  wal_bytes,
+}: Fields): SectionFinding[] {
   return [
     ...(ours === false ? [error('The database is not one of this service, or cannot be read.')] : []),
     ...(Number(schema_version) > Number(known_schema_version)
@@ -92,7 +101,7 @@ function databaseFindings({ ours, schema_version, known_schema_version, wal_byte
   ];
 }
 
-function serverFindings({ health, diagnostics }: Fields): Found[] {
+function serverFindings({ health, diagnostics }: Fields): SectionFinding[] {
   const { logs, providers } = fields(diagnostics);
   const { status } = fields(health);
   const lines = list(logs);

@@ -14,12 +14,12 @@ import { type MigratedFile, migrateFile } from '../../store/sqlite/migrate-file.
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { fileOf, walBytes } from '../../store/sqlite/reader.ts';
 import { backupDatabase } from '../db/backup.ts';
-import { shellWord } from '../db/shell-word.ts';
+import { shellWord } from '../db/restore.ts';
 import { requireSpace } from '../db/space.ts';
 import type { TaskOptions } from '../db/stage.ts';
 import { inPrivateFolder } from './private-folder.ts';
 import { readAll } from './records.ts';
-import { type Found, Steps } from './steps.ts';
+import { type StepOutcome, Steps } from './steps.ts';
 
 export interface RehearsalRequest extends TaskOptions {
   database: string;
@@ -109,26 +109,26 @@ async function onCopy(task: OnCopy, deps: RehearsalDeps): Promise<MigratedFile |
   return migrated;
 }
 
-function judged(lint: LintReport): Found<void> {
+function judged(lint: LintReport): StepOutcome<void> {
   const problems = lint.findings.map(({ rule, key, message }) => `${rule} ${key}: ${message}`);
   const result = `${lint.errors} errors, ${lint.warnings} warnings`;
   return { value: undefined, result, problems, mild: lint.usable };
 }
 
-function examined({ groups, verdict }: DoctorReport): Found<void> {
+function examined({ groups, verdict }: DoctorReport): StepOutcome<void> {
   const checks = groups.flatMap((group) => group.checks);
   const bad = checks.filter((check) => check.verdict === 'fail' || check.verdict === 'warn');
   const problems = bad.map((check) => `${check.verdict}: ${check.title}: ${check.message}`);
   return { value: undefined, result: `${checks.length} checks`, problems, mild: verdict !== 'fail' };
 }
 
-async function backedUp(request: RehearsalRequest, clock: Clock): Promise<Found<BackupReport>> {
+async function backedUp(request: RehearsalRequest, clock: Clock): Promise<StepOutcome<BackupReport>> {
   const { database, backupOutput: output, force, signal, onStage } = request;
   const value = await backupDatabase({ database, output, force, signal, onStage }, clock);
   return { value, result: `${value.rows} rows, schema version ${value.schema_version}` };
 }
 
-function migration(value: MigratedFile): Found<MigratedFile> {
+function migration(value: MigratedFile): StepOutcome<MigratedFile> {
   const { from_version, to_version, durations_ms } = value;
   if (durations_ms.length === 0)
     return { value, result: `nothing to do, the schema is version ${to_version}` };
@@ -136,13 +136,13 @@ function migration(value: MigratedFile): Found<MigratedFile> {
   return { value, result: `version ${from_version} to ${to_version} in ${total} ms` };
 }
 
-function checked(copy: string): Found<void> {
+function checked(copy: string): StepOutcome<void> {
   const { checks } = verifyDatabase(copy, 'copy');
   const problems = checks.flatMap((check) => check.problems);
   return { value: undefined, result: `${checks.length} checks`, problems };
 }
 
-function rowsKept(before: BackupReport['tables'], copy: string): Found<void> {
+function rowsKept(before: BackupReport['tables'], copy: string): StepOutcome<void> {
   const after = new Map(inspectDatabase(copy).tables.map(({ name, rows }) => [name, rows]));
   const problems = before
     .filter(({ name, rows }) => after.get(name) !== rows)
@@ -151,7 +151,7 @@ function rowsKept(before: BackupReport['tables'], copy: string): Found<void> {
   return { value: undefined, result: `${rows} rows in ${before.length} tables`, problems };
 }
 
-async function recordsRead(copy: string, deps: RehearsalDeps): Promise<Found<void>> {
+async function recordsRead(copy: string, deps: RehearsalDeps): Promise<StepOutcome<void>> {
   const there = inspectDatabase(copy).tables;
   const store = await openSqliteStore({ ...deps, path: copy, synchronous: 'normal', logger: SILENT });
   try {

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { RehearsalStep } from '../../schema/rehearsal.ts';
 
 /** What a step found. Problems make it fail, unless they are only to be known of. */
-export interface Found<T> {
+export interface StepOutcome<T> {
   value: T;
   result: string;
   problems?: readonly string[];
@@ -28,7 +28,7 @@ export class Steps {
   }
 
   /** The value of `work`; undefined when the step failed, or is left out because one that was taken before it did. */
-  async take<T>(named: Named, work: () => Promise<Found<T>>): Promise<T | undefined> {
+  async take<T>(named: Named, work: () => Promise<StepOutcome<T>>): Promise<T | undefined> {
     if (this.#halted) {
       this.list.push({ ...named, status: 'skip', result: 'left out', problems: [], duration_ms: 0 });
       return undefined;
@@ -39,7 +39,7 @@ export class Steps {
   }
 
   /** As `take`, for a step on which the others do not build. */
-  async note<T>(named: Named, work: () => Promise<Found<T>>): Promise<T | undefined> {
+  async note<T>(named: Named, work: () => Promise<StepOutcome<T>>): Promise<T | undefined> {
     const started = this.#clock.monotonic();
     const { value, result, problems = [], mild = false } = await work().catch(asFinding<T>);
     const status = problems.length === 0 ? 'pass' : mild ? 'warn' : 'fail';
@@ -50,7 +50,7 @@ export class Steps {
 }
 
 /** A database that is not sound is what a rehearsal looks for; a full disk or a wrong path is not. */
-function asFinding<T>(error: unknown): Found<T | undefined> {
+function asFinding<T>(error: unknown): StepOutcome<T | undefined> {
   if (!(error instanceof ServiceError)) throw error;
   const listed = error.details?.problems;
   if (!Array.isArray(listed) && error.code !== 'internal') throw error;

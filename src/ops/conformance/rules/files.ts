@@ -1,6 +1,6 @@
 // Files: what is written is read, by commands too, and what fails changes nothing.
 import { Readable } from 'node:stream';
-import type { Bench } from '../bench.ts';
+import type { ConformanceClient } from '../client.ts';
 import { broken, DONE, mustBe, type Rule, type RuleGroup } from '../rule.ts';
 
 const MADE = ['sandboxes.spawn'];
@@ -22,8 +22,8 @@ const CONTENT: readonly Rule[] = [
   rule(
     'write',
     'POST /files writes, and makes the folders',
-    async (bench, signal) => {
-      await bench.put(FILE, DIGITS, signal);
+    async (client, signal) => {
+      await client.put(FILE, DIGITS, signal);
       return 'Into a folder that was not there.';
     },
     { needs: MADE },
@@ -31,58 +31,58 @@ const CONTENT: readonly Rule[] = [
   rule(
     'read',
     'GET /files reads it',
-    async (bench, signal) => {
-      const found = await bench.get(FILE, signal);
+    async (client, signal) => {
+      const found = await client.get(FILE, signal);
       if (!found.equals(DIGITS)) throw broken('Other bytes came back.');
       return 'The same bytes.';
     },
     { needs: [...MADE, 'files.write'] },
   ),
-  rule('range', 'Range reads a part', async (bench, signal) => {
-    await mustRead(bench, { range: 'bytes=3-6', expected: '3456', total: 10 }, signal);
-    await mustRead(bench, { range: 'bytes=8-', expected: '89', total: 10 }, signal);
+  rule('range', 'Range reads a part', async (client, signal) => {
+    await mustRead(client, { range: 'bytes=3-6', expected: '3456', total: 10 }, signal);
+    await mustRead(client, { range: 'bytes=8-', expected: '89', total: 10 }, signal);
     return 'From the middle, and to the end.';
   }),
-  rule('range_outside', 'Range behind the end is 416', async (bench, signal) => {
+  rule('range_outside', 'Range behind the end is 416', async (client, signal) => {
     const headers = { range: 'bytes=10-' };
     const ask = { method: 'GET', path: '/files', query: { path: FILE }, headers, signal } as const;
-    mustBe(await bench.status(bench.file(ask)), [416]);
+    mustBe(await client.status(client.file(ask)), [416]);
     return 'Status 416.';
   }),
-  rule('empty', 'A file may be empty', async (bench, signal) => {
-    await bench.put(`${FOLDER}/empty`, Buffer.alloc(0), signal);
-    if ((await bench.get(`${FOLDER}/empty`, signal)).length > 0) throw broken('It holds something.');
+  rule('empty', 'A file may be empty', async (client, signal) => {
+    await client.put(`${FOLDER}/empty`, Buffer.alloc(0), signal);
+    if ((await client.get(`${FOLDER}/empty`, signal)).length > 0) throw broken('It holds something.');
     return '0 bytes.';
   }),
   rule(
     'large',
     'A file may be large',
-    async (bench, signal) => {
+    async (client, signal) => {
       const content = Buffer.alloc(LARGE, 'svc conformance ');
-      await bench.put(`${FOLDER}/large`, content, signal);
-      if (!(await bench.get(`${FOLDER}/large`, signal)).equals(content))
+      await client.put(`${FOLDER}/large`, content, signal);
+      if (!(await client.get(`${FOLDER}/large`, signal)).equals(content))
         throw broken('Other bytes came back.');
       return `${LARGE} bytes.`;
     },
     { deadlineMs: 60_000 },
   ),
-  rule('cut', 'An upload that is cut changes nothing', async (bench, signal) => {
+  rule('cut', 'An upload that is cut changes nothing', async (client, signal) => {
     const path = `${FOLDER}/whole`;
-    await bench.put(path, DIGITS, signal);
+    await client.put(path, DIGITS, signal);
     const half = Readable.from(halfOf());
     const ask = { method: 'POST', path: '/files', query: { path }, body: half, signal } as const;
-    await bench.status(bench.file(ask)).catch(() => undefined);
-    await bench.clock.sleep(500, signal);
-    if (!(await bench.get(path, signal)).equals(DIGITS)) throw broken('The file has changed.');
+    await client.status(client.file(ask)).catch(() => undefined);
+    await client.clock.sleep(500, signal);
+    if (!(await client.get(path, signal)).equals(DIGITS)) throw broken('The file has changed.');
     return 'The file is as it was.';
   }),
   rule(
     'shared',
     'Commands see the same files',
-    async (bench, signal) => {
-      const { stdout } = await bench.sh('cat svc-conformance/file.txt; echo made > made', signal);
+    async (client, signal) => {
+      const { stdout } = await client.sh('cat svc-conformance/file.txt; echo made > made', signal);
       if (!stdout.equals(DIGITS)) throw broken('A command in /workspace does not read what was written.');
-      if ((await bench.get('/workspace/made', signal)).toString() !== 'made\n')
+      if ((await client.get('/workspace/made', signal)).toString() !== 'made\n')
         throw broken('What a command wrote in /workspace is not read.');
       return 'Both ways, with /workspace as the default workdir.';
     },
@@ -103,12 +103,12 @@ interface Wanted {
 
 /** A backend may give all of it: then the provider cuts. */
 async function mustRead(
-  bench: Bench,
+  client: ConformanceClient,
   { range, expected, total }: Wanted,
   signal: AbortSignal,
 ): Promise<void> {
   const ask = { method: 'GET', path: '/files', query: { path: FILE }, headers: { range }, signal } as const;
-  const reply = await bench.ask(bench.file(ask));
+  const reply = await client.ask(client.file(ask));
   const found = (await reply.bytes()).toString();
   if (reply.status === 200 && found === DIGITS.toString()) return;
   mustBe(reply.status, [206, 200]);
@@ -126,89 +126,90 @@ interface Told {
 }
 
 const FACTS: readonly Rule[] = [
-  rule('stat', 'GET /files/stat tells of it', async (bench, signal) => {
-    const { path, type, size, mod_time } = (await stat(bench, FILE, signal)) as Told;
+  rule('stat', 'GET /files/stat tells of it', async (client, signal) => {
+    const { path, type, size, mod_time } = (await stat(client, FILE, signal)) as Told;
     if (path !== FILE || type !== 'file' || size !== 10)
       throw broken('path, type or size are not those of the file.');
     if (Number.isNaN(Date.parse(`${mod_time}`))) throw broken('mod_time is no ISO 8601 time.');
-    if (((await stat(bench, FOLDER, signal)) as Told).type !== 'dir')
+    if (((await stat(client, FOLDER, signal)) as Told).type !== 'dir')
       throw broken('A folder is not told as dir.');
     return 'Files and folders.';
   }),
-  rule('missing', 'A file that is not there is 404', async (bench, signal) => {
+  rule('missing', 'A file that is not there is 404', async (client, signal) => {
     const path = `${FOLDER}/none`;
     for (const at of ['/files/stat', '/files'])
-      mustBe(await bench.status(bench.file({ method: 'GET', path: at, query: { path }, signal })), [404]);
+      mustBe(await client.status(client.file({ method: 'GET', path: at, query: { path }, signal })), [404]);
     return 'Status 404.';
   }),
   rule(
     'gone',
     'In a sandbox that is not there it is 410',
-    async (bench, signal) => {
+    async (client, signal) => {
       const query = { sandbox_id: 'none-of-this-name', path: FILE };
-      mustBe(await bench.status({ method: 'GET', path: '/files/stat', query, signal }), [410]);
+      mustBe(await client.status({ method: 'GET', path: '/files/stat', query, signal }), [410]);
       return 'Status 410.';
     },
     { needs: MADE },
   ),
-  rule('list', 'GET /files/list lists to a depth', async (bench, signal) => {
-    const shallow = await list(bench, { path: '/workspace', depth: 1 }, signal);
-    const deep = await list(bench, { path: '/workspace', depth: 2 }, signal);
+  rule('list', 'GET /files/list lists to a depth', async (client, signal) => {
+    const shallow = await list(client, { path: '/workspace', depth: 1 }, signal);
+    const deep = await list(client, { path: '/workspace', depth: 2 }, signal);
     if (!shallow.includes(FOLDER) || shallow.includes(FILE))
       throw broken('Depth 1 is not what lies in the folder.');
     if (!deep.includes(FILE)) throw broken('Depth 2 lacks what lies one deeper.');
     return 'Depth 1 and 2.';
   }),
-  rule('glob', 'GET /files/glob finds by pattern', async (bench, signal) => {
+  rule('glob', 'GET /files/glob finds by pattern', async (client, signal) => {
     const query = { pattern: '/workspace/**/fi?e.{md,txt}', limit: 10 };
-    const found = await bench.json(bench.file({ method: 'GET', path: '/files/glob', query, signal }));
+    const found = await client.json(client.file({ method: 'GET', path: '/files/glob', query, signal }));
     if (!Array.isArray(found) || found.length !== 1 || found[0] !== FILE)
       throw broken('It does not find the one file.');
     return 'With **, ? and braces.';
   }),
 ];
 
-const stat = (bench: Bench, path: string, signal: AbortSignal) =>
-  bench.json(bench.file({ method: 'GET', path: '/files/stat', query: { path }, signal }));
+const stat = (client: ConformanceClient, path: string, signal: AbortSignal) =>
+  client.json(client.file({ method: 'GET', path: '/files/stat', query: { path }, signal }));
 
 async function list(
-  bench: Bench,
+  client: ConformanceClient,
   query: { path: string; depth: number },
   signal: AbortSignal,
 ): Promise<unknown[]> {
-  const found = await bench.json(bench.file({ method: 'GET', path: '/files/list', query, signal }));
+  const found = await client.json(client.file({ method: 'GET', path: '/files/list', query, signal }));
   if (!Array.isArray(found)) throw broken('It is no list.');
   return found.map((each: Told) => each?.path);
 }
 
 const CHANGES: readonly Rule[] = [
-  rule('mkdir', 'POST /files/mkdir makes folders', async (bench, signal) => {
-    const make = (path: string, parents: boolean) => change(bench, '/files/mkdir', { path, parents }, signal);
+  rule('mkdir', 'POST /files/mkdir makes folders', async (client, signal) => {
+    const make = (path: string, parents: boolean) =>
+      change(client, '/files/mkdir', { path, parents }, signal);
     mustBe(await make(`${FOLDER}/a/b`, true), DONE);
     mustBe(await make(`${FOLDER}/a`, false), [409]);
     return '409 for one that is there.';
   }),
-  rule('move', 'POST /files/move moves', async (bench, signal) => {
+  rule('move', 'POST /files/move moves', async (client, signal) => {
     const [old_path, new_path] = [`${FOLDER}/moves`, `${FOLDER}/moved`];
-    await bench.put(old_path, DIGITS, signal);
-    mustBe(await change(bench, '/files/move', { old_path, new_path }, signal), DONE);
-    if (!(await bench.get(new_path, signal)).equals(DIGITS)) throw broken('Other bytes are there.');
+    await client.put(old_path, DIGITS, signal);
+    mustBe(await change(client, '/files/move', { old_path, new_path }, signal), DONE);
+    if (!(await client.get(new_path, signal)).equals(DIGITS)) throw broken('Other bytes are there.');
     return 'With its bytes.';
   }),
   rule(
     'chmod',
     'POST /files/chmod sets the mode',
-    async (bench, signal) => {
-      mustBe(await change(bench, '/files/chmod', { path: FILE, mode: '640' }, signal), DONE);
-      if (((await stat(bench, FILE, signal)) as Told).mode !== '640')
+    async (client, signal) => {
+      mustBe(await change(client, '/files/chmod', { path: FILE, mode: '640' }, signal), DONE);
+      if (((await stat(client, FILE, signal)) as Told).mode !== '640')
         throw broken('mode is not told as 640.');
       return 'To 640.';
     },
     { needs: [...KEPT, 'files.stat'] },
   ),
-  rule('remove', 'DELETE /files removes, folders only when asked to', async (bench, signal) => {
+  rule('remove', 'DELETE /files removes, folders only when asked to', async (client, signal) => {
     const remove = (path: string, recursive: boolean) =>
-      bench.status(bench.file({ method: 'DELETE', path: '/files', query: { path, recursive }, signal }));
+      client.status(client.file({ method: 'DELETE', path: '/files', query: { path, recursive }, signal }));
     mustBe(await remove(FOLDER, false), [409]);
     mustBe(await remove(FILE, false), DONE);
     mustBe(await remove(FOLDER, true), DONE);
@@ -217,8 +218,8 @@ const CHANGES: readonly Rule[] = [
   }),
 ];
 
-const change = (bench: Bench, path: string, json: object, signal: AbortSignal) =>
-  bench.status({ method: 'POST', path, json: { sandbox_id: bench.sandbox, ...json }, signal });
+const change = (client: ConformanceClient, path: string, json: object, signal: AbortSignal) =>
+  client.status({ method: 'POST', path, json: { sandbox_id: client.sandbox, ...json }, signal });
 
 export const FILES: RuleGroup = {
   id: 'files',

@@ -9,8 +9,8 @@ export const REACH: RuleGroup = {
     {
       id: 'reach.health',
       title: 'GET /health is answered',
-      look: async (bench, signal) => {
-        mustBe(await bench.status({ method: 'GET', path: '/health', signal }), DONE);
+      look: async (client, signal) => {
+        mustBe(await client.status({ method: 'GET', path: '/health', signal }), DONE);
         return 'It answers.';
       },
     },
@@ -18,9 +18,9 @@ export const REACH: RuleGroup = {
       id: 'reach.key',
       title: 'A wrong key is refused',
       needs: ['reach.health'],
-      look: async (bench, signal) => {
-        if (bench.config.api_key === undefined) throw broken('No key is configured, so anybody is let in.');
-        const reply = await bench.askAsStranger({ method: 'GET', path: '/status/none', signal });
+      look: async (client, signal) => {
+        if (client.config.api_key === undefined) throw broken('No key is configured, so anybody is let in.');
+        const reply = await client.askAsStranger({ method: 'GET', path: '/status/none', signal });
         await reply.discard();
         mustBe(reply.status, [401]);
         return 'Status 401.';

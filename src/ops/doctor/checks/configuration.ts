@@ -23,8 +23,8 @@ export const CONFIGURATION: CheckGroup = {
         const { file, errors, warnings } = lint(loaded.files);
         if (errors + warnings === 0) return pass('Lint finds nothing.');
         const words = `Lint finds ${errors} errors and ${warnings} warnings.`;
-        const fix = `Run svc config lint${loaded.files.length > 1 ? '' : ` --file ${file}`}${production ? ' --production' : ''}.`;
-        return errors > 0 ? fail(words, fix) : warn(words, fix);
+        const remedy = `Run svc config lint${loaded.files.length > 1 ? '' : ` --file ${file}`}${production ? ' --production' : ''}.`;
+        return errors > 0 ? fail(words, remedy) : warn(words, remedy);
       },
     },
   ],

@@ -1,7 +1,7 @@
 // The container provider: what its own probe finds, and what is known against the programs under it.
 import type { CheckGroup } from '../check.ts';
-import { holesCheck } from './known-holes.ts';
 import { findingCheck, isDisabled } from './provider.ts';
+import { vulnerabilityCheck } from './vulnerabilities.ts';
 
 export const CONTAINER: CheckGroup = {
   id: 'container',
@@ -12,36 +12,37 @@ export const CONTAINER: CheckGroup = {
       kind: 'container',
       name: 'engine',
       title: 'Engine',
-      fix: 'Where no engine is wanted, set providers.container.enabled to false.',
+      remedy: 'Where no engine is wanted, set providers.container.enabled to false.',
     }),
     findingCheck({
       kind: 'container',
       name: 'runtime',
       title: 'Runtime',
-      fix: 'Register it with the engine, or set providers.container.runtime.',
+      remedy: 'Register it with the engine, or set providers.container.runtime.',
     }),
     findingCheck({
       kind: 'container',
       name: 'network',
       title: 'Network',
-      fix: 'Create it on the engine, or set providers.container.network_mode.',
+      remedy: 'Create it on the engine, or set providers.container.network_mode.',
     }),
-    findingCheck({ kind: 'container', name: 'agent', title: 'Guest agent', fix: 'Install svc again.' }),
+    findingCheck({ kind: 'container', name: 'agent', title: 'Guest agent', remedy: 'Install svc again.' }),
     findingCheck({
       kind: 'container',
       name: 'limits',
       title: 'Limits',
-      fix: 'Boot the host of the engine with the control groups that are missing.',
+      remedy: 'Boot the host of the engine with the control groups that are missing.',
       isLimit: true,
     }),
     findingCheck({
       kind: 'container',
       name: 'image',
       title: 'Default image',
-      fix: 'Pull it beforehand, set defaults.image to one that is there, or spawn with --provider userspace.',
+      remedy:
+        'Pull it beforehand, set defaults.image to one that is there, or spawn with --provider userspace.',
       isHint: true,
     }),
-    holesCheck({
+    vulnerabilityCheck({
       kind: 'container',
       programs: ['runc', 'containerd', 'dockerd'],
       // Programs elsewhere cannot be asked from here.

@@ -11,13 +11,13 @@ export const CUSTOM: CheckGroup = {
       kind: 'custom',
       name: 'backend',
       title: 'Backend',
-      fix: 'Start the backend, or set providers.custom.base_url and its key.',
+      remedy: 'Start the backend, or set providers.custom.base_url and its key.',
     }),
     findingCheck({
       kind: 'custom',
       name: 'inventory',
       title: 'Inventory',
-      fix: 'Run svc provider test custom --conformance: it says what the backend does wrong.',
+      remedy: 'Run svc provider test custom --conformance: it says what the backend does wrong.',
     }),
   ],
 };

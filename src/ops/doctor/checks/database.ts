@@ -3,9 +3,9 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { ServiceError } from '../../../domain/errors.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../store/sqlite/migrate.ts';
 import { refuseAliases } from '../../../store/sqlite/refuse-aliases.ts';
-import { type CheckGroup, fail, failInProduction, type Observation, pass, skip, warn } from '../check.ts';
-import { holderOf } from '../holder.ts';
-import type { Patient } from '../patient.ts';
+import { type CheckGroup, type Finding, fail, failInProduction, pass, skip, warn } from '../check.ts';
+import type { CheckContext } from '../context.ts';
+import { lockOwner } from '../lock-owner.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const LITTLE_BYTES = 1024 * MEBIBYTE;
@@ -31,35 +31,38 @@ const MEMORY: ReadonlyMap<number, string> = new Map([
   [0x858458f6, 'ramfs'],
 ]);
 
-const folderOf = ({ config }: Patient) => dirname(config.database.path);
+const folderOf = ({ config }: CheckContext) => dirname(config.database.path);
 
 /** The folder, or the nearest one above it that is there. */
-async function nearestFolder(patient: Patient): Promise<string> {
-  let folder = folderOf(patient);
-  while (folder !== '/' && folder !== '.' && !(await patient.host.stat(folder))) folder = dirname(folder);
+async function nearestFolder(context: CheckContext): Promise<string> {
+  let folder = folderOf(context);
+  while (folder !== '/' && folder !== '.' && !(await context.host.stat(folder))) folder = dirname(folder);
   return folder;
 }
 
-async function slowness(patient: Patient): Promise<Observation> {
-  const times = await patient.host.timeSyncs(await nearestFolder(patient), SYNCS);
+async function slowness(context: CheckContext): Promise<Finding> {
+  const times = await context.host.timeSyncs(await nearestFolder(context), SYNCS);
   const p99 = Math.max(0, ...times);
   const words = `Of ${times.length} writes the slowest reached the disk in ${p99.toFixed(1)} ms.`;
-  const fix = 'Put the database on a faster disk: every spawn waits for two of these.';
-  if (p99 > VERY_SLOW_MS) return failInProduction(patient, words, fix);
-  return p99 > SLOW_MS ? warn(words, fix) : pass(words);
+  const remedy = 'Put the database on a faster disk: every spawn waits for two of these.';
+  if (p99 > VERY_SLOW_MS) return failInProduction(context, words, remedy);
+  return p99 > SLOW_MS ? warn(words, remedy) : pass(words);
 }
 
 /** Whether the first start can make `folder`, by making one in `existing`. */
-async function toBeMade(host: Patient['host'], folder: string, existing: string): Promise<Observation> {
-  const mend = 'Set database.path to a file in a folder of a disk of this machine.';
+async function toBeMade(host: CheckContext['host'], folder: string, existing: string): Promise<Finding> {
+  const remedy = 'Set database.path to a file in a folder of a disk of this machine.';
   if ((await host.stat(existing))?.isDirectory() === false)
-    return fail(`${folder} cannot be made: ${existing} is a file.`, mend);
+    return fail(`${folder} cannot be made: ${existing} is a file.`, remedy);
   const { code } = await host.tryFolder(existing).then(
     () => ({ code: undefined }),
     (error: NodeJS.ErrnoException) => ({ code: error.code ?? 'unknown' }),
   );
   if (code !== undefined)
-    return fail(`${folder} cannot be made: the service cannot make a folder in ${existing} (${code}).`, mend);
+    return fail(
+      `${folder} cannot be made: the service cannot make a folder in ${existing} (${code}).`,
+      remedy,
+    );
   return pass(`${folder} is made at the first start.`);
 }
 
@@ -70,19 +73,19 @@ export const DATABASE: CheckGroup = {
     {
       name: 'folder',
       title: 'Folder',
-      look: async (patient) => {
-        const { host, config } = patient;
-        const folder = folderOf(patient);
+      look: async (context) => {
+        const { host, config } = context;
+        const folder = folderOf(context);
         if (!isAbsolute(config.database.path))
           return failInProduction(
-            patient,
+            context,
             'The path is relative to where the service is started.',
             'Write the whole path in database.path.',
           );
         const facts = await host.stat(folder);
         if (facts && !facts.isDirectory())
           return fail(`${folder} is no folder.`, 'Set database.path to a file in a folder.');
-        const existing = await nearestFolder(patient);
+        const existing = await nearestFolder(context);
         if (!(await host.mayWrite(existing)))
           return fail(
             `This user may not write to ${existing}.`,
@@ -95,19 +98,19 @@ export const DATABASE: CheckGroup = {
     {
       name: 'space',
       title: 'Free space',
-      look: async (patient) => {
-        const { freeBytes } = await patient.host.fileSystem(await nearestFolder(patient));
+      look: async (context) => {
+        const { freeBytes } = await context.host.fileSystem(await nearestFolder(context));
         const words = `${Math.floor(freeBytes / MEBIBYTE)} MB are free.`;
         if (freeBytes >= LITTLE_BYTES) return pass(words);
-        const fix = 'Make room, or move the database.';
-        return freeBytes < LEAST_BYTES ? fail(words, fix) : warn(words, fix);
+        const remedy = 'Make room, or move the database.';
+        return freeBytes < LEAST_BYTES ? fail(words, remedy) : warn(words, remedy);
       },
     },
     {
       name: 'file_system',
       title: 'File system',
-      look: async (patient) => {
-        const { type } = await patient.host.fileSystem(await nearestFolder(patient));
+      look: async (context) => {
+        const { type } = await context.host.fileSystem(await nearestFolder(context));
         const network = NETWORK.get(type);
         if (network !== undefined)
           return fail(
@@ -117,7 +120,7 @@ export const DATABASE: CheckGroup = {
         const memory = MEMORY.get(type);
         if (memory !== undefined)
           return failInProduction(
-            patient,
+            context,
             `It is on ${memory}, and gone with the next boot.`,
             'Put it on a disk.',
           );
@@ -128,7 +131,7 @@ export const DATABASE: CheckGroup = {
       name: 'lock',
       title: 'Lock',
       look: async ({ host, config }) => {
-        const holder = await holderOf(host, config.database.path);
+        const holder = await lockOwner(host, config.database.path);
         if (!holder) return pass('No server holds it.');
         const where = holder.address === undefined ? '' : ` at ${holder.address}`;
         return pass(`Process ${holder.pid} serves it${where}.`);
@@ -140,7 +143,7 @@ export const DATABASE: CheckGroup = {
   ],
 };
 
-function names(path: string): Observation {
+function names(path: string): Finding {
   try {
     refuseAliases(resolve(path));
     return pass('It is reached by one name.');
@@ -152,7 +155,7 @@ function names(path: string): Observation {
 
 const MOST_NAMED = 20;
 
-async function sharedTemplates({ config, sharedSecrets }: Patient): Promise<Observation> {
+async function sharedTemplates({ config, sharedSecrets }: CheckContext): Promise<Finding> {
   if (!config.auth.enforce_owner) return pass('Owners are not enforced: they share all templates.');
   const names = await sharedSecrets(config.database.path);
   if (names.length === 0) return pass('None of them carries an environment.');
@@ -169,7 +172,7 @@ const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 
 /** From the header alone. sqlite.org/fileformat.html, part 1.3 */
-async function schema({ host, config }: Patient): Promise<Observation> {
+async function schema({ host, config }: CheckContext): Promise<Finding> {
   const header = await host.read(config.database.path, HEADER_BYTES);
   if (header === undefined || header.length === 0) return skip('It is made at the first start.');
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC)

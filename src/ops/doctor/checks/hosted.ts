@@ -11,7 +11,7 @@ export const HOSTED: CheckGroup = {
       kind: 'hosted',
       name: 'backend',
       title: 'Backend',
-      fix: 'Look at providers.hosted.base_url and its key, and at the way out of this machine.',
+      remedy: 'Look at providers.hosted.base_url and its key, and at the way out of this machine.',
     }),
   ],
 };

@@ -3,8 +3,8 @@
 import type { Provider } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
 import type { KnownRuntimes } from '../../../store/sqlite/recorded-runtimes.ts';
-import { type Check, type CheckGroup, type Observation, pass, skip, warn } from '../check.ts';
-import type { Patient } from '../patient.ts';
+import { type Check, type CheckGroup, type Finding, pass, skip, warn } from '../check.ts';
+import type { CheckContext } from '../context.ts';
 
 const DEADLINE_MS = 20_000;
 const MOST_SHOWN = 5;
@@ -34,13 +34,13 @@ function leftoverCheck(kind: ProviderKind): Check {
     name: kind,
     title: TITLES[kind],
     deadlineMs: DEADLINE_MS,
-    look: async (patient, signal) => {
-      const { config, knownRuntimes } = patient;
+    look: async (context, signal) => {
+      const { config, knownRuntimes } = context;
       if (!config.providers[kind].enabled) return skip(`providers.${kind}.enabled is false.`);
       const known = await knownRuntimes(config.database.path);
       if (!known) return skip('There is no database yet.');
-      return withServiceProvider(patient, { kind, known }, (provider) =>
-        compare(patient, { provider, signal }),
+      return withServiceProvider(context, { kind, known }, (provider) =>
+        compare(context, { provider, signal }),
       );
     },
   };
@@ -53,10 +53,10 @@ interface Whose {
 
 /** Under the instance of the service itself: its runtimes are looked for. */
 async function withServiceProvider(
-  { config, openProviders }: Patient,
+  { config, openProviders }: CheckContext,
   { kind, known }: Whose,
-  use: (provider: Provider) => Promise<Observation>,
-): Promise<Observation> {
+  use: (provider: Provider) => Promise<Finding>,
+): Promise<Finding> {
   const providers = await openProviders(config, known.instance);
   try {
     return await use(providers.get(kind));
@@ -67,9 +67,9 @@ async function withServiceProvider(
 
 /** Runtimes first: a record is written before its runtime is made. */
 async function compare(
-  { config, knownRuntimes }: Patient,
+  { config, knownRuntimes }: CheckContext,
   { provider, signal }: { provider: Provider; signal: AbortSignal },
-): Promise<Observation> {
+): Promise<Finding> {
   const runtimes = await provider.list(signal).catch(() => undefined);
   if (!runtimes) return skip('The provider does not list its runtimes now.');
   const known = await knownRuntimes(config.database.path);

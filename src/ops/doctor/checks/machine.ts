@@ -2,7 +2,7 @@
 import { parseHierarchies } from '../../../providers/userspace/cgroup-host.ts';
 import { isOlder } from '../advisories.ts';
 import { type CheckGroup, fail, failInProduction, pass, skip, warn } from '../check.ts';
-import type { Patient } from '../patient.ts';
+import type { CheckContext } from '../context.ts';
 
 const OLDEST_NODE = '20.19.0';
 /** No release of this program is older. */
@@ -16,15 +16,15 @@ const FILES_PER_SANDBOX = 8;
 const OWN_PROCESSES = 128;
 const ENOUGH_SANDBOXES = 50;
 
-const expectedSandboxes = ({ config }: Patient) => config.defaults.max_sandboxes || ENOUGH_SANDBOXES;
+const expectedSandboxes = ({ config }: CheckContext) => config.defaults.max_sandboxes || ENOUGH_SANDBOXES;
 
-async function text(patient: Patient, path: string): Promise<string | undefined> {
-  return (await patient.host.read(path, PROC_BYTES))?.toString('utf8');
+async function text(context: CheckContext, path: string): Promise<string | undefined> {
+  return (await context.host.read(path, PROC_BYTES))?.toString('utf8');
 }
 
 /** The soft limit that Node raises to the hard one, hence the latter; undefined where none is told. */
-async function hardLimit(patient: Patient, name: string): Promise<number | undefined> {
-  const limits = await text(patient, '/proc/self/limits');
+async function hardLimit(context: CheckContext, name: string): Promise<number | undefined> {
+  const limits = await text(context, '/proc/self/limits');
   const [, hard] = new RegExp(`^${name} +\\S+ +(\\S+)`, 'm').exec(limits ?? '') ?? [];
   if (hard === undefined) return undefined;
   return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard);
@@ -35,19 +35,19 @@ function limitCheck(limit: {
   title: string;
   proc: string;
   unit: string;
-  needed(patient: Patient): number;
+  needed(context: CheckContext): number;
 }) {
   return {
     name: limit.name,
     title: limit.title,
-    look: async (patient: Patient) => {
-      const most = await hardLimit(patient, limit.proc);
+    look: async (context: CheckContext) => {
+      const most = await hardLimit(context, limit.proc);
       if (most === undefined) return skip('The kernel does not tell the limit.');
-      const needed = limit.needed(patient);
+      const needed = limit.needed(context);
       if (most >= needed) return pass(`The limit of ${most} ${limit.unit} is enough.`);
-      const words = `The limit is ${most} ${limit.unit}; ${expectedSandboxes(patient)} sandboxes need ${needed}.`;
+      const words = `The limit is ${most} ${limit.unit}; ${expectedSandboxes(context)} sandboxes need ${needed}.`;
       return failInProduction(
-        patient,
+        context,
         words,
         `Raise it: ulimit, or Limit… in the unit of systemd, to ${needed} or more.`,
       );
@@ -70,8 +70,8 @@ export const MACHINE: CheckGroup = {
     {
       name: 'clock',
       title: 'Clock',
-      look: async (patient, signal) => {
-        const { clock, host } = patient;
+      look: async (context, signal) => {
+        const { clock, host } = context;
         if (clock.now() < FIRST_RELEASE)
           return fail('The clock is years behind.', 'Set it, and let a service such as chrony keep it.');
         const program = await host.which('timedatectl');
@@ -93,14 +93,14 @@ export const MACHINE: CheckGroup = {
       title: 'Open files',
       proc: 'Max open files',
       unit: 'open files',
-      needed: (patient) => OWN_FILES + FILES_PER_SANDBOX * expectedSandboxes(patient),
+      needed: (context) => OWN_FILES + FILES_PER_SANDBOX * expectedSandboxes(context),
     }),
     limitCheck({
       name: 'processes',
       title: 'Processes',
       proc: 'Max processes',
       unit: 'processes',
-      needed: (patient) => OWN_PROCESSES + 2 * expectedSandboxes(patient),
+      needed: (context) => OWN_PROCESSES + 2 * expectedSandboxes(context),
     }),
     {
       name: 'memory',
@@ -122,15 +122,15 @@ export const MACHINE: CheckGroup = {
     {
       name: 'cgroups',
       title: 'Control groups',
-      look: async (patient) => {
+      look: async (context) => {
         const [mounts, own] = await Promise.all([
-          text(patient, '/proc/self/mountinfo'),
-          text(patient, '/proc/self/cgroup'),
+          text(context, '/proc/self/mountinfo'),
+          text(context, '/proc/self/cgroup'),
         ]);
         const hierarchies = parseHierarchies(mounts ?? '', own ?? '');
         if (hierarchies.length === 0)
           return failInProduction(
-            patient,
+            context,
             'No control groups are mounted: nothing bounds sandboxes.',
             'Boot with them mounted at /sys/fs/cgroup.',
           );

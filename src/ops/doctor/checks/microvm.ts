@@ -2,8 +2,8 @@
 // booted to try KVM may take longer than a probe lasts: it goes on meanwhile, so a later probe knows.
 import { listImages } from '../../../providers/microvm/images.ts';
 import { hashFile } from '../../db/copy-file.ts';
-import { type Check, type CheckGroup, type Observation, pass, skip } from '../check.ts';
-import type { Patient } from '../patient.ts';
+import { type Check, type CheckGroup, type Finding, pass, skip } from '../check.ts';
+import type { CheckContext } from '../context.ts';
 import { failIfNeeded, findingCheck, isDisabled } from './provider.ts';
 
 const KIND = 'microvm';
@@ -27,25 +27,25 @@ export const MICROVM: CheckGroup = {
       'Install linux-image-cloud-amd64, or set providers.microvm.kernel_path.',
     ),
     finding('agent', 'Guest agent', 'Install svc again, or set providers.microvm.agent_path.'),
-    finding('images', 'Images', 'Make one by svc image build, or mend providers.microvm.images.'),
+    finding('images', 'Images', 'Make one by svc image build, or correct providers.microvm.images.'),
     { name: 'contents', title: 'Contents of images', deadlineMs: HASH_MS, look: contents },
     { name: 'accelerator', title: 'A guest under KVM', deadlineMs: TRIAL_MS, look: accelerator },
   ],
 };
 
-function finding(name: string, title: string, fix: string): Check {
-  return findingCheck({ kind: KIND, name, title, fix });
+function finding(name: string, title: string, remedy: string): Check {
+  return findingCheck({ kind: KIND, name, title, remedy });
 }
 
-async function contents(patient: Patient, signal: AbortSignal): Promise<Observation> {
-  const { data_dir: dataFolder } = patient.config.providers.microvm;
+async function contents(context: CheckContext, signal: AbortSignal): Promise<Finding> {
+  const { data_dir: dataFolder } = context.config.providers.microvm;
   const built = await listImages({ dataFolder, configured: {} });
   if (built.length === 0) return skip('No image was built here.');
   for (const { name, path, version } of built) {
     const { sha256 } = await hashFile(path, { signal });
     if (sha256 !== version)
       return failIfNeeded(
-        patient,
+        context,
         KIND,
         `Image ${name} is not what was built.`,
         'Build it again by svc image build.',
@@ -58,14 +58,14 @@ const NAMES = ['accelerator', 'kvm'];
 const FIX =
   'Enable (nested) virtualisation and let the service open /dev/kvm; or set providers.microvm.accelerator to emulation where slowness is wanted.';
 
-async function accelerator(patient: Patient, signal: AbortSignal): Promise<Observation> {
+async function accelerator(context: CheckContext, signal: AbortSignal): Promise<Finding> {
   for (;;) {
-    const { findings } = await (await patient.provider(KIND)).probe(signal);
+    const { findings } = await (await context.provider(KIND)).probe(signal);
     const found = findings.find(({ name }) => NAMES.includes(name));
     if (found?.ok) return pass(found.message);
-    if (found && found.name === 'accelerator' && !patient.production)
-      return { verdict: 'warn', message: found.message, fix: FIX };
-    if (found) return failIfNeeded(patient, KIND, found.message, FIX);
-    await patient.clock.sleep(AGAIN_MS, signal);
+    if (found && found.name === 'accelerator' && !context.production)
+      return { verdict: 'warn', message: found.message, remedy: FIX };
+    if (found) return failIfNeeded(context, KIND, found.message, FIX);
+    await context.clock.sleep(AGAIN_MS, signal);
   }
 }

@@ -4,9 +4,9 @@ import type { SandboxIo } from '../../../agent/io.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import type { Provider, RuntimeListing, RuntimeRef } from '../../../providers/provider.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import { type Check, type CheckGroup, fail, type Observation, pass, skip } from '../check.ts';
-import type { Patient } from '../patient.ts';
-import { answerOf, runToEnd, SERVE_ONCE } from '../trial.ts';
+import { type Check, type CheckGroup, type Finding, fail, pass, skip } from '../check.ts';
+import type { CheckContext } from '../context.ts';
+import { answerOf, runToEnd, SERVE_ONCE } from '../probe-commands.ts';
 import { isDisabled } from './provider.ts';
 
 const STEP_MS = 30_000;
@@ -17,7 +17,7 @@ const PATH = '/workspace/svc-doctor';
 const CONTENT = Buffer.from('What is written is read.\n');
 
 /** What the steps hand on. */
-interface Trial {
+interface ProbeRun {
   /** Stays when the sandbox is gone. */
   id?: string;
   provider?: Provider;
@@ -25,20 +25,20 @@ interface Trial {
   io?: SandboxIo;
 }
 
-interface Started extends Required<Trial> {
+interface Started extends Required<ProbeRun> {
   clock: Clock;
 }
 
-type Step = (trial: Started, signal: AbortSignal) => Promise<Observation>;
+type Step = (run: Started, signal: AbortSignal) => Promise<Finding>;
 
 export function probeGroup(kind: ProviderKind): CheckGroup {
-  const trial: Trial = {};
+  const run: ProbeRun = {};
   const step = (name: string, title: string, look: Step): Check => ({
     name,
     title,
     deadlineMs: STEP_MS,
     look: async ({ clock }, signal) =>
-      isStarted(trial) ? look({ ...trial, clock }, signal) : skip('The sandbox did not start.'),
+      isStarted(run) ? look({ ...run, clock }, signal) : skip('The sandbox did not start.'),
   });
   return {
     id: `probe_${kind}`,
@@ -49,53 +49,53 @@ export function probeGroup(kind: ProviderKind): CheckGroup {
         name: 'start',
         title: 'Start',
         deadlineMs: START_MS,
-        look: (patient, signal) => start(patient, { kind, trial }, signal),
+        look: (context, signal) => start(context, { kind, run }, signal),
       },
       step('exec', 'Run a command', exec),
       step('write', 'Write a file', write),
       step('read', 'Read it', read),
       step('connect', 'Connect to a port', connect),
-      step('destroy', 'Destroy', (started, signal) => destroy(started, trial, signal)),
+      step('destroy', 'Destroy', (started, signal) => destroy(started, run, signal)),
       {
         name: 'nothing_left',
         title: 'Nothing is left',
         deadlineMs: STEP_MS,
-        look: (patient, signal) => nothingLeft(patient, { kind, trial }, signal),
+        look: (context, signal) => nothingLeft(context, { kind, run }, signal),
       },
     ],
     finish: async () => {
-      trial.io?.close();
-      if (trial.provider && trial.ref) await trial.provider.destroy(trial.ref, AbortSignal.timeout(STEP_MS));
+      run.io?.close();
+      if (run.provider && run.ref) await run.provider.destroy(run.ref, AbortSignal.timeout(STEP_MS));
     },
   };
 }
 
-function isStarted(trial: Trial): trial is Required<Trial> {
-  return trial.io !== undefined;
+function isStarted(run: ProbeRun): run is Required<ProbeRun> {
+  return run.io !== undefined;
 }
 
 async function start(
-  patient: Patient,
-  { kind, trial }: { kind: ProviderKind; trial: Trial },
+  context: CheckContext,
+  { kind, run }: { kind: ProviderKind; run: ProbeRun },
   signal: AbortSignal,
 ) {
-  const provider = await patient.provider(kind);
+  const provider = await context.provider(kind);
   for (const runtime of await provider.list(signal))
-    if (isExpired(runtime, patient.clock.now())) await provider.destroy(runtime, signal);
-  const ref = { id: patient.ids.sandbox(), epoch: 1 };
-  Object.assign(trial, { provider, ref, id: ref.id });
+    if (isExpired(runtime, context.clock.now())) await provider.destroy(runtime, signal);
+  const ref = { id: context.ids.sandbox(), epoch: 1 };
+  Object.assign(run, { provider, ref, id: ref.id });
   const created = await provider.create(
     {
       ...ref,
-      image: kind === 'container' ? patient.config.defaults.image : undefined,
+      image: kind === 'container' ? context.config.defaults.image : undefined,
       memory_mb: MEMORY_MB,
       vcpus: 1,
       network: 'default',
-      expires_at: new Date(patient.clock.now() + LIFE_MS).toISOString(),
+      expires_at: new Date(context.clock.now() + LIFE_MS).toISOString(),
     },
     signal,
   );
-  Object.assign(trial, { io: await provider.attach({ ...ref, runtime_id: created.runtime_id }, signal) });
+  Object.assign(run, { io: await provider.attach({ ...ref, runtime_id: created.runtime_id }, signal) });
   return pass(`It runs ${created.image}.`);
 }
 
@@ -126,14 +126,10 @@ const connect: Step = async ({ io, clock, provider }, signal) => {
   return fail('A program in it answers something else.');
 };
 
-async function destroy(
-  { provider, ref, io }: Started,
-  trial: Trial,
-  signal: AbortSignal,
-): Promise<Observation> {
+async function destroy({ provider, ref, io }: Started, run: ProbeRun, signal: AbortSignal): Promise<Finding> {
   io.close();
   await provider.destroy(ref, signal);
-  delete trial.ref;
+  delete run.ref;
   const state = await provider.inspect(ref, signal);
   return state === 'gone' ? pass('It is gone.') : fail(`It is ${state} still.`);
 }
@@ -144,14 +140,14 @@ function isExpired({ created_at }: Pick<RuntimeListing, 'created_at'>, now: numb
 }
 
 async function nothingLeft(
-  patient: Patient,
-  { kind, trial }: { kind: ProviderKind; trial: Trial },
+  context: CheckContext,
+  { kind, run }: { kind: ProviderKind; run: ProbeRun },
   signal: AbortSignal,
 ) {
-  if (trial.ref) return skip('The sandbox was not destroyed.');
-  const left = await (await patient.provider(kind)).list(signal);
+  if (run.ref) return skip('The sandbox was not destroyed.');
+  const left = await (await context.provider(kind)).list(signal);
   const isLeft = left.some(
-    ({ id, created_at }) => id === trial.id || isExpired({ created_at }, patient.clock.now()),
+    ({ id, created_at }) => id === run.id || isExpired({ created_at }, context.clock.now()),
   );
   if (!isLeft) return pass('No runtime of the doctor is there.');
   return fail(

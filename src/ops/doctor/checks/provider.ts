@@ -2,8 +2,8 @@
 // kinds are enabled by default, and few machines have both.
 import type { Config } from '../../../schema/config.ts';
 import type { ProviderKind } from '../../../schema/provider.ts';
-import { type Check, fail, type Observation, pass, skip, warn } from '../check.ts';
-import type { Patient } from '../patient.ts';
+import { type Check, type Finding, fail, pass, skip, warn } from '../check.ts';
+import type { CheckContext } from '../context.ts';
 
 /** Longer than the provider's own deadline. */
 export const PROBE_DEADLINE_MS = 20_000;
@@ -13,13 +13,13 @@ export const isDisabled = (kind: ProviderKind) => (config: Config) =>
 
 /** `fail` where spawns go to this provider without being asked to, and in production, else `warn`. */
 export function failIfNeeded(
-  { config, production }: Patient,
+  { config, production }: CheckContext,
   kind: ProviderKind,
   message: string,
-  fix?: string,
-): Observation {
+  remedy?: string,
+): Finding {
   const isNeeded = production || config.providers.default === kind;
-  return isNeeded ? fail(message, fix) : warn(message, fix);
+  return isNeeded ? fail(message, remedy) : warn(message, remedy);
 }
 
 export interface FindingCheck {
@@ -27,27 +27,27 @@ export interface FindingCheck {
   /** Of the finding, and of the check. */
   name: string;
   title: string;
-  /** A second `fix` for what the provider's own words do not say. */
-  fix?: string;
+  /** A second `remedy` for what the provider's own words do not say. */
+  remedy?: string;
   /** A missing limit is no reason not to start. */
   isLimit?: boolean;
   /** Never more than a warning. */
   isHint?: boolean;
 }
 
-export function findingCheck({ kind, name, title, fix, isLimit, isHint }: FindingCheck): Check {
+export function findingCheck({ kind, name, title, remedy, isLimit, isHint }: FindingCheck): Check {
   return {
     name,
     title,
     deadlineMs: PROBE_DEADLINE_MS,
-    look: async (patient, signal) => {
-      const { findings, message } = await patient.probe(kind, signal);
+    look: async (context, signal) => {
+      const { findings, message } = await context.probe(kind, signal);
       const finding = findings.find((each) => each.name === name);
       if (finding?.ok) return pass(finding.message);
-      if (finding && isHint) return warn(finding.message, fix);
-      if (finding) return worse(patient, { kind, words: finding.message, fix, isLimit });
+      if (finding && isHint) return warn(finding.message, remedy);
+      if (finding) return worse(context, { kind, message: finding.message, remedy, isLimit });
       if (findings.length === 0)
-        return failIfNeeded(patient, kind, message ?? 'The provider does not answer.', fix);
+        return failIfNeeded(context, kind, message ?? 'The provider does not answer.', remedy);
       return skip('What comes before it failed.');
     },
   };
@@ -55,12 +55,12 @@ export function findingCheck({ kind, name, title, fix, isLimit, isHint }: Findin
 
 interface Bad {
   kind: ProviderKind;
-  words: string;
-  fix: string | undefined;
+  message: string;
+  remedy: string | undefined;
   isLimit: boolean | undefined;
 }
 
-function worse(patient: Patient, { kind, words, fix, isLimit }: Bad): Observation {
-  if (isLimit && !patient.production) return warn(words, fix);
-  return failIfNeeded(patient, kind, words, fix);
+function worse(context: CheckContext, { kind, message: words, remedy, isLimit }: Bad): Finding {
+  if (isLimit && !context.production) return warn(words, remedy);
+  return failIfNeeded(context, kind, words, remedy);
 }

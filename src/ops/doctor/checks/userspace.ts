@@ -1,8 +1,8 @@
 // The userspace provider: whether the kernel lets it make namespaces, what its own probe finds, and the interpreters.
-import { type CheckGroup, type Observation, pass, skip } from '../check.ts';
-import type { Patient } from '../patient.ts';
-import { holesCheck } from './known-holes.ts';
+import { type CheckGroup, type Finding, pass, skip } from '../check.ts';
+import type { CheckContext } from '../context.ts';
 import { failIfNeeded, findingCheck, isDisabled, PROBE_DEADLINE_MS } from './provider.ts';
+import { vulnerabilityCheck } from './vulnerabilities.ts';
 
 const KIND = 'userspace';
 const SYSCTL_BYTES = 64;
@@ -24,22 +24,22 @@ export const USERSPACE: CheckGroup = {
       kind: KIND,
       name: 'runner',
       title: 'Runner',
-      fix: 'Install bubblewrap, or util-linux for unshare; or set providers.userspace.enabled to false.',
+      remedy: 'Install bubblewrap, or util-linux for unshare; or set providers.userspace.enabled to false.',
     }),
     findingCheck({
       kind: KIND,
       name: 'limits',
       title: 'Limits',
-      fix: 'Run as root, or delegate a control group: Delegate=yes in the unit of systemd.',
+      remedy: 'Run as root, or delegate a control group: Delegate=yes in the unit of systemd.',
       isLimit: true,
     }),
-    holesCheck({ kind: KIND, programs: ['bwrap'] }),
+    vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
     { name: 'languages', title: 'Interpreters', deadlineMs: PROBE_DEADLINE_MS, look: languages },
   ],
 };
 
-async function namespaces(patient: Patient): Promise<Observation> {
-  const { host, config } = patient;
+async function namespaces(context: CheckContext): Promise<Finding> {
+  const { host, config } = context;
   if (config.providers.userspace.runner === 'proot') return skip('proot makes none.');
   for (const { name, refuses, rootToo } of SYSCTLS) {
     if (host.uid === 0 && !rootToo) continue;
@@ -47,7 +47,7 @@ async function namespaces(patient: Patient): Promise<Observation> {
     const sysctl = name.replaceAll('/', '.');
     if (value === refuses)
       return failIfNeeded(
-        patient,
+        context,
         KIND,
         `${sysctl} is ${value}: this user may make no namespaces.`,
         `Set it otherwise by sysctl -w ${sysctl}=…, or run as root.`,
@@ -56,14 +56,14 @@ async function namespaces(patient: Patient): Promise<Observation> {
   return pass('The kernel lets this user make namespaces.');
 }
 
-async function languages(patient: Patient, signal: AbortSignal): Promise<Observation> {
-  const wanted = patient.config.providers.userspace.languages;
+async function languages(context: CheckContext, signal: AbortSignal): Promise<Finding> {
+  const wanted = context.config.providers.userspace.languages;
   if (wanted.length === 0) return skip('providers.userspace.languages names none.');
-  const { findings } = await patient.probe(KIND, signal);
+  const { findings } = await context.probe(KIND, signal);
   const missing = wanted.filter((name) => !findings.some((each) => each.name === name && each.ok));
   if (missing.length === 0) return pass(`${wanted.join(', ')}: there.`);
   return failIfNeeded(
-    patient,
+    context,
     KIND,
     `Sandboxes have no ${missing.join(', ')}.`,
     'Install them in the root that sandboxes get.',

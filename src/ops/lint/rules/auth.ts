@@ -1,7 +1,7 @@
 // Rules about who may call: keys, administrators, owners.
 import { parseDuration } from '../../../domain/duration.ts';
 import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
-import { type Fault, faultIf, type LintFacts, type LintRule } from '../rule.ts';
+import { findingIf, type LintFacts, type LintRule, type RuleFinding } from '../rule.ts';
 
 const DAY_MS = 86_400_000;
 const FRESH_KEY = 'openssl rand -base64 32';
@@ -11,12 +11,12 @@ function badSecrets(
   { secrets }: LintFacts,
   bad: (secret: string) => boolean,
   message: (key: string) => string,
-): Fault[] {
+): RuleFinding[] {
   return secrets.flatMap(({ key, secret }) => (bad(secret) ? [{ key, message: message(key) }] : []));
 }
 
 /** Secrets that an earlier one equals. */
-function repeatedSecrets({ secrets }: LintFacts): Fault[] {
+function repeatedSecrets({ secrets }: LintFacts): RuleFinding[] {
   return secrets.flatMap(({ key, secret }) => {
     const twin = secrets.find((each) => each.secret === secret);
     return twin && twin.key !== key ? [{ key, message: `${key} is the same as ${twin.key}.` }] : [];
@@ -30,12 +30,12 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.enabled',
     title: 'Calls need no key.',
     why: 'Whoever reaches the port runs code on this machine and sees, changes and destroys what others run. A web page or another program on the same host reaches loopback, too.',
-    mend: 'Set auth.enabled to true, and auth.api_key_file and auth.admin_api_key_file.',
+    remedy: 'Set auth.enabled to true, and auth.api_key_file and auth.admin_api_key_file.',
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n',
     level: 'off',
     production: 'error',
-    check: ({ config }) => faultIf(!config.auth.enabled),
+    check: ({ config }) => findingIf(!config.auth.enabled),
   },
   {
     id: 'SVC102',
@@ -43,7 +43,7 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.api_key',
     title: 'A key is too easy to guess.',
     why: 'A key that is short, or long and repetitive, can be found by trying. What counts is how much there is to guess: repetitions, runs and sequences add nothing, and 32 random bytes in any writing are enough.',
-    mend: `Make a new one: ${FRESH_KEY}`,
+    remedy: `Make a new one: ${FRESH_KEY}`,
     example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
     level: 'warning',
     production: 'error',
@@ -60,7 +60,7 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.api_key',
     title: 'A key is a placeholder.',
     why: 'Keys such as `changeme` are in every list that guessers use, and in the documentation that they were copied from.',
-    mend: `Make a key of its own: ${FRESH_KEY}`,
+    remedy: `Make a key of its own: ${FRESH_KEY}`,
     example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
     level: 'error',
     production: 'error',
@@ -72,7 +72,7 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.admin_api_key',
     title: 'Two keys are the same.',
     why: 'A key for two purposes gives both to whoever has it: each client is then an administrator, can sign links, or is another worker. Neither can be changed without the other.',
-    mend: `Make a key for each purpose: ${FRESH_KEY}`,
+    remedy: `Make a key for each purpose: ${FRESH_KEY}`,
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n',
     level: 'warning',
@@ -85,13 +85,13 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.admin_fallback_enabled',
     title: 'The API key is the key of administrators, too.',
     why: 'Without an admin key every client that may run a sandbox may read the diagnostics and the audit, prune, and change what others run. The fallback also comes back silently when the admin key gets lost.',
-    mend: 'Set auth.admin_fallback_enabled to false and auth.admin_api_key_file.',
+    remedy: 'Set auth.admin_fallback_enabled to false and auth.admin_api_key_file.',
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n  admin_fallback_enabled: false\n',
     level: 'off',
     production: 'error',
     check: ({ config: { auth } }) =>
-      faultIf(
+      findingIf(
         auth.admin_fallback_enabled,
         auth.admin_api_key === undefined
           ? {}
@@ -104,13 +104,13 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.admin_api_key',
     title: 'Nobody can administer the service.',
     why: 'There is no admin key and no fallback to the API key: diagnostics, the audit and pruning answer everybody with a refusal, also when they are needed.',
-    mend: 'Set auth.admin_api_key_file.',
+    remedy: 'Set auth.admin_api_key_file.',
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n  admin_fallback_enabled: false\n',
     level: 'warning',
     production: 'warning',
     check: ({ config: { auth } }) =>
-      faultIf(!auth.admin_fallback_enabled && auth.admin_api_key === undefined),
+      findingIf(!auth.admin_fallback_enabled && auth.admin_api_key === undefined),
   },
   {
     id: 'SVC107',
@@ -118,11 +118,11 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.admin_audit_retention',
     title: 'The audit of administrators is forgotten within a day.',
     why: 'Who did what is asked after something went wrong, mostly days later.',
-    mend: 'Set auth.admin_audit_retention to some weeks, such as 2160h.',
+    remedy: 'Set auth.admin_audit_retention to some weeks, such as 2160h.',
     example: 'auth:\n  admin_audit_retention: 2160h\n',
     level: 'warning',
     production: 'error',
-    check: ({ config }) => faultIf(parseDuration(config.auth.admin_audit_retention, '') < DAY_MS),
+    check: ({ config }) => findingIf(parseDuration(config.auth.admin_audit_retention, '') < DAY_MS),
   },
   {
     id: 'SVC108',
@@ -130,11 +130,11 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.quota_writes',
     title: 'Owners may change their own quotas.',
     why: 'Owners are kept apart, yet each may raise the number of sandboxes, the lifetime and the deadlines it is allowed.',
-    mend: 'Set auth.quota_writes to admin.',
+    remedy: 'Set auth.quota_writes to admin.',
     example: 'auth:\n  enforce_owner: true\n  quota_writes: admin\n',
     level: 'warning',
     production: 'error',
-    check: ({ config: { auth } }) => faultIf(auth.enforce_owner && auth.quota_writes === 'api'),
+    check: ({ config: { auth } }) => findingIf(auth.enforce_owner && auth.quota_writes === 'api'),
   },
   {
     id: 'SVC109',
@@ -142,12 +142,12 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.enforce_owner',
     title: 'Owners are kept apart by a header that anybody can send.',
     why: 'Without authentication X-User-ID proves nothing: any caller is any owner.',
-    mend: 'Set auth.enabled to true.',
+    remedy: 'Set auth.enabled to true.',
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  enforce_owner: true\n  quota_writes: admin\n',
     level: 'warning',
     production: 'error',
-    check: ({ config: { auth } }) => faultIf(auth.enforce_owner && !auth.enabled),
+    check: ({ config: { auth } }) => findingIf(auth.enforce_owner && !auth.enabled),
   },
   {
     id: 'SVC110',
@@ -155,13 +155,14 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.worker_token',
     title: 'All workers have the same token.',
     why: 'Each worker can then speak for every other one: take over its leases, and have its sandboxes given to itself. A token that leaks from one host has to be changed on all.',
-    mend: 'Set auth.worker_signing_key_file, and give each worker what `svc worker token create` makes from it.',
+    remedy:
+      'Set auth.worker_signing_key_file, and give each worker what `svc worker token create` makes from it.',
     example: 'auth:\n  worker_signing_key_file: /etc/svc/worker-signing-key\n',
     level: 'off',
     production: 'error',
     // In the configuration of a worker the key holds the secret of that one.
     check: ({ config: { auth, worker } }) =>
-      faultIf(worker.control_plane_url === '' && auth.worker_token !== undefined),
+      findingIf(worker.control_plane_url === '' && auth.worker_token !== undefined),
   },
   {
     id: 'SVC111',
@@ -169,14 +170,14 @@ export const AUTH_RULES: readonly LintRule[] = [
     key: 'auth.admin_api_key',
     title: 'Every owner has the key of administrators, and nobody may share templates.',
     why: 'Owners are kept apart, yet without an admin key the API key that all of them have opens the admin routes. It does not open what belongs to all: templates that all owners share can be made, changed and deleted with an admin key alone.',
-    mend: 'Set auth.admin_api_key_file.',
+    remedy: 'Set auth.admin_api_key_file.',
     example:
       'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n  admin_api_key_file: /etc/svc/admin_api_key\n  enforce_owner: true\n  quota_writes: admin\n',
     level: 'warning',
     production: 'error',
     // SVC106 and SVC109 say what else is wrong where there is no fallback, or no authentication.
     check: ({ config: { auth } }) =>
-      faultIf(
+      findingIf(
         auth.enabled && auth.enforce_owner && auth.admin_fallback_enabled && auth.admin_api_key === undefined,
       ),
   },

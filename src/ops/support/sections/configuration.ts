@@ -2,8 +2,8 @@
 import { valueAt } from '../../../config/flag-layer.ts';
 import { sourceText } from '../../../config/setting.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';
-import type { BundleWorld, Section } from '../world.ts';
-import { always } from '../world.ts';
+import type { BundleSources, Section } from '../sources.ts';
+import { always } from '../sources.ts';
 
 export const CONFIGURATION: Section = {
   id: 'configuration',
@@ -20,7 +20,7 @@ export const CONFIGURATION: Section = {
   }),
 };
 
-function settingOf({ config, sources }: BundleWorld['reading'], path: string, secret: boolean): object {
+function settingOf({ config, sources }: BundleSources['reading'], path: string, secret: boolean): object {
   const value = valueAt(config, path);
   const source = sourceText(sources.get(path) ?? { layer: 'default' });
   if (secret) return { name: path, source, set: value !== undefined };

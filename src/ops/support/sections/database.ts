@@ -2,23 +2,24 @@
 import { existsSync } from 'node:fs';
 import { inspectDatabase } from '../../../store/sqlite/inspect.ts';
 import { newestEvents } from '../../../store/sqlite/newest-events.ts';
-import type { BundleWorld, Section } from '../world.ts';
+import type { BundleSources, Section } from '../sources.ts';
 
 const EVENTS = 500;
 
-const pathOf = ({ reading }: BundleWorld) => reading.config.database?.path ?? '';
-const skipped = (world: BundleWorld) => (existsSync(pathOf(world)) ? undefined : 'there is no database yet');
+const pathOf = ({ reading }: BundleSources) => reading.config.database?.path ?? '';
+const skipped = (sources: BundleSources) =>
+  existsSync(pathOf(sources)) ? undefined : 'there is no database yet';
 
 export const DATABASE: Section = {
   id: 'database',
   title: 'What the database holds, in numbers',
   skipped,
-  collect: async (world) => inspectDatabase(pathOf(world)),
+  collect: async (sources) => inspectDatabase(pathOf(sources)),
 };
 
 export const EVENTS_SECTION: Section = {
   id: 'events',
   title: `The newest ${EVENTS} events`,
   skipped,
-  collect: async (world) => newestEvents(pathOf(world), EVENTS),
+  collect: async (sources) => newestEvents(pathOf(sources), EVENTS),
 };

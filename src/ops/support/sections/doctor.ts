@@ -1,5 +1,5 @@
 // What `svc doctor --production` finds on this machine.
-import type { Section } from '../world.ts';
+import type { Section } from '../sources.ts';
 
 export const DOCTOR: Section = {
   id: 'doctor',

@@ -2,8 +2,8 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem, loadavg, release, uptime } from 'node:os';
 import { dirname } from 'node:path';
-import type { BundleWorld, Section } from '../world.ts';
-import { always } from '../world.ts';
+import type { BundleSources, Section } from '../sources.ts';
+import { always } from '../sources.ts';
 
 const PROGRAMS = ['bwrap', 'unshare', 'proot', 'docker', 'podman', 'runsc', 'qemu-system-x86_64'];
 
@@ -46,7 +46,7 @@ function firstLines(path: string, most: number): string[] {
   }
 }
 
-function diskOf({ config }: BundleWorld['reading']): object | undefined {
+function diskOf({ config }: BundleSources['reading']): object | undefined {
   try {
     const { bavail, blocks, bsize, type } = statfsSync(dirname(config.database.path));
     return { size_bytes: blocks * bsize, free_bytes: bavail * bsize, type: `0x${type.toString(16)}` };

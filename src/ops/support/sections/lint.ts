@@ -2,7 +2,7 @@
 import { givenPath } from '../../../config/config-file.ts';
 import type { LintReport } from '../../../schema/lint.ts';
 import { judgeConfiguration } from '../../upgrade/configuration.ts';
-import type { Section } from '../world.ts';
+import type { Section } from '../sources.ts';
 
 export const LINT: Section = {
   id: 'lint',

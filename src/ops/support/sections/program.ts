@@ -1,6 +1,6 @@
 // The program that makes the bundle: its version, its Node, and which variables it is given; never their values.
-import type { Section } from '../world.ts';
-import { always } from '../world.ts';
+import type { Section } from '../sources.ts';
+import { always } from '../sources.ts';
 
 export const PROGRAM: Section = {
   id: 'program',

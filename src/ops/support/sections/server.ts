@@ -1,5 +1,5 @@
 // What a running server says of itself: health, diagnostics and its newest log lines.
-import type { Section } from '../world.ts';
+import type { Section } from '../sources.ts';
 
 export const SERVER: Section = {
   id: 'server',

@@ -8,7 +8,7 @@ import { realHost } from '../../../../src/host/real-host.ts';
 import { makeBundle, previewBundle, writeBundle } from '../../../../src/ops/support/bundle.ts';
 import { diffBundles } from '../../../../src/ops/support/diff.ts';
 import { inspectBundle } from '../../../../src/ops/support/inspect.ts';
-import type { BundleWorld } from '../../../../src/ops/support/world.ts';
+import type { BundleSources } from '../../../../src/ops/support/sources.ts';
 import { openStore } from '../../../support/databases.ts';
 import { fakeClock } from '../../../support/fakes.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from '../../../support/records.ts';
@@ -20,7 +20,7 @@ interface Given {
   client?: unknown;
 }
 
-function world({ yaml, env = {}, client }: Given = {}): BundleWorld & { folder: string } {
+function world({ yaml, env = {}, client }: Given = {}): BundleSources & { folder: string } {
   const folder = temporaryFolder();
   const file = join(folder, 'svc.yaml');
   if (yaml !== undefined) writeFileSync(file, yaml, { mode: 0o600 });

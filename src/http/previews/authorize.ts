@@ -8,18 +8,18 @@ import { PREVIEW_TOKEN, type PreviewTarget, readPreviewName } from '../../domain
 import type { Config } from '../../schema/config.ts';
 import { tokenCookie, tokensIn } from './cookies.ts';
 
-export type Pass =
+export type PreviewAccess =
   /** `url`: what the guest is asked for. */
   { url: string } | { location: string; cookie: string };
 
-export interface PassDeps {
+export interface AuthorizeDeps {
   previews: Pick<Previews, 'endOfToken'>;
   clock: Clock;
   server: Pick<Config['server'], 'preview_access' | 'preview_domain'>;
 }
 
 /** What a visit is told apart by. */
-export interface Asked {
+export interface PreviewRequest {
   target: PreviewTarget;
   raw: Pick<IncomingMessage, 'method' | 'headers'>;
   url: string;
@@ -28,7 +28,7 @@ export interface Asked {
 }
 
 /** Throws `unauthorized` without a token that is good for this preview. */
-export function passOf(deps: PassDeps, asked: Asked): Pass {
+export function authorizePreview(deps: AuthorizeDeps, asked: PreviewRequest): PreviewAccess {
   const { token, rest: url } = takeToken(asked.url);
   if (deps.server.preview_access === 'public') return { url };
   const { target, raw, isUpgrade, scheme } = asked;
@@ -69,7 +69,7 @@ function onThisHost(url: string): string {
  * Browsers send a preview's cookie with what pages of other sandboxes ask, since all share a site: those may not act in
  * the visitor's name. A page of another port of the same sandbox may.
  */
-function isOfThisSandbox({ raw, target }: Asked, { server }: PassDeps): boolean {
+function isOfThisSandbox({ raw, target }: PreviewRequest, { server }: AuthorizeDeps): boolean {
   const { origin } = raw.headers;
   if (origin === undefined) return true;
   const from = URL.canParse(origin)

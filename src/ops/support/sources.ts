@@ -7,7 +7,7 @@ import type { Host } from '../../host/host.ts';
 import type { SectionId } from '../../schema/bundle.ts';
 import type { DoctorReport } from '../../schema/doctor.ts';
 
-export interface BundleWorld {
+export interface BundleSources {
   clock: Clock;
   host: Host;
   programVersion: string;
@@ -25,9 +25,9 @@ export interface Section {
   id: SectionId;
   title: string;
   /** Why it is not collected; undefined when it is. */
-  skipped(world: BundleWorld): string | undefined;
+  skipped(sources: BundleSources): string | undefined;
   /** Facts fit for JSON, not yet redacted. What it throws is noted in the index. */
-  collect(world: BundleWorld): Promise<unknown>;
+  collect(sources: BundleSources): Promise<unknown>;
 }
 
 export const always = () => undefined;

@@ -9,7 +9,7 @@ export interface Watch {
 }
 
 /** Calls `silent` once, `ms` to twice `ms` after the last touch, unless stopped. */
-export function watchSilence(clock: Clock, ms: number, silent: () => void): Watch {
+export function idleTimeout(clock: Clock, ms: number, silent: () => void): Watch {
   let isTouched = true;
   let timer: Timer;
   const look = () => {

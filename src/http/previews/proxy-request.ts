@@ -5,24 +5,24 @@ import type { Clock } from '../../domain/ports.ts';
 import { type PreviewTarget, previewName } from '../../domain/preview.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { Connection } from '../socket/upgrades.ts';
-import { ask, type Switched } from './ask.ts';
-import { give } from './give.ts';
 import { badAnswer } from './guest-answer.ts';
-import { guestHeaders, type Way } from './guest-request.ts';
-import { join, switchingHead } from './switch.ts';
+import { type ClientRoute, guestHeaders } from './guest-request.ts';
+import { relayResponse } from './relay-response.ts';
+import { requestUpstream, type Switched } from './upstream-request.ts';
+import { join, switchingHead } from './websocket.ts';
 
-export interface Visit {
+export interface ProxiedRequest {
   target: PreviewTarget;
   raw: IncomingMessage;
   response: ServerResponse;
   /** What the guest is asked for. */
   url: string;
-  way: Way;
+  route: ClientRoute;
   /** Of a request for a WebSocket. */
   connection: Connection | undefined;
 }
 
-export interface VisitDeps {
+export interface ProxyDeps {
   domain: string;
   clock: Clock;
   inFlight: InFlight;
@@ -30,27 +30,27 @@ export interface VisitDeps {
   joined: Set<Duplex>;
 }
 
-/** Resolves when it is over. Rejects while nothing has been answered yet. The tunnel is closed either way. */
-export async function visitPort(tunnel: Duplex, visit: Visit, deps: VisitDeps): Promise<void> {
-  const { raw, url, way, connection } = visit;
+/** Resolves when it is over. Rejects while nothing has been answered yet. The tunnel is closed in either case. */
+export async function proxyRequest(tunnel: Duplex, visit: ProxiedRequest, deps: ProxyDeps): Promise<void> {
+  const { raw, url, route, connection } = visit;
   try {
-    const headers = guestHeaders(raw, way, connection !== undefined);
-    const reply = await ask(tunnel, { raw, url, headers, clock: deps.clock });
-    if (reply.kind === 'answer') await give(reply.answer, receiverOf(visit, deps));
+    const headers = guestHeaders(raw, route, connection !== undefined);
+    const reply = await requestUpstream(tunnel, { raw, url, headers, clock: deps.clock });
+    if (reply.kind === 'answer') await relayResponse(reply.answer, receiverOf(visit, deps));
     else await switchOver(tunnel, reply, visit, deps);
   } finally {
     tunnel.destroy();
   }
 }
 
-const nameOf = ({ target }: Visit, { domain }: VisitDeps) => previewName(target, domain);
+const nameOf = ({ target }: ProxiedRequest, { domain }: ProxyDeps) => previewName(target, domain);
 
-function receiverOf(visit: Visit, deps: VisitDeps) {
-  const { response, way } = visit;
+function receiverOf(visit: ProxiedRequest, deps: ProxyDeps) {
+  const { response, route } = visit;
   const { clock, inFlight } = deps;
   return {
     response,
-    request_id: way.request_id,
+    request_id: route.request_id,
     name: nameOf(visit, deps),
     clock,
     endless: inFlight.endless,
@@ -60,8 +60,8 @@ function receiverOf(visit: Visit, deps: VisitDeps) {
 async function switchOver(
   tunnel: Duplex,
   { answer, head }: Switched,
-  visit: Visit,
-  deps: VisitDeps,
+  visit: ProxiedRequest,
+  deps: ProxyDeps,
 ): Promise<void> {
   const { raw, response, connection } = visit;
   if (!connection) throw badAnswer();

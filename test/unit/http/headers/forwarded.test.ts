@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { addressRanges } from '../../../../src/domain/address.ts';
-import { forwardedFor, schemeOf } from '../../../../src/http/headers/way.ts';
+import { forwardedFor, schemeOf } from '../../../../src/http/headers/forwarded.ts';
 
 const isProxy = addressRanges(['10.0.0.0/8']);
 const from = (remoteAddress: string, headers: Record<string, string>) =>

@@ -21,7 +21,7 @@ export interface Ran {
   timed_out: boolean;
 }
 
-export interface BenchDeps {
+export interface ConformanceClientDeps {
   clock: Clock;
   random: Random;
   config: CustomConfig;
@@ -29,7 +29,7 @@ export interface BenchDeps {
   patienceMs?: number;
 }
 
-export class Bench {
+export class ConformanceClient {
   readonly clock: Clock;
   readonly instance: { id: string };
   readonly config: CustomConfig;
@@ -41,7 +41,7 @@ export class Bench {
   readonly #stranger: Outgoing;
   #count = 0;
 
-  constructor({ clock, random, config, patienceMs = PATIENCE_MS }: BenchDeps) {
+  constructor({ clock, random, config, patienceMs = PATIENCE_MS }: ConformanceClientDeps) {
     this.clock = clock;
     this.config = config;
     this.patienceMs = patienceMs;

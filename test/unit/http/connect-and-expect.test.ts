@@ -2,12 +2,12 @@
 import { createServer } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { takeOddRequests } from '../../../src/http/odd-requests.ts';
+import { answerConnectAndExpect } from '../../../src/http/connect-and-expect.ts';
 import { fakeIds } from '../../support/fakes.ts';
 
 it('a CONNECT whose connection is reset ends with it', () => {
   const server = createServer();
-  takeOddRequests(server, fakeIds());
+  answerConnectAndExpect(server, fakeIds());
   const socket = new PassThrough();
   server.emit('connect', {}, socket, Buffer.alloc(0));
   // Throws where nobody listens, and would end the process.

@@ -4,7 +4,7 @@
 const texts = new WeakMap<object, string>();
 
 /** As JSON.stringify. */
-export function keptJson(part: object): string {
+export function cachedJson(part: object): string {
   const known = texts.get(part);
   if (known !== undefined) return known;
   const text = JSON.stringify(part);

@@ -7,14 +7,14 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { hasBody } from '../body/body.ts';
 import { badAnswer, doubtOf } from './guest-answer.ts';
-import { watchSilence } from './silence.ts';
+import { idleTimeout } from './idle-timeout.ts';
 
 const MAX_HEAD_BYTES = 32 * 1024;
 const MAX_INTERIM = 16;
 /** From the last byte of the request that the guest took to the head of its answer; twice that at most. */
 const ANSWER_MS = 60_000;
 
-export interface Question {
+export interface UpstreamRequest {
   /** Of the visitor: method and body. */
   raw: IncomingMessage;
   url: string;
@@ -31,9 +31,9 @@ export interface Switched {
 }
 
 /** Sends it and resolves with the head of the answer. Rejects with 502 or 504; the tunnel is then of no more use. */
-export function ask(
+export function requestUpstream(
   tunnel: Duplex,
-  question: Question,
+  question: UpstreamRequest,
 ): Promise<{ kind: 'answer'; answer: IncomingMessage } | Switched> {
   return new Promise((resolve, reject) => {
     const outgoing = open(tunnel, question);
@@ -50,7 +50,7 @@ export function ask(
       reject(failure);
       outgoing.destroy();
     };
-    const watch = watchSilence(question.clock, ANSWER_MS, () => fail(tooLate()));
+    const watch = idleTimeout(question.clock, ANSWER_MS, () => fail(tooLate()));
     let interim = 0;
     outgoing.on('information', () => {
       interim += 1;
@@ -70,7 +70,7 @@ export function ask(
   });
 }
 
-function open(tunnel: Duplex, { raw, url, headers }: Question): ClientRequest {
+function open(tunnel: Duplex, { raw, url, headers }: UpstreamRequest): ClientRequest {
   try {
     const outgoing = request({
       createConnection: () => tunnel,

@@ -8,7 +8,7 @@ import { headerCountFailure } from './headers/header-count.ts';
 import { answerAndClose } from './raw-answer.ts';
 
 /** Answers CONNECT, which names no path of ours; unknown expectations pass the pipeline, which refuses them. */
-export function takeOddRequests(server: Server, ids: Ids): void {
+export function answerConnectAndExpect(server: Server, ids: Ids): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // Node has taken its own listener off: a reset would end the process.
     socket.on('error', () => socket.destroy());

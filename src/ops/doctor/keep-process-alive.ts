@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports.ts';
 
 const LONGEST_MS = 10 * 60_000;
 
-export async function awake<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+export async function keepProcessAlive<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   clock.sleep(LONGEST_MS, over.signal).catch(() => undefined);
   try {

@@ -7,7 +7,7 @@ import type { Clock } from '../domain/ports.ts';
 const LATELY_MS = 15 * 60_000;
 const MOST = 10_000;
 
-export class LatelyProved {
+export class RecentProofs {
   readonly #rates: Pick<RateLimits, 'bucket'>;
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** Until when, the soonest first. */

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../domain/ports.ts';
 import { badAnswer, visitorHeaders } from './guest-answer.ts';
-import { watchSilence } from './silence.ts';
+import { idleTimeout } from './idle-timeout.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Applications that mean to stay send something every minute or so. */
@@ -31,7 +31,7 @@ export function join(visitor: Duplex, tunnel: Duplex, clock: Clock): Promise<voi
   const end = () => {
     for (const side of both) side.destroy();
   };
-  const watch = watchSilence(clock, SILENCE_MS, end);
+  const watch = idleTimeout(clock, SILENCE_MS, end);
   const closed = both.map(
     (side) =>
       new Promise<void>((resolve) => {

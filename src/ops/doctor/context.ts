@@ -34,7 +34,7 @@ export interface DoctorDeps {
   sharedSecrets(path: string): Promise<string[]>;
 }
 
-export interface Patient extends DoctorDeps {
+export interface CheckContext extends DoctorDeps {
   loaded: LoadedConfig;
   config: Config;
   /** A provider under the doctor's own instance: it does not see the service's runtimes, nor the service its. */
@@ -45,7 +45,7 @@ export interface Patient extends DoctorDeps {
   close(): Promise<void>;
 }
 
-export function admit(deps: DoctorDeps, loaded: LoadedConfig): Patient {
+export function openContext(deps: DoctorDeps, loaded: LoadedConfig): CheckContext {
   const { config } = loaded;
   const probes = new Map<ProviderKind, Promise<ProbeReport>>();
   let opened: Promise<ProviderSet> | undefined;

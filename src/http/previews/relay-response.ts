@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../domain/ports.ts';
 import { badAnswer, visitorHeaders } from './guest-answer.ts';
-import { watchSilence } from './silence.ts';
+import { idleTimeout } from './idle-timeout.ts';
 
 /** A body of which nothing moves for so long, or twice that, is given up. */
 const SILENCE_MS = 600_000;
@@ -20,11 +20,11 @@ export interface Receiver {
 }
 
 /** Resolves when all has been handed over or the visitor has gone. Rejects only before the answer has begun. */
-export async function give(answer: IncomingMessage, receiver: Receiver): Promise<void> {
+export async function relayResponse(answer: IncomingMessage, receiver: Receiver): Promise<void> {
   const { response, name, request_id, clock } = receiver;
   begin(response, answer.statusCode ?? 0, [...visitorHeaders(answer, name), 'X-Request-ID', request_id]);
   if (answer.headers['content-type']?.startsWith('text/event-stream')) receiver.endless(response);
-  const watch = watchSilence(clock, SILENCE_MS, () => response.destroy());
+  const watch = idleTimeout(clock, SILENCE_MS, () => response.destroy());
   const passing = pipeline(answer, response);
   answer.on('data', watch.touch);
   // Told to the visitor by the end of the connection.

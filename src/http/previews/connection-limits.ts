@@ -7,7 +7,7 @@ const MOST_OF_ONE = 128;
 const MOST = 4096;
 const RETRY_MS = 1000;
 
-export class Places {
+export class PreviewLimits {
   readonly #taken = new Map<string, number>();
   readonly #all: SharedSlots;
 

@@ -1,10 +1,10 @@
 // JSON that is kept: it must be what JSON.stringify would say, and kept only of what cannot change.
 import { expect, it } from 'vitest';
-import { keptJson } from '../../../src/http/kept-json.ts';
+import { cachedJson } from '../../../src/http/json-cache.ts';
 import { listPieces } from '../../../src/http/pieces.ts';
 
 const text = (answer: object) =>
-  Array.isArray(answer) ? Buffer.concat([...listPieces(answer, keptJson)]).toString() : keptJson(answer);
+  Array.isArray(answer) ? Buffer.concat([...listPieces(answer, cachedJson)]).toString() : cachedJson(answer);
 
 it('says what JSON.stringify says, also the second time', () => {
   const parts = [{ a: 1 }, Object.freeze({ b: 'é€😀"\\' }), Object.freeze({ c: undefined }), {}];

@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../domain/errors.ts';
 
 /** The signal; its reason is a ServiceError that nobody is left to read. */
-export function clientGone(response: ServerResponse): AbortSignal {
+export function disconnectSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const abort = () => {
-    if (!response.writableFinished) controller.abort(gone());
+    if (!response.writableFinished) controller.abort(disconnected());
   };
   if (response.destroyed || response.closed) abort();
   else response.once('close', abort);
@@ -15,12 +15,12 @@ export function clientGone(response: ServerResponse): AbortSignal {
 }
 
 /** Whether `error` only says that nobody waits any more: no fault of anybody's. */
-export function isClientGone(error: unknown): boolean {
-  return error instanceof ClientGone;
+export function isDisconnect(error: unknown): boolean {
+  return error instanceof ClientDisconnected;
 }
 
-class ClientGone extends ServiceError {}
+class ClientDisconnected extends ServiceError {}
 
-function gone(): ServiceError {
-  return new ClientGone('unavailable', 'The client closed the connection.');
+function disconnected(): ServiceError {
+  return new ClientDisconnected('unavailable', 'The client closed the connection.');
 }
