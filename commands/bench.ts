@@ -1,8 +1,8 @@
 // svc bench
 import { Flags } from '@oclif/core';
-import { readBefore } from '../src/bench/compare.ts';
-import { benchSummary, type Listed, listText, type Results, rowText } from '../src/bench/report.ts';
-import { bench, listed } from '../src/bench/run.ts';
+import { readBefore } from '../bench/compare.ts';
+import { benchSummary, type Listed, listText, type Results, rowText } from '../bench/report.ts';
+import { bench, listed } from '../bench/run.ts';
 import { INTERRUPTED, interruptible } from '../src/cli/interruption.ts';
 import { print } from '../src/cli/print.ts';
 import { SvcCommand } from '../src/cli/svc-command.ts';

@@ -12,9 +12,9 @@ const { only } = options(
 );
 await bootstrap();
 const { importBundled } = await import('./bundled.js');
-const { bench } = await importBundled('src/bench/run.ts');
-const { keep, keptBefore } = await importBundled('src/bench/keep.ts');
-const { benchSummary, rowText } = await importBundled('src/bench/report.ts');
+const { bench } = await importBundled('bench/run.ts');
+const { keep, keptBefore } = await importBundled('bench/keep.ts');
+const { benchSummary, rowText } = await importBundled('bench/report.ts');
 
 const results = await bench({
   root,

@@ -6,7 +6,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
-const INPUTS = ['package.json', 'package-lock.json', 'tsconfig.json', 'agent', 'commands', 'src', 'scripts'];
+const INPUTS = [
+  ...['package.json', 'package-lock.json', 'tsconfig.json'],
+  ...['agent', 'bench', 'commands', 'scripts', 'src', 'test/support/memory-store'],
+];
 
 /** How often a long step says what it does at the moment. */
 const PROGRESS_MS = 10_000;

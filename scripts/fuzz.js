@@ -17,8 +17,8 @@ const { only, seed, runs, minutes, keep } = options(
 );
 await bootstrap();
 const { importBundled } = await import('./bundled.js');
-const { counted, fuzz } = await importBundled('test/support/fuzz/fuzz.ts');
-const { record } = await importBundled('test/support/proof/results.ts');
+const { counted, fuzz } = await importBundled('proof/fuzz/fuzz.ts');
+const { record } = await importBundled('proof/results.ts');
 const reports = await fuzz({
   ...{ only, seed, runs },
   ...(minutes !== undefined && { minutes }),

@@ -7,8 +7,8 @@ import { bootstrap, root } from './bootstrap.js';
 await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { generatedFiles } = await importBundled('src/app/generated-files.ts');
-const { reliabilityPage } = await importBundled('test/support/proof/page.ts');
-const { readResults } = await importBundled('test/support/proof/results.ts');
+const { reliabilityPage } = await importBundled('proof/page.ts');
+const { readResults } = await importBundled('proof/results.ts');
 const files = [
   ...generatedFiles(readJson('oclif.manifest.json'), readJson('package.json').version),
   { path: 'docs/reliability.md', text: reliabilityPage(readResults()) },

@@ -33,7 +33,7 @@ const values = options(
 );
 await bootstrap();
 const { importBundled } = await import('./bundled.js');
-const { prove } = await importBundled('test/support/proof/prove.ts');
+const { prove } = await importBundled('proof/prove.ts');
 const { only, setting, side, filter, runs, minutes, seed, keep, long } = values;
 const found = await prove(root, {
   ...{ kinds: only, settings: setting, sides: side, runs, minutes, seed, keep, isLong: long },

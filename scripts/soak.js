@@ -19,8 +19,8 @@ const { cycles, minutes, faults, keep, provider } = options(
 );
 await bootstrap();
 const { importBundled } = await import('./bundled.js');
-const { soak } = await importBundled('src/bench/soak.ts');
-const { record } = await importBundled('test/support/proof/results.ts');
+const { soak } = await importBundled('bench/soak.ts');
+const { record } = await importBundled('proof/results.ts');
 const told = (sample) => process.stderr.write(`${JSON.stringify(sample)}\n`);
 const report = await soak(root, {
   provider,

@@ -1,7 +1,7 @@
 // The files that `svc config init` writes: a configuration, and for production the keys that it names.
 import { basename } from 'node:path';
-import { productionConfig } from '../docs/production-config.ts';
-import { sampleConfig } from '../docs/sample-config.ts';
+import { productionConfig } from '../docgen/production-config.ts';
+import { sampleConfig } from '../docgen/sample-config.ts';
 import { realRandom } from '../host/random.ts';
 
 export interface FirstFile {

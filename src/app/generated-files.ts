@@ -1,6 +1,6 @@
 // Every file of the package that is made from schemas, routes, commands and rules.
-import type { Manifest } from '../docs/manifest.ts';
-import { type RenderedFile, renderAll } from '../docs/render.ts';
+import type { Manifest } from '../docgen/manifest.ts';
+import { type RenderedFile, renderAll } from '../docgen/render.ts';
 import { renderOpenapi } from '../http/description/openapi.ts';
 import { lintPages } from '../ops/lint/pages.ts';
 

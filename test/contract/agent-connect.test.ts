@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { startAgent } from '../support/real-agent.ts';
+import { startAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,7 @@
 // Commands through the real agent.
 import { expect, test } from 'vitest';
 import type { Exec, ExecSpec, SandboxIo } from '../../src/agent/io.ts';
-import { isSanitized, startAgent } from '../support/real-agent.ts';
+import { isSanitized, startAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { isSanitized, startAgent } from '../support/real-agent.ts';
+import { isSanitized, startAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 

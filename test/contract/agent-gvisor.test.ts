@@ -1,10 +1,10 @@
 // The agent on gVisor's kernel: each thing that this kernel refuses or does not do, and that nobody should notice.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Exec } from '../../src/agent/io.ts';
-import { type GvisorAgent, startGvisorAgent } from '../support/gvisor-agent.ts';
+import { type GvisorAgent, startGvisorAgent } from '../support/hosts/gvisor-agent.ts';
+import { freshId, runInside } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside } from '../support/userspace.ts';
 import { ownFiles } from './own-files.suite.ts';
 
 describeWith(['root', 'runsc', 'cc'], 'the agent under gVisor', () => {

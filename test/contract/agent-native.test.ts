@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 const MINUTES = 60_000;
 

@@ -12,8 +12,8 @@ import { openSession } from '../../src/agent/session.ts';
 import { WireWriter } from '../../src/agent/wire.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
-import { seededRandom, silentLogger } from '../support/fakes.ts';
-import { type RealAgent, startAgent } from '../support/real-agent.ts';
+import { seededRandom, silentLogger } from '../support/fakes/ports.ts';
+import { type RealAgent, startAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 

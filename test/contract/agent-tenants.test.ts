@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { AgentIo, Exec, ExecSpec, UserIo } from '../../src/agent/io.ts';
-import { startAgent } from '../support/real-agent.ts';
+import { startAgent } from '../support/hosts/real-agent.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 

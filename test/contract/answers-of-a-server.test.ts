@@ -1,9 +1,9 @@
 // What a running server answers to calls that are nearly right, and what it says of sandboxes whose ports nobody reaches.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { endRuntimes } from '../support/leftovers.ts';
+import { endRuntimes } from '../support/checks/leftovers.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const ENV = {

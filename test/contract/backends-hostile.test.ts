@@ -9,11 +9,11 @@ import { realRandom } from '../../src/host/random.ts';
 import { customProvider } from '../../src/providers/custom/custom.ts';
 import { hostedProvider } from '../../src/providers/hosted/hosted.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { customConfig } from '../support/custom-backend.ts';
-import { silentLogger } from '../support/fakes.ts';
-import { httpAnswer, rawBackend } from '../support/raw-backend.ts';
+import { silentLogger } from '../support/fakes/ports.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/hosts/userspace.ts';
+import { httpAnswer, rawBackend } from '../support/scripted/raw-backend.ts';
+import { customConfig } from '../support/servers/custom-backend.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 const MARK = 'text-of-the-backend';
 const instance = { id: '00000000-0000-4000-8000-00000000bad0' };

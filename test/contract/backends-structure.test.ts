@@ -9,12 +9,12 @@ import { labelsFor } from '../../src/providers/backends/labels.ts';
 import { customProvider } from '../../src/providers/custom/custom.ts';
 import { hostedProvider } from '../../src/providers/hosted/hosted.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { customConfig } from '../support/custom-backend.ts';
-import { silentLogger } from '../support/fakes.ts';
-import { hostedBackend } from '../support/hosted-backend.ts';
-import { longestTurn } from '../support/longest-turn.ts';
-import { httpAnswer, rawBackend } from '../support/raw-backend.ts';
-import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
+import { longestTurn } from '../support/checks/longest-turn.ts';
+import { silentLogger } from '../support/fakes/ports.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/hosts/userspace.ts';
+import { hostedBackend } from '../support/scripted/hosted-backend.ts';
+import { httpAnswer, rawBackend } from '../support/scripted/raw-backend.ts';
+import { customConfig } from '../support/servers/custom-backend.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** Milliseconds of processor; what stalls takes thousands. A busy machine collects garbage in other threads meanwhile. */

@@ -7,7 +7,7 @@ import { copy } from '../../src/cli/copy/copy.ts';
 import { Client } from '../../src/client/client.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let http: TestHttp;

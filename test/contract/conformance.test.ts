@@ -6,10 +6,10 @@ import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { planConformance } from '../../src/ops/conformance/conformance.ts';
 import type { Verdict } from '../../src/schema/doctor.ts';
-import { brokenBackend, type Change, type TakenCall } from '../support/broken-backend.ts';
-import { type CustomBackend, customBackend, customConfig } from '../support/custom-backend.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
+import { brokenBackend, type Change, type TakenCall } from '../support/scripted/broken-backend.ts';
+import { type CustomBackend, customBackend, customConfig } from '../support/servers/custom-backend.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const without = (name: string) => (body: string) => {

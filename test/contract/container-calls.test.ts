@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import { SECCOMP_PROFILE } from '../../src/providers/container/seccomp-profile.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES } from '../support/engine.ts';
+import { containerHome, containerSpec } from '../support/hosts/container.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 /** AF_VSOCK by a number with more bits than the kernel reads, io_uring, a new namespace, clone3. */
 const SHUT = `

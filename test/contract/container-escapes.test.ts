@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { attempts, notStopped } from '../support/attempts.ts';
-import { containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES } from '../support/engine.ts';
-import { type HostSide, hostSide } from '../support/host-side.ts';
+import { attempts, notStopped } from '../support/checks/attempts.ts';
+import { containerHome, containerSpec } from '../support/hosts/container.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { type HostSide, hostSide } from '../support/hosts/host-side.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { freshId, soon } from '../support/userspace.ts';
 
 /** Root of the image may. */
 const OWN = ['write /usr', 'write /etc', 'write /', 'setuid 0'];

@@ -1,11 +1,11 @@
 // The images of sandboxes on a real engine: what becomes of a spawn whose image goes away under it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES } from '../support/engine.ts';
-import { type LossyEngine, lossyEngine } from '../support/lossy-engine.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
+import { type LossyEngine, lossyEngine } from '../support/scripted/lossy-engine.ts';
 
 const IMAGE = 'svc-test/short-lived:1';
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { RuntimeSpec } from '../../src/providers/provider.ts';
 import type { ContainerConfig } from '../../src/schema/config-container.ts';
-import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 interface Guest {
   io: SandboxIo;

@@ -1,10 +1,10 @@
 // Containers of a real engine under each runtime: the contract of every provider, and what containers add to it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
-import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith, type Need } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 import { type Promises, providerContract } from './provider.suite.ts';
 
 for (const runtime of ['runc', 'runsc'] as const) {

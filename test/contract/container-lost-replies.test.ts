@@ -2,12 +2,12 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { containerName } from '../../src/providers/container/names.ts';
 import type { Provider, RuntimeEvent } from '../../src/providers/provider.ts';
-import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { type LossyEngine, lossyEngine } from '../support/lossy-engine.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
+import { type LossyEngine, lossyEngine } from '../support/scripted/lossy-engine.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 describeWith(['root', 'docker'], 'an engine whose answers get lost', () => {
   let engine: SharedEngine;

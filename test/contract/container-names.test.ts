@@ -2,11 +2,11 @@
 // containers that an earlier version named after their sandbox.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider, RuntimeEvent } from '../../src/providers/provider.ts';
-import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 describeWith(['root', 'docker'], 'the names of containers', () => {
   let engine: SharedEngine;

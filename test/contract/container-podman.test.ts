@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
 import { type Engine, openEngine } from '../../src/providers/container/engine.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { containerConfig, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES, imageTar } from '../support/engine.ts';
-import { type Podman, startPodman } from '../support/podman.ts';
+import { containerConfig, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { IMAGES, imageTar } from '../support/hosts/engine.ts';
+import { type Podman, startPodman } from '../support/hosts/podman.ts';
+import { freshId, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { freshId, soon } from '../support/userspace.ts';
 
 const WHY = 'closes their standard input';
 /** Asked for by Podman itself when nobody else does, and more than a host without CAP_SYS_RESOURCE gives. */

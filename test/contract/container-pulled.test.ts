@@ -5,13 +5,13 @@ import { realClock } from '../../src/host/clock.ts';
 import { type Engine, openEngine } from '../../src/providers/container/engine.ts';
 import { fullName } from '../../src/providers/container/image-name.ts';
 import { pulledImages } from '../../src/providers/container/pulled-images.ts';
-import { containerConfig, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES } from '../support/engine.ts';
-import { silentLogger } from '../support/fakes.ts';
+import { silentLogger } from '../support/fakes/ports.ts';
+import { containerConfig, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { until } from '../support/until.ts';
-import { freshId, soon } from '../support/userspace.ts';
 
 const HOUR_MS = 3_600_000;
 const INSTANCE = { id: 'abcdef01-2345-4000-8000-000000000000' };

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { ContainerConfig } from '../../src/schema/config-container.ts';
 import { type Certificates, certificates } from '../support/certificates.ts';
-import { containerHome, containerSpec } from '../support/container.ts';
-import { type Engine, startEngine } from '../support/engine.ts';
-import { type EnginePort, enginePort } from '../support/engine-port.ts';
+import { containerHome, containerSpec } from '../support/hosts/container.ts';
+import { type Engine, startEngine } from '../support/hosts/engine.ts';
+import { type EnginePort, enginePort } from '../support/hosts/engine-port.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 const PORT = 2376;
 

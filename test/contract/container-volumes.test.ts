@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { RuntimeSpec } from '../../src/providers/provider.ts';
 import type { ContainerConfig } from '../../src/schema/config-container.ts';
-import { type ContainerHome, containerHome, containerSpec } from '../support/container.ts';
-import { IMAGES } from '../support/engine.ts';
+import { type ContainerHome, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 for (const runtime of ['runc', 'runsc'] as const) {
   describeWith(

@@ -5,12 +5,17 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { BackendGround, shell as exec, listsOnAccount, PROMISES } from '../support/backend-ground.ts';
-import { brokenBackend, type Change } from '../support/broken-backend.ts';
-import { type CustomBackend, customBackend, type ExampleSandbox } from '../support/custom-backend.ts';
+import { runInside, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
+import {
+  BackendFixture,
+  shell as exec,
+  listsOnAccount,
+  PROMISES,
+} from '../support/scripted/backend-fixture.ts';
+import { brokenBackend, type Change } from '../support/scripted/broken-backend.ts';
+import { type CustomBackend, customBackend, type ExampleSandbox } from '../support/servers/custom-backend.ts';
 import { until } from '../support/until.ts';
-import { runInside, soon } from '../support/userspace.ts';
 import { providerContract } from './provider.suite.ts';
 
 const D = '/workspace/d';
@@ -21,11 +26,11 @@ const read = (files: SandboxIo['files']) => files.read(A, { offset: 3, length: 2
 
 describeWith(['bwrap'], 'a custom backend', () => {
   let backend: CustomBackend;
-  let ground: BackendGround<ExampleSandbox>;
+  let ground: BackendFixture<ExampleSandbox>;
 
   beforeAll(async () => {
     backend = await customBackend({ isJailed: true });
-    ground = new BackendGround(backend);
+    ground = new BackendFixture(backend);
   });
   afterAll(async () => {
     await ground.close();

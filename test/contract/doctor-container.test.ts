@@ -9,9 +9,9 @@ import { runChecks } from '../../src/cli/check-progress.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
 import type { DoctorDeps } from '../../src/ops/doctor/context.ts';
 import { planDoctor } from '../../src/ops/doctor/doctor.ts';
-import { IMAGES } from '../support/engine.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
 import { describeWith } from '../support/requires.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 describeWith(['root', 'docker'], 'a doctor and an engine', () => {

@@ -4,10 +4,10 @@ import type { Duplex, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { realClock } from '../../src/host/clock.ts';
 import { type Engine, openEngine } from '../../src/providers/container/engine.ts';
-import { containerConfig, containerHome, containerSpec } from '../support/container.ts';
+import { containerConfig, containerHome, containerSpec } from '../support/hosts/container.ts';
+import { sharedEngine } from '../support/hosts/shared-engine.ts';
+import { freshId, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { sharedEngine } from '../support/shared-engine.ts';
-import { freshId, soon } from '../support/userspace.ts';
 
 const [ATTACHES, READERS, CALLS, BOUND_MS] = [200, 70, 31, 100];
 const HOLD_MS = 60_000;

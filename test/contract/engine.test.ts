@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Engine, IMAGES, startEngine } from '../support/engine.ts';
+import { type Engine, IMAGES, startEngine } from '../support/hosts/engine.ts';
+import { sharedEngine } from '../support/hosts/shared-engine.ts';
 import { describeWith } from '../support/requires.ts';
-import { sharedEngine } from '../support/shared-engine.ts';
 
 describeWith(['root', 'docker', 'runsc'], 'an engine of our own', () => {
   let engine: Engine;

@@ -2,11 +2,11 @@
 // that runs it was at hand.
 import { expect, it } from 'vitest';
 import type { RuntimeEvent } from '../../src/providers/provider.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { scriptedFirecracker } from '../support/scripted-firecracker.ts';
+import { scriptedFirecracker } from '../support/scripted/firecracker.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
   it('start, are reached by their vsock, outlive the server and end', async () => {

@@ -7,12 +7,17 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { BackendGround, shell as exec, listsOnAccount, PROMISES } from '../support/backend-ground.ts';
-import { type HostedBackend, type HostedSandbox, hostedBackend } from '../support/hosted-backend.ts';
-import { frame } from '../support/hosted-inside.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
+import {
+  BackendFixture,
+  shell as exec,
+  listsOnAccount,
+  PROMISES,
+} from '../support/scripted/backend-fixture.ts';
+import { type HostedBackend, type HostedSandbox, hostedBackend } from '../support/scripted/hosted-backend.ts';
+import { frame } from '../support/scripted/hosted-processes.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 import { providerContract } from './provider.suite.ts';
 
 const MARK = 'text-of-the-backend';
@@ -20,11 +25,11 @@ const MARK = 'text-of-the-backend';
 describeWith(['bwrap', 'root'], 'a hosted backend', () => {
   let backend: HostedBackend;
   let provider: Provider;
-  let ground: BackendGround<HostedSandbox>;
+  let ground: BackendFixture<HostedSandbox>;
 
   beforeAll(async () => {
     backend = await hostedBackend();
-    ground = new BackendGround(backend);
+    ground = new BackendFixture(backend);
     provider = ground.provider;
   });
   afterEach(() => {

@@ -1,13 +1,15 @@
 // Who may do what: every route by every credential under every setting, in one table; and the keys and origins at its
 // edge. Whose records a caller sees is in http-owners.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tally } from '../../proof/tally.ts';
 import type { Caller } from '../../src/control/api/control-plane.ts';
 import { PATHS, type RouteId } from '../../src/http/paths.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { Config } from '../../src/schema/config.ts';
-import { fakeControlPlane } from '../support/fake-control-plane.ts';
-import { fakeDeps } from '../support/fakes.ts';
+import { askSample, ROUTE_IDS, type RouteKind, SAMPLES } from '../support/checks/route-samples.ts';
+import { fakeControlPlane } from '../support/fakes/control-plane.ts';
+import { fakeDeps } from '../support/fakes/ports.ts';
 import {
   ADMIN_KEY,
   API_KEY,
@@ -15,9 +17,7 @@ import {
   httpConfig,
   startHttp,
   type TestHttp,
-} from '../support/http-server.ts';
-import { tally } from '../support/proof/tally.ts';
-import { askSample, ROUTE_IDS, type RouteKind, SAMPLES } from '../support/route-samples.ts';
+} from '../support/servers/http-server.ts';
 
 const WORKER_TOKEN = 'worker-token-0123456789abcdef0123456789';
 
@@ -293,7 +293,7 @@ describe('headers that mean two things', () => {
   );
 
   it.each(pairs)('%s and %s together are refused', async (first, second) => {
-    const { rawExchange } = await import('../support/http-server.ts');
+    const { rawExchange } = await import('../support/servers/http-server.ts');
     const head = `POST /api/v1/sandboxes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${first}: ${API_KEY}\r\nX-Other: 1\r\n${second}: ${API_KEY}\r\n\r\n`;
     const { text } = await rawExchange(http.port, head);
     expect(text).toMatch(/^HTTP\/1\.1 400 /);

@@ -1,6 +1,8 @@
 // The admin API over HTTP, and the audit of every call to it, however it ends.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../src/schema/audit.ts';
+import { undescribed } from '../support/checks/openapi-check.ts';
+import { askSample, ROUTE_IDS, SAMPLES } from '../support/checks/route-samples.ts';
 import {
   ADMIN_KEY,
   API_KEY,
@@ -8,9 +10,7 @@ import {
   rawExchange,
   startHttp,
   type TestHttp,
-} from '../support/http-server.ts';
-import { undescribed } from '../support/openapi-check.ts';
-import { askSample, ROUTE_IDS, SAMPLES } from '../support/route-samples.ts';
+} from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const ADMIN = { 'x-admin-api-key': ADMIN_KEY };

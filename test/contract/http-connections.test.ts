@@ -1,6 +1,6 @@
 // More connections than a server takes: those that are there go on, further ones are closed.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
+import { rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const GET = 'GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n';

@@ -6,9 +6,9 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { Event, EventQuery } from '../../src/schema/event.ts';
-import { fakeClock } from '../support/fakes.ts';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
 import { eventDraft } from '../support/records.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 let http: TestHttp;

@@ -8,9 +8,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ByteLedger } from '../../src/domain/byte-ledger.ts';
 import { realClock } from '../../src/host/clock.ts';
-import { fakeClock } from '../support/fakes.ts';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
-import { longestTurn } from '../support/longest-turn.ts';
+import { longestTurn } from '../support/checks/longest-turn.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

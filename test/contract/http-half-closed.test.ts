@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 let http: TestHttp;

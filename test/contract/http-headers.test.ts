@@ -1,6 +1,6 @@
 // Requests with more headers than one reads: Node drops those after the 2,000th, so none of such a request is believed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
+import { rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 
 let http: TestHttp;
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 // 5xx, never a polluted prototype, never a server that stops.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 
 let http: TestHttp;
 beforeAll(async () => {

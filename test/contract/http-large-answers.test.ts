@@ -7,7 +7,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import { CappedOutput } from '../../src/domain/output.ts';
 import { realClock } from '../../src/host/clock.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;

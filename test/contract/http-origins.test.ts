@@ -2,8 +2,8 @@
 // nothing that changes anything may be carried out for them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PATHS } from '../../src/http/paths.ts';
-import { API_KEY, startHttp, type TestHttp } from '../support/http-server.ts';
-import { askSample, ROUTE_IDS } from '../support/route-samples.ts';
+import { askSample, ROUTE_IDS } from '../support/checks/route-samples.ts';
+import { API_KEY, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 
 const LISTED = 'https://app.example.com';
 const CHANGES = ROUTE_IDS.filter((id) => !/^(GET|HEAD) /.test(PATHS[id]));

@@ -2,12 +2,12 @@
 // owner and an admin, against the real control plane.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
+import { tally } from '../../proof/tally.ts';
 import { PATHS } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
-import { type World, world } from '../support/control.ts';
-import { ADMIN_KEY, API_KEY } from '../support/http-server.ts';
-import { tally } from '../support/proof/tally.ts';
-import { askSample, ROUTE_IDS } from '../support/route-samples.ts';
+import { askSample, ROUTE_IDS } from '../support/checks/route-samples.ts';
+import { type World, world } from '../support/servers/control.ts';
+import { ADMIN_KEY, API_KEY } from '../support/servers/http-server.ts';
 
 const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY, enforce_owner: true };
 const key = { 'x-api-key': API_KEY };

@@ -2,7 +2,7 @@
 // is refused. It never sees a path that is still encoded, decoded twice, or resolved by us.
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
+import { rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 
 let http: TestHttp;
 beforeAll(async () => {

@@ -1,9 +1,15 @@
 // Rate limits over HTTP: which calls count, for whom, what the answers say, and what a wrong key costs.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/http/routes/routes.ts';
-import { type FakeClock, fakeClock } from '../support/fakes.ts';
-import { ADMIN_KEY, API_KEY, type HttpOptions, startHttp, type TestHttp } from '../support/http-server.ts';
-import { askSample } from '../support/route-samples.ts';
+import { askSample } from '../support/checks/route-samples.ts';
+import { type FakeClock, fakeClock } from '../support/fakes/ports.ts';
+import {
+  ADMIN_KEY,
+  API_KEY,
+  type HttpOptions,
+  startHttp,
+  type TestHttp,
+} from '../support/servers/http-server.ts';
 
 const KEY = { 'x-api-key': API_KEY };
 const auth = { enabled: true, api_key: API_KEY, admin_api_key: ADMIN_KEY };
@@ -278,7 +284,7 @@ describe('what counts', () => {
 
 describe('cleaning up', () => {
   it('forgets full buckets after their time, and stops with the control plane', async () => {
-    const { world } = await import('../support/control.ts');
+    const { world } = await import('../support/servers/control.ts');
     const w = world({ rate_limit: { enabled: true, bucket_ttl: '5m', cleanup_interval: '1m' } });
     http = await startHttp();
     await w.control.start();

@@ -2,7 +2,7 @@
 // requests that are none. Each gets one answer in our shape, or none, and never a second.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
+import { rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 let http: TestHttp;

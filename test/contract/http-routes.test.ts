@@ -2,8 +2,8 @@
 // description.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
-import { undescribed } from '../support/openapi-check.ts';
+import { undescribed } from '../support/checks/openapi-check.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 let http: TestHttp;

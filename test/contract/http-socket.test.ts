@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { fakeSandbox } from '../support/fake-control-plane.ts';
-import { fakeClock } from '../support/fakes.ts';
-import { API_KEY, rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
+import { fakeSandbox } from '../support/fakes/control-plane.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
+import { API_KEY, rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const ID = 'sb-known0000000';

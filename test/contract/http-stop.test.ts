@@ -1,8 +1,8 @@
 // Starting and stopping: ports in use, calls in flight, connections that idle.
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { startHttp } from '../support/http-server.ts';
-import { outputText } from '../support/output-text.ts';
+import { outputText } from '../support/checks/output-text.ts';
+import { startHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const exec = (base: string, body: object) =>

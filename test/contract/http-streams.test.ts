@@ -5,8 +5,8 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { fakeClock } from '../support/fakes.ts';
-import { startHttp, type TestHttp } from '../support/http-server.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
+import { startHttp, type TestHttp } from '../support/servers/http-server.ts';
 import { until } from '../support/until.ts';
 
 const MEBIBYTE = 1024 * 1024;

@@ -3,8 +3,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { freshToken, HEARTBEAT_SCOPE, mintWorkerToken } from '../../src/domain/worker-token.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
-import { API_KEY, type HttpOptions, startHttp, type TestHttp } from '../support/http-server.ts';
-import { askSample, ROUTE_IDS, SAMPLES } from '../support/route-samples.ts';
+import { askSample, ROUTE_IDS, SAMPLES } from '../support/checks/route-samples.ts';
+import { API_KEY, type HttpOptions, startHttp, type TestHttp } from '../support/servers/http-server.ts';
 
 const KEY = 'k'.repeat(40);
 const AUTH = {

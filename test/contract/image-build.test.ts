@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { realHost } from '../../src/host/real-host.ts';
-import { imageBench } from '../support/image-build.ts';
+import { imageBench } from '../support/hosts/image-build.ts';
 import { describeWith, itWith } from '../support/requires.ts';
 import { pax, type TarPart, tarArchive } from '../support/tar.ts';
 

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { type RecordingLogger, recordingLogger } from '../support/fakes.ts';
-import { guestImage } from '../support/guest-images.ts';
-import { type MicrovmHome, microvmHome } from '../support/microvm.ts';
+import { type RecordingLogger, recordingLogger } from '../support/fakes/ports.ts';
+import { guestImage } from '../support/hosts/guest-images.ts';
+import { type MicrovmHome, microvmHome } from '../support/hosts/microvm.ts';
+import { freshId, runInside, runtimeSpec } from '../support/hosts/userspace.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec } from '../support/userspace.ts';
 
 const ASK = `
 import secrets, socket

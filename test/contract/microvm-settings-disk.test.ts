@@ -17,11 +17,11 @@ import { QEMU } from '../../src/providers/microvm/qemu.ts';
 import { qemuArguments } from '../../src/providers/microvm/qemu-arguments.ts';
 import { guestSettings } from '../../src/providers/microvm/settings.ts';
 import { encodeSettings } from '../../src/providers/userspace/settings.ts';
-import { silentLogger } from '../support/fakes.ts';
-import { busyboxImage } from '../support/microvm.ts';
+import { silentLogger } from '../support/fakes/ports.ts';
+import { busyboxImage } from '../support/hosts/microvm.ts';
+import { runInside, runtimeSpec, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 const host = realHost('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin');
 const clock = realClock();

@@ -17,11 +17,11 @@ import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { openAgentSocket } from '../../src/providers/agent-socket.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { type RecordingLogger, recordingLogger, silentLogger } from '../support/fakes.ts';
-import { type MicrovmHome, microvmHome } from '../support/microvm.ts';
+import { type RecordingLogger, recordingLogger, silentLogger } from '../support/fakes/ports.ts';
+import { type MicrovmHome, microvmHome } from '../support/hosts/microvm.ts';
+import { freshId, runInside, runtimeSpec } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec } from '../support/userspace.ts';
 import { pythonClones } from './microvm-clones.suite.ts';
 
 /** 100 is the whole measure, with which as many of Debian are made. */

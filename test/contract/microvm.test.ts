@@ -3,10 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Provider } from '../../src/providers/provider.ts';
-import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/microvm.ts';
+import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/hosts/microvm.ts';
+import { freshId, runtimeSpec, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { freshId, runtimeSpec, soon } from '../support/userspace.ts';
 import { type Promises, providerContract } from './provider.suite.ts';
 
 describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'runtimes of QEMU', () => {

@@ -1,7 +1,7 @@
 // What the file routes reach of the process that works for them: nothing, in every kind of sandbox that holds our agent.
 import { expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { runInside } from '../support/userspace.ts';
+import { runInside } from '../support/hosts/userspace.ts';
 
 const SEEN = ['maps', 'mem', 'environ', 'auxv', 'fdinfo/0'].map((name) => `/proc/self/${name}`);
 const ENDS = ['/proc/self/fd', '/proc/thread-self/fd', '/dev/fd'].flatMap((folder) =>

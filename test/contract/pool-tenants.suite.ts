@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { PoolUser, UserIo } from '../../src/agent/io.ts';
-import { attempts, notStopped } from '../support/attempts.ts';
+import { attempts, notStopped } from '../support/checks/attempts.ts';
+import { freshId, runInside } from '../support/hosts/userspace.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside } from '../support/userspace.ts';
 
 export interface Tenants {
   /** Both have entered. */

@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { fakeClock } from '../support/fakes.ts';
-import { rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
-import { visit } from '../support/preview-visit.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
+import { rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
+import { visit } from '../support/servers/preview-visit.ts';
 import { until } from '../support/until.ts';
 
 const HOST = '80-sb-known0000000.preview.test';

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
-import { API_KEY, rawExchange, startHttp, type TestHttp } from '../support/http-server.ts';
-import { valuesIn, visit } from '../support/preview-visit.ts';
+import { API_KEY, rawExchange, startHttp, type TestHttp } from '../support/servers/http-server.ts';
+import { valuesIn, visit } from '../support/servers/preview-visit.ts';
 import { until } from '../support/until.ts';
 
 const ID = 'sb-known0000000';

@@ -3,8 +3,8 @@
 import { expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider, RuntimeEvent, RuntimeSpec } from '../../src/providers/provider.ts';
+import { freshId, runInside, soon } from '../support/hosts/userspace.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, soon } from '../support/userspace.ts';
 
 export interface ProviderGround {
   /** The one under test. The test file closes it, and the others, at the end: they may share a folder. */

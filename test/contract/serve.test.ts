@@ -13,12 +13,12 @@ import { realIds } from '../../src/host/ids.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
 import { redactor } from '../../src/redact/engine.ts';
-import { recordingLogger } from '../support/fakes.ts';
-import { API_KEY } from '../support/http-server.ts';
-import { undescribed } from '../support/openapi-check.ts';
+import { undescribed } from '../support/checks/openapi-check.ts';
+import { recordingLogger } from '../support/fakes/ports.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { API_KEY } from '../support/servers/http-server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');

@@ -8,9 +8,9 @@ import { realClock } from '../../src/host/clock.ts';
 import { providerSet } from '../../src/providers/registry.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { testConfig } from '../support/config.ts';
-import { forever, owned } from '../support/control.ts';
-import { fakeProvider } from '../support/fake-provider.ts';
-import { fakeDeps } from '../support/fakes.ts';
+import { fakeDeps } from '../support/fakes/ports.ts';
+import { fakeProvider } from '../support/fakes/provider.ts';
+import { forever, owned } from '../support/servers/control.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 

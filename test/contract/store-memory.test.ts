@@ -1,6 +1,7 @@
 // The reference store keeps the contract.
-import { memoryStore } from '../../src/store/memory.ts';
-import { fakeDeps } from '../support/fakes.ts';
+
+import { fakeDeps } from '../support/fakes/ports.ts';
+import { memoryStore } from '../support/memory-store/store.ts';
 import { storeContract } from './store.suite.ts';
 
 storeContract('memory', async () => memoryStore(fakeDeps()));

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { bundleOfSource } from '../support/child.ts';
-import { fakeDeps } from '../support/fakes.ts';
+import { fakeDeps } from '../support/fakes/ports.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { storeContract } from './store.suite.ts';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
 const SOURCE = join(packageRoot, 'deploy/systemd');

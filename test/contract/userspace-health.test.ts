@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const API_KEY = 'api-0123456789abcdef0123456789abcdef';
 const ADMIN_KEY = 'admin-0123456789abcdef0123456789abcdef';

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { attempts, notStopped } from '../support/attempts.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { type HostSide, hostSide } from '../support/host-side.ts';
-import { describeWith } from '../support/requires.ts';
+import { attempts, notStopped } from '../support/checks/attempts.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { type HostSide, hostSide } from '../support/hosts/host-side.ts';
 import {
   freshId,
   runInside,
@@ -14,10 +13,11 @@ import {
   soon,
   type UserspaceHome,
   userspaceHome,
-} from '../support/userspace.ts';
+} from '../support/hosts/userspace.ts';
+import { describeWith } from '../support/requires.ts';
 import { ownFiles } from './own-files.suite.ts';
 
-const PEEK = readFileSync(new URL('../support/peek.py', import.meta.url));
+const PEEK = readFileSync(new URL('../support/checks/peek.py', import.meta.url));
 /** Forks until that is refused, says how often, and takes its children with it. */
 const BOMB = `
 import os, signal, time

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NotStarted } from '../../src/domain/not-started.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { describeWith } from '../support/requires.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
 import {
   freshId,
   runInside,
@@ -13,7 +12,8 @@ import {
   soon,
   type UserspaceHome,
   userspaceHome,
-} from '../support/userspace.ts';
+} from '../support/hosts/userspace.ts';
+import { describeWith } from '../support/requires.ts';
 import { type Promises, providerContract } from './provider.suite.ts';
 
 for (const runner of ['unshare', 'bwrap', 'proot'] as const) {

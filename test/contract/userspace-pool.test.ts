@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SandboxIo, UserIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { freshId, runtimeSpec, soon, type UserspaceHome, userspaceHome } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
-import { freshId, runtimeSpec, soon, type UserspaceHome, userspaceHome } from '../support/userspace.ts';
 import { type Tenants, tenantsAreApart } from './pool-tenants.suite.ts';
 
 const ANN = { uid: 20_001, home: '/workspaces/sb-ann' };

@@ -8,10 +8,7 @@ import type { SandboxIo } from '../../src/agent/io.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { UID_BASE } from '../../src/providers/userspace/identity.ts';
 import { MARK, markOf, strays } from '../../src/providers/userspace/marks.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { describeWith } from '../support/requires.ts';
-import { temporaryFolder } from '../support/temporary.ts';
-import { until } from '../support/until.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
 import {
   freshId,
   runInside,
@@ -19,7 +16,10 @@ import {
   soon,
   type UserspaceHome,
   userspaceHome,
-} from '../support/userspace.ts';
+} from '../support/hosts/userspace.ts';
+import { describeWith } from '../support/requires.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
 import { ownFiles } from './own-files.suite.ts';
 
 describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {

@@ -8,11 +8,11 @@ import { realClock } from '../../src/host/clock.ts';
 import type { ServerTls } from '../../src/http/framework.ts';
 import { rpcServer } from '../../src/worker/rpc-server.ts';
 import { certificates } from '../support/certificates.ts';
-import { fakeIds } from '../support/fakes.ts';
-import { forgedTokens } from '../support/forged.ts';
-import { rawExchange } from '../support/http-server.ts';
+import { forgedTokens } from '../support/checks/forged-tokens.ts';
+import { fakeIds } from '../support/fakes/ports.ts';
+import { rawExchange } from '../support/servers/http-server.ts';
+import { SECRET, workerFixture } from '../support/servers/worker-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { SECRET, workerBench } from '../support/worker-bench.ts';
 
 const A = 'sb-aaaaaaaaaaaa';
 const STATUS = {
@@ -23,7 +23,7 @@ const STATUS = {
 };
 
 async function served(tls?: ServerTls) {
-  const bench = await workerBench();
+  const bench = await workerFixture();
   // Bodies and headers come in real time; tokens and leases are judged in the bench's.
   const clock = { ...realClock(), now: () => bench.clock.now() };
   const parts = { ...bench.parts, clock };

@@ -14,8 +14,8 @@ import { realIds } from '../../src/host/ids.ts';
 import { realRandom } from '../../src/host/random.ts';
 import { realHost } from '../../src/host/real-host.ts';
 import { type Certificates, certificates, type Pair } from '../support/certificates.ts';
-import { type LogLine, recordingLogger } from '../support/fakes.ts';
-import { packageRoot } from '../support/server.ts';
+import { type LogLine, recordingLogger } from '../support/fakes/ports.ts';
+import { packageRoot } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 

@@ -1,8 +1,8 @@
 // The admin API of a real server: its audit outlives a stop, its commands show it, its limits hold.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { api } from '../support/api.ts';
-import { runCli } from '../support/run-cli.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const KEYS = {
   SVC_AUTH_ENABLED: 'true',

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { ExecEvent } from '../../src/client/socket.ts';
-import { BACKEND_KEY, type CustomBackend, customBackend } from '../support/custom-backend.ts';
-import { HOSTED_KEY, type HostedBackend, hostedBackend } from '../support/hosted-backend.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { HOSTED_KEY, type HostedBackend, hostedBackend } from '../support/scripted/hosted-backend.ts';
+import { BACKEND_KEY, type CustomBackend, customBackend } from '../support/servers/custom-backend.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 /** What a process loaded, from the coverage that it writes at its end. */

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere } from '../support/matrix.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { everywhere } from '../support/hosts/matrix.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const text = (lines: ExecLine[], stream: string) =>

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { agents } from '../support/auditor.ts';
-import { endRuntimes } from '../support/leftovers.ts';
+import { agents } from '../support/checks/auditor.ts';
+import { endRuntimes } from '../support/checks/leftovers.ts';
 import { describeWith } from '../support/requires.ts';
-import { cli } from '../support/server.ts';
+import { cli } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 

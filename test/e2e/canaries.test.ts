@@ -3,11 +3,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tally } from '../../proof/tally.ts';
 import { encodedForms } from '../../src/redact/encoded-forms.ts';
-import { api } from '../support/api.ts';
-import { tally } from '../support/proof/tally.ts';
-import { type CliRun, runCli } from '../support/run-cli.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { type CliRun, runCli } from '../support/servers/run-cli.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const COUNT = 40;
 /** With characters that look different in a URL and in base64. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { type CliRun, runCli } from '../support/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type CliRun, runCli } from '../support/servers/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 describe('without a server', () => {
   it.each<[string, string[], Record<string, string>, string]>([

@@ -15,8 +15,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FileInfo } from '../../src/schema/file.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { describeWith } from '../support/requires.ts';
-import { type CliRun, runCli } from '../support/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type CliRun, runCli } from '../support/servers/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 describeWith(['unshare'], 'svc file commands', () => {

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { packageRoot } from '../../src/host/package-root.ts';
-import { runCli } from '../support/run-cli.ts';
-import { cli } from '../support/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli } from '../support/servers/server.ts';
 
 const NOWHERE = ['--server', 'http://127.0.0.1:1'];
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { type CliRun, runCli } from '../support/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type CliRun, runCli } from '../support/servers/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 describeWith(['unshare'], 'svc', () => {
   let server: TestServer;

@@ -11,7 +11,7 @@ import ts from 'typescript';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
 const API_KEY = 'api-key-0123456789abcdef0123456789abcdef';

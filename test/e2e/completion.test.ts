@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { cli } from '../support/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

@@ -1,10 +1,10 @@
 // Many at once, and nothing left afterwards.
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere, inContainer } from '../support/matrix.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { everywhere, inContainer } from '../support/hosts/matrix.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 everywhere([], 'many at once', ({ env, ordinaryUser, runner }) => {

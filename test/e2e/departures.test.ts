@@ -4,12 +4,12 @@ import { readdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains, runtimes } from '../support/auditor.ts';
-import { seededRandom } from '../support/fakes.ts';
-import { readLedger } from '../support/ledger.ts';
+import { NOTHING, remains, runtimes } from '../support/checks/auditor.ts';
+import { readLedger } from '../support/checks/ledger.ts';
+import { seededRandom } from '../support/fakes/ports.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const [DEPARTURES, AT_ONCE] = [400, 8];

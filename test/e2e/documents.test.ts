@@ -1,10 +1,10 @@
 // Every command of every document, as written, by who would type it: each has to succeed, and to print what stands below
 // it. An ordinary user in a clone, and root on a host with a systemd; neither has a container engine or a way out.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { blocksOf, isCommands, printed, type Step, stepsOf } from '../support/document-blocks.ts';
-import { READERS, type Reader, STAYING } from '../support/document-readers.ts';
+import { blocksOf, isCommands, printed, type Step, stepsOf } from '../support/checks/document-blocks.ts';
+import { READERS, type Reader, STAYING } from '../support/checks/document-readers.ts';
+import { type Systemd, startSystemd } from '../support/hosts/systemd.ts';
 import { describeWith } from '../support/requires.ts';
-import { type Systemd, startSystemd } from '../support/systemd.ts';
 
 const MARK = '--- step';
 /** For one document. */

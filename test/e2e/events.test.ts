@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Event } from '../../src/schema/event.ts';
-import { api } from '../support/api.ts';
 import { describeWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 describeWith(['unshare'], 'svc events', () => {

@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FileInfo } from '../../src/schema/file.ts';
-import { type Api, api } from '../support/api.ts';
-import { everywhere, inContainer, inMachine, ownsRoot, type Runtime } from '../support/matrix.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { everywhere, inContainer, inMachine, ownsRoot, type Runtime } from '../support/hosts/matrix.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const LARGE = randomBytes(64 * 1024 * 1024);
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');

@@ -4,9 +4,9 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 describeWith(['root', 'unshare'], 'half-closed connections', () => {

@@ -1,9 +1,9 @@
 // Hostile input against the real server: nothing answers with a fault of ours, nothing is half done.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { remains } from '../support/auditor.ts';
+import { remains } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const DURATIONS = [
   '1e3s',

@@ -4,11 +4,11 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import type { ImageBuildReport, ImageItem } from '../../src/schema/image-report.ts';
-import { IMAGES } from '../support/engine.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { sharedEngine } from '../support/hosts/shared-engine.ts';
 import { describeWith, itWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { cli } from '../support/server.ts';
-import { sharedEngine } from '../support/shared-engine.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli } from '../support/servers/server.ts';
 import { pax, tarArchive } from '../support/tar.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

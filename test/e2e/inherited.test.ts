@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { api } from '../support/api.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { makeHome, removeHome, startServer } from '../support/servers/server.ts';
 
 const STRAYS = ['40', '251'];
 

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { everywhere } from '../support/matrix.ts';
+import { everywhere } from '../support/hosts/matrix.ts';
 import { removeFolder } from '../support/remove.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const OPERATIONS = 300;
 

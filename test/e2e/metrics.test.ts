@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import type { Diagnostics, MetricsBody } from '../../src/schema/diagnostics.ts';
-import { api } from '../support/api.ts';
-import { promtool } from '../support/promtool.ts';
+import { promtool } from '../support/checks/promtool.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const KEY = 'canary-key-0123456789abcdef0123456789abcdef';

@@ -5,13 +5,19 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
-import { type Api, api } from '../support/api.ts';
-import { guestImage } from '../support/guest-images.ts';
-import { machineProcesses } from '../support/microvm.ts';
-import { visit } from '../support/preview-visit.ts';
+import { guestImage } from '../support/hosts/guest-images.ts';
+import { machineProcesses } from '../support/hosts/microvm.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { visit } from '../support/servers/preview-visit.ts';
+import {
+  makeHome,
+  packageRoot,
+  removeHome,
+  startServer,
+  type TestServer,
+} from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const LARGE = randomBytes(64 * 1024 * 1024);

@@ -3,9 +3,9 @@
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ExecLine } from '../../src/schema/exec.ts';
-import { type Api, api } from '../support/api.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 describeWith(['unshare'], 'a streamed exec on the wire', () => {

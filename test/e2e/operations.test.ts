@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runCli } from '../support/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 let server: TestServer;
 let database: string;

@@ -21,8 +21,8 @@ import { DoctorReport } from '../../src/schema/doctor.ts';
 import { LintReport } from '../../src/schema/lint.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { cli, removeHome, startServer } from '../support/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli, removeHome, startServer } from '../support/servers/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-checks-'));
 afterAll(() => removeFolder(folder));

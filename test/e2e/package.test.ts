@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OtherNode, otherNode } from '../support/nodes.ts';
+import { type OtherNode, otherNode } from '../support/hosts/node-versions.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot, removeHome, startServer } from '../support/server.ts';
+import { packageRoot, removeHome, startServer } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
 const MINUTES = 60_000;

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { inContainers } from '../support/matrix.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { inContainers } from '../support/hosts/matrix.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const CONTROL = `Package: svc-probe

@@ -4,7 +4,7 @@ import { openSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
 import { describeWith } from '../support/requires.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 interface Ended {

@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { PoolStatus } from '../../src/schema/pool.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { agents, containers, NOTHING, remains } from '../support/auditor.ts';
-import { IMAGES } from '../support/engine.ts';
-import { inContainers } from '../support/matrix.ts';
+import { agents, containers, NOTHING, remains } from '../support/checks/auditor.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { inContainers } from '../support/hosts/matrix.ts';
 import { describeWith, type Need } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const POOL = {

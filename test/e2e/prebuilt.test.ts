@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startNpmMirror } from '../support/npm-mirror.ts';
+import { startNpmMirror } from '../support/hosts/npm-mirror.ts';
 import { removeFolder } from '../support/remove.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 const run = promisify(execFile);
 /** All that an installation finds: neither a compiler, nor make, nor Python. */

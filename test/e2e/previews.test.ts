@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { Client } from '../../src/client/client.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere, inMachine, type Runtime } from '../support/matrix.ts';
-import { visit } from '../support/preview-visit.ts';
-import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { everywhere, inMachine, type Runtime } from '../support/hosts/matrix.ts';
+import { visit } from '../support/servers/preview-visit.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
-const GUEST = readFileSync(join(packageRoot, 'test/support/preview-guest.py'));
+const GUEST = readFileSync(join(packageRoot, 'test/support/servers/preview-guest.py'));
 
 const previews = ({ env, ordinaryUser }: Runtime) => {
   let server: TestServer;

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { Client } from '../../src/client/client.ts';
-import { productionConfig } from '../../src/docs/production-config.ts';
+import { productionConfig } from '../../src/docgen/production-config.ts';
 import type { Config } from '../../src/schema/config.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const FILES = 150;
 const EXECS = 250;

@@ -1,9 +1,9 @@
 // The main job with real programs: Debian's Python runs its own suites, a C program is compiled and run.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { everywhere, type Runtime } from '../support/matrix.ts';
+import { everywhere, type Runtime } from '../support/hosts/matrix.ts';
 import type { Need } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const HELLO = `#include <stdio.h>
 int main(int argc, char **argv) { printf("%d arguments, last %s\\n", argc - 1, argv[argc - 1]); return argc; }

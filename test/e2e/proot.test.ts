@@ -1,9 +1,9 @@
 // The proot runner behind the real server, of root and of an ordinary user: it works, and it promises nothing.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 for (const ordinaryUser of [false, true]) {
   describeWith(

@@ -12,14 +12,14 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ExecLine } from '../../src/schema/exec.ts';
-import { type Api, api } from '../support/api.ts';
 import { certificates } from '../support/certificates.ts';
-import { visit } from '../support/preview-visit.ts';
-import { type RunningProxy, startProxy } from '../support/proxy.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
-import { type Asked, type Front, fetchText, open, VISITOR, webSocket } from '../support/tls-visit.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { visit } from '../support/servers/preview-visit.ts';
+import { type RunningProxy, startProxy } from '../support/servers/proxy.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { type Asked, type Front, fetchText, open, VISITOR, webSocket } from '../support/servers/tls-visit.ts';
 import { until } from '../support/until.ts';
 
 const API = 'svc.example.com';
@@ -34,7 +34,7 @@ const LIES = {
   forwarded: 'for=6.6.6.6',
 };
 const SIZE = 10 * 1024 * 1024;
-const GUEST = readFileSync(join(packageRoot, 'test/support/preview-guest.py'));
+const GUEST = readFileSync(join(packageRoot, 'test/support/servers/preview-guest.py'));
 
 for (const kind of ['caddy', 'nginx'] as const) {
   describeWith(['unshare', 'python3', 'openssl', kind], `behind ${kind}`, () => {

@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const OLD = 'old-canary-0123456789abcdef0123456789ab';

@@ -1,5 +1,5 @@
 // The API description held against a running server by schemathesis (of PyPI): whatever is made from the description is
-// answered as it says, and nothing that it allows is refused but for what test/support/schemathesis/exceptions.py lists.
+// answered as it says, and nothing that it allows is refused but for what proof/schemathesis/exceptions.py lists.
 // `npm run schemathesis -- --examples 200` makes a longer run of it.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PATHS } from '../../src/http/paths.ts';
-import { api } from '../support/api.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const EXAMPLES = process.env.SVC_SCHEMATHESIS_EXAMPLES ?? '3';
 const SEED = process.env.SVC_SCHEMATHESIS_SEED ?? '1';
@@ -75,7 +75,7 @@ async function drive(server: TestServer): Promise<Report> {
   const output = join(server.home, 'report.json');
   const folder = join(server.home, 'schemathesis');
   mkdirSync(folder);
-  const support = join(packageRoot, 'test/support/schemathesis');
+  const support = join(packageRoot, 'proof/schemathesis');
   const run = promisify(execFile)(
     join(packageRoot, '.cache/schemathesis/bin/st'),
     [

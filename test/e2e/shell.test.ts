@@ -5,11 +5,11 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { everywhere, inMachine, type Runtime } from '../support/matrix.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { everywhere, inMachine, type Runtime } from '../support/hosts/matrix.ts';
 import { removeFolder } from '../support/remove.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const shell = ({ env, ordinaryUser }: Runtime) => {

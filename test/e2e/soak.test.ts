@@ -1,8 +1,8 @@
 // A short part of `npm run soak`: after some dozens of cycles the server holds what it held before, to the descriptor.
 import { expect, it } from 'vitest';
-import { soak } from '../../src/bench/soak.ts';
+import { soak } from '../../bench/soak.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 describeWith(['root', 'unshare'], '40 cycles of spawn, exec and destroy', () => {
   it('leave the server as large as it was, with faults between them', async () => {

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { endRuntimes } from '../support/checks/leftovers.ts';
 import { freePort } from '../support/free-port.ts';
-import { endRuntimes } from '../support/leftovers.ts';
 import { removeFolder } from '../support/remove.ts';
 import { describeWith, itWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 describeWith(['tmux', 'unshare'], 'npm start', () => {

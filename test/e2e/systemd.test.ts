@@ -1,8 +1,8 @@
 // The units of deploy/systemd under a real systemd, installed as docs/production.md says: ready when it serves, reloaded,
 // restarted by the watchdog, backed up, and stopped, with a sandbox that outlives all of it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Systemd, startSystemd } from '../support/hosts/systemd.ts';
 import { describeWith } from '../support/requires.ts';
-import { type Systemd, startSystemd } from '../support/systemd.ts';
 import { until } from '../support/until.ts';
 
 const UNITS = '/opt/svc/deploy/systemd';

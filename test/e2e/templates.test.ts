@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { eachRuntime } from '../support/matrix.ts';
-import { runCli } from '../support/run-cli.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
+import { eachRuntime } from '../support/hosts/matrix.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 eachRuntime([], 'templates', ({ env, ordinaryUser }) => {

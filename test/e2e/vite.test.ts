@@ -6,14 +6,14 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../src/client/client.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { type Browser, type Page, startBrowser } from '../support/browser.ts';
-import { packageTar } from '../support/package-tar.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { packageTar } from '../support/hosts/package-tar.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Browser, type Page, startBrowser } from '../support/servers/browser.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
-const APP = join(packageRoot, 'test/support/vite-app');
+const APP = join(packageRoot, 'test/support/servers/vite-app');
 const PORT = 5173;
 const PATIENCE_MS = 120_000;
 

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Worker } from '../../src/schema/worker.ts';
-import { runCli } from '../support/run-cli.ts';
-import { cli, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const KEY = { SVC_AUTH_WORKER_SIGNING_KEY: 'a signing key for an afternoon, no more' };

@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import { backupDatabase } from '../../src/ops/db/backup.ts';
 import { startChild } from '../support/child.ts';
-import { fakeClock } from '../support/fakes.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { fakeClock } from '../support/fakes/ports.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 // A short piece of the campaign of faults (`npm run proof -- --only points`): one of each action, each at a place of its own.
 import { expect, it } from 'vitest';
-import { campaign, type Tally } from '../support/campaign/campaign.ts';
+import { campaign, type Tally } from '../../proof/campaign/campaign.ts';
 import { describeWith } from '../support/requires.ts';
 
 const PLACES = ['kill after warm.ready', 'freeze after quotas.put', 'throw after sandboxes.extend'];

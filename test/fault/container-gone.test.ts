@@ -1,12 +1,12 @@
 // Containers that end behind our back: removed by somebody, or killed by the kernel for their memory. Noticed within one
 // interval of the comparison, with nobody asking for them.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { inContainers, type Runtime } from '../support/matrix.ts';
-import { countFaults } from '../support/proof/faulted.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
-import { type SharedEngine, sharedEngine } from '../support/shared-engine.ts';
+import { countFaults } from '../../proof/faulted.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { inContainers, type Runtime } from '../support/hosts/matrix.ts';
+import { type SharedEngine, sharedEngine } from '../support/hosts/shared-engine.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('containers behind our back');

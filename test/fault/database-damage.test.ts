@@ -14,15 +14,15 @@ import {
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Health } from '../../src/schema/system.ts';
-import { type Api, api } from '../support/api.ts';
 import { startChild } from '../support/child.ts';
 import { makeDatabase } from '../support/databases.ts';
-import { EIO, faultyHost } from '../support/faulty-host.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { EIO, faultyHost } from '../support/hosts/faulty-host.ts';
 import { describeWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const LARGE_MB = 200;

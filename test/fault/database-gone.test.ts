@@ -5,14 +5,14 @@ import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
-import { type Api, api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
-import { runCli } from '../support/run-cli.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const SETTLE_MS = 60_000;

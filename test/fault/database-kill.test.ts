@@ -4,13 +4,13 @@ import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import { backupDatabase } from '../../src/ops/db/backup.ts';
 import { restoreDatabase } from '../../src/ops/db/restore.ts';
 import { verifyDatabase } from '../../src/store/sqlite/check.ts';
 import { startChild } from '../support/child.ts';
 import { makeDatabase, makeUnclosed, marksIn, openStore } from '../support/databases.ts';
-import { FAKE_START, fakeClock } from '../support/fakes.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { FAKE_START, fakeClock } from '../support/fakes/ports.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 

@@ -4,15 +4,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains } from '../support/auditor.ts';
-import { type Engine, IMAGES, startEngine } from '../support/engine.ts';
-import { type Called, type Press, pressed, pulse } from '../support/pressed.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { NOTHING, remains } from '../support/checks/auditor.ts';
+import { type CallOutcome, type CallRequest, pulse, timedCall } from '../support/checks/timed-calls.ts';
+import { type Engine, IMAGES, startEngine } from '../support/hosts/engine.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('engine restarted, killed, frozen');
@@ -67,7 +67,7 @@ const spawned = async ({ client, seen }: Under): Promise<Sandbox> => {
 };
 
 /** Each with the longest that the design lets it take. */
-const calls = (used: string, doomed: string): [Press, number][] => [
+const calls = (used: string, doomed: string): [CallRequest, number][] => [
   [{ name: 'list', method: 'GET', path: '/sandboxes' }, 0],
   [{ name: 'detail', method: 'GET', path: `/sandboxes/${used}` }, 0],
   [{ name: 'health', method: 'GET', path: '/health' }, 3_000],
@@ -87,10 +87,10 @@ const calls = (used: string, doomed: string): [Press, number][] => [
 ];
 
 /** Makes all calls at once; each must end in time, with a success or an error of ours that tells nothing of the host. */
-async function press({ client, engine, seen }: Under, used: string, doomed: string): Promise<Called[]> {
+async function press({ client, engine, seen }: Under, used: string, doomed: string): Promise<CallOutcome[]> {
   return Promise.all(
     calls(used, doomed).map(async ([order, ms]) => {
-      const called = await pressed(client, order);
+      const called = await timedCall(client, order);
       expect.soft(called.ms, called.name).toBeLessThan(ms + SLACK_MS);
       expect.soft(called.text, called.name).not.toContain(engine.folder);
       if (called.status >= 400)
@@ -221,7 +221,7 @@ underEngine(['--live-restore'], 'an engine that its containers outlive', (under)
     if (how === 'restarted') await under.engine.restart();
     else {
       await under.engine.kill9();
-      expect(await pressed(under.client, calls(used.id, used.id)[4]![0])).toMatchObject({
+      expect(await timedCall(under.client, calls(used.id, used.id)[4]![0])).toMatchObject({
         code: 'unavailable',
       });
       await under.engine.start();

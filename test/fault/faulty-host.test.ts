@@ -3,15 +3,22 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
-import type { Api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { EIO, ENOSPC, EROFS, endFaulty, type FaultyHost, faultyServer } from '../support/faulty-host.ts';
-import { pulse } from '../support/pressed.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
+import { pulse } from '../support/checks/timed-calls.ts';
+import {
+  EIO,
+  ENOSPC,
+  EROFS,
+  endFaulty,
+  type FaultyHost,
+  faultyServer,
+} from '../support/hosts/faulty-host.ts';
 import { describeWith } from '../support/requires.ts';
-import type { TestServer } from '../support/server.ts';
+import type { Api } from '../support/servers/api.ts';
+import type { TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const CONVERGE_MS = 60_000;

@@ -4,15 +4,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Api, api } from '../support/api.ts';
-import { agents } from '../support/auditor.ts';
-import { type FaultyHost, faultyHost } from '../support/faulty-host.ts';
+import { countFaults } from '../../proof/faulted.ts';
+import { agents } from '../support/checks/auditor.ts';
 import { freePort } from '../support/free-port.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { type FaultyHost, faultyHost } from '../support/hosts/faulty-host.ts';
+import { read, type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/hosts/worker-hosts.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
-import { read, type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/worker-hosts.ts';
 
 countFaults('a fleet of workers');
 

@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { fill } from '../support/fill.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
+import { fill } from '../support/hosts/fill-disk.ts';
 import { describeWith } from '../support/requires.ts';
+import { type Api, api } from '../support/servers/api.ts';
 import {
   cli,
   makeHome,
@@ -18,7 +18,7 @@ import {
   removeHome,
   startServer,
   type TestServer,
-} from '../support/server.ts';
+} from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const SETTLE_MS = 60_000;

@@ -1,7 +1,7 @@
 // A short part of `npm run fuzz`: some seeded cases of each target against real servers, and none of them misbehaves.
 import { expect } from 'vitest';
-import { fuzz } from '../support/fuzz/fuzz.ts';
-import { TARGETS, type TargetName } from '../support/fuzz/targets.ts';
+import { fuzz } from '../../proof/fuzz/fuzz.ts';
+import { TARGETS, type TargetName } from '../../proof/fuzz/targets.ts';
 import { itWith, type Need } from '../support/requires.ts';
 
 const RUNS: Record<TargetName, number> = {

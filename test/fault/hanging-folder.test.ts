@@ -3,9 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { type HungMount, hungMount } from '../support/hung-mount.ts';
+import { type HungMount, hungMount } from '../support/hosts/hung-mount.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 let mount: HungMount | undefined;
 let server: TestServer | undefined;

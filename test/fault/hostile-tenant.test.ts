@@ -5,7 +5,7 @@
 import { cpus } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { quantile } from '../../src/bench/stats.ts';
+import { quantile } from '../../bench/stats.ts';
 import {
   TENANTS_BAR,
   TENANTS_ENV,
@@ -13,12 +13,12 @@ import {
   type TenantCall,
   type Tenants,
   tenants,
-} from '../../src/bench/tenants.ts';
+} from '../../bench/tenants.ts';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { api } from '../support/api.ts';
-import { countFaults } from '../support/proof/faulted.ts';
 import { describeWith } from '../support/requires.ts';
-import { packageRoot, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { api } from '../support/servers/api.ts';
+import { packageRoot, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 
 const ROUNDS = 4;
 const ATTEMPTS = 2;

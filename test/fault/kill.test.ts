@@ -1,12 +1,12 @@
 // The server killed with SIGKILL at random moments of spawning, running and destroying, then started again: what was
 // acknowledged is there and answers, or is gone as it should be, and every runtime is accounted for.
 import { afterEach, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { eachRuntime } from '../support/matrix.ts';
-import { countFaults } from '../support/proof/faulted.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
+import { eachRuntime } from '../support/hosts/matrix.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('server killed');

@@ -6,12 +6,12 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Answer, type Api, api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Answer, type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const SETTLE_MS = 60_000;

@@ -1,18 +1,18 @@
 // The server killed with SIGKILL under everything at once: spawns that wait, ready sandboxes, VMs of the pool. Started
 // again, now with the pool and now without, it finds all that was promised and nothing else, and never had too much.
 import { afterEach, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { AdmissionDecision } from '../../src/schema/admission.ts';
 import type { QuotaUsage } from '../../src/schema/quota.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { NOTHING, remains, runtimes } from '../support/auditor.ts';
-import { IMAGES } from '../support/engine.ts';
-import { seededRandom } from '../support/fakes.ts';
-import { type Ledger, readLedger } from '../support/ledger.ts';
-import { inContainers, type Runtime } from '../support/matrix.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { NOTHING, remains, runtimes } from '../support/checks/auditor.ts';
+import { type Ledger, readLedger } from '../support/checks/ledger.ts';
+import { seededRandom } from '../support/fakes/ports.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { inContainers, type Runtime } from '../support/hosts/matrix.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('server killed');

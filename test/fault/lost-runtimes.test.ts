@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
-import { faultyHost } from '../support/faulty-host.ts';
+import { faultyHost } from '../support/hosts/faulty-host.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer } from '../support/server.ts';
+import { removeHome, startServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const ROWS = 1000;

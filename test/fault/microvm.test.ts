@@ -2,15 +2,15 @@
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { SandboxIo } from '../../src/agent/io.ts';
 import type { ServiceError } from '../../src/domain/errors.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { isAlive } from '../../src/providers/userspace/processes.ts';
-import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/microvm.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { type MicrovmHome, machineProcesses, machineRemains, microvmHome } from '../support/hosts/microvm.ts';
+import { freshId, runInside, runtimeSpec, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { freshId, runInside, runtimeSpec, soon } from '../support/userspace.ts';
 
 countFaults('monitors and guests of virtual machines');
 

@@ -2,19 +2,19 @@
 // comparison: afterwards nothing is lost, leaked or double, as the host's and the engine's own records tell.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { startFailing } from '../../proof/failpoints/build.ts';
+import type { Action, Point } from '../../proof/failpoints/point.ts';
+import { countFaults } from '../../proof/faulted.ts';
 import type { MetricsBody } from '../../src/schema/diagnostics.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Answer, type Api, api } from '../support/api.ts';
-import { NOTHING, remains, runtimes } from '../support/auditor.ts';
-import { IMAGES } from '../support/engine.ts';
-import { startFailing } from '../support/failpoint-server.ts';
-import type { Action, Point } from '../support/failpoints/point.ts';
-import { type LedgerRow, readLedger } from '../support/ledger.ts';
-import { inContainers } from '../support/matrix.ts';
-import { stateOf } from '../support/process-state.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { NOTHING, remains, runtimes } from '../support/checks/auditor.ts';
+import { type LedgerRow, readLedger } from '../support/checks/ledger.ts';
+import { IMAGES } from '../support/hosts/engine.ts';
+import { inContainers } from '../support/hosts/matrix.ts';
+import { stateOf } from '../support/hosts/process-state.ts';
 import { describeWith } from '../support/requires.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type Answer, type Api, api } from '../support/servers/api.ts';
+import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 const CONVERGE_MS = 90_000;

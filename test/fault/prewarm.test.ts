@@ -1,12 +1,12 @@
 // Ready sandboxes and a server that is killed: whatever the moment, each is a sandbox of somebody or a ready one of
 // nobody, none is both, and none is left over.
 import { afterEach, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
-import { type Api, api } from '../support/api.ts';
-import { agents, NOTHING, remains } from '../support/auditor.ts';
-import { eachRuntime } from '../support/matrix.ts';
-import { countFaults } from '../support/proof/faulted.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { agents, NOTHING, remains } from '../support/checks/auditor.ts';
+import { eachRuntime } from '../support/hosts/matrix.ts';
+import { type Api, api } from '../support/servers/api.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('server killed');

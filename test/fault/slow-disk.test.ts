@@ -4,14 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import type { Health } from '../../src/schema/system.ts';
-import type { Api } from '../support/api.ts';
-import { endFaulty, type FaultyHost, faultyHost, faultyServer } from '../support/faulty-host.ts';
-import { pulse } from '../support/pressed.ts';
+import { pulse } from '../support/checks/timed-calls.ts';
+import { endFaulty, type FaultyHost, faultyHost, faultyServer } from '../support/hosts/faulty-host.ts';
+import { workerNetwork } from '../support/hosts/worker-hosts.ts';
 import { describeWith } from '../support/requires.ts';
-import { scriptedControl } from '../support/scripted-control.ts';
-import { makeHome, removeHome, type TestServer } from '../support/server.ts';
+import { scriptedControl } from '../support/scripted/control-plane.ts';
+import type { Api } from '../support/servers/api.ts';
+import { makeHome, removeHome, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
-import { workerNetwork } from '../support/worker-hosts.ts';
 
 const SYNC_MS = 3000;
 /** Of `/live`, and between two lines of a stream beyond what the command pauses. */

@@ -5,13 +5,13 @@ import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import { Client } from '../../src/client/client.ts';
 import { PATHS, type RouteId } from '../../src/http/paths.ts';
-import { countFaults } from '../support/proof/faulted.ts';
-import { type RawBackend, rawBackend } from '../support/raw-backend.ts';
+import { SAMPLES } from '../support/checks/route-samples.ts';
 import { describeWith } from '../support/requires.ts';
-import { SAMPLES } from '../support/route-samples.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { type RawBackend, rawBackend } from '../support/scripted/raw-backend.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('a small heap');

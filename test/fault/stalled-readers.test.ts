@@ -2,13 +2,13 @@
 // nothing of it, others notice nothing, and what the readers leave behind is gone with them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import { Client } from '../../src/client/client.ts';
 import type { ExecSocket } from '../../src/client/socket.ts';
 import type { ExecLine } from '../../src/schema/exec.ts';
-import { inContainers, type Runtime } from '../support/matrix.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { inContainers, type Runtime } from '../support/hosts/matrix.ts';
 import { describeWith } from '../support/requires.ts';
-import { removeHome, startServer, type TestServer } from '../support/server.ts';
+import { removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 countFaults('readers that stall');

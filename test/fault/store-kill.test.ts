@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { countFaults } from '../../proof/faulted.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { type Child, startChild } from '../support/child.ts';
-import { fakeDeps } from '../support/fakes.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { fakeDeps } from '../support/fakes/ports.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 

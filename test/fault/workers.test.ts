@@ -1,12 +1,12 @@
 // Three real workers on hosts of their own that lose their network, their control plane, their lives. What runs is counted in
 // /proc, never asked of a worker. SVC_TEST_WORKER_ROUNDS makes it longer.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { agents } from '../support/auditor.ts';
-import { countFaults } from '../support/proof/faulted.ts';
+import { countFaults } from '../../proof/faulted.ts';
+import { agents } from '../support/checks/auditor.ts';
+import { type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/hosts/worker-hosts.ts';
 import { describeWith } from '../support/requires.ts';
-import { type ScriptedControl, scriptedControl } from '../support/scripted-control.ts';
+import { type ScriptedControl, scriptedControl } from '../support/scripted/control-plane.ts';
 import { until } from '../support/until.ts';
-import { type WorkerHost, type WorkerNetwork, workerNetwork } from '../support/worker-hosts.ts';
 
 countFaults('workers and their networks');
 

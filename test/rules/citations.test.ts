@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 /** Documents of other projects, which comments cite as sources. */
 const FOREIGN = new Set(['docs/vsock.md', 'lz4_Frame_format.md', 'lz4_Block_format.md']);

@@ -7,9 +7,9 @@ import { Metrics } from '../../src/control/metrics/metrics.ts';
 import { ERROR_CODES } from '../../src/schema/error.ts';
 import { EVENT_TYPES, GAP_TYPE } from '../../src/schema/event.ts';
 import { REMEDIATION } from '../../src/schema/remediation.ts';
-import { promtool } from '../support/promtool.ts';
+import { promtool } from '../support/checks/promtool.ts';
 import { itWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');

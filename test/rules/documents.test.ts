@@ -7,11 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { lintConfig } from '../../src/ops/lint/lint.ts';
 import { LINT_RULES } from '../../src/ops/lint/rules.ts';
 import { SECRET_PATHS } from '../../src/schema/config-keys.ts';
-import { type Block, blocksOf, documents, isCommands } from '../support/document-blocks.ts';
-import { FOLLOWED, READERS } from '../support/document-readers.ts';
-import { promtool } from '../support/promtool.ts';
+import { type Block, blocksOf, documents, isCommands } from '../support/checks/document-blocks.ts';
+import { FOLLOWED, READERS } from '../support/checks/document-readers.ts';
+import { promtool } from '../support/checks/promtool.ts';
 import { itWith } from '../support/requires.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** More would be an excuse. */

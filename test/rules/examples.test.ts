@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { type Command, Flags, Parser } from '@oclif/core';
 import { expect, it } from 'vitest';
 import manifest from '../../oclif.manifest.json' with { type: 'json' };
-import type { Manifest, ManifestCommand } from '../../src/docs/manifest.ts';
-import { documentedCommands, filledIn } from '../../src/docs/manifest.ts';
-import { packageRoot } from '../support/server.ts';
+import type { Manifest, ManifestCommand } from '../../src/docgen/manifest.ts';
+import { documentedCommands, filledIn } from '../../src/docgen/manifest.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 /** Bash, in which `svc` says what it was given and every other program is silent. */
 const SHELL = `

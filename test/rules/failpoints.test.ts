@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
-const SHIPPED = ['bin', 'src', 'commands', 'agent/src', 'dist'];
+const SHIPPED = ['bin', 'src', 'commands', 'bench', 'agent/src', 'dist'];
 
 it('nothing that ships names a failpoint', () => {
   const naming = SHIPPED.flatMap(files).filter((path) => /failpoint/i.test(readFileSync(path, 'latin1')));

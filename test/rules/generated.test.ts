@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { reliabilityPage } from '../../proof/page.ts';
+import { readResults } from '../../proof/results.ts';
 import { generatedFiles } from '../../src/app/generated-files.ts';
-import { reliabilityPage } from '../support/proof/page.ts';
-import { readResults } from '../support/proof/results.ts';
-import { packageRoot } from '../support/server.ts';
+import { packageRoot } from '../support/servers/server.ts';
 
 const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
 const files = [

@@ -3,11 +3,11 @@
 import { posix } from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
-import { parsed, type SourceFile, sourceFiles } from '../support/source-files.ts';
+import { parsed, type SourceFile, sourceFiles } from '../support/checks/source-files.ts';
 
 const HEAVY = ['better-sqlite3', 'dockerode', 'fastify', 'listr2', 'prom-client', 'undici', 'ws', 'execa'];
 
-const files = new Map(sourceFiles('src', 'commands').map((file) => [file.path, file]));
+const files = new Map(sourceFiles('src', 'commands', 'bench').map((file) => [file.path, file]));
 const OFFLINE = [...files.keys()].filter((path) => path.startsWith('commands/config/'));
 /** Modules that the build replaces by what they yield (scripts/config-check.js, scripts/config-data.js). */
 const REPLACED = ['src/config/config-check.ts', 'src/schema/config-walked.ts'];

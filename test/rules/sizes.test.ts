@@ -1,7 +1,7 @@
 // Nothing grows past what one can read at a sitting. The aim is far lower: files 120 lines, functions 20, run() 15.
 import ts from 'typescript';
 import { expect, it } from 'vitest';
-import { eachNode, parsed, placeOf, type SourceFile, sourceFiles } from '../support/source-files.ts';
+import { eachNode, parsed, placeOf, type SourceFile, sourceFiles } from '../support/checks/source-files.ts';
 
 const MOST = { file: 300, function: 45, run: 25 };
 
@@ -37,14 +37,14 @@ function withoutOpening({ path, text }: SourceFile): string[] {
   return /^\/\/ \S/.test(text) ? [] : [`${path} does not open with what it is for`];
 }
 
-const files = sourceFiles('src', 'commands');
+const files = sourceFiles('src', 'commands', 'bench');
 
 it('files and functions are short', () => {
   expect(files.flatMap(tooLong)).toEqual([]);
 });
 
 it('every file opens with what it is for', () => {
-  expect([...files, ...sourceFiles('test')].flatMap(withoutOpening)).toEqual([]);
+  expect([...files, ...sourceFiles('test', 'proof')].flatMap(withoutOpening)).toEqual([]);
 });
 
 it('commands/ holds commands and nothing else', () => {

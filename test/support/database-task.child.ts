@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { backupDatabase } from '../../src/ops/db/backup.ts';
 import { restoreDatabase } from '../../src/ops/db/restore.ts';
-import { fakeClock } from './fakes.ts';
+import { fakeClock } from './fakes/ports.ts';
 
 const [, , task = '', from = '', to = '', deadly = ''] = process.argv;
 const onStage = (stage: string) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
-import { fakeDeps } from './fakes.ts';
+import { fakeDeps } from './fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from './records.ts';
 import { temporaryFolder } from './temporary.ts';
 

@@ -5,7 +5,7 @@ import type { EventDraft } from '../../src/schema/event.ts';
 import type { PrewarmedRecord } from '../../src/store/seam/prewarmed.ts';
 import type { TemplateRecord } from '../../src/store/seam/templates.ts';
 import type { SandboxRecord } from '../../src/store/store.ts';
-import { FAKE_START } from './fakes.ts';
+import { FAKE_START } from './fakes/ports.ts';
 
 /** The stamp `seconds` after the fake clocks begin. */
 export const stamp = (seconds = 0): string => new Date(FAKE_START + seconds * 1000).toISOString();

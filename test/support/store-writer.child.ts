@@ -1,7 +1,7 @@
 // Writes to the store in `argv[2]` for as long as it lives, and names each row once its write was acknowledged.
 import { writeSync } from 'node:fs';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { fakeDeps } from './fakes.ts';
+import { fakeDeps } from './fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from './records.ts';
 
 const [, , path = '', round = ''] = process.argv;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { SandboxFiles } from '../../../src/agent/io.ts';
 import { CALLS_MAX, STREAMS_MAX, TYPE } from '../../../src/agent/protocol.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
-import { asks, infoRecord, openScripted } from '../../support/scripted-agent.ts';
+import { asks, infoRecord, openScripted } from '../../support/scripted/agent.ts';
 import { until } from '../../support/until.ts';
 
 const spec = { exec_id: 'ex-1', argv: ['true'], label: 'true', env: {} };

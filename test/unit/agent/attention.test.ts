@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ExecSpec } from '../../../src/agent/io.ts';
 import { TYPE } from '../../../src/agent/protocol.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
-import { openScripted, type ScriptedAgent } from '../../support/scripted-agent.ts';
+import { openScripted, type ScriptedAgent } from '../../support/scripted/agent.ts';
 import { until } from '../../support/until.ts';
 
 const spec: ExecSpec = { exec_id: 'ex-1', argv: ['sleep', '1d'], label: 'sleep', env: {} };

@@ -8,8 +8,8 @@ import { TYPE } from '../../../src/agent/protocol.ts';
 import { openSession } from '../../../src/agent/session.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
-import { fakeClock, seededRandom, silentLogger } from '../../support/fakes.ts';
-import { asks, infoRecord, ScriptedAgent, SECRET, type SeenFrame } from '../../support/scripted-agent.ts';
+import { fakeClock, seededRandom, silentLogger } from '../../support/fakes/ports.ts';
+import { asks, infoRecord, ScriptedAgent, SECRET, type SeenFrame } from '../../support/scripted/agent.ts';
 import { until } from '../../support/until.ts';
 
 const OUT = 'standard output';

@@ -10,7 +10,7 @@ import {
   openScripted,
   type ScriptedAgent,
   type SeenFrame,
-} from '../../support/scripted-agent.ts';
+} from '../../support/scripted/agent.ts';
 
 const spec = { exec_id: 'ex-1', argv: ['true'], label: 'true', env: {} };
 const u32 = (...values: number[]) => values.reduce((writer, value) => writer.u32(value), new WireWriter());

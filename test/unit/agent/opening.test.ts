@@ -5,8 +5,8 @@ import { encodeFrame } from '../../../src/agent/frame.ts';
 import { TYPE, ZEROS } from '../../../src/agent/protocol.ts';
 import { openSession } from '../../../src/agent/session.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
-import { fakeClock, seededRandom, silentLogger } from '../../support/fakes.ts';
-import { ScriptedAgent, SECRET } from '../../support/scripted-agent.ts';
+import { fakeClock, seededRandom, silentLogger } from '../../support/fakes/ports.ts';
+import { ScriptedAgent, SECRET } from '../../support/scripted/agent.ts';
 import { until } from '../../support/until.ts';
 
 function prepare() {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { ExecSpec } from '../../../src/agent/io.ts';
 import { FIRST_CREDIT, KIND, TYPE } from '../../../src/agent/protocol.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
-import { argumentsOf, asks, infoRecord, openScripted } from '../../support/scripted-agent.ts';
+import { argumentsOf, asks, infoRecord, openScripted } from '../../support/scripted/agent.ts';
 import { until } from '../../support/until.ts';
 
 const spec: ExecSpec = { exec_id: 'ex-1', argv: ['sh', '-c', 'true'], label: 'true', env: { A: 'b' } };

@@ -1,7 +1,7 @@
 // What the service manager is told, and when.
 import { expect, it } from 'vitest';
 import { supervisor } from '../../../src/app/supervisor.ts';
-import { fakeClock, recordingLogger } from '../../support/fakes.ts';
+import { fakeClock, recordingLogger } from '../../support/fakes/ports.ts';
 
 const NOTIFY = '/usr/bin/systemd-notify';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { sweep, withHome } from '../../../src/bench/folders.ts';
+import { sweep, withHome } from '../../../bench/folders.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 /** A folder of a bench under `under` whose owner file says `owner`. */

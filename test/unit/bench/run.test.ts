@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { readBefore } from '../../../src/bench/compare.ts';
-import { GROUPS, type Group } from '../../../src/bench/groups.ts';
-import { programs } from '../../../src/bench/needs.ts';
-import { benchSummary, listText, markdown, rowText } from '../../../src/bench/report.ts';
-import { bench, listed } from '../../../src/bench/run.ts';
+import { readBefore } from '../../../bench/compare.ts';
+import { GROUPS, type Group } from '../../../bench/groups.ts';
+import { programs } from '../../../bench/needs.ts';
+import { benchSummary, listText, markdown, rowText } from '../../../bench/report.ts';
+import { bench, listed } from '../../../bench/run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { auditCsvPages, auditFilter, auditRecords } from '../../../src/cli/audit.ts';
 import { auditCsv } from '../../../src/domain/audit.ts';
 import type { AuditQuery, AuditRecord } from '../../../src/schema/audit.ts';
-import { FAKE_START } from '../../support/fakes.ts';
+import { FAKE_START } from '../../support/fakes/ports.ts';
 import { auditDraft, stamp } from '../../support/records.ts';
 
 const ALL: AuditRecord[] = Array.from({ length: 2500 }, (_, n) => ({ id: 2500 - n, ...auditDraft() }));

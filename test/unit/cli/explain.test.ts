@@ -4,7 +4,7 @@ import { explain, explanationText } from '../../../src/cli/explain.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { END_REASONS } from '../../../src/schema/sandbox.ts';
 import { SANDBOX_STATES } from '../../../src/schema/sandbox-states.ts';
-import { fakeSandbox } from '../../support/fake-control-plane.ts';
+import { fakeSandbox } from '../../support/fakes/control-plane.ts';
 
 const gone = (details?: Record<string, unknown>) => ({
   get: async () => {

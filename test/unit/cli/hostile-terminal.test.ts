@@ -20,7 +20,7 @@ import { packageRoot } from '../../../src/host/package-root.ts';
 import { ROUTES } from '../../../src/http/routes/routes.ts';
 import type { BackupReport, DatabaseFacts } from '../../../src/schema/db-report.ts';
 import { Event } from '../../../src/schema/event.ts';
-import { FORGED, HOSTILE, hostileOf, OBEYED } from '../../support/hostile-values.ts';
+import { FORGED, HOSTILE, hostileOf, OBEYED } from '../../support/checks/hostile-values.ts';
 
 type CommandClass = new (argv: string[], config: Config) => SvcCommand<unknown>;
 const FOLDER = join(packageRoot(), 'commands');

@@ -3,7 +3,7 @@ import { Chalk } from 'chalk';
 import { expect, it } from 'vitest';
 import { line, print, terminalText } from '../../../src/cli/print.ts';
 import { printableJson } from '../../../src/domain/printable.ts';
-import { FORGED, HOSTILE, OBEYED } from '../../support/hostile-values.ts';
+import { FORGED, HOSTILE, OBEYED } from '../../support/checks/hostile-values.ts';
 
 const paint = new Chalk({ level: 1 });
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../../src/client/client.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
-import { ADMIN_KEY, API_KEY, startHttp, type TestHttp } from '../../support/http-server.ts';
+import { ADMIN_KEY, API_KEY, startHttp, type TestHttp } from '../../support/servers/http-server.ts';
 import { until } from '../../support/until.ts';
 
 describe('the client', () => {

@@ -2,8 +2,8 @@
 // sandboxes, a pool, crashes of the server, quotas that change, spawns that wait. What is done and what must hold is in
 // ../../support/simulated-run.ts.
 import { describe, expect, it } from 'vitest';
-import { simulated } from '../../support/proof/simulated.ts';
-import { SimulatedRun } from '../../support/simulated-run.ts';
+import { simulated } from '../../../proof/simulated.ts';
+import { SimulatedRun } from '../../../proof/simulation/run.ts';
 
 const STEPS = 600;
 /** Seeds that once broke an invariant. */

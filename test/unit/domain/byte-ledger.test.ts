@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bufferLimit } from '../../../src/domain/buffer-limit.ts';
 import { accountOf, ByteLedger, type Hold } from '../../../src/domain/byte-ledger.ts';
-import { fakeClock } from '../../support/fakes.ts';
+import { fakeClock } from '../../support/fakes/ports.ts';
 
 const LIMIT = 64_000;
 const RESERVE = LIMIT / 8;

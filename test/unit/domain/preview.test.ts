@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { previewName, readPreviewName } from '../../../src/domain/preview.ts';
 import { previewKey, previewTokenEnd, signPreview } from '../../../src/domain/preview-token.ts';
-import { FAKE_START } from '../../support/fakes.ts';
+import { FAKE_START } from '../../support/fakes/ports.ts';
 
 const target = { sandbox_id: 'sb-abcdefghijkl', port: 8080 };
 

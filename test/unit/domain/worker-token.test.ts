@@ -11,7 +11,7 @@ import {
   type WorkerAudience,
   type WorkerTokenPayload,
 } from '../../../src/domain/worker-token.ts';
-import { forgedTokens } from '../../support/forged.ts';
+import { forgedTokens } from '../../support/checks/forged-tokens.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const NOW_S = NOW / 1000;

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { eventBus } from '../../../src/events/bus.ts';
 import type { Event } from '../../../src/schema/event.ts';
-import { recordingLogger } from '../../support/fakes.ts';
+import { recordingLogger } from '../../support/fakes/ports.ts';
 import { eventDraft } from '../../support/records.ts';
 import { until } from '../../support/until.ts';
 

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { eventBus } from '../../../src/events/bus.ts';
 import { EventFeed, type EventReader, type Following } from '../../../src/events/feed.ts';
 import type { Event } from '../../../src/schema/event.ts';
-import { memoryStore } from '../../../src/store/memory.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
+import { memoryStore } from '../../support/memory-store/store.ts';
 import { eventDraft } from '../../support/records.ts';
 import { until } from '../../support/until.ts';
 

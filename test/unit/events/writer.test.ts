@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { type EventWriter, eventWriter } from '../../../src/events/writer.ts';
 import type { Event, EventDraft } from '../../../src/schema/event.ts';
-import { fakeClock, recordingLogger } from '../../support/fakes.ts';
+import { fakeClock, recordingLogger } from '../../support/fakes/ports.ts';
 import { eventDraft } from '../../support/records.ts';
 
 function setUp() {

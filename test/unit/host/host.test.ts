@@ -8,7 +8,7 @@ import { realIds } from '../../../src/host/ids.ts';
 import { packageRoot, packageVersion } from '../../../src/host/package-root.ts';
 import { realRandom } from '../../../src/host/random.ts';
 import { realHost } from '../../../src/host/real-host.ts';
-import { seededRandom } from '../../support/fakes.ts';
+import { seededRandom } from '../../support/fakes/ports.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-host-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 // Calls on folders that may never answer: few at once, and nobody waits for long.
 import { expect, it } from 'vitest';
 import { slowFolders } from '../../../src/host/slow-folders.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
 
 it('runs two at once, gives up on what hangs, and starts no third until one has settled', async () => {
   const { clock } = fakeDeps();

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { answerConnectAndExpect } from '../../../src/http/connect-and-expect.ts';
-import { fakeIds } from '../../support/fakes.ts';
+import { fakeIds } from '../../support/fakes/ports.ts';
 
 it('a CONNECT whose connection is reset ends with it', () => {
   const server = createServer();

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { limitConnections, mostConnections } from '../../../src/http/connections.ts';
-import { fakeClock, recordingLogger } from '../../support/fakes.ts';
+import { fakeClock, recordingLogger } from '../../support/fakes/ports.ts';
 
 class Peer extends EventEmitter {
   readonly remoteAddress: string;

@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { dropIfStalled, writePieces } from '../../../src/http/write-pieces.ts';
-import { fakeClock } from '../../support/fakes.ts';
+import { fakeClock } from '../../support/fakes/ports.ts';
 import { until } from '../../support/until.ts';
 
 const closers: (() => void)[] = [];

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { guard } from '../../../src/providers/guard.ts';
 import type { Provider, RuntimeSpec } from '../../../src/providers/provider.ts';
-import { fakeProvider } from '../../support/fake-provider.ts';
-import { fakeDeps } from '../../support/fakes.ts';
-import { type Operation, scriptedProvider } from '../../support/scripted-provider.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
+import { fakeProvider } from '../../support/fakes/provider.ts';
+import { type Operation, scriptedProvider } from '../../support/scripted/provider.ts';
 
 const REF = { id: 'sb-1', epoch: 1 };
 const SPEC: RuntimeSpec = {

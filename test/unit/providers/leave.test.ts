@@ -10,9 +10,9 @@ import { microvmPlaces } from '../../../src/providers/microvm/places.ts';
 import { openState } from '../../../src/providers/microvm/state.ts';
 import { placesFor } from '../../../src/providers/userspace/places.ts';
 import type { MicrovmConfig } from '../../../src/schema/config-microvm.ts';
-import { silentLogger } from '../../support/fakes.ts';
+import { silentLogger } from '../../support/fakes/ports.ts';
+import { type UserspaceHome, userspaceHome } from '../../support/hosts/userspace.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { type UserspaceHome, userspaceHome } from '../../support/userspace.ts';
 
 let home: UserspaceHome;
 beforeEach(() => {

@@ -14,12 +14,12 @@ import { guard } from '../../../src/providers/guard.ts';
 import { hostedProvider } from '../../../src/providers/hosted/hosted.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
 import { remoteProviders } from '../../../src/providers/remote/remote-providers.ts';
-import { containerConfig, containerHome, containerSpec } from '../../support/container.ts';
-import { fakeDeps, silentLogger } from '../../support/fakes.ts';
+import { fakeDeps, silentLogger } from '../../support/fakes/ports.ts';
 import { freePort } from '../../support/free-port.ts';
-import { reset, scriptedEngine, status } from '../../support/scripted-engine.ts';
+import { containerConfig, containerHome, containerSpec } from '../../support/hosts/container.ts';
+import { freshId, runtimeSpec, soon } from '../../support/hosts/userspace.ts';
+import { reset, scriptedEngine, status } from '../../support/scripted/engine.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { freshId, runtimeSpec, soon } from '../../support/userspace.ts';
 
 const LEASE = {
   ...{ resource_id: 'sb-1', holder_id: 'w1', generation: 1, expires_at: '2026-01-02T03:05:05.000Z' },

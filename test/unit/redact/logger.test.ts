@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { redactor } from '../../../src/redact/engine.ts';
 import { type LogOptions, openLog } from '../../../src/redact/logger.ts';
-import { fakeClock } from '../../support/fakes.ts';
+import { fakeClock } from '../../support/fakes/ports.ts';
 
 function setUp(options: Partial<LogOptions> = {}) {
   const written: string[] = [];

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { redactor } from '../../../src/redact/engine.ts';
 import { openLog } from '../../../src/redact/logger.ts';
 import { plainLines } from '../../../src/redact/plain-line.ts';
-import { fakeClock } from '../../support/fakes.ts';
+import { fakeClock } from '../../support/fakes/ports.ts';
 
 const SECRET = 'canary-one';
 const rules = redactor({ secrets: [SECRET], schemaSecretPaths: ['hidden'] });

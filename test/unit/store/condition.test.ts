@@ -7,7 +7,7 @@ import { ServiceError } from '../../../src/domain/errors.ts';
 import { Condition } from '../../../src/store/sqlite/condition.ts';
 import { damaged, diskFull, unreadable } from '../../../src/store/sqlite/failures.ts';
 import { makeDatabase, openStore } from '../../support/databases.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 

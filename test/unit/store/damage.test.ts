@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { fakeDeps, seededRandom } from '../../support/fakes.ts';
+import { fakeDeps, seededRandom } from '../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

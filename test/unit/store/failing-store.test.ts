@@ -1,8 +1,8 @@
 // The failing store fails the call it was told, before or after the deed, once.
 import { expect, it } from 'vitest';
-import { memoryStore } from '../../../src/store/memory.ts';
-import { failingStore } from '../../support/failing-store.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { failingStore } from '../../support/fakes/failing-store.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
+import { memoryStore } from '../../support/memory-store/store.ts';
 import { NO_CAP, sandboxRecord } from '../../support/records.ts';
 
 it('fails the nth call of a method, before it or after it', async () => {

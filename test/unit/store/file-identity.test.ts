@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { WorkerSandboxRecord } from '../../../src/store/seam/worker-journal.ts';
 import { openWorkerJournal } from '../../../src/store/sqlite/worker-journal.ts';
 import { openStore } from '../../support/databases.ts';
-import { fakeClock, fakeIds, seededRandom } from '../../support/fakes.ts';
+import { fakeClock, fakeIds, seededRandom } from '../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

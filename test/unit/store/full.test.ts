@@ -11,7 +11,7 @@ import { RowCache } from '../../../src/store/sqlite/row-cache.ts';
 import { sandboxQueries } from '../../../src/store/sqlite/sandbox-queries.ts';
 import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
 import type { SandboxRecord } from '../../../src/store/store.ts';
-import { fakeClock, seededRandom } from '../../support/fakes.ts';
+import { fakeClock, seededRandom } from '../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord, stamp } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

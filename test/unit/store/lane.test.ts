@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { Lane } from '../../../src/store/sqlite/lane.ts';
 import type { Outcome, Request } from '../../../src/store/sqlite/wire.ts';
-import { fakeClock } from '../../support/fakes.ts';
+import { fakeClock } from '../../support/fakes/ports.ts';
 
 function setUp() {
   const clock = fakeClock();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { acquireLock } from '../../../src/store/sqlite/lock.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
 import { stamp } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

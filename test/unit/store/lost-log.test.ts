@@ -7,7 +7,7 @@ import { acceptLoss } from '../../../src/ops/db/accept.ts';
 import { backupDatabase } from '../../../src/ops/db/backup.ts';
 import { restoreDatabase } from '../../../src/ops/db/restore.ts';
 import { openStore } from '../../support/databases.ts';
-import { fakeClock } from '../../support/fakes.ts';
+import { fakeClock } from '../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

@@ -13,7 +13,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { readKnownRuntimes } from '../../../src/store/sqlite/recorded-runtimes.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 it('names what may have a runtime, also while a server has the file', async () => {

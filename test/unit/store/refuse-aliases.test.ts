@@ -7,7 +7,7 @@ import { restoreDatabase } from '../../../src/ops/db/restore.ts';
 import { lockInode } from '../../../src/store/sqlite/inode-lock.ts';
 import { openWorkerJournal } from '../../../src/store/sqlite/worker-journal.ts';
 import { makeDatabase, marksIn, openStore } from '../../support/databases.ts';
-import { fakeClock, fakeIds, seededRandom } from '../../support/fakes.ts';
+import { fakeClock, fakeIds, seededRandom } from '../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 const MANY_NAMES = {

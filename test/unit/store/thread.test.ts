@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../../src/host/clock.ts';
 import { openSqliteStore, type SqliteStore } from '../../../src/store/sqlite/open.ts';
 import { bundleOfSource } from '../../support/child.ts';
-import { fakeDeps } from '../../support/fakes.ts';
+import { fakeDeps } from '../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from '../../support/records.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 

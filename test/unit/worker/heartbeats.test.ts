@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { HeartbeatBody } from '../../../src/schema/worker.ts';
 import { heartbeats, sendHeartbeat } from '../../../src/worker/heartbeats.ts';
-import { seededRandom } from '../../support/fakes.ts';
-import { workerBench } from '../../support/worker-bench.ts';
+import { seededRandom } from '../../support/fakes/ports.ts';
+import { workerFixture } from '../../support/servers/worker-fixture.ts';
 
 const facts = { hostname: 'h', version: '1', capacity: { vcpus: 2 }, rpcUrl: 'http://10.0.0.5:7424' };
 
 async function beating() {
-  const bench = await workerBench();
+  const bench = await workerFixture();
   const sent: { at: number; body: HeartbeatBody }[] = [];
   bench.link.heartbeat = (body) => {
     sent.push({ at: bench.clock.monotonic(), body });
@@ -35,7 +35,7 @@ describe('heartbeats', () => {
   });
 
   it('say where it takes calls: nowhere is said, not known is left out', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const told: HeartbeatBody[] = [];
     bench.link.heartbeat = (body) => {
       told.push(body);

@@ -2,20 +2,20 @@
 import { describe, expect, it } from 'vitest';
 import { refuseDifferences } from '../../../src/domain/differences.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
-import { TERM_MS, type WorkerBench, workerBench } from '../../support/worker-bench.ts';
+import { TERM_MS, type WorkerFixture, workerFixture } from '../../support/servers/worker-fixture.ts';
 
 const A = 'sb-aaaaaaaaaaaa';
 const B = 'sb-bbbbbbbbbbbb';
-const runtimes = ({ provider }: WorkerBench) => [...provider.runtimes.values()].map(({ id }) => id);
+const runtimes = ({ provider }: WorkerFixture) => [...provider.runtimes.values()].map(({ id }) => id);
 const ref = (id: string) => ({ sandbox_id: id, provider: 'userspace' });
-const destroy = (bench: WorkerBench, id: string, generation: number) =>
+const destroy = (bench: WorkerFixture, id: string, generation: number) =>
   bench.call('worker.destroy', ref(id), bench.lease(id, generation));
-const state = async (bench: WorkerBench, id: string) =>
+const state = async (bench: WorkerFixture, id: string) =>
   (await bench.call('worker.status', ref(id))).answer.result?.state;
 
 describe('spawn', () => {
   it('starts a sandbox, once however often it is asked', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const first = await bench.spawn(A, 1);
     expect(first).toMatchObject({
       status: 200,
@@ -28,7 +28,7 @@ describe('spawn', () => {
   });
 
   it('is refused as it was asked for, where it is strict, and leaves nothing', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const create = bench.provider.create;
     bench.provider.create = async (spec, signal) => {
       refuseDifferences(spec.strict, ['memory_mb: cut.']);
@@ -42,7 +42,7 @@ describe('spawn', () => {
     expect((await bench.spawn(A, 2)).answer.result).toMatchObject({ warnings: ['memory_mb: cut.'] });
   });
 
-  it.each<[string, (bench: WorkerBench) => ReturnType<WorkerBench['call']>, number]>([
+  it.each<[string, (bench: WorkerFixture) => ReturnType<WorkerFixture['call']>, number]>([
     [
       'without a lease',
       (b) => b.call('worker.spawn', { ...ref(A), memory_mb: 64, vcpus: 1, ttl: '1m' }),
@@ -90,14 +90,14 @@ describe('spawn', () => {
     ['by an unknown method', (b) => b.call('worker.exec', ref(A)), 400],
     ['by a method of all objects', (b) => b.call('constructor', ref(A)), 400],
   ])('%s is refused', async (_name, call, status) => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const { status: got, answer } = await call(bench);
     expect([got, answer.error?.message.length]).toEqual([status, expect.any(Number)]);
     expect(bench.provider.made).toEqual([]);
   });
 
   it('is refused beyond its places and while it drains; what runs is not touched', async () => {
-    const bench = await workerBench({ maxSandboxes: 1 });
+    const bench = await workerFixture({ maxSandboxes: 1 });
     await bench.spawn(A);
     expect((await bench.spawn(B)).status).toBe(503);
     await destroy(bench, A, 1);
@@ -109,7 +109,7 @@ describe('spawn', () => {
   });
 
   it('that fails leaves nothing, and may be asked for again under a newer lease alone', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const { create } = bench.provider;
     bench.provider.create = async (spec, signal) => {
       await create(spec, signal);
@@ -123,7 +123,7 @@ describe('spawn', () => {
   });
 
   it('whose runtime came too late ends that very runtime', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const ended: unknown[] = [];
     const { create, destroy: really } = bench.provider;
     bench.provider.destroy = (given, signal) => {
@@ -142,7 +142,7 @@ describe('spawn', () => {
   });
 
   it('is given up when it is destroyed meanwhile, and with its lease', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const { create } = bench.provider;
     bench.provider.create = (_spec, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -160,7 +160,7 @@ describe('spawn', () => {
 
 describe('destroy', () => {
   it('is done however often, and refuses the spawn that it has overtaken', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     expect((await destroy(bench, A, 3)).status).toBe(200);
     expect((await bench.spawn(A, 2)).status).toBe(403);
     expect((await bench.spawn(A, 3)).status).toBe(403);
@@ -172,7 +172,7 @@ describe('destroy', () => {
   });
 
   it('does not wait for a look at its state', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     bench.provider.inspect = () => new Promise(() => undefined);
     void bench.call('worker.status', ref(A));
@@ -182,7 +182,7 @@ describe('destroy', () => {
   });
 
   it('is refused under an older lease, and for another runtime', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 5);
     expect((await destroy(bench, A, 4)).status).toBe(403);
     const other = { ...ref(A), runtime_id: 'rt-99' };
@@ -193,7 +193,7 @@ describe('destroy', () => {
   });
 
   it('that fails is tried again until nothing is left', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     const { destroy: really } = bench.provider;
     bench.provider.destroy = async () => {
@@ -210,7 +210,7 @@ describe('destroy', () => {
 
 describe('a full disk', () => {
   it('keeps no sandbox from being ended, when asked and when its lease is over', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 1);
     await bench.spawn(B, 1);
     bench.disk.full = true;
@@ -223,7 +223,7 @@ describe('a full disk', () => {
   });
 
   it('loses no lease that was renewed', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     bench.disk.full = true;
     await bench.clock.advance(TERM_MS * 2);
@@ -231,7 +231,7 @@ describe('a full disk', () => {
   });
 
   it('lets nothing start', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     bench.disk.full = true;
     expect((await bench.spawn(A)).status).toBe(503);
     expect(bench.provider.made).toEqual([]);
@@ -239,7 +239,7 @@ describe('a full disk', () => {
 });
 
 describe('a disk that stands still', () => {
-  const stopped = (bench: WorkerBench) => {
+  const stopped = (bench: WorkerFixture) => {
     let resolve = () => {};
     bench.disk.writes = new Promise((settle) => {
       resolve = settle;
@@ -251,7 +251,7 @@ describe('a disk that stands still', () => {
   };
 
   it('keeps no sandbox from being ended when its lease is over', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     const goOn = stopped(bench);
     bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
@@ -264,7 +264,7 @@ describe('a disk that stands still', () => {
   });
 
   it('forgets no generation that it saw while something else was written', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     const goOn = stopped(bench);
     const ending = destroy(bench, A, 1);
@@ -281,7 +281,7 @@ describe('a disk that stands still', () => {
 
 describe('leases', () => {
   it('are renewed at a third of their term, for as long as the sandbox lives', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     await bench.clock.advance(TERM_MS * 3);
     expect(bench.link.renewed.length).toBeGreaterThanOrEqual(8);
@@ -293,7 +293,7 @@ describe('leases', () => {
   });
 
   it('run out when nobody answers, by the time that passes and not by the wall clock', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
     await bench.spawn(A);
     bench.clock.jump(-3_600_000);
@@ -307,7 +307,7 @@ describe('leases', () => {
   });
 
   it('hold on through a control plane that is away for a while', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const { renewing } = bench.link;
     await bench.spawn(A);
     bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
@@ -320,7 +320,7 @@ describe('leases', () => {
   it.each(['conflict', 'not_found'] as const)(
     'that are refused with %s end the sandbox at once',
     async (code) => {
-      const bench = await workerBench();
+      const bench = await workerFixture();
       await bench.spawn(A);
       bench.link.renewing = () => Promise.reject(new ServiceError(code, 'not yours'));
       await bench.clock.advance(TERM_MS / 3 + 1_000);
@@ -329,7 +329,7 @@ describe('leases', () => {
   );
 
   it('that are forged are not taken', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 7);
     bench.link.renewing = async () => ({
       lease: { ...bench.lease(A, 8), expires_at: '2099-01-01T00:00:00.000Z' },
@@ -339,7 +339,7 @@ describe('leases', () => {
   });
 
   it('are renewed when asked, and the life with them', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 1, { ttl: '1m' });
     const renew = (generation: number, more = {}) =>
       bench.call('worker.renew_lease', { resource_id: A, ttl: '90s', ...more }, bench.lease(A, generation));
@@ -354,7 +354,7 @@ describe('leases', () => {
   });
 
   it('are refused when the control plane does', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     bench.link.renewing = () => Promise.reject(new ServiceError('conflict', 'it is over'));
     const { status } = await bench.call(
@@ -368,7 +368,7 @@ describe('leases', () => {
 
 describe('a worker that was killed', () => {
   it('takes over what it was given, and removes what it was not', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 3);
     bench.provider.plant(B, 1);
     await bench.restart();
@@ -379,7 +379,7 @@ describe('a worker that was killed', () => {
   });
 
   it('renews at once what it took over', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     await bench.restart();
     await bench.clock.advance(1_000);
@@ -387,7 +387,7 @@ describe('a worker that was killed', () => {
   });
 
   it('mid-spawn ends what it had begun, and refuses to begin it again', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.parts.held.note(A, { provider: 'userspace', epoch: 2, generation: 2, state: 'starting' });
     bench.provider.plant(A, 2);
     await bench.restart();
@@ -397,7 +397,7 @@ describe('a worker that was killed', () => {
   });
 
   it('removes what it can, whichever of them cannot be removed', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     const { destroy: really } = bench.provider;
     bench.provider.plant(A, 1);
     bench.provider.plant(B, 1);
@@ -408,7 +408,7 @@ describe('a worker that was killed', () => {
   });
 
   it('removes a runtime of an older attempt', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 4);
     bench.provider.plant(A, 3);
     await bench.restart();
@@ -416,7 +416,7 @@ describe('a worker that was killed', () => {
   });
 
   it('for longer than a lease ends what it held, whatever the wall clock says meanwhile', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     bench.link.renewing = () => Promise.reject(new ServiceError('unavailable', 'nobody'));
     await bench.spawn(A);
     await bench.spawn(B);
@@ -432,7 +432,7 @@ describe('a worker that was killed', () => {
   });
 
   it('says that a runtime which is gone is gone', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A);
     bench.provider.runtimes.clear();
     await bench.restart();
@@ -443,7 +443,7 @@ describe('a worker that was killed', () => {
   });
 
   it('remembers for a day what it ended', async () => {
-    const bench = await workerBench();
+    const bench = await workerFixture();
     await bench.spawn(A, 1);
     await destroy(bench, A, 1);
     await bench.restart();
@@ -456,6 +456,6 @@ describe('a worker that was killed', () => {
 });
 
 it('its journal is held by one worker alone', async () => {
-  const bench = await workerBench();
+  const bench = await workerFixture();
   await expect(bench.twin()).rejects.toMatchObject({ code: 'conflict' });
 });

@@ -1,11 +1,11 @@
 // How a worker begins: what it took over is bounded from the first moment.
 import { expect, it } from 'vitest';
 import { startWorker } from '../../../src/worker/worker.ts';
-import { fakeIds, seededRandom } from '../../support/fakes.ts';
-import { workerBench } from '../../support/worker-bench.ts';
+import { fakeIds, seededRandom } from '../../support/fakes/ports.ts';
+import { workerFixture } from '../../support/servers/worker-fixture.ts';
 
 it('ends what is over also while a provider does not list', async () => {
-  const bench = await workerBench();
+  const bench = await workerFixture();
   await bench.spawn('sb-aaaaaaaaaaaa', 1, { ttl: '1m' });
   bench.link.renewing = () => Promise.reject(new Error('nobody'));
   await bench.release();

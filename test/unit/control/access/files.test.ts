@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
-import { api, forever, roomy, world } from '../../../support/control.ts';
+import { api, forever, roomy, world } from '../../../support/servers/control.ts';
 
 async function setUp(files: Record<string, string | Buffer> = {}) {
   const w = world();

@@ -4,8 +4,8 @@ import { sandboxLost } from '../../../../src/agent/fault.ts';
 import { logs } from '../../../../src/control/access/logs.ts';
 import type { Reach } from '../../../../src/control/access/session-access.ts';
 import { endedSandbox } from '../../../../src/control/records/views.ts';
-import { api, forever } from '../../../support/control.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
+import { api, forever } from '../../../support/servers/control.ts';
 
 /** A sandbox whose console breaks off after a line. */
 function broken(hasEnded: boolean) {

@@ -5,8 +5,8 @@ import { previews } from '../../../../src/control/access/previews.ts';
 import type { Reach } from '../../../../src/control/access/session-access.ts';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
 import type { ProviderSet } from '../../../../src/providers/provider.ts';
-import { admin, api, forever, owned, world } from '../../../support/control.ts';
-import { FAKE_PORT } from '../../../support/fake-io.ts';
+import { FAKE_PORT } from '../../../support/fakes/io.ts';
+import { admin, api, forever, owned, world } from '../../../support/servers/control.ts';
 
 const signed = { server: { preview_domain: 'p.test', preview_access: 'signed' } } as const;
 const seen = { scheme: 'http', port: '7423' } as const;

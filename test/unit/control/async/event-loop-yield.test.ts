@@ -1,7 +1,7 @@
 // So much in a turn of the event loop, whoever comes together; nobody is left behind.
 import { expect, it } from 'vitest';
 import { Turnstile } from '../../../../src/control/async/event-loop-yield.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

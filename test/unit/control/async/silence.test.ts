@@ -1,7 +1,7 @@
 // Signs of life: one for every 15 s without anything, none while something comes, and the source is let go of.
 import { describe, expect, it } from 'vitest';
 import { orSilence } from '../../../../src/control/async/silence.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 
 describe('orSilence', () => {
   it('tells of every 15 s without a value, and gives the values in order', async () => {

@@ -5,8 +5,8 @@ import type { StreamedLine } from '../../../../src/control/api/execs.ts';
 import { ByteLedger, SERVICE_ACCOUNT } from '../../../../src/domain/byte-ledger.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { ExecLine, ExecRequest } from '../../../../src/schema/exec.ts';
-import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
-import type { FakeProgram } from '../../../support/fake-io.ts';
+import type { FakeProgram } from '../../../support/fakes/io.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 async function setUp(programs: Record<string, FakeProgram> = {}, spawn = {}, config = {}) {
   const w = world(config);

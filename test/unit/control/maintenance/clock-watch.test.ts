@@ -1,7 +1,7 @@
 // Lives while the wall clock is set: they are as long as they were asked to be, and every view says when they end by the
 // clock as it now is.
 import { describe, expect, it } from 'vitest';
-import { api, forever, type World, world } from '../../../support/control.ts';
+import { api, forever, type World, world } from '../../../support/servers/control.ts';
 
 const HOUR = 3_600_000;
 /** Longer than between two looks. */

@@ -1,8 +1,8 @@
 // Rows against runtimes: after a crash, after deaths behind our back, and what must be left alone.
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
-import { api, forever, roomy, type World, world } from '../../../support/control.ts';
 import { sandboxRecord } from '../../../support/records.ts';
+import { api, forever, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const put = async (w: World, facts: Parameters<typeof sandboxRecord>[0]) => {
   const row = sandboxRecord(facts);

@@ -1,7 +1,7 @@
 // News from the provider: what it names is examined at once, what it says falsely is not believed, what was missed is
 // looked for.
 import { expect, it } from 'vitest';
-import { api, forever, owned, type World, world } from '../../../support/control.ts';
+import { api, forever, owned, type World, world } from '../../../support/servers/control.ts';
 
 const started = async () => {
   const w = world();

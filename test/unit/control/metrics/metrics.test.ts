@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../../src/control/metrics/metrics.ts';
 import { METRICS } from '../../../../src/schema/metric.ts';
-import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
-import { promtool } from '../../../support/promtool.ts';
+import { promtool } from '../../../support/checks/promtool.ts';
 import { itWith } from '../../../support/requires.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 import { until } from '../../../support/until.ts';
 
 const OWNER = 'owner-that-must-not-show';

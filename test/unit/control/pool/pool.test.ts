@@ -5,7 +5,7 @@ import { Vms } from '../../../../src/control/pool/vms.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { PoolStore } from '../../../../src/store/seam/pool.ts';
-import { admin, forever, owned, roomy, type World, world } from '../../../support/control.ts';
+import { admin, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const POOL = { enabled: true, image: 'host', max_vms: 2, max_users_per_vm: 2 } as const;
 const UNAVAILABLE = { code: 'unavailable', status: 503 };

@@ -1,7 +1,7 @@
 // Ready sandboxes: kept, taken once, refilled, drained, given up for spawns, taken over by the next process.
 import { describe, expect, it } from 'vitest';
 import type { TemplateCreate } from '../../../../src/schema/template.ts';
-import { api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
+import { api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const types = (events: { type: string }[]) => events.map(({ type }) => type);
 const make = (w: World, more: Partial<TemplateCreate> = {}) =>

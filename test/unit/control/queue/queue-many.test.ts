@@ -1,7 +1,7 @@
 // A crowd that waits: each one's limit is its own, and one owner's crowd does not delay another. That 10,000 are served in
 // order over the real database is shown in test/contract/spawn-queue.test.ts.
 import { describe, expect, it } from 'vitest';
-import { forever, owned, type World, world } from '../../../support/control.ts';
+import { forever, owned, type World, world } from '../../../support/servers/control.ts';
 
 const [WAITING, LIMIT_MS] = [10_000, 30_000];
 

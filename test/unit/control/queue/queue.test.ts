@@ -1,6 +1,6 @@
 // Spawns that wait: who is next, how long, what ends a wait, and that a newcomer overtakes nobody.
 import { describe, expect, it } from 'vitest';
-import { api, forever, owned, type World, world } from '../../../support/control.ts';
+import { api, forever, owned, type World, world } from '../../../support/servers/control.ts';
 
 const QUEUE = { spawn_overflow: 'queue', spawn_queue_timeout: '30s' } as const;
 const queueing = (defaults = {}) => world({ defaults: { ...QUEUE, max_sandboxes: 1, ...defaults } });

@@ -1,6 +1,6 @@
 // Providers and health as the API shows them.
 import { describe, expect, it } from 'vitest';
-import { api, forever, world } from '../../../support/control.ts';
+import { api, forever, world } from '../../../support/servers/control.ts';
 
 describe('providers', () => {
   it('are shown with their health, which is kept for 5 s', async () => {

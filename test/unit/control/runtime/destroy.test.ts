@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../../src/schema/event.ts';
 import { SANDBOX_STATES } from '../../../../src/schema/sandbox-states.ts';
-import { api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 import { sandboxRecord } from '../../../support/records.ts';
+import { api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const spawn = async (w: World, request = {}, caller = api) =>
   (await w.control.sandboxes.spawn(request, caller, {}, forever)).id;

@@ -1,7 +1,7 @@
 // A service that names a runtime twice: the second sandbox is refused, and the first one keeps what it has.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RuntimeSpec } from '../../../../src/providers/provider.ts';
-import { admin, api, forever, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, type World, world } from '../../../support/servers/control.ts';
 
 describe('a runtime that is named twice', () => {
   let w: World;

@@ -1,7 +1,7 @@
 // What becomes of sandboxes over time: deadlines, extensions, pruning, forgetting, and who sees them in lists.
 import { describe, expect, it } from 'vitest';
-import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
 import { sandboxRecord, stamp } from '../../../support/records.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const spawn = async (w: World, request = {}, caller = api) =>
   (await w.control.sandboxes.spawn(request, caller, {}, forever)).id;

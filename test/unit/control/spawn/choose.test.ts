@@ -5,8 +5,8 @@ import { isHere } from '../../../../src/control/spawn/remote-provider.ts';
 import type { Provider, ProviderSet } from '../../../../src/providers/provider.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';
-import { fakeProvider } from '../../../support/fake-provider.ts';
-import { fakeDeps } from '../../../support/fakes.ts';
+import { fakeDeps } from '../../../support/fakes/ports.ts';
+import { fakeProvider } from '../../../support/fakes/provider.ts';
 
 interface Scene {
   here: ProviderKind[];

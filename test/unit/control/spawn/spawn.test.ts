@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { NotStarted } from '../../../../src/domain/not-started.ts';
 import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
-import { admin, api, forever, owned, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, world } from '../../../support/servers/control.ts';
 
 const at = (world: { clock: { now(): number } }, ms: number) =>
   new Date(world.clock.now() + ms).toISOString();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { refuseDifferences } from '../../../../src/domain/differences.ts';
 import { NotStarted } from '../../../../src/domain/not-started.ts';
 import type { SpawnRequest } from '../../../../src/schema/sandbox.ts';
-import { api, forever, owned, type World, world } from '../../../support/control.ts';
+import { api, forever, owned, type World, world } from '../../../support/servers/control.ts';
 
 const CUT = 'memory_mb: cut.';
 const spawn = (w: World, request: SpawnRequest, caller = api) =>

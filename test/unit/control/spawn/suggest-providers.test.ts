@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { withOtherWays } from '../../../../src/control/spawn/suggest-providers.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
-import { fakeProvider } from '../../../support/fake-provider.ts';
-import { fakeDeps } from '../../../support/fakes.ts';
+import { fakeDeps } from '../../../support/fakes/ports.ts';
+import { fakeProvider } from '../../../support/fakes/provider.ts';
 
 const one = fakeProvider(fakeDeps());
 const providers = providerSet([

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Caller } from '../../../../src/control/api/control-plane.ts';
 import type { Event, EventQuery } from '../../../../src/schema/event.ts';
-import { admin, api, owned, world } from '../../../support/control.ts';
+import { admin, api, owned, world } from '../../../support/servers/control.ts';
 import { until } from '../../../support/until.ts';
 
 async function stored(made: ReturnType<typeof world>, query: EventQuery, caller: Caller): Promise<Event[]> {

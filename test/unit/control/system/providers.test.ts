@@ -1,7 +1,7 @@
 // Who reads places on the host in what is said of providers: administrators and the log, nobody else.
 import { expect, it } from 'vitest';
 import { testConfig } from '../../../support/config.ts';
-import { world } from '../../../support/control.ts';
+import { world } from '../../../support/servers/control.ts';
 
 it('shows them to administrators alone', async () => {
   const w = world({

@@ -1,6 +1,6 @@
 // What one owner may have: quotas set, seen, counted, and in force wherever a limit is asked for.
 import { describe, expect, it } from 'vitest';
-import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const [ann, bob] = [owned('ann'), owned('bob')];
 const spawn = (w: World, caller = ann, request = {}) =>

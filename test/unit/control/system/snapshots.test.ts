@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { snapshotViews } from '../../../../src/control/system/snapshots.ts';
 import type { RuntimeSnapshot } from '../../../../src/providers/provider.ts';
-import { fakeProvider } from '../../../support/fake-provider.ts';
-import { fakeDeps } from '../../../support/fakes.ts';
+import { fakeDeps } from '../../../support/fakes/ports.ts';
+import { fakeProvider } from '../../../support/fakes/provider.ts';
 
 const snapshot = (image: string, day: number): RuntimeSnapshot => ({
   image,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ByteLedger, SERVICE_ACCOUNT } from '../../../../src/domain/byte-ledger.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import type { TemplateCreate } from '../../../../src/schema/template.ts';
-import { admin, api, forever, owned, roomy, type World, world } from '../../../support/control.ts';
+import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const types = (events: { type: string }[]) => events.map(({ type }) => type);
 const make = (w: World, more: Partial<TemplateCreate> = {}) =>

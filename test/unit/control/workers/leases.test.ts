@@ -1,8 +1,8 @@
 // Leases: renewed by their holder while they hold, by time that nobody sets.
 import { expect, it } from 'vitest';
 import { isLeaseSignedWith } from '../../../../src/domain/lease.ts';
-import { api, type World, world } from '../../../support/control.ts';
 import { NO_CAP, sandboxRecord, stamp } from '../../../support/records.ts';
+import { api, type World, world } from '../../../support/servers/control.ts';
 
 const SECRET = 's'.repeat(40);
 const W1 = { worker_id: 'w1', secret: SECRET, scopes: [] };

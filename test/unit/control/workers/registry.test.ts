@@ -1,8 +1,8 @@
 // The workers as the control plane knows them, this server among them.
 import { expect, it } from 'vitest';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
-import { api, world } from '../../../support/control.ts';
 import { NO_CAP, sandboxRecord, stamp } from '../../../support/records.ts';
+import { api, world } from '../../../support/servers/control.ts';
 
 const BODY: HeartbeatBody = {
   ...{ hostname: 'h', status: 'online', providers: ['userspace'], rpc_url: 'http://10.0.0.9:7500' },

@@ -1,7 +1,7 @@
 // Sandboxes on other workers, over lines that a test may cut: where they go, what reaches them, and how they end.
 import { describe, expect, it } from 'vitest';
 import type { HeartbeatBody } from '../../../../src/schema/worker.ts';
-import { api, forever, roomy, type World, world } from '../../../support/control.ts';
+import { api, forever, roomy, type World, world } from '../../../support/servers/control.ts';
 import { until } from '../../../support/until.ts';
 
 const BODY: HeartbeatBody = {

@@ -2,15 +2,15 @@
 // sides, or wall clocks that are set an hour forward or back. After each step: no sandbox runs twice (I3), none that has
 // ended runs (I1), and leases are those of live rows (I5).
 import { expect, it } from 'vitest';
-import { api, forever, type World, world } from '../../../support/control.ts';
-import { seededRandom } from '../../../support/fakes.ts';
-import { simulated } from '../../../support/proof/simulated.ts';
+import { simulated } from '../../../../proof/simulated.ts';
 import {
   type Fate,
   type SimulatedWorker,
   simulatedFleet,
   WORKER_TOKENS,
-} from '../../../support/simulated-fleet.ts';
+} from '../../../../proof/simulation/fleet.ts';
+import { seededRandom } from '../../../support/fakes/ports.ts';
+import { api, forever, type World, world } from '../../../support/servers/control.ts';
 
 const STEPS = 250;
 const FATES: Fate[] = ['lost', 'late'];

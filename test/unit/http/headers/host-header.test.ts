@@ -1,7 +1,7 @@
 // The Host header: well formed always, a name of this machine while nobody has to log in.
 import { describe, expect, it } from 'vitest';
 import { hostCheck } from '../../../../src/http/headers/host-header.ts';
-import { API_KEY, httpConfig } from '../../../support/http-server.ts';
+import { API_KEY, httpConfig } from '../../../support/servers/http-server.ts';
 
 const verdict = (check: ReturnType<typeof hostCheck>, host: string | undefined, version = '1.1') => {
   try {

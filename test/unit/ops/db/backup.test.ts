@@ -15,7 +15,7 @@ import {
   marksIn,
   openStore,
 } from '../../../support/databases.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 async function setting() {

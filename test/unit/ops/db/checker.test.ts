@@ -18,7 +18,7 @@ import { type Checker, openChecker } from '../../../../src/ops/db/checker.ts';
 import { verifyDatabase } from '../../../../src/store/sqlite/check.ts';
 import { startCheckProcess } from '../../../../src/store/sqlite/check-process.ts';
 import { contentOf, makeDatabase } from '../../../support/databases.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
 

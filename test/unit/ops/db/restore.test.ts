@@ -13,7 +13,7 @@ import {
   marksIn,
   openStore,
 } from '../../../support/databases.ts';
-import { FAKE_START, fakeClock } from '../../../support/fakes.ts';
+import { FAKE_START, fakeClock } from '../../../support/fakes/ports.ts';
 import { eventDraft } from '../../../support/records.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 

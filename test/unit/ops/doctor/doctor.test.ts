@@ -13,9 +13,9 @@ import { doctorSarif } from '../../../../src/ops/doctor/sarif.ts';
 import { sarifMaker } from '../../../../src/ops/sarif.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import { DoctorReport } from '../../../../src/schema/doctor.ts';
-import { FAKE_START, fakeClock } from '../../../support/fakes.ts';
-import { DATABASE, type Machine, machine } from '../../../support/machine.ts';
-import { trialProvider } from '../../../support/trial-provider.ts';
+import { FAKE_START, fakeClock } from '../../../support/fakes/ports.ts';
+import { trialProvider } from '../../../support/fakes/trial-provider.ts';
+import { DATABASE, type Machine, machine } from '../../../support/hosts/machine.ts';
 
 const everything = { only: [], skip: [], probe: false };
 

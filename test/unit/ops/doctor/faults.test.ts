@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { planDoctor } from '../../../../src/ops/doctor/doctor.ts';
 import type { Verdict } from '../../../../src/schema/doctor.ts';
-import { ioError } from '../../../support/fake-host.ts';
-import { DATABASE, databaseHead, type Machine, machine } from '../../../support/machine.ts';
+import { ioError } from '../../../support/fakes/host.ts';
+import { DATABASE, databaseHead, type Machine, machine } from '../../../support/hosts/machine.ts';
 
 async function examine(wrong: Machine = {}, probe = true) {
   const plan = planDoctor(machine(wrong), { only: [], skip: [], probe });

@@ -12,7 +12,7 @@ import { LINT_RULES } from '../../../../src/ops/lint/rules.ts';
 import { sarifLog } from '../../../../src/ops/lint/sarif.ts';
 import { sarifMaker } from '../../../../src/ops/sarif.ts';
 import { LintReport } from '../../../../src/schema/lint.ts';
-import { packageRoot } from '../../../support/server.ts';
+import { packageRoot } from '../../../support/servers/server.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const MAKER = sarifMaker(packageRoot, '0.1.0');

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { lintConfig } from '../../../../src/ops/lint/lint.ts';
 import { LINT_RULES } from '../../../../src/ops/lint/rules.ts';
 import { SECRET_PATHS } from '../../../../src/schema/config-keys.ts';
-import { packageRoot } from '../../../support/server.ts';
+import { packageRoot } from '../../../support/servers/server.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const folder = join(packageRoot, 'fixtures/lint');

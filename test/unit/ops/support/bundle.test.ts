@@ -10,7 +10,7 @@ import { diffBundles } from '../../../../src/ops/support/diff.ts';
 import { inspectBundle } from '../../../../src/ops/support/inspect.ts';
 import type { BundleSources } from '../../../../src/ops/support/sources.ts';
 import { openStore } from '../../../support/databases.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { eventDraft, NO_CAP, sandboxRecord } from '../../../support/records.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 

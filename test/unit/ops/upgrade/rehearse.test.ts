@@ -15,7 +15,7 @@ import {
   marksIn,
   openStore,
 } from '../../../support/databases.ts';
-import { fakeDeps } from '../../../support/fakes.ts';
+import { fakeDeps } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const VERSIONS = Array.from({ length: SCHEMA_VERSION }, (_, at) => at + 1);

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { packageRoot } from '../../../../src/host/package-root.ts';
 import { type BodyOrder, createBody } from '../../../../src/providers/container/body.ts';
 import { seccompProfile } from '../../../../src/providers/container/seccomp.ts';
-import { containerConfig, containerSpec } from '../../../support/container.ts';
+import { containerConfig, containerSpec } from '../../../support/hosts/container.ts';
 
 const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
   instance: '01234567-89ab-4000-8000-000000000000',

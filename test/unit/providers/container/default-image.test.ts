@@ -5,10 +5,10 @@ import { defaultImageFinding } from '../../../../src/providers/container/default
 import { openState } from '../../../../src/providers/container/state.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';
-import { containerConfig } from '../../../support/container.ts';
-import { fakeProvider } from '../../../support/fake-provider.ts';
-import { fakeDeps, recordingLogger } from '../../../support/fakes.ts';
-import { scriptedEngine, status } from '../../../support/scripted-engine.ts';
+import { fakeDeps, recordingLogger } from '../../../support/fakes/ports.ts';
+import { fakeProvider } from '../../../support/fakes/provider.ts';
+import { containerConfig } from '../../../support/hosts/container.ts';
+import { scriptedEngine, status } from '../../../support/scripted/engine.ts';
 
 const LOOK = 'GET /images/docker.io/team/app%3A1/json';
 const forever = new AbortController().signal;

@@ -4,7 +4,7 @@ import type { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
 import { type Engine, type EngineOrder, openEngine } from '../../../../src/providers/container/engine.ts';
 import type { EngineRefusal } from '../../../../src/providers/container/engine-faults.ts';
-import { containerConfig } from '../../../support/container.ts';
+import { containerConfig } from '../../../support/hosts/container.ts';
 import {
   brokenOff,
   endless,
@@ -13,7 +13,7 @@ import {
   type ScriptedEngine,
   scriptedEngine,
   status,
-} from '../../../support/scripted-engine.ts';
+} from '../../../support/scripted/engine.ts';
 
 const CALL = 'GET /x';
 const order = (more: Partial<EngineOrder> = {}): EngineOrder => ({

@@ -6,9 +6,9 @@ import { openEngine } from '../../../../src/providers/container/engine.ts';
 import { type Images, type ImagesDeps, images } from '../../../../src/providers/container/image.ts';
 import { imagePolicy } from '../../../../src/providers/container/image-policy.ts';
 import { notTracked } from '../../../../src/providers/container/pulled-images.ts';
-import { containerConfig } from '../../../support/container.ts';
-import { fakeClock, type RecordingLogger, recordingLogger } from '../../../support/fakes.ts';
-import { hang, type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted-engine.ts';
+import { fakeClock, type RecordingLogger, recordingLogger } from '../../../support/fakes/ports.ts';
+import { containerConfig } from '../../../support/hosts/container.ts';
+import { hang, type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted/engine.ts';
 import { until } from '../../../support/until.ts';
 
 const LOOK = 'GET /images/docker.io/team/app%3A1/json';

@@ -6,8 +6,8 @@ import { factsReader } from '../../../../src/providers/container/facts.ts';
 import { planned } from '../../../../src/providers/container/plan.ts';
 import type { ContainerState } from '../../../../src/providers/container/state.ts';
 import type { RuntimeSpec } from '../../../../src/providers/provider.ts';
-import { containerConfig, containerHome, containerSpec } from '../../../support/container.ts';
-import { scriptedEngine, status } from '../../../support/scripted-engine.ts';
+import { containerConfig, containerHome, containerSpec } from '../../../support/hosts/container.ts';
+import { scriptedEngine, status } from '../../../support/scripted/engine.ts';
 
 const soon = () => AbortSignal.timeout(10_000);
 

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { EngineRefusal } from '../../../../src/providers/container/engine-faults.ts';
 import { startFault } from '../../../../src/providers/container/start-faults.ts';
-import { containerHome, containerSpec } from '../../../support/container.ts';
-import { type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted-engine.ts';
-import { freshId, soon } from '../../../support/userspace.ts';
+import { containerHome, containerSpec } from '../../../support/hosts/container.ts';
+import { freshId, soon } from '../../../support/hosts/userspace.ts';
+import { type ScriptedEngine, scriptedEngine, status } from '../../../support/scripted/engine.ts';
 
 const DOCKER = { ServerVersion: '20.10.24', NCPU: 2, Runtimes: { runc: {} }, DefaultRuntime: 'runc' };
 const PODMAN = { ...DOCKER, ServerVersion: '4.3.1', BuildahVersion: '1.28.2' };

@@ -6,8 +6,8 @@ import { toTheEnd } from '../../../../src/providers/hosted/change.ts';
 import { exitOf } from '../../../../src/providers/hosted/exit.ts';
 import { earsOf, lineOf } from '../../../../src/providers/hosted/line.ts';
 import { Tail } from '../../../../src/providers/hosted/tail.ts';
-import { type FakeClock, fakeClock } from '../../../support/fakes.ts';
-import { type Heard, ScriptedHandle } from '../../../support/scripted-handle.ts';
+import { type FakeClock, fakeClock } from '../../../support/fakes/ports.ts';
+import { type Heard, ScriptedHandle } from '../../../support/scripted/handle.ts';
 
 const PID = 100;
 const MUCH = 'x'.repeat(1024 * 1024 + 1);

@@ -2,8 +2,8 @@
 import type { Sandbox } from 'e2b';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DetachedExecs } from '../../../../src/providers/hosted/detached.ts';
-import { type FakeClock, fakeClock } from '../../../support/fakes.ts';
-import { type Heard, ScriptedHandle } from '../../../support/scripted-handle.ts';
+import { type FakeClock, fakeClock } from '../../../support/fakes/ports.ts';
+import { type Heard, ScriptedHandle } from '../../../support/scripted/handle.ts';
 
 class ScriptedCommands {
   readonly handles: ScriptedHandle[] = [];

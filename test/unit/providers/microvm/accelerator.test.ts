@@ -7,8 +7,8 @@ import { realHost } from '../../../../src/host/real-host.ts';
 import { acceleratorSource, chooseAccelerator } from '../../../../src/providers/microvm/accelerator.ts';
 import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
 import { QEMU } from '../../../../src/providers/microvm/qemu.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const HOUR_MS = 3_600_000;

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, it } from 'vitest';
 import { initramfsSource, QEMU_MODULES } from '../../../../src/providers/microvm/initramfs.ts';
 import type { GuestKernel } from '../../../../src/providers/microvm/kernel.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
-import { modulesFolder, VERSION } from '../../../support/guest-kernel.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
+import { modulesFolder, VERSION } from '../../../support/hosts/guest-kernel.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const AGENT = Buffer.from('\x7fELF the agent', 'latin1');

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { realHost } from '../../../../src/host/real-host.ts';
 import { kernelSource } from '../../../../src/providers/microvm/kernel.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
 import {
   bzImage,
   elfKernel,
@@ -23,7 +23,7 @@ import {
   modulesFolder,
   sized,
   VERSION,
-} from '../../../support/guest-kernel.ts';
+} from '../../../support/hosts/guest-kernel.ts';
 import { itWith } from '../../../support/requires.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 

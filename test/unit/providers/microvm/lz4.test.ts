@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { unpackLz4 } from '../../../../src/providers/microvm/lz4.ts';
-import { lz4Literals } from '../../../support/guest-kernel.ts';
+import { lz4Literals } from '../../../support/hosts/guest-kernel.ts';
 import { itWith } from '../../../support/requires.ts';
 
 /** A frame of blocks, each given as bytes. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { realHost } from '../../../../src/host/real-host.ts';
 import { overlaySource } from '../../../../src/providers/microvm/overlay.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
 import { describeWith } from '../../../support/requires.ts';
 
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';

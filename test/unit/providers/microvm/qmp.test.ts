@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../../../src/host/clock.ts';
 import { Qmp } from '../../../../src/providers/microvm/qmp.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { itWith } from '../../../support/requires.ts';
-import { GREETING, type ScriptedMonitor, scriptedMonitor } from '../../../support/scripted-monitor.ts';
+import { GREETING, type ScriptedMonitor, scriptedMonitor } from '../../../support/scripted/monitor.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
 

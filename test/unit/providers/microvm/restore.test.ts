@@ -10,8 +10,8 @@ import { copySparse } from '../../../../src/providers/microvm/overlay.ts';
 import { restore } from '../../../../src/providers/microvm/restore.ts';
 import type { MicrovmState } from '../../../../src/providers/microvm/state.ts';
 import type { Template } from '../../../../src/providers/microvm/template.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const SECOND_MS = 1000;

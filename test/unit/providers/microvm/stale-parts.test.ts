@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { GuestKernel } from '../../../../src/providers/microvm/kernel.ts';
 import { partsTended, pruneParts } from '../../../../src/providers/microvm/stale-parts.ts';
 import { templateKey, writeTemplate } from '../../../../src/providers/microvm/template.ts';
-import { fakeClock, recordingLogger } from '../../../support/fakes.ts';
+import { fakeClock, recordingLogger } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { TEMPLATE_FACTS } from './template-facts.ts';
 

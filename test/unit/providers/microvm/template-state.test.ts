@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../../../src/host/clock.ts';
 import { Qmp } from '../../../../src/providers/microvm/qmp.ts';
 import { saveState } from '../../../../src/providers/microvm/template-state.ts';
-import { scriptedMonitor } from '../../../support/scripted-monitor.ts';
+import { scriptedMonitor } from '../../../support/scripted/monitor.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 /** A monitor that agrees to all, sends `bytes` and then says how it went. */

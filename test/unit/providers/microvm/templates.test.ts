@@ -9,8 +9,8 @@ import type { MicrovmState } from '../../../../src/providers/microvm/state.ts';
 import { type Template, templateFiles, writeTemplate } from '../../../../src/providers/microvm/template.ts';
 import type { saveTemplate } from '../../../../src/providers/microvm/template-save.ts';
 import { type Held, templateSource } from '../../../../src/providers/microvm/templates.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
-import { type FakeClock, fakeClock, recordingLogger } from '../../../support/fakes.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
+import { type FakeClock, fakeClock, recordingLogger } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 const signal = new AbortController().signal;

@@ -10,8 +10,8 @@ import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
 import { microvmProvider } from '../../../../src/providers/microvm/microvm.ts';
 import type { RuntimeRecord } from '../../../../src/providers/microvm/record.ts';
 import { parseStat } from '../../../../src/providers/userspace/processes.ts';
-import { fakeHost } from '../../../support/fake-host.ts';
-import { silentLogger } from '../../../support/fakes.ts';
+import { fakeHost } from '../../../support/fakes/host.ts';
+import { silentLogger } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
 

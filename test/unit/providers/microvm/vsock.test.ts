@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../../../src/host/clock.ts';
 import { connectVsock } from '../../../../src/providers/microvm/firecracker/vsock.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
 

@@ -11,8 +11,8 @@ import {
   type OutgoingOptions,
   outgoing,
 } from '../../../../src/providers/outgoing/outgoing.ts';
-import { fakeClock } from '../../../support/fakes.ts';
-import { httpAnswer, type RawBackend, rawBackend } from '../../../support/raw-backend.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
+import { httpAnswer, type RawBackend, rawBackend } from '../../../support/scripted/raw-backend.ts';
 import { until } from '../../../support/until.ts';
 
 const MARK = 'text-of-the-backend';

@@ -6,8 +6,8 @@ import { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
 import type { RemoteProviders, RemoteWorker } from '../../../../src/providers/provider.ts';
 import { remoteProviders } from '../../../../src/providers/remote/remote-providers.ts';
-import { fakeDeps } from '../../../support/fakes.ts';
-import { httpAnswer, type RawBackend, rawBackend } from '../../../support/raw-backend.ts';
+import { fakeDeps } from '../../../support/fakes/ports.ts';
+import { httpAnswer, type RawBackend, rawBackend } from '../../../support/scripted/raw-backend.ts';
 
 const MARK = 'text-of-the-worker';
 const SECRET = 'the secret of w1, not to be told to anybody';

@@ -20,7 +20,7 @@ import {
   releaseSlots,
   sweepSlots,
 } from '../../../../src/providers/userspace/uid-slots.ts';
-import { seededRandom } from '../../../support/fakes.ts';
+import { seededRandom } from '../../../support/fakes/ports.ts';
 
 const INSTANCE = '0f3e2d1c-4b5a-4678-9abc-def012345678';
 let home: string;

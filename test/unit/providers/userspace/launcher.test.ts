@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { openLauncher } from '../../../../src/providers/userspace/launcher.ts';
-import { fakeClock } from '../../../support/fakes.ts';
+import { fakeClock } from '../../../support/fakes/ports.ts';
 import { until } from '../../../support/until.ts';
 
 const never = new AbortController().signal;

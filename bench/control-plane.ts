@@ -1,0 +1,129 @@
+// A control plane over a real database and a provider that makes nothing: what takes time in it is admission, the queue
+// and the store.
+import { join } from 'node:path';
+import { processLedger } from '../src/app/process-ledger.ts';
+import { storeProgram } from '../src/app/store-program.ts';
+import { loadConfig } from '../src/config/load.ts';
+import type { ControlPlane } from '../src/control/api/control-plane.ts';
+import { createControlPlane } from '../src/control/create.ts';
+import type { Logger } from '../src/domain/ports.ts';
+import { eventBus } from '../src/events/bus.ts';
+import { eventWriter } from '../src/events/writer.ts';
+import { realClock } from '../src/host/clock.ts';
+import { realIds } from '../src/host/ids.ts';
+import { realRandom } from '../src/host/random.ts';
+import type { Provider, ProviderSet } from '../src/providers/provider.ts';
+import { openSqliteStore, type SqliteStore } from '../src/store/sqlite/open.ts';
+
+const ignore = () => {};
+export const SILENT: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  child: () => SILENT,
+};
+
+/** The store as a server opens it: every commit is durable, in a thread of its own. Closed after `work`. `root`: of the package. */
+export async function withStore<T>(
+  root: string,
+  home: string,
+  work: (store: SqliteStore) => Promise<T>,
+): Promise<T> {
+  const random = realRandom();
+  const deps = { clock: realClock(), random, ids: realIds(random), logger: SILENT };
+  const thread = storeProgram(root);
+  const store = await openSqliteStore({ ...deps, path: join(home, 'svc.db'), synchronous: 'full', thread });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export interface Watched {
+  /** A sandbox has ended, and this is committed. */
+  freed(): void;
+  /** The provider is asked for a runtime. */
+  creating(): void;
+}
+
+const UNWATCHED: Watched = { freed: ignore, creating: ignore };
+
+export interface PlaneOptions {
+  /** Of the package. */
+  root: string;
+  home: string;
+  /** SVC_ variables. */
+  env: Record<string, string>;
+  watched?: Watched;
+}
+
+/** Not started: no background work disturbs. */
+export function withPlane<T>(
+  { root, home, env, watched = UNWATCHED }: PlaneOptions,
+  work: (control: ControlPlane) => Promise<T>,
+): Promise<T> {
+  return withStore(root, home, async (store) => {
+    const random = realRandom();
+    const clock = realClock();
+    const { config } = loadConfig({ env, cwd: home, home, uid: 0, isTerminal: false });
+    const bus = eventBus({ logger: SILENT });
+    const writer = eventWriter({
+      ...{ clock, logger: SILENT },
+      append: (drafts) => store.events.append(drafts),
+      deliver: (events) => bus.publish(events),
+    });
+    const control = createControlPlane({
+      ...{ config, store: telling(store, watched), providers: onlyOne(nothing(watched)), bus, writer },
+      ...{ clock, ids: realIds(random), logger: SILENT, version: '0.0.0', host: { cpus: 2 } },
+      boot: { id: '', elapsedMs: clock.monotonic },
+      ledger: processLedger(config, clock),
+      redact: (value) => value,
+    });
+    try {
+      return await work(control);
+    } finally {
+      await control.stop();
+      await writer.close();
+    }
+  });
+}
+
+/** The same store, which tells of sandboxes that ended. */
+export function telling(store: SqliteStore, { freed }: Pick<Watched, 'freed'>): SqliteStore {
+  const { transition } = store.sandboxes;
+  const sandboxes: SqliteStore['sandboxes'] = {
+    ...store.sandboxes,
+    transition: async (change) => {
+      const done = await transition(change);
+      if (done?.sandbox.state === 'destroyed') freed();
+      return done;
+    },
+  };
+  return { ...store, sandboxes };
+}
+
+function nothing({ creating }: Watched): Provider {
+  return {
+    kind: 'userspace',
+    capabilities: [],
+    describe: () => ({ isolation: { filesystem: 'none' }, images: ['host'] }),
+    probe: async () => ({ healthy: true, findings: [] }),
+    create: async ({ id, memory_mb, vcpus }) => {
+      creating();
+      return { runtime_id: id, image: 'host', memory_mb, vcpus, warnings: [] };
+    },
+    inspect: async () => 'running',
+    destroy: async () => {},
+    attach: () => Promise.reject(new Error('There is nothing to attach to.')),
+    list: async () => [],
+    close: async () => {},
+  };
+}
+
+const onlyOne = (provider: Provider): ProviderSet => ({
+  all: [provider],
+  get: () => provider,
+  close: () => provider.close(),
+});

@@ -1,0 +1,285 @@
+// The rows of the speed table by the world that they need: each group opens its own, measures the rows that are wanted of
+// it, and clears it away.
+import { join } from 'node:path';
+import { withAdmissions } from './admissions.ts';
+import { withBackups } from './backup.ts';
+import { echoBench } from './container-echo.ts';
+import { filePairs } from './container-files.ts';
+import { prewarmPair } from './container-prewarm.ts';
+import { spawnPairs } from './container-spawns.ts';
+import { streamPair } from './container-streams.ts';
+import { withContainers } from './container-world.ts';
+import { deliveryBench } from './delivery.ts';
+import { withDrain } from './drain.ts';
+import { IMAGE } from './engine.ts';
+import { eventBench } from './events.ts';
+import { withHome } from './folders.ts';
+import { GETS_ENV, GETS_KEY, getsBench } from './get-sandbox.ts';
+import { fillDatabase, listBench } from './list.ts';
+import { heldPairs } from './memory.ts';
+import { bootPair, microvmPairs, restorePair } from './microvm.ts';
+import { busyboxImage, busyboxMachines, debianImage, debianMachines } from './microvm-image.ts';
+import { withMicrovms } from './microvm-world.ts';
+import { type Need, ownEngine, programs } from './needs.ts';
+import { oneCommandPair, sandboxRuntime } from './one-command.ts';
+import { withFreed } from './queue-handoff.ts';
+import type { Runner } from './raw-runner.ts';
+import { withReaper } from './reaper.ts';
+import { redactionPairs } from './redaction.ts';
+import type { Pair } from './row.ts';
+import { withServer } from './server.ts';
+import { stalledPair } from './stalled-readers.ts';
+import { startupPairs } from './startup.ts';
+import { withTenants } from './tenants.ts';
+import { ticketPair } from './ticket.ts';
+import { withTurns } from './turns.ts';
+import { userspacePairs } from './userspace.ts';
+import { waitingPair } from './waiting.ts';
+
+export interface Group {
+  /** What it measures, in a few words. */
+  about: string;
+  /** Of this machine; everything is there unless given. */
+  need?: Need;
+  ids: readonly string[];
+  /** Hands `measure` one pair after the other; those whose id is not wanted are passed over there. */
+  run(root: string, measure: (pair: Pair) => Promise<void>): Promise<void>;
+}
+
+const withRunner = (runner: Runner) => ({ SVC_PROVIDERS_USERSPACE_RUNNER: runner });
+
+const userspace = (runner: Runner): Group => ({
+  about: `sandboxes in userspace by ${runner}`,
+  need: programs(runner),
+  ids: [`P20-${runner}`, `P21-${runner}`],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home, env: withRunner(runner) }, async ({ client }) => {
+        const live = await client.spawn({ ttl: '1h' });
+        for (const pair of userspacePairs(runner, client, live.id)) await measure(pair);
+        await client.destroy(live.id);
+      }),
+    ),
+});
+
+const list: Group = {
+  about: 'a list of sandboxes over HTTP',
+  need: programs('unshare'),
+  ids: ['P13'],
+  run: (root, measure) =>
+    withHome(async (home) => {
+      const env = withRunner('unshare');
+      await withServer(root, { home, env }, async ({ client }) => {
+        const { id } = await client.spawn({ metadata: { purpose: 'bench' } });
+        await client.destroy(id);
+      });
+      const path = join(home, 'svc.db');
+      fillDatabase(path);
+      await withServer(root, { home, env }, async (server) => {
+        const { pair, close } = await listBench(server);
+        await measure(pair).finally(close);
+      });
+    }),
+};
+
+const gets: Group = {
+  about: 'one sandbox over HTTP',
+  need: programs('unshare'),
+  ids: ['P12'],
+  run: (root, measure) =>
+    withHome((home) => {
+      const env = { ...withRunner('unshare'), ...GETS_ENV };
+      return withServer(root, { home, env, apiKey: GETS_KEY }, async ({ address, client }) => {
+        const { id } = await client.spawn({ ttl: '1h' });
+        const { pair, close } = await getsBench(root, address, id);
+        await measure(pair).finally(close);
+        await client.destroy(id);
+      });
+    }),
+};
+
+const events: Group = {
+  about: 'events to many readers',
+  need: programs('unshare'),
+  ids: ['P23', 'P24'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home, env: withRunner('unshare') }, async ({ address }) => {
+        const burst = await eventBench(address);
+        await measure(burst.pair).finally(burst.close);
+        const delivery = await deliveryBench(address);
+        await measure(delivery.pair).finally(delivery.close);
+      }),
+    ),
+};
+
+const admissions: Group = {
+  about: 'admissions in the database',
+  ids: ['P14', 'P14-parallel'],
+  run: (root, measure) => withAdmissions(root, measure),
+};
+
+const freed: Group = {
+  about: 'a freed place to the next spawn that waits',
+  ids: ['P15', 'P15-flat'],
+  run: (root, measure) =>
+    withFreed(root, async (pairs) => {
+      for (const pair of pairs) await measure(pair);
+    }),
+};
+
+const drain: Group = {
+  about: 'spawns out of a long queue',
+  ids: ['P16'],
+  run: (root, measure) => withDrain(root, measure),
+};
+
+const reaper: Group = {
+  about: 'deadlines of many sandboxes',
+  ids: ['P25-idle', 'P25-due'],
+  run: (root, measure) =>
+    withReaper(root, async (pairs) => {
+      for (const pair of pairs) await measure(pair);
+    }),
+};
+
+const waiting: Group = {
+  about: 'memory of requests that wait',
+  need: programs('unshare'),
+  ids: ['P15-memory'],
+  run: (root, measure) => measure(waitingPair(root)),
+};
+
+const ticket: Group = {
+  about: 'memory of tickets in the queue',
+  ids: ['P15-ticket'],
+  run: (_root, measure) => measure(ticketPair),
+};
+
+const held: Group = {
+  about: 'memory of the server',
+  need: programs('unshare'),
+  ids: ['P22-idle', 'P22-rows', 'P22-session'],
+  run: async (root, measure) => {
+    for (const pair of heldPairs(root)) await measure(pair);
+  },
+};
+
+const stalled: Group = {
+  about: 'memory for readers that stall',
+  need: programs('unshare'),
+  ids: ['P23-stalled'],
+  run: (root, measure) => measure(stalledPair(root)),
+};
+
+const container: Group = {
+  about: 'sandboxes in containers of an engine of its own',
+  need: ownEngine,
+  ids: ['P9-socket', 'P9-ndjson', 'P1', 'P2', 'P3', 'P4', 'P7', 'P8', 'P10-write', 'P10-read'],
+  run: (root, measure) =>
+    withContainers(root, async (world) => {
+      const { pairs, close } = await echoBench(world);
+      for (const pair of [...pairs, ...spawnPairs(world)]) await measure(pair);
+      close();
+      const warm = await prewarmPair(world, IMAGE);
+      await measure(warm.pair).finally(warm.close);
+      for (const pair of [await streamPair(world), ...filePairs(world)]) await measure(pair);
+    }),
+};
+
+const startup: Group = {
+  about: 'what a command costs to start',
+  ids: ['P28-version', 'P28-version-certificates', 'P28-lint', 'P28-lint-certificates'],
+  run: async (root, measure) => {
+    for (const pair of startupPairs(root)) await measure(pair);
+  },
+};
+
+const backups: Group = {
+  about: 'backups of the database',
+  ids: ['P29-idle', 'P29-busy'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withBackups(root, home, async (pairs) => {
+        for (const pair of pairs) await measure(pair);
+      }),
+    ),
+};
+
+const redaction: Group = {
+  about: 'redaction of secrets',
+  ids: ['P32-text', 'P32-structures', 'P32-hostile'],
+  run: async (_root, measure) => {
+    for (const pair of redactionPairs()) await measure(pair);
+  },
+};
+
+const tenants: Group = {
+  about: 'an ordinary tenant beside a hostile one',
+  need: programs('unshare'),
+  ids: ['P34-get', 'P34-exec'],
+  run: withTenants,
+};
+
+const turns: Group = {
+  about: 'turns of the event loop',
+  need: programs('unshare'),
+  ids: ['P35-bodies', 'P35-answers'],
+  run: withTurns,
+};
+
+const oneCommand: Group = {
+  about: 'one sandboxed command, as it is typed',
+  need: sandboxRuntime,
+  ids: ['P36'],
+  run: (root, measure) =>
+    withHome((home) =>
+      withServer(root, { home }, ({ address }) => measure(oneCommandPair(root, address, home))),
+    ),
+};
+
+const microvm: Group = {
+  about: 'sandboxes in virtual machines, emulated',
+  need: busyboxMachines,
+  ids: ['P17', 'P19', 'P19-used', 'P18'],
+  run: (root, measure) =>
+    withMicrovms(root, busyboxImage, async (world) => {
+      for (const pair of microvmPairs(world)) await measure(pair);
+      await world.withStock((stock) => measure(bootPair(world, stock)));
+    }),
+};
+
+const debianMicrovm: Group = {
+  about: 'sandboxes in virtual machines with a Debian root, emulated',
+  need: debianMachines,
+  ids: ['P17-debian'],
+  run: (root, measure) =>
+    withMicrovms(root, debianImage, (world) =>
+      measure(restorePair(world, { id: 'P17-debian', image: 'Debian', target: 0.15 })),
+    ),
+};
+
+export const GROUPS: readonly Group[] = [
+  container,
+  userspace('bwrap'),
+  userspace('unshare'),
+  gets,
+  list,
+  admissions,
+  freed,
+  drain,
+  waiting,
+  ticket,
+  reaper,
+  events,
+  stalled,
+  held,
+  startup,
+  oneCommand,
+  backups,
+  redaction,
+  tenants,
+  turns,
+  microvm,
+  debianMicrovm,
+];

@@ -1,0 +1,86 @@
+// P15 of the speed table: from the commit that frees a place to the call of the provider for the next spawn that waits,
+// behind 10,000 and, to see that the length does not matter, behind 100. One durable commit lies in between, whose price
+// is the disk's.
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { withPlane } from './control-plane.ts';
+import { withHome } from './folders.ts';
+import { Crowd, QUEUEING } from './queued-spawns.ts';
+import type { Pair } from './row.ts';
+
+const [MANY, FEW] = [10_000, 100];
+
+export function withFreed(root: string, work: (pairs: Pair[]) => Promise<void>): Promise<void> {
+  return withLine(root, MANY, (long) =>
+    withLine(root, FEW, (short) =>
+      withCommits((commit) =>
+        work([
+          {
+            id: 'P15',
+            name: `a freed place to the next spawn's start, ${MANY} waiting (a bare commit)`,
+            target: 1,
+            limit: () => 'a durable commit lies between the two; what a bare one takes stands beside it.',
+            judged: 'figure',
+            pairs: 500,
+            ours: () => long.next(),
+            baseline: commit,
+          },
+          {
+            id: 'P15-flat',
+            name: `the same, against ${FEW} waiting`,
+            target: 1.25,
+            pairs: 500,
+            ours: () => long.next(),
+            baseline: () => short.next(),
+          },
+        ]),
+      ),
+    ),
+  );
+}
+
+/** One row made durable, by hand. */
+export function withCommits<T>(work: (commit: () => Promise<number>) => Promise<T>): Promise<T> {
+  return withHome((home) => {
+    const db = new Sqlite(join(home, 'commits.db'));
+    for (const setting of ['journal_mode = WAL', 'synchronous = FULL']) db.pragma(setting);
+    db.exec('CREATE TABLE rows (row TEXT)');
+    const insert = db.prepare('INSERT INTO rows VALUES (?)');
+    const row = 'x'.repeat(400);
+    const commit = async () => {
+      const began = performance.now();
+      insert.run(row);
+      return performance.now() - began;
+    };
+    return work(commit).finally(() => db.close());
+  });
+}
+
+interface Line {
+  /** Frees a place; the ms until its successor is begun. One more comes to wait. */
+  next(): Promise<number>;
+}
+
+/** A plane of its own in which so many wait. */
+function withLine<T>(root: string, waiting: number, work: (line: Line) => Promise<T>): Promise<T> {
+  const at = { freed: 0, begun: 0 };
+  const watched = {
+    freed: () => {
+      at.freed = performance.now();
+    },
+    creating: () => {
+      at.begun = performance.now();
+    },
+  };
+  return withHome((home) =>
+    withPlane({ root, home, env: QUEUEING, watched }, async (control) => {
+      const crowd = new Crowd(control);
+      await crowd.wait(waiting);
+      const next = async () => {
+        await crowd.replace();
+        return at.begun - at.freed;
+      };
+      return work({ next });
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+// Spawns that wait in a control plane of the bench's own.
+import type { ControlPlane } from '../src/control/api/control-plane.ts';
+
+const PLACES = 4;
+const OWNERS = 50;
+
+/** SVC_ variables of a plane with room for few and a queue for all. */
+export const QUEUEING = {
+  SVC_DATABASE_PATH: 'svc.db',
+  SVC_DEFAULTS_MAX_SANDBOXES: String(PLACES),
+  SVC_DEFAULTS_SPAWN_OVERFLOW: 'queue',
+  SVC_DEFAULTS_SPAWN_QUEUE_TIMEOUT: '1h',
+  SVC_DEFAULTS_MAX_SPAWN_QUEUE: '20000',
+};
+
+const CALLER = { role: 'admin', credential: 'bench', request_id: 'bench' } as const;
+
+export class Crowd {
+  readonly #control: ControlPlane;
+  readonly #running: string[] = [];
+  #asked = 0;
+  #heard: () => void = () => {};
+
+  constructor(control: ControlPlane) {
+    this.#control = control;
+  }
+
+  /** So many wait; asks for as many as it takes. */
+  async wait(count: number): Promise<void> {
+    while (this.#asked < count + PLACES) this.#ask();
+    while ((await this.#depth()) < count) await pause(20);
+  }
+
+  /** One goes, the next one has started, and one more has come. */
+  async replace(): Promise<void> {
+    const started = new Promise<void>((resolve) => {
+      this.#heard = resolve;
+    });
+    await this.#control.sandboxes.destroy(this.#running.shift() ?? '', CALLER);
+    await started;
+    this.#ask();
+    // What that takes is not the next one's.
+    await pause(0);
+  }
+
+  /** Refused when the plane stops. */
+  #ask(): void {
+    const caller = { ...CALLER, owner: `owner-${this.#asked++ % OWNERS}` };
+    this.#control.sandboxes.spawn({ ttl: '1h' }, caller, {}, new AbortController().signal).then(
+      ({ id }) => {
+        this.#running.push(id);
+        this.#heard();
+      },
+      () => {},
+    );
+  }
+
+  async #depth(): Promise<number> {
+    return (await this.#control.sandboxes.admission({}, CALLER)).queue_depth;
+  }
+}
+
+/** The same without a queue: whose turn it is stands in an array, and there is always a place. */
+export class FreeLine {
+  readonly #control: ControlPlane;
+  readonly #waiting = Array.from({ length: OWNERS }, (_, n) => `owner-${n}`);
+  #running: string | undefined;
+
+  constructor(control: ControlPlane) {
+    this.#control = control;
+  }
+
+  /** One goes, the next one has started. */
+  async replace(): Promise<void> {
+    const { sandboxes } = this.#control;
+    if (this.#running !== undefined) await sandboxes.destroy(this.#running, CALLER);
+    const owner = this.#waiting.shift() ?? '';
+    this.#waiting.push(owner);
+    const { signal } = new AbortController();
+    this.#running = (await sandboxes.spawn({ ttl: '1h' }, { ...CALLER, owner }, {}, signal)).id;
+    await pause(0);
+  }
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

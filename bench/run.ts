@@ -1,0 +1,81 @@
+// Measures the speed table against servers of its own, row by row, and tells of each as it ends.
+import { ServiceError } from '../src/domain/errors.ts';
+import { packageRoot } from '../src/host/package-root.ts';
+import type { Before } from './compare.ts';
+import { sweep } from './folders.ts';
+import { GROUPS, type Group } from './groups.ts';
+import { hostFacts, type Listed, type Results } from './report.ts';
+import { measurePair, type Pair, type Row } from './row.ts';
+
+export interface BenchRequest {
+  /** Of the package; that of this code unless given. */
+  root?: string;
+  /** Rows by id, or by the part before a dash: `P28` stands for all that begin so. All unless given. */
+  only?: readonly string[] | undefined;
+  /** Earlier figures, which rows then carry as `was`. */
+  before?: Before | undefined;
+  signal?: AbortSignal;
+  begun?(pair: Pick<Pair, 'id' | 'name'>): void;
+  ended?(row: Row): void;
+  /** The table's own unless given. */
+  groups?: readonly Group[];
+}
+
+/** Throws `bad_request` for a row that there is not; once `signal` aborts, its reason, with everything cleared away. */
+export async function bench({ groups = GROUPS, ...request }: BenchRequest): Promise<Results> {
+  refuseUnknown(request.only, groups);
+  await sweep();
+  const results: Results = { host: hostFacts(), started_at: new Date().toISOString(), rows: [], not_run: [] };
+  for (const group of groups) await runGroup(group, request, results);
+  return results;
+}
+
+async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: Results): Promise<void> {
+  const { root = packageRoot(), only, before, signal } = request;
+  const ids = group.ids.filter((id) => isWanted(id, only));
+  if (ids.length === 0) return;
+  const reason = group.need?.(root);
+  if (reason !== undefined) return void not_run.push(...ids.map((id) => ({ id, reason })));
+  signal?.throwIfAborted();
+  await group.run(root, async (pair) => {
+    if (!isWanted(pair.id, only)) return;
+    request.begun?.(pair);
+    const row = await measurePair(pair, seeded(7423), signal);
+    const was = before?.get(row.id);
+    if (was !== undefined) row.was = was;
+    rows.push(row);
+    request.ended?.(row);
+  });
+}
+
+/** What there is to measure, and what this machine lacks for it. */
+export function listed(root: string = packageRoot(), groups: readonly Group[] = GROUPS): Listed[] {
+  return groups.map(({ about, ids, need }) => {
+    const reason = need?.(root);
+    return { about, ids, ...(reason !== undefined && { not_run: reason }) };
+  });
+}
+
+function isWanted(id: string, only: readonly string[] | undefined): boolean {
+  return !only || only.some((name) => id === name || id.startsWith(`${name}-`));
+}
+
+function refuseUnknown(only: readonly string[] | undefined, groups: readonly Group[]): void {
+  const ids = groups.flatMap((group) => group.ids);
+  const unknown = only?.find((name) => !ids.some((id) => isWanted(id, [name])));
+  if (unknown === undefined) return;
+  throw new ServiceError('bad_request', `There is no row ${JSON.stringify(unknown.slice(0, 64))}.`, {
+    remedy: 'List them with svc bench --list.',
+  });
+}
+
+/** A small generator with a fixed seed (mulberry32), so that intervals do not change between prints. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,36 @@
+// What happens to a sandbox behind the server's back: its first process is killed, stopped, or goes on. Of one in a pool it
+// is its VM's.
+import { spawnSync } from 'node:child_process';
+import { agents } from '../../test/support/checks/auditor.ts';
+import { readLedger } from '../../test/support/checks/ledger.ts';
+import type { TestServer } from '../../test/support/servers/server.ts';
+
+const SIGNALS = { kill: 'SIGKILL', pause: 'SIGSTOP', unpause: 'SIGCONT' } as const;
+
+/** Does nothing where there is no such runtime any more. The words are those of the engine's client. */
+export function injectFault(
+  { env, instance, home }: TestServer,
+  id: string,
+  how: keyof typeof SIGNALS,
+): void {
+  const socket = env.SVC_PROVIDERS_CONTAINER_SOCKET;
+  if (socket !== undefined) {
+    const engine = ['-H', `unix://${socket}`];
+    const labels = ['--filter', `name=svc-${instance}-`, '--filter', `label=svc.id=${id}`];
+    const [container] = spawnSync('docker', [...engine, 'ps', '-aq', ...labels], {
+      encoding: 'utf8',
+    }).stdout.split('\n');
+    if (container) spawnSync('docker', [...engine, how, container], { stdio: 'ignore' });
+    return;
+  }
+  const runtime = readLedger(home).live.find((row) => row.id === id)?.vm_id ?? id;
+  for (const agent of agents([`init ${runtime}.`])) signal(Number.parseInt(agent, 10), SIGNALS[how]);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended by itself.
+  }
+}

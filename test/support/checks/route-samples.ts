@@ -1,0 +1,117 @@
+// One row for each route: who may use it, and a request that it takes. A route without a row fails the access table.
+import { PATHS, type RouteId } from '../../../src/http/paths.ts';
+
+/**
+ * `open`: no key. `keyed`: an API key. `owned`: and an owner, while owners are enforced. `admin`: an admin key. `worker`: a
+ * credential of the worker `w`.
+ */
+export type RouteKind = 'open' | 'keyed' | 'owned' | 'admin' | 'worker';
+
+export interface RouteSample {
+  kind: RouteKind;
+  body?: unknown;
+  query?: string;
+}
+
+export const SAMPLES: Record<RouteId, RouteSample> = {
+  spawnSandbox: { kind: 'owned', body: {} },
+  admitSandbox: { kind: 'owned', body: {} },
+  listSandboxes: { kind: 'owned' },
+  pruneSandboxes: { kind: 'owned' },
+  deleteExpiredSandboxes: { kind: 'owned' },
+  getSandbox: { kind: 'owned' },
+  destroySandbox: { kind: 'owned' },
+  extendSandbox: { kind: 'owned', body: { ttl: '1h' } },
+  exec: { kind: 'owned', body: { command: 'true' } },
+  execSocket: { kind: 'owned' },
+  listExecs: { kind: 'owned' },
+  getExec: { kind: 'owned' },
+  execOutput: { kind: 'owned' },
+  signalExec: { kind: 'owned', body: { signal: 'SIGTERM' } },
+  sandboxLogs: { kind: 'owned' },
+  createPreview: { kind: 'owned', body: { port: 8080 } },
+  writeFile: { kind: 'owned', body: { path: '/f', content: '' } },
+  putFile: { kind: 'owned', body: { content: '' } },
+  readFile: { kind: 'owned', query: '?path=/f' },
+  removeFile: { kind: 'owned', query: '?path=/f' },
+  listFiles: { kind: 'owned' },
+  statFile: { kind: 'owned', query: '?path=/f' },
+  globFiles: { kind: 'owned', query: '?pattern=/*' },
+  moveFile: { kind: 'owned', body: { old_path: '/f', new_path: '/g' } },
+  chmodFile: { kind: 'owned', body: { path: '/f', mode: '644' } },
+  makeDirectory: { kind: 'owned', body: { path: '/d' } },
+  createTemplate: { kind: 'owned', body: { name: 'fresh', image: 'i' } },
+  listTemplates: { kind: 'owned' },
+  getTemplate: { kind: 'owned' },
+  updateTemplate: { kind: 'owned', body: { image: 'i' } },
+  deleteTemplate: { kind: 'owned' },
+  spawnTemplate: { kind: 'owned', body: {} },
+  listQuotas: { kind: 'keyed' },
+  quotaSummary: { kind: 'keyed' },
+  getQuota: { kind: 'owned' },
+  putQuota: { kind: 'owned', body: {} },
+  deleteQuota: { kind: 'owned' },
+  quotaUsage: { kind: 'owned' },
+  adminListQuotas: { kind: 'admin' },
+  adminQuotaSummary: { kind: 'admin' },
+  adminGetQuota: { kind: 'admin' },
+  adminPutQuota: { kind: 'admin', body: {} },
+  adminDeleteQuota: { kind: 'admin' },
+  adminQuotaUsage: { kind: 'admin' },
+  poolStatus: { kind: 'keyed' },
+  listSnapshots: { kind: 'keyed' },
+  listWorkers: { kind: 'keyed' },
+  getWorker: { kind: 'keyed' },
+  adminListWorkers: { kind: 'admin' },
+  adminGetWorker: { kind: 'admin' },
+  removeWorker: { kind: 'admin' },
+  drainWorker: { kind: 'admin', body: { drain: true } },
+  repairWorker: { kind: 'admin', body: {} },
+  workerHeartbeat: { kind: 'worker', body: {} },
+  renewLease: { kind: 'worker', body: { ttl: '90s' } },
+  listProviders: { kind: 'keyed' },
+  getProvider: { kind: 'keyed' },
+  events: { kind: 'owned', query: '?follow=false' },
+  metrics: { kind: 'keyed' },
+  metricsText: { kind: 'keyed' },
+  diagnostics: { kind: 'keyed' },
+  adminListProviders: { kind: 'admin' },
+  adminGetProvider: { kind: 'admin' },
+  testProviders: { kind: 'admin', body: {} },
+  adminMetrics: { kind: 'admin' },
+  adminMetricsText: { kind: 'admin' },
+  adminDiagnostics: { kind: 'admin', query: '?logs=true' },
+  listAudit: { kind: 'admin' },
+  live: { kind: 'open' },
+  ready: { kind: 'open' },
+  health: { kind: 'open' },
+  openapiJson: { kind: 'open' },
+  openapiYaml: { kind: 'open' },
+};
+
+export const ROUTE_IDS = Object.keys(PATHS) as RouteId[];
+
+/** Sends the sample of route `id` to `base`, about sandbox `sandbox`. */
+export async function askSample(
+  base: string,
+  id: RouteId,
+  headers: Record<string, string>,
+  sandbox = 'sb-x',
+): Promise<{ status: number; text: string; headers: Headers }> {
+  const { body, query = '' } = SAMPLES[id];
+  const [method = '', pattern = ''] = PATHS[id].split(' ');
+  const path = pattern
+    .replace('{path}', 'f')
+    .replace('{name}', 'userspace')
+    .replace('{id}', sandbox)
+    .replace('{exec_id}', 'ex-x')
+    .replace('{owner_id}', 'a')
+    .replace('{worker_id}', 'w')
+    .replace('{resource_id}', sandbox);
+  const answer = await fetch(`${base}${path}${query}`, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}

@@ -1,0 +1,188 @@
+// Hosts of workers, each a network namespace with a cable of its own to a bridge on which the control plane listens. Only the
+// network is apart: the kernel, and with it what really runs, is looked at from here.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { agents } from '../checks/auditor.ts';
+import { removeFolder } from '../remove.ts';
+import { cli } from '../servers/server.ts';
+import { until } from '../until.ts';
+
+export interface WorkerHost {
+  readonly id: string;
+  readonly address: string;
+  /** Starts `svc worker`; resolves when it takes calls. */
+  start(): Promise<void>;
+  /** SIGKILL, or SIGTERM; resolves when it has ended. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Pulls the cable, or plugs it in. */
+  cable(isPlugged: boolean): void;
+  /** Drops what the worker sends to the control plane's port, and lets it through again; calls to the worker arrive. */
+  mute(isMute: boolean): void;
+  /** What really runs here, a line for each runtime. */
+  runtimes(): string[];
+  /** The sandboxes that its journal says have not ended. */
+  held(): string[];
+  log(): string;
+}
+
+export interface WorkerNetwork {
+  /** On which the control plane is to listen. */
+  readonly gateway: string;
+  host(
+    id: string,
+    options: { controlPlane: string; secret: string; env?: Record<string, string> },
+  ): WorkerHost;
+  /** Ends workers, what they left, and the network. */
+  remove(): Promise<void>;
+}
+
+const PORT = 7424;
+const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+
+/** Names are made from the pid, so that two runs do not meet. Needs root. */
+export function workerNetwork(): WorkerNetwork {
+  const mark = (process.pid % 0xffff).toString(16);
+  const bridge = `svcb${mark}`;
+  const net = `10.${200 + (process.pid % 50)}.${(process.pid >> 6) % 250}`;
+  const folder = mkdtempSync(join(tmpdir(), 'svc-workers-'));
+  const hosts: (WorkerHost & { remove(): Promise<void> })[] = [];
+  ip('link', 'add', bridge, 'type', 'bridge');
+  ip('addr', 'add', `${net}.1/24`, 'dev', bridge);
+  ip('link', 'set', bridge, 'up');
+  return {
+    gateway: `${net}.1`,
+    host: (id, options) => {
+      const place = { bridge, namespace: `svcn${mark}${id}`, cable: `svcc${mark}${hosts.length}` };
+      const host = workerHost({ id, ...options, ...place, address: `${net}.${hosts.length + 2}`, folder });
+      hosts.push(host);
+      return host;
+    },
+    remove: async () => {
+      for (const host of hosts) await host.remove();
+      ip('link', 'del', bridge);
+      removeFolder(folder);
+    },
+  };
+}
+
+interface Place {
+  id: string;
+  controlPlane: string;
+  secret: string;
+  /** Beside the worker's own. */
+  env?: Record<string, string>;
+  bridge: string;
+  namespace: string;
+  cable: string;
+  address: string;
+  folder: string;
+}
+
+function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
+  const { id, namespace, cable, address } = place;
+  plugIn(place);
+  const home = join(place.folder, id);
+  mkdirSync(home, { recursive: true });
+  const config = writeConfig(home, place);
+  const journal = join(home, `worker-${id}.db`);
+  let child: ChildProcess | undefined;
+  let log = '';
+  let isMuted = false;
+  const inside = ['--net=/run/netns/'.concat(namespace)];
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || ending.exitCode !== null) return;
+    const ended = new Promise((resolve) => ending.once('exit', resolve));
+    ending.kill(signal);
+    await ended;
+  };
+  const host: WorkerHost = {
+    id,
+    address: `http://${address}:${PORT}`,
+    start: async () => {
+      // nsenter replaces itself, so that a signal reaches the worker.
+      const args = [...inside, process.execPath, cli, 'worker', '--config', config];
+      const started = spawn('nsenter', args, {
+        env: { PATH: process.env.PATH, HOME: home, ...place.env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      child = started;
+      let said = '';
+      started.stderr?.on('data', (data) => {
+        said += data;
+        log += data;
+      });
+      await until(
+        `worker ${id} takes calls\n${said}`,
+        () => {
+          if (started.exitCode !== null) throw new Error(`worker ${id} ended: ${said}`);
+          return said.includes('takes calls');
+        },
+        60_000,
+      );
+    },
+    end,
+    cable: (isPlugged) => void ip('link', 'set', cable, isPlugged ? 'up' : 'down'),
+    mute: (isMute) => {
+      if (isMute === isMuted) return;
+      isMuted = isMute;
+      const rule = ['OUTPUT', '-p', 'tcp', '--dport', new URL(place.controlPlane).port, '-j', 'DROP'];
+      execFileSync('nsenter', [...inside, 'iptables', isMute ? '-A' : '-D', ...rule]);
+    },
+    runtimes: () => agents([home, instanceOf(journal)]),
+    held: () =>
+      read(journal, "SELECT sandbox_id FROM held WHERE state <> 'ended' ORDER BY sandbox_id").map(String),
+    log: () => log,
+  };
+  return { ...host, remove: () => remove(host, namespace) };
+}
+
+function plugIn({ namespace, cable, bridge, address }: Place): void {
+  ip('netns', 'add', namespace);
+  ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
+  ip('link', 'set', cable, 'master', bridge, 'up');
+  ip('-n', namespace, 'addr', 'add', `${address}/24`, 'dev', 'eth0');
+  ip('-n', namespace, 'link', 'set', 'eth0', 'up');
+  ip('-n', namespace, 'link', 'set', 'lo', 'up');
+}
+
+function writeConfig(home: string, { id, controlPlane, secret, address }: Place): string {
+  const path = join(home, 'worker.yaml');
+  const config = {
+    auth: { worker_tokens: { [id]: secret } },
+    database: { path: join(home, 'svc.db') },
+    worker: {
+      ...{ id, control_plane_url: controlPlane, listen_addr: `${address}:${PORT}` },
+      ...{ heartbeat_interval: '1s', shutdown_timeout: '5s' },
+    },
+    providers: { container: { enabled: false }, userspace: { workspace_base: join(home, 'userspace') } },
+  };
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
+
+/** First part of the id by which the runtimes of this journal are marked. */
+function instanceOf(journal: string): string {
+  return String(read(journal, 'SELECT id FROM instance')[0]).split('-')[0] ?? '';
+}
+
+/** The first column of what `query` finds, while others write. */
+export function read(database: string, query: string): unknown[] {
+  const db = new Sqlite(database, { readonly: true });
+  try {
+    return db.prepare(query).pluck().all();
+  } finally {
+    db.close();
+  }
+}
+
+/** A worker that is ended leaves its runtimes: they are ended by their own process 1. */
+async function remove(host: WorkerHost, namespace: string): Promise<void> {
+  await host.end('SIGKILL');
+  for (const line of host.runtimes()) process.kill(Number(line.split(' ')[0]), 'SIGKILL');
+  ip('netns', 'del', namespace);
+}

@@ -1,0 +1,99 @@
+// Workers and leases as maps: the reference twin of sqlite/workers.ts and sqlite/leases.ts.
+import { type Placement, type PlacementLimits, placeSandbox } from '../../../src/domain/placement.ts';
+import { LIVE_STATES } from '../../../src/domain/sandbox-state.ts';
+import { LOCAL_WORKER } from '../../../src/domain/worker-id.ts';
+import type { HeartbeatBody } from '../../../src/schema/worker.ts';
+import type { LeaseStore, WorkerRecord, WorkerStore } from '../../../src/store/seam/workers.ts';
+import { tooManyWorkers } from '../../../src/store/worker-failures.ts';
+import { active, copy, type Tables } from './tables.ts';
+
+type Kept = Omit<WorkerRecord, 'active_sandboxes'>;
+
+export function memoryWorkers(tables: Tables): WorkerStore {
+  const { workers } = tables;
+  const shown = (worker: Kept): WorkerRecord =>
+    copy({ ...worker, active_sandboxes: activeOn(tables, worker.id) });
+  return {
+    heard: async (id, said, at, most) => {
+      const known = workers.get(id);
+      if (!known && workers.size >= most) throw tooManyWorkers(most);
+      const worker = heard(known ?? fresh(id, at), said, at);
+      workers.set(id, worker);
+      return shown(worker);
+    },
+    get: async (id) => {
+      const worker = workers.get(id);
+      return worker && shown(worker);
+    },
+    list: async () => [...workers.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(shown),
+    drain: async (id, drain, at) => {
+      const worker = workers.get(id);
+      return worker && shown(Object.assign(worker, { drain, updated_at: at }));
+    },
+    remove: async (id) => {
+      if (!workers.has(id)) return 'absent';
+      if (activeOn(tables, id) > 0) return 'busy';
+      workers.delete(id);
+      return 'removed';
+    },
+  };
+}
+
+const fresh = (id: string, at: string): Kept => ({
+  ...{ id, hostname: '', status: 'online', providers: [], capabilities: [] },
+  ...{ capacity: { max_sandboxes: 0, memory_mb: 0, vcpus: 0 }, drain: false },
+  ...{ last_heartbeat: at, created_at: at, updated_at: at },
+});
+
+function heard(known: Kept, { capacity, ...said }: HeartbeatBody, at: string): Kept {
+  const { hostname, status, providers, capabilities, rpc_url, version } = said;
+  const given = Object.entries({ hostname, status, providers, capabilities, rpc_url, version });
+  const { rpc_url: address, ...next } = {
+    ...known,
+    ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  };
+  return copy({
+    ...next,
+    ...(address && { rpc_url: address }),
+    capacity: { ...known.capacity, ...capacity },
+    last_heartbeat: at,
+    updated_at: at,
+  });
+}
+
+export function memoryLeases({ leases, sandboxes }: Tables): LeaseStore {
+  const byEnd = (a: { expires_at: string; resource_id: string }, b: typeof a) =>
+    `${a.expires_at} ${a.resource_id}` < `${b.expires_at} ${b.resource_id}` ? -1 : 1;
+  return {
+    get: async (id) => copy(leases.get(id)),
+    list: async () => copy([...leases.values()].sort(byEnd)),
+    renew: async (id, holder_id, expires_at) => {
+      const lease = leases.get(id);
+      const isLive = LIVE_STATES.some((state) => state === sandboxes.get(id)?.state);
+      if (lease?.holder_id !== holder_id || !isLive) return undefined;
+      lease.generation++;
+      if (lease.expires_at < expires_at) lease.expires_at = expires_at;
+      return copy(lease);
+    },
+  };
+}
+
+const activeOn = (tables: Tables, id: string) =>
+  active(tables).filter(({ worker_id }) => worker_id === id).length;
+
+export function findWorker(
+  tables: Tables,
+  provider: string,
+  { local, remote, heard_after }: PlacementLimits,
+  is_full: boolean,
+): Placement {
+  const hasLocal = local && tables.workers.get(LOCAL_WORKER)?.drain !== true;
+  const others = [...tables.workers.values()]
+    .filter((worker) => remote && worker.id !== LOCAL_WORKER && isAble(worker, provider))
+    .filter(({ last_heartbeat }) => last_heartbeat > heard_after)
+    .map(({ id, capacity: { max_sandboxes } }) => ({ id, max_sandboxes, active: activeOn(tables, id) }));
+  return placeSandbox(hasLocal ? { is_full } : undefined, others);
+}
+
+const isAble = ({ drain, status, rpc_url, providers }: Kept, provider: string): boolean =>
+  !drain && status === 'online' && rpc_url !== undefined && providers.includes(provider);

@@ -1,0 +1,118 @@
+// Starts the real `bin/svc.js serve` on a free port and a temporary folder, as root or as an ordinary user.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cleanEnv } from '../../../bench/clean-env.ts';
+import { endRuntimes } from '../checks/leftovers.ts';
+import { removeFolder } from '../remove.ts';
+import { until } from '../until.ts';
+
+export const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
+export const cli = join(packageRoot, 'bin/svc.js');
+
+/** uid and gid of Debian's `nobody`: the ordinary user of these tests. */
+export const NOBODY = 65534;
+
+/** Of every server that was started on a folder. */
+const instances = new Map<string, Set<string>>();
+
+export interface ServerOptions {
+  /** SVC_ variables beside the folder's own. */
+  env?: Record<string, string>;
+  /** Runs the server as nobody instead of root. */
+  ordinaryUser?: boolean;
+  /** A folder of an earlier server: the same database and run folder. */
+  home?: string;
+  /** Another program than `svc serve`, with its arguments: the server with failpoints. */
+  program?: readonly string[];
+  /** Another Node than the one that runs the tests: its executable. */
+  node?: string;
+}
+
+export interface TestServer {
+  url: string;
+  home: string;
+  env: Record<string, string>;
+  child: ChildProcess;
+  /** Names everything that belongs to this server's database on this host: first part of its instance id. */
+  instance: string;
+  /** Marks, as `instance` does, what a worker runs for this server. */
+  beside?: string;
+  /** All that the server wrote to standard error. */
+  log(): string;
+  /** SIGTERM, waits for the end; its exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, waits for the end. */
+  kill(): Promise<void>;
+}
+
+/** A folder for one server's state that its user owns. */
+export function makeHome(ordinaryUser = false): string {
+  const home = mkdtempSync(join(tmpdir(), 'svc-test-'));
+  mkdirSync(join(home, 'run'));
+  chmodSync(home, 0o711);
+  if (ordinaryUser && process.getuid?.() === 0)
+    for (const path of [home, join(home, 'run')]) chownSync(path, NOBODY, NOBODY);
+  return home;
+}
+
+/** The folder, and what still runs of the servers that were started on it. */
+export function removeHome(home: string): void {
+  for (const instance of instances.get(home) ?? []) endRuntimes(instance);
+  removeFolder(home);
+}
+
+/** Resolves when it serves; rejects with its log when it ends first. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const home = options.home ?? makeHome(options.ordinaryUser);
+  const env = serverEnv(home, options.env);
+  const user = options.ordinaryUser && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const child = spawn(options.node ?? process.execPath, options.program ?? [cli, 'serve'], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    ...user,
+  });
+  let log = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('message', (message: { address: string }) => resolve(message.address));
+    void ended.then((code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
+  });
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return ended;
+  };
+  // The log comes on another way than the address, and later when the machine is busy.
+  const instance = await until('the log to name the instance', () => instanceOf(log));
+  instances.set(home, (instances.get(home) ?? new Set()).add(instance));
+  return {
+    url,
+    home,
+    env,
+    child,
+    instance,
+    log: () => log,
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+  };
+}
+
+/** The instance as run folders carry it; the log names it when the database opens. */
+function instanceOf(log: string): string | undefined {
+  return /"instance":"([0-9a-f-]{36})"/.exec(log)?.[1]?.replaceAll('-', '').slice(0, 12);
+}
+
+function serverEnv(home: string, extra: Record<string, string> = {}): Record<string, string> {
+  return {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    XDG_RUNTIME_DIR: join(home, 'run'),
+    ...cleanEnv(home),
+    ...extra,
+  };
+}
