@@ -37,7 +37,7 @@ export function documents(): string[] {
       .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
       .map((name) => join(folder, name)),
   );
-  return ['CHANGELOG.md', 'README.md', ...below].sort();
+  return ['CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md', ...below].sort();
 }
 
 export function blocksOf(document: string, text = read(document)): Block[] {
