@@ -18,8 +18,8 @@ export default class Events extends SvcCommand<void> {
   static override flags = {
     ...clientFlags,
     type: Flags.string({ description: 'Only these kinds, separated by commas; sandbox.* is a group.' }),
-    sandbox: Flags.string({ description: 'Only of this sandbox.', helpValue: '<id>' }),
-    owner: Flags.string({ description: 'Only of this owner.', helpValue: '<id>' }),
+    sandbox: Flags.string({ description: 'Only events of this sandbox.', helpValue: '<id>' }),
+    owner: Flags.string({ description: 'Only events of this owner.', helpValue: '<id>' }),
     since: Flags.integer({
       description: 'Begin after the event with this id; 0 is the oldest kept.',
       min: 0,

@@ -18,7 +18,7 @@ export default class SandboxLogs extends SvcCommand<string[]> {
   static override flags = {
     ...clientFlags,
     lines: Flags.integer({
-      description: 'How many of the last lines.',
+      description: 'Number of lines from the end.',
       char: 'n',
       default: 100,
       min: 1,

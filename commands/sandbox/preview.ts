@@ -18,7 +18,7 @@ export default class SandboxPreview extends SvcCommand<PreviewLink> {
   static override args = {
     id: idArg,
     port: Args.integer({
-      description: 'Port that a program in the sandbox listens on.',
+      description: 'Port on which a program in the sandbox listens.',
       required: true,
       min: 1,
       max: 65_535,

@@ -15,7 +15,10 @@ export const spawnFlags = {
     char: 'e',
     multiple: true,
   }),
-  network: Flags.string({ description: 'none cuts the sandbox off.', options: ['default', 'none'] }),
+  network: Flags.string({
+    description: 'none disconnects the sandbox from all networks.',
+    options: ['default', 'none'],
+  }),
 };
 
 /** Of the commands that spawn. */

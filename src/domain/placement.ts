@@ -18,7 +18,7 @@ export interface PlacementLimits {
 /** A worker that could run it: heard of lately, not draining, with the provider, and to be called. */
 export interface PlacementCandidate {
   id: string;
-  /** Its sandboxes that have not ended. */
+  /** Sandboxes on the worker that have not ended. */
   active: number;
   /** 0: unknown. */
   max_sandboxes: number;

@@ -69,9 +69,9 @@ export interface RuntimeEvent {
 /** What a provider keeps to start runtimes of one image and shape faster. */
 export interface RuntimeSnapshot {
   image: string;
-  /** Version of the kernel in it. */
+  /** Version of the guest kernel. */
   kernel: string;
-  /** Bytes that it takes on the disk. */
+  /** Size on disk in bytes. */
   size: number;
   /** ISO 8601 */
   created_at: string;
@@ -141,7 +141,7 @@ export interface RemoteProviders {
   of(worker: RemoteWorker, kind: string): Provider;
   /** Has the worker renew `lease` now, and tells it what is left of the life of its sandbox. */
   renew(worker: RemoteWorker, lease: Lease, sandboxTtl: string, signal: AbortSignal): Promise<void>;
-  /** It is to take no more sandboxes. */
+  /** True if the worker does not get new sandboxes. */
   shutdown(worker: RemoteWorker, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -15,20 +15,26 @@ export type AdmissionReason = (typeof ADMISSION_REASONS)[number];
 
 export const AdmissionDecision = Type.Object(
   {
-    allowed: Type.Boolean({ description: 'A spawn like this would be started now.' }),
-    queueable: Type.Boolean({ description: 'It would wait for a place instead of being refused.' }),
-    reason: Type.Optional(Type.Enum([...ADMISSION_REASONS], { description: 'Why it is not allowed.' })),
-    message: Type.Optional(Type.String({ description: 'The same in words.' })),
+    allowed: Type.Boolean({ description: 'This spawn would start now.' }),
+    queueable: Type.Boolean({ description: 'The spawn would be queued instead of rejected.' }),
+    reason: Type.Optional(
+      Type.Enum([...ADMISSION_REASONS], { description: 'Why the spawn is not allowed.' }),
+    ),
+    message: Type.Optional(Type.String({ description: 'The reason as a sentence.' })),
     active_sandboxes: Type.Integer({ description: 'Sandboxes that have not ended.' }),
     max_sandboxes: Type.Integer({ description: '0 is no cap.' }),
-    active_owner_sandboxes: Type.Optional(Type.Integer({ description: 'Those of the owner.' })),
-    max_owner_sandboxes: Type.Optional(Type.Integer({ description: 'In force for the owner; 0 is no cap.' })),
+    active_owner_sandboxes: Type.Optional(
+      Type.Integer({ description: 'Sandboxes of the owner that have not ended.' }),
+    ),
+    max_owner_sandboxes: Type.Optional(
+      Type.Integer({ description: "The owner's effective limit; 0 means unlimited." }),
+    ),
     max_ttl: Type.Optional(Type.String({ description: 'Longest life that may be asked for.' })),
-    provider: Type.String({ description: 'What would run it.' }),
-    selected_worker_id: Type.Optional(Type.String({ description: 'Where it would run.' })),
+    provider: Type.String({ description: 'The provider that would run it.' }),
+    selected_worker_id: Type.Optional(Type.String({ description: 'The worker that would run it.' })),
     eligible_workers: Type.Integer({ description: 'Workers that could run it now.' }),
-    queue_depth: Type.Integer({ description: 'Spawns that wait.' }),
-    max_spawn_queue: Type.Integer({ description: 'Spawns that may wait.' }),
+    queue_depth: Type.Integer({ description: 'Spawns in the queue.' }),
+    max_spawn_queue: Type.Integer({ description: 'Capacity of the queue.' }),
   },
   { $id: 'AdmissionDecision', additionalProperties: false },
 );

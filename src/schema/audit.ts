@@ -5,15 +5,15 @@ import { Moment, NumberedCursor } from './text-rules.ts';
 
 export const AuditRecord = Type.Object(
   {
-    id: Type.Integer({ description: 'Rises with time.' }),
+    id: Type.Integer({ description: 'Increases with time.' }),
     actor: Type.String({
       description:
         'The key used and its header, such as admin:X-Admin-API-Key; anonymous; none for a refused key.',
     }),
     user_id: Type.Optional(Type.String({ description: 'X-User-ID, as given.' })),
     method: Type.String(),
-    path: Type.String({ description: 'Without the query.' }),
-    status: Type.Integer({ description: 'Of the answer; 499 when the client went before it.' }),
+    path: Type.String({ description: 'The path without its query.' }),
+    status: Type.Integer({ description: 'Status of the response; 499 if the client disconnected first.' }),
     duration_ms: Type.Number(),
     request_id: Type.String(),
     remote_addr: Type.String(),
@@ -31,15 +31,15 @@ const filter = (description: string, maxLength: number, rules: object = {}) =>
 
 export const AuditQuery = Type.Object(
   {
-    actor: filter('Exactly this actor.', 64),
-    method: filter('Exactly this method, in any case.', 16),
-    status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Exactly this status.' })),
-    path: filter('Paths that hold this text.', 1024),
-    since: filter('From this moment on, ISO 8601.', 40, Moment),
-    until: filter('Before this moment, ISO 8601.', 40, Moment),
+    actor: filter('Only records of this actor.', 64),
+    method: filter('Only this method; case does not matter.', 16),
+    status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Only this status.' })),
+    path: filter('Only paths that contain this text.', 1024),
+    since: filter('Only records from this time on, ISO 8601.', 40, Moment),
+    until: filter('Only records before this time, ISO 8601.', 40, Moment),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Records; 100.' })),
-    cursor: filter('X-Next-Cursor of the page before.', 256, NumberedCursor),
-    format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'json, or csv with a line of names.' })),
+    cursor: filter('X-Next-Cursor of the previous page.', 256, NumberedCursor),
+    format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'json, or csv with a header line.' })),
   },
   { additionalProperties: false },
 );

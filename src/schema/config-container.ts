@@ -3,9 +3,12 @@ import { type Static, Type } from 'typebox';
 import { choice, duration, flag, section, text, whole } from './config-kinds.ts';
 
 const ContainerTls = section('TLS to providers.container.host; any of the files switches it on.', {
-  ca_file: text('', "PEM file of the authority that signed the engine's certificate; empty is the system's."),
-  cert_file: text('', 'PEM file of our certificate.'),
-  key_file: text('', 'PEM file of the key to it.'),
+  ca_file: text(
+    '',
+    "PEM file of the authority that signed the engine's certificate; empty uses the system's authorities.",
+  ),
+  cert_file: text('', 'PEM file of the client certificate.'),
+  key_file: text('', 'PEM file of the private key.'),
   verify: flag(true, 'Refuse an engine whose certificate is not signed by that authority.'),
 });
 
@@ -15,72 +18,78 @@ const words = (fallback: string[], pattern: string, description: string) =>
 
 export const ContainerConfig = section('Sandboxes in containers of a Docker-compatible engine.', {
   enabled: flag(true, 'Offer this provider.'),
-  socket: text('', 'Unix socket of the engine; empty is /var/run/docker.sock.'),
-  host: text('', 'TCP address of the engine in place of a socket, for example tcp://engine.internal:2376.'),
+  socket: text('', 'Unix socket of the engine; empty means /var/run/docker.sock.'),
+  host: text(
+    '',
+    'TCP address of the engine, used instead of a socket, for example tcp://engine.internal:2376.',
+  ),
   tls: ContainerTls,
-  runtime: text('', 'Runtime of the engine, for example runsc; empty is its default.', {
+  runtime: text('', "Runtime of the engine, for example runsc; empty uses the engine's default.", {
     pattern: '^[A-Za-z0-9._/-]{0,128}$',
   }),
   network_mode: text(
     'svc',
-    'Network of sandboxes: svc (a bridge of our own on which they cannot reach each other), none, or the name of one.',
+    'Network of sandboxes: svc (a dedicated bridge on which they cannot reach each other), none, or the name of a network.',
     { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
   ),
-  seccomp_profile: text('svc', "svc (ours), default (the engine's), unconfined, or the path of a profile."),
-  read_only_rootfs: flag(false, 'The image is read-only; /workspace and tmpfs are memory.'),
+  seccomp_profile: text(
+    'svc',
+    "svc (this service's profile), default (the engine's), unconfined, or the path of a profile.",
+  ),
+  read_only_rootfs: flag(false, 'Mount the image read-only; /workspace and tmpfs are kept in memory.'),
   pids_limit: whole(
     256,
     16,
     4_194_304,
-    'Processes and threads of a sandbox at most. Under gVisor eight times as many, since its own threads count: a sandbox that uses them up ends, where elsewhere a command is refused.',
+    "Maximum number of processes and threads of a sandbox. Under gVisor the limit is eight times as high because gVisor's own threads count; a sandbox that reaches it ends, while other runtimes only refuse new processes.",
   ),
-  user: text('', "User of sandboxes, uid[:gid] or a name of the image; empty is the image's.", {
+  user: text('', "User of sandboxes: uid[:gid] or a name in the image; empty uses the image's user.", {
     pattern: '^[A-Za-z0-9_.-]{0,64}(:[A-Za-z0-9_.-]{1,64})?$',
   }),
-  dropped_caps: words(['ALL'], CAPABILITY, 'Capabilities taken away.'),
+  dropped_caps: words(['ALL'], CAPABILITY, 'Capabilities to drop.'),
   added_caps: words(
     ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'SETGID', 'SETUID', 'KILL', 'NET_BIND_SERVICE'],
     CAPABILITY,
-    'Capabilities given back, what package installers and su need; [] is the strict setting.',
+    'Capabilities to add back; package installers and su need these. [] is the strict setting.',
   ),
-  tmpfs: words(['/tmp'], '^/[^\\s,:]+$', 'Folders that are memory where the image is read-only.'),
-  workspace_mb: whole(512, 1, 1_048_576, 'The most that /workspace holds where it is memory.'),
+  tmpfs: words(['/tmp'], '^/[^\\s,:]+$', 'Folders kept in memory when the image is read-only.'),
+  workspace_mb: whole(512, 1, 1_048_576, 'Size limit of /workspace when it is kept in memory.'),
   pull: choice(
     ['missing', 'never', 'always'],
     'missing',
-    'When images are pulled: those the engine lacks, none, or each time.',
+    'When to pull images: if missing, never, or at every spawn.',
   ),
   allowed_images: words(
     ['*'],
     '^[A-Za-z0-9*\\[][A-Za-z0-9._/:@+*\\[\\]-]{0,511}$',
-    'Images that sandboxes may have, for example registry.example/team/**; * stands for part of a name, ** for any number of parts, * alone for every image. Registries that are addresses or internal names only where one names their host in full.',
+    'Images that sandboxes may use, for example registry.example/team/**. * matches part of a name, ** any number of parts, and * alone every image. Registries at IP addresses or internal names are allowed only if a pattern names their host in full.',
   ),
-  pull_timeout: duration('15m', 'How long a pull may take.'),
-  pull_concurrency: whole(4, 1, 64, 'Images pulled at once; further ones wait.'),
+  pull_timeout: duration('15m', 'Timeout of a pull.'),
+  pull_concurrency: whole(4, 1, 64, 'Maximum number of concurrent pulls; further pulls wait.'),
   pulls_per_owner: whole(
     2,
     1,
     64,
-    'Pulls of one owner under way or waiting at once; further ones are refused.',
+    'Maximum number of running and waiting pulls of one owner; further pulls are rejected.',
   ),
   prune_images_after: duration(
     '720h',
-    'Images that this server pulled are removed when nothing has used them for so long; 0s is never.',
+    'Remove images that this server pulled after they were unused for this long; 0s means never.',
   ),
   pulled_images_mb: whole(
     0,
     0,
     1_073_741_824,
-    'Room for images that this server pulled; unused ones beyond it are removed, the longest unused first; 0 is no bound.',
+    'Size limit for images that this server pulled; the least recently used ones are removed first. 0 means unlimited.',
   ),
-  start_concurrency: whole(8, 1, 256, 'Containers started at once; further ones wait.'),
-  start_timeout: duration('60s', 'How long the engine may take to create or to start one.'),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
+  start_concurrency: whole(8, 1, 256, 'Maximum number of concurrent container starts; further starts wait.'),
+  start_timeout: duration('60s', 'Timeout for creating and for starting a container.'),
+  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
   max_memory_mb: whole(
     0,
     0,
     1_048_576,
-    'The most memory a sandbox gets; a larger wish is cut to it and named in warnings; 0 is no cap.',
+    'Maximum memory of a sandbox; a larger request is reduced to it, with a warning. 0 means unlimited.',
   ),
 });
 export type ContainerConfig = Static<typeof ContainerConfig>;

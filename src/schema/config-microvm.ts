@@ -2,18 +2,21 @@
 import { type Static, Type } from 'typebox';
 import { choice, flag, hostText, section, text, whole } from './config-kinds.ts';
 
-export const MicrovmConfig = section('Sandboxes in virtual machines of their own.', {
+export const MicrovmConfig = section('Sandboxes that each run in their own virtual machine.', {
   enabled: flag(false, 'Offer this provider.'),
   monitor: choice(
     ['qemu', 'firecracker'],
     'qemu',
-    'What runs the virtual machines. firecracker: with KVM only, never as root, no network, each one booted.',
+    'The virtual machine monitor. firecracker requires KVM, does not run as root, has no network, and boots every machine.',
   ),
-  monitor_path: text('', 'Path of the monitor program; empty finds it in PATH.'),
-  kernel_path: text('', "The guests' kernel; empty is the newest of this machine's, cloud kernels first."),
-  agent_path: text('', "The guests' agent; empty is the one of this package."),
+  monitor_path: text('', 'Path of the monitor program; empty searches PATH.'),
+  kernel_path: text(
+    '',
+    'Kernel of the guests; empty means the newest kernel of this machine, cloud kernels first.',
+  ),
+  agent_path: text('', 'Agent of the guests; empty means the one in this package.'),
   data_dir: hostText({
-    description: 'Folder for images, kernels and what running virtual machines change.',
+    description: 'Folder for images, kernels and the changes of running virtual machines.',
     defaultText: '/var/lib/svc/microvm for root, else ~/.svc/microvm',
   }),
   images: Type.Record(
@@ -22,31 +25,36 @@ export const MicrovmConfig = section('Sandboxes in virtual machines of their own
     {
       additionalProperties: false,
       default: {},
-      description: 'Image names and the ext4 files they stand for, beside those in data_dir.',
+      description: 'Image names and their ext4 files, in addition to those in data_dir.',
     },
   ),
   accelerator: choice(
     ['auto', 'kvm', 'emulation'],
     'auto',
-    'kvm, or emulation, which is much slower; auto takes kvm when a guest really boots with it.',
+    'kvm, or emulation, which is much slower; auto uses kvm if a guest boots with it.',
   ),
   network: choice(
     ['none', 'user'],
     'none',
-    'none: no network. user: outgoing connections through the monitor, to all that this machine reaches, its loopback included.',
+    'none: no network. user: outgoing connections through the monitor, to everything this machine can reach, including its loopback.',
   ),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
-  max_vcpus: whole(0, 0, 255, 'The most virtual processors a sandbox gets; 0 is as many as the machine has.'),
-  max_memory_mb: whole(0, 0, 1_048_576, 'The most memory a sandbox gets, in megabytes; 0 is no cap.'),
+  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
+  max_vcpus: whole(
+    0,
+    0,
+    255,
+    'Maximum number of virtual processors of a sandbox; 0 means as many as the machine has.',
+  ),
+  max_memory_mb: whole(0, 0, 1_048_576, 'Maximum memory of a sandbox in megabytes; 0 means unlimited.'),
   overlay_mb: whole(
     1024,
     0,
     1_048_576,
-    'Size of the disk for what a sandbox changes, in megabytes; 0 keeps it in its memory.',
+    "Size in megabytes of the disk for a sandbox's changes; 0 keeps changes in its memory.",
   ),
   snapshots: flag(
     true,
-    'Start sandboxes from a saved guest of the same image and size, made by the first spawn, instead of booting each.',
+    'Start sandboxes from a snapshot of a guest with the same image and size instead of booting each one. The first spawn makes the snapshot.',
   ),
 });
 export type MicrovmConfig = Static<typeof MicrovmConfig>;

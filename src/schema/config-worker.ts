@@ -1,27 +1,24 @@
 // The section `worker` of the configuration: what `svc worker` is told, and what the server knows of its workers.
 import { duration, flag, section, text, WORKER_ID } from './config-kinds.ts';
 
-const WorkerTls = section('TLS of the calls from the server to workers.', {
-  cert_file: text('', 'PEM file of our certificate.'),
-  key_file: text('', 'PEM file of the key to it.'),
+const WorkerTls = section('TLS for calls from the server to workers.', {
+  cert_file: text('', 'PEM file of the client certificate.'),
+  key_file: text('', 'PEM file of the private key.'),
   ca_file: text('', "PEM file of the authority that signed the other side's certificate."),
 });
 
 export const WorkerConfig = section(
-  'Remote workers: how this process is one, and how the control plane reaches them.',
+  'Remote workers: settings of this process as a worker, and how the control plane calls workers.',
   {
-    id: text('', 'Name of this worker; empty is the host name.', { pattern: `${WORKER_ID}|^$` }),
-    control_plane_url: text(
-      '',
-      'The server that this worker belongs to, for example https://svc.internal:7423.',
-    ),
-    listen_addr: text('', 'Address on which this worker takes calls, as host:port; empty takes none.'),
-    advertise_url: text('', 'Where the server reaches this worker; empty is made from listen_addr.'),
-    heartbeat_interval: duration('30s', 'How often a worker tells that it is there; at least 1s.'),
-    shutdown_timeout: duration('10s', 'How long a worker that stops waits for calls in flight.'),
+    id: text('', 'Id of this worker; empty means the host name.', { pattern: `${WORKER_ID}|^$` }),
+    control_plane_url: text('', 'URL of the control plane, for example https://svc.internal:7423.'),
+    listen_addr: text('', 'Address on which this worker accepts calls, as host:port; empty accepts none.'),
+    advertise_url: text('', 'URL at which the server calls this worker; empty derives it from listen_addr.'),
+    heartbeat_interval: duration('30s', 'Heartbeat interval; at least 1s.'),
+    shutdown_timeout: duration('10s', 'How long a stopping worker waits for calls in flight.'),
     allow_loopback_rpc: flag(
       false,
-      'Let the server call workers on its own loopback addresses, also where others than this machine can call it.',
+      'Let the server call workers on its own loopback addresses even if it listens on a non-loopback address.',
     ),
     tls: WorkerTls,
   },

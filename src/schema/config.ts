@@ -26,17 +26,17 @@ import { WorkerConfig } from './config-worker.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-export const UserspaceConfig = section('Sandboxes from namespaces alone: no daemon, no image registry.', {
+export const UserspaceConfig = section('Sandboxes made of Linux namespaces: no daemon, no image registry.', {
   enabled: flag(true, 'Offer this provider.'),
   runner: choice(
     ['auto', 'bwrap', 'unshare', 'proot'],
     'auto',
-    'What makes the namespaces; auto takes bwrap, then unshare. proot separates nothing: for trusted code where no namespace can be had.',
+    'The program that creates the namespaces; auto uses bwrap, then unshare. proot does not isolate: use it only for trusted code where namespaces are unavailable.',
   ),
-  runner_path: text('', 'Path of the runner program; empty finds it in PATH.'),
+  runner_path: text('', 'Path of the runner program; empty searches PATH.'),
   rootfs_path: text(
     '',
-    'Folder that is the read-only root; empty is the host view: /usr and a private rest.',
+    'Folder used as the read-only root; empty means the host view: /usr of the host and private folders for the rest.',
   ),
   images: Type.Record(
     Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$' }),
@@ -44,13 +44,13 @@ export const UserspaceConfig = section('Sandboxes from namespaces alone: no daem
     {
       additionalProperties: false,
       default: {},
-      description: 'Image names and the rootfs folders they stand for.',
+      description: 'Image names and their rootfs folders.',
     },
   ),
   workspace: choice(
     ['memory', 'disk'],
     'memory',
-    'Where /workspace lies: memory (bounded hard, counts as memory) or disk (a folder in workspace_base, each file bounded).',
+    'Where /workspace is stored: memory (a hard limit; counts as memory) or disk (a folder in workspace_base; only the size of each file is limited).',
   ),
   workspace_base: hostText({
     description: 'Folder for workspaces on disk.',
@@ -59,27 +59,33 @@ export const UserspaceConfig = section('Sandboxes from namespaces alone: no daem
   network: choice(
     ['none', 'host'],
     'none',
-    'none: its own loopback only. host: shares the network of this machine, no previews.',
+    'none: only its own loopback. host: shares the network of this machine and has no previews.',
   ),
-  languages: strings('Interpreters that health looks for inside, for example python3.', {
-    pattern: '^[A-Za-z0-9._+-]+$',
-  }),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes of this provider at most; 0 is no cap.'),
+  languages: strings(
+    'Interpreters that the health check looks for inside the sandbox, for example python3.',
+    {
+      pattern: '^[A-Za-z0-9._+-]+$',
+    },
+  ),
+  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
   max_memory_mb: whole(
     512,
     16,
     1_048_576,
-    'The most memory a sandbox gets; a larger wish is cut to it and named in warnings.',
+    'Maximum memory of a sandbox; a larger request is reduced to it, with a warning.',
   ),
-  max_disk_mb: whole(1024, 1, 1_048_576, 'The most that /workspace and /tmp hold.'),
+  max_disk_mb: whole(1024, 1, 1_048_576, 'Size limit of /workspace and /tmp.'),
 });
 export type UserspaceConfig = Static<typeof UserspaceConfig>;
 
 export const Config = section('svc configuration', {
   server: section('The HTTP server.', {
     host: text('127.0.0.1', 'Address to listen on.'),
-    port: whole(7423, 0, 65535, 'Port to listen on; 0 takes a free one.'),
-    allow_insecure: flag(false, 'Allow a non-loopback address without authentication. Never in production.'),
+    port: whole(7423, 0, 65535, 'Port to listen on; 0 picks a free port.'),
+    allow_insecure: flag(
+      false,
+      'Allow a non-loopback address without authentication. Do not use in production.',
+    ),
     body_limit: whole(MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body in bytes.'),
     max_json_file: whole(
       128 * MEBIBYTE,
@@ -92,130 +98,132 @@ export const Config = section('svc configuration', {
       0,
       0,
       1024 * 1024 * MEBIBYTE,
-      'Bytes of bodies, outputs, lists and answers kept in memory at once, for all calls together; 0 is a quarter of the heap or an eighth of the memory, whichever is less.',
+      'Bytes of request bodies, outputs, lists and responses kept in memory for all calls together; 0 means a quarter of the heap or an eighth of the memory, whichever is less.',
     ),
     max_connections: whole(
       0,
       0,
       1_000_000,
-      'Connections at once; 0 is 20,000. A quarter of the files that the process may have open is kept for other things, and at least 1,024 of them or a half.',
+      'Maximum number of connections; 0 means 20,000. A quarter of the file descriptors of the process, at least 1,024 or half of them, stays reserved for other uses.',
     ),
     max_connections_per_address: whole(
       512,
       0,
       1_000_000,
-      'Connections from one IPv4 address or IPv6 /64 at once, other than loopback and trusted_proxies; 0 is no bound.',
+      'Maximum number of connections from one IPv4 address or IPv6 /64, except loopback and trusted_proxies; 0 means unlimited.',
     ),
     cors_allowed_origins: strings(
-      'Browser origins that may call, for example https://app.example.com; * is any.',
+      'Browser origins that may call the API, for example https://app.example.com; * allows any.',
     ),
     trusted_proxies: strings(
-      'Addresses and CIDR blocks of proxies whose X-Forwarded-For is believed, for example 10.0.0.0/8.',
+      'Addresses and CIDR blocks of proxies whose X-Forwarded-For is trusted, for example 10.0.0.0/8.',
     ),
     preview_domain: text(
       '',
-      'Name below which sandboxes show their ports, as <port>-<sandbox-id>.<name>, for example localhost; empty is none.',
+      'Domain for previews of sandbox ports, as <port>-<sandbox-id>.<domain>, for example localhost; empty disables previews.',
       { pattern: '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.(?!$)|$)){0,32}$', maxLength: 180 },
     ),
     preview_access: choice(
       ['public', 'signed'],
       'public',
-      'Who may open previews: all who know the name, or only those with a signed link.',
+      'Who may open previews: anyone who knows the name, or only holders of a signed link.',
     ),
     preview_scheme: choice(
       ['auto', 'http', 'https'],
       'auto',
-      'How links begin: http or https on the usual port, as a proxy in front serves them; auto is as the call came.',
+      'Scheme of preview links: http or https on the default port, as served by a proxy in front; auto uses the scheme of the call.',
     ),
-    preview_signing_key: secret('The key that signs links; made with the database unless given.'),
-    shutdown_timeout: duration('30s', 'How long a stop waits for calls in flight.'),
+    preview_signing_key: secret('The key that signs links; if empty, a key is generated with the database.'),
+    shutdown_timeout: duration('30s', 'How long a shutdown waits for calls in flight.'),
   }),
-  auth: section('Who may call.', {
+  auth: section('Authentication and authorization.', {
     enabled: flag(false, 'Require an API key on every call.'),
-    api_key: secret('The key clients send as X-API-Key.'),
-    admin_api_key: secret('The key of administrators, sent as X-Admin-API-Key or X-API-Key.'),
-    admin_fallback_enabled: flag(true, 'Without an admin key the API key counts as admin.'),
-    admin_audit_retention: duration('2160h', 'How long the audit of admin calls is kept.'),
-    enforce_owner: flag(false, 'Require X-User-ID and show each owner only what is theirs.'),
+    api_key: secret('The API key that clients send as X-API-Key.'),
+    admin_api_key: secret('The administrator key, sent as X-Admin-API-Key or X-API-Key.'),
+    admin_fallback_enabled: flag(true, 'If no admin key is set, the API key counts as admin.'),
+    admin_audit_retention: duration('2160h', 'How long audit records of admin calls are kept.'),
+    enforce_owner: flag(false, 'Require X-User-ID and show each owner only their own records.'),
     quota_writes: choice(
       ['api', 'admin'],
       'api',
-      'Which key may change owner quotas under /quotas; admin where owners must not set their own.',
+      'The key required to change quotas under /quotas; use admin if owners must not set their own.',
     ),
-    worker_token: secret('One token for all workers, which it does not keep apart: for staging.'),
+    worker_token: secret('One token shared by all workers, which it does not tell apart; for staging.'),
     worker_tokens: secrets(
       WORKER_ID,
-      'Tokens of single workers by their ids; a value may be {file: PATH}. SVC_AUTH_WORKER_TOKENS_EDGE_1 sets that of edge-1.',
+      'Worker tokens by worker id; a value may be {file: PATH}. SVC_AUTH_WORKER_TOKENS_EDGE_1 sets the token of edge-1.',
     ),
-    worker_signing_key: secret('The key that signs tokens of workers and makes a secret for each.'),
-    worker_signing_key_previous: secret('The signing key before; holds too while workers change over.'),
-    worker_revoked_tokens: strings('Ids (jti) of signed tokens that hold no longer.', { maxLength: 128 }),
+    worker_signing_key: secret('The key that signs worker tokens and derives a secret for each worker.'),
+    worker_signing_key_previous: secret(
+      'The previous signing key; it stays valid while workers change to the new one.',
+    ),
+    worker_revoked_tokens: strings('Ids (jti) of revoked worker tokens.', { maxLength: 128 }),
   }),
   worker: WorkerConfig,
   rate_limit: RateLimitConfig,
-  defaults: section('What a spawn or exec gets when it does not say.', {
+  defaults: section('Defaults and limits of spawns and execs.', {
     image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),
     memory_mb: whole(512, 16, 1_048_576, 'Memory limit in megabytes.'),
     vcpus: whole(1, 1, 256, 'Virtual processors.'),
-    ttl: duration('30m', 'Life of a sandbox.'),
-    max_ttl: duration('24h', 'Longest life that may be asked for; 0s is no cap.'),
-    default_exec_timeout: duration('60s', 'Deadline of an exec.'),
-    max_exec_timeout: duration('10m', 'Longest deadline that may be asked for.'),
+    ttl: duration('30m', 'Lifetime of a sandbox.'),
+    max_ttl: duration('24h', 'Maximum lifetime of a sandbox; 0s means unlimited.'),
+    default_exec_timeout: duration('60s', 'Timeout of an exec.'),
+    max_exec_timeout: duration('10m', 'Maximum timeout of an exec.'),
     max_exec_output: whole(
       10 * MEBIBYTE,
       1024,
       1024 * MEBIBYTE,
-      'Bytes kept of each output of a plain exec.',
+      'Bytes kept of each output stream of a non-streaming exec.',
     ),
-    max_sandboxes: whole(0, 0, 1_000_000, 'Sandboxes alive at once; 0 is no cap.'),
+    max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of active sandboxes; 0 means unlimited.'),
     max_prewarm: whole(
       32,
       0,
       10_000,
-      'Ready sandboxes kept at most, for all templates together; 0 keeps none.',
+      'Maximum number of prewarmed sandboxes for all templates together; 0 disables prewarming.',
     ),
     max_sandboxes_per_owner: whole(
       0,
       0,
       1_000_000,
-      'Sandboxes of one owner alive at once, unless its quota says otherwise; 0 is no cap.',
+      'Maximum number of active sandboxes of an owner without a quota; 0 means unlimited.',
     ),
     spawn_overflow: choice(
       ['reject', 'queue'],
       'reject',
-      'What a spawn meets when all places are taken: a refusal, or a queue.',
+      'What happens when capacity is exhausted: reject the spawn or queue it.',
     ),
-    spawn_queue_timeout: duration('30s', 'How long a spawn waits in the queue at most.'),
-    max_spawn_queue: whole(100, 1, 1_000_000, 'Spawns that may wait in the queue.'),
+    spawn_queue_timeout: duration('30s', 'Maximum time a spawn waits in the queue.'),
+    max_spawn_queue: whole(100, 1, 1_000_000, 'Capacity of the queue.'),
   }),
-  pool: section('Sandboxes of several users in shared VMs.', {
+  pool: section('The pool: virtual machines shared by sandboxes of several users.', {
     enabled: flag(
       false,
-      'Put sandboxes into shared VMs; X-User-ID is then required on every call, whatever auth.enforce_owner says.',
+      'Run sandboxes in shared VMs. Every call then requires X-User-ID, regardless of auth.enforce_owner.',
     ),
-    max_vms: whole(10, 1, 4000, 'VMs at once.'),
-    max_users_per_vm: whole(5, 1, 1000, 'Users whose sandboxes share a VM.'),
+    max_vms: whole(10, 1, 4000, 'Maximum number of VMs.'),
+    max_users_per_vm: whole(5, 1, 1000, 'Maximum number of users per VM.'),
     image: text('alpine:latest', 'Image of the VMs.', { minLength: 1, maxLength: 512 }),
-    memory_mb: whole(2048, 16, 1_048_576, 'Memory of a VM in megabytes, for all in it.'),
+    memory_mb: whole(2048, 16, 1_048_576, 'Memory of a VM in megabytes, shared by its sandboxes.'),
     vcpus: whole(2, 1, 256, 'Virtual processors of a VM.'),
   }),
   database: DatabaseConfig,
   logging: section('The log, on standard error.', {
-    level: choice(['debug', 'info', 'warn', 'error'], 'info', 'Least severe line that is written.'),
+    level: choice(['debug', 'info', 'warn', 'error'], 'info', 'Minimum severity of log lines.'),
     format: Type.Enum(['json', 'pretty'], {
-      description: 'json: a line is an object; pretty: for people.',
-      defaultText: 'pretty on a terminal, else json',
+      description: 'json: one object per line; pretty: for people.',
+      defaultText: 'pretty on a terminal, otherwise json',
     }),
   }),
-  providers: section('What runs sandboxes.', {
+  providers: section('The providers that run sandboxes.', {
     default: choice(
       ['auto', 'container', 'userspace', 'microvm', 'hosted', 'custom'],
       'auto',
-      'Provider of a spawn that names none; auto is the first healthy one.',
+      'Provider of spawns that do not name one; auto means the first healthy provider.',
     ),
     reconcile_interval: duration(
       '30s',
-      'How often records are compared with what providers really run; at least 1s.',
+      'How often records are reconciled with the sandboxes that providers run; at least 1s.',
     ),
     container: ContainerConfig,
     userspace: UserspaceConfig,

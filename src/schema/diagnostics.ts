@@ -22,7 +22,7 @@ const Scheduler = part(
     spawn_queue_wait_max_ms: ms,
     spawn_queue_wait_avg_ms: ms,
   },
-  'Spawns that wait for a place. Waits are those of spawns that were started.',
+  'Spawns in the queue. Wait times are those of spawns that were started.',
 );
 
 const Prewarmed = part(
@@ -31,12 +31,15 @@ const Prewarmed = part(
     ready: count,
     starting: count,
     claimed_total: count,
-    missed_total: Type.Integer({ minimum: 0, description: 'Spawns that found none ready.' }),
+    missed_total: Type.Integer({ minimum: 0, description: 'Spawns that found no prewarmed sandbox.' }),
     made_total: count,
     failed_total: count,
-    evicted_total: Type.Integer({ minimum: 0, description: 'Ended to make room for a spawn.' }),
+    evicted_total: Type.Integer({
+      minimum: 0,
+      description: 'Prewarmed sandboxes ended to make room for a spawn.',
+    }),
   },
-  'Ready sandboxes that templates ask for.',
+  'Prewarmed sandboxes that templates request.',
 );
 
 const RateLimit = part(
@@ -47,13 +50,13 @@ const RateLimit = part(
     burst: count,
     max_buckets: count,
     buckets: count,
-    evicted_total: Type.Integer({ minimum: 0, description: 'Buckets that gave way to others.' }),
+    evicted_total: Type.Integer({ minimum: 0, description: 'Buckets evicted to make room for others.' }),
     allowed_total: count,
     limited_total: count,
-    failed_total: Type.Integer({ minimum: 0, description: 'Keys that were refused.' }),
-    blocked_total: Type.Integer({ minimum: 0, description: 'Calls refused for too many of those.' }),
+    failed_total: Type.Integer({ minimum: 0, description: 'Rejected keys.' }),
+    blocked_total: Type.Integer({ minimum: 0, description: 'Calls rejected after too many failed keys.' }),
   },
-  'Buckets are known by hashes, so no caller can be named.',
+  'Buckets are identified by hashes, so callers cannot be named.',
 );
 
 const Buffers = part(
@@ -61,30 +64,35 @@ const Buffers = part(
     limit_bytes: count,
     held_bytes: count,
     peak_bytes: count,
-    holders: Type.Integer({ minimum: 0, description: 'Owners and keys that hold some.' }),
-    refused_share_total: Type.Integer({ minimum: 0, description: "Refused or cut for an owner's share." }),
-    refused_full_total: Type.Integer({ minimum: 0, description: 'Refused or cut because all was taken.' }),
+    holders: Type.Integer({ minimum: 0, description: 'Owners and keys that hold memory.' }),
+    refused_share_total: Type.Integer({
+      minimum: 0,
+      description: 'Requests refused or truncated because an owner exceeded its share.',
+    }),
+    refused_full_total: Type.Integer({
+      minimum: 0,
+      description: 'Requests refused or truncated because the limit was reached.',
+    }),
   },
-  'Bodies, outputs, lists and answers kept in memory for calls (server.buffer_limit).',
+  'Request bodies, outputs, lists and responses kept in memory for calls (server.buffer_limit).',
 );
 
 const WorkersNumbers = part({
-  total: Type.Integer({ minimum: 0, description: 'local among them.' }),
+  total: Type.Integer({ minimum: 0, description: 'Workers, including local.' }),
   by_status: counts,
   stale: count,
-  oldest_heartbeat_seconds: Type.Number({ description: 'Of those that are not offline.' }),
+  oldest_heartbeat_seconds: Type.Number({
+    description: 'Age of the oldest heartbeat among workers that are not offline.',
+  }),
 });
 
-const LeasesNumbers = part(
-  { total: count, active: count, expired: count },
-  'Rights of other workers to run sandboxes.',
-);
+const LeasesNumbers = part({ total: count, active: count, expired: count }, 'Leases of remote workers.');
 
 const numbers = {
   generated_at: Type.String({ format: 'date-time' }),
   process: part({
     uptime_seconds: Type.Number(),
-    cpu_seconds: Type.Number({ description: 'Used since the start, of user and system.' }),
+    cpu_seconds: Type.Number({ description: 'CPU seconds since the start, user and system.' }),
     resident_memory_bytes: count,
     heap_used_bytes: count,
     heap_total_bytes: count,
@@ -104,7 +112,7 @@ const numbers = {
   ),
   sandboxes: Type.Object(
     { total: count, by_state: counts, by_provider: counts, by_worker: counts },
-    { additionalProperties: false, description: 'Those that have not ended.' },
+    { additionalProperties: false, description: 'Sandboxes that have not ended.' },
   ),
   scheduler: Scheduler,
   workers: WorkersNumbers,
@@ -121,9 +129,9 @@ const numbers = {
   }),
   operations: Type.Array(
     part({
-      operation: Type.String({ description: 'The operationId of the API description.' }),
+      operation: Type.String({ description: 'operationId of the route in the API description.' }),
       requests: count,
-      failures: Type.Integer({ description: 'Answers of 500 and above.' }),
+      failures: Type.Integer({ description: 'Responses with status 500 and above.' }),
       avg_ms: Type.Number(),
     }),
     { description: 'Requests answered since the start.' },
@@ -132,7 +140,7 @@ const numbers = {
 
 /** For administrators. */
 export const DiagnosticsQuery = Type.Object(
-  { logs: Type.Optional(Type.Boolean({ description: 'With the newest log lines; false.' })) },
+  { logs: Type.Optional(Type.Boolean({ description: 'Include the newest log lines; false.' })) },
   { additionalProperties: false },
 );
 export type DiagnosticsQuery = Static<typeof DiagnosticsQuery>;
@@ -150,17 +158,17 @@ export const Diagnostics = Type.Object(
       arch: Type.String(),
     }),
     limits: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
-      description: 'The configured ones, by their keys.',
+      description: 'Configured limits by key.',
     }),
     remediation: Type.Record(Type.String(), Type.String(), {
-      description: 'For each topic the document to read first.',
+      description: 'The document to read first for each topic.',
     }),
     redactions: Type.Array(Type.String(), {
-      description: 'Places in this document where something was masked.',
+      description: 'Number of masked values in this document.',
     }),
     logs: Type.Optional(
       Type.Array(Type.Record(Type.String(), Type.Unknown()), {
-        description: 'The newest log lines, oldest first; for administrators who ask.',
+        description: 'The newest log lines, oldest first; only for administrators who request them.',
       }),
     ),
   },

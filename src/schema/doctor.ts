@@ -9,12 +9,12 @@ const milliseconds = Type.Number({ minimum: 0 });
 
 export const CheckResult = Type.Object(
   {
-    id: Type.String({ description: 'The group and its own name, such as database.space.' }),
+    id: Type.String({ description: 'Group and name of the check, such as database.space.' }),
     title: Type.String(),
     verdict: Verdict,
     ms: milliseconds,
     message: Type.String(),
-    fix: Type.Optional(Type.String({ description: 'What to do, where there is something.' })),
+    fix: Type.Optional(Type.String({ description: 'What to do about it, if anything.' })),
   },
   { additionalProperties: false },
 );

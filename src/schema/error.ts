@@ -24,12 +24,12 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const ErrorBody = Type.Object(
   {
     code: Type.Enum([...ERROR_CODES], { description: 'Failure class.' }),
-    message: Type.String({ description: 'What went wrong and what to do, in words.' }),
-    request_id: Type.String({ description: 'Find this id in the log.' }),
+    message: Type.String({ description: 'What is wrong and what to do about it.' }),
+    request_id: Type.String({ description: 'The id of this request in the log.' }),
     details: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Facts of this failure class; with nothing_done true the call may be sent again after Retry-After.',
+          'Facts about the failure. If nothing_done is true, the call can be retried after Retry-After.',
       }),
     ),
   },

@@ -37,7 +37,7 @@ export const GAP_TYPE = 'stream.gap';
 
 export const Event = Type.Object(
   {
-    id: Type.Integer({ description: 'Rises with every event and over restarts.' }),
+    id: Type.Integer({ description: 'Increases with every event, also across restarts.' }),
     type: Type.Enum([...EVENT_TYPES, GAP_TYPE]),
     timestamp: Type.String({ format: 'date-time' }),
     sandbox_id: Type.Optional(Type.String()),
@@ -54,23 +54,24 @@ export const EventQuery = Type.Object(
       described(
         Type.String({
           maxLength: 1024,
-          description: 'Only these kinds, separated by commas; `sandbox.*` is the whole group.',
+          description: 'Only these types, separated by commas; `sandbox.*` selects a group.',
         }),
         { pattern: KIND_LIST },
       ),
     ),
-    sandbox_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only of this sandbox.' })),
-    owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Only of this owner.' })),
+    sandbox_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only events of this sandbox.' })),
+    owner_id: Type.Optional(Type.String({ maxLength: 512, description: 'Only events of this owner.' })),
     since: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 999_999_999_999_999,
-        description: 'Begin after the event with this id; 0 is the oldest kept. Last-Event-ID wins.',
+        description:
+          'Start after the event with this id; 0 starts at the oldest stored event. Last-Event-ID takes precedence.',
       }),
     ),
     follow: Type.Optional(
       Type.Boolean({
-        description: 'false: end after what is stored, from the oldest unless since says otherwise.',
+        description: 'false: end after the stored events, starting with the oldest unless since is given.',
       }),
     ),
   },

@@ -11,11 +11,15 @@ export const SocketStart = Type.Object(
   {
     ...asked,
     type: Type.Literal('start'),
-    tty: Type.Optional(Type.Boolean({ description: 'Run it on a terminal; both outputs are then stdout.' })),
+    tty: Type.Optional(
+      Type.Boolean({ description: 'Run the command on a terminal; both outputs then arrive as stdout.' }),
+    ),
     cols: Type.Optional(Side),
     rows: Type.Optional(Side),
     binary: Type.Optional(
-      Type.Boolean({ description: 'Output as binary messages, the first byte 1 for stdout, 2 for stderr.' }),
+      Type.Boolean({
+        description: 'Send output as binary messages whose first byte is 1 for stdout and 2 for stderr.',
+      }),
     ),
   },
   { $id: 'SocketStart', additionalProperties: false },

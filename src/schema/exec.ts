@@ -17,13 +17,13 @@ export const ExecRequest = Type.Object(
     ),
     mode: Type.Optional(
       Type.Enum(['shell', 'argv'], {
-        description: 'shell (default): sh -c command; argv: command and args as they are.',
+        description: 'shell (default): runs sh -c command; argv: runs command with args.',
       }),
     ),
     args: Type.Optional(
       Type.Array(described(Type.String(), Argument), {
         maxItems: 4096,
-        description: 'Arguments; in shell mode each is quoted and appended.',
+        description: 'Arguments; in shell mode each one is quoted and appended to the command.',
       }),
     ),
     env: Type.Optional(Env),
@@ -34,18 +34,20 @@ export const ExecRequest = Type.Object(
       Type.String({ description: 'Text for standard input; without it standard input is empty.' }),
     ),
     timeout: Type.Optional(
-      duration('Deadline, a duration, also of milliseconds; 0s means the maximum.', FineDuration),
+      duration('Timeout, a duration that may include milliseconds; 0s means the maximum.', FineDuration),
     ),
-    stream: Type.Optional(Type.Boolean({ description: 'true: answer as NDJSON while it runs.' })),
+    stream: Type.Optional(
+      Type.Boolean({ description: 'true: stream the response as NDJSON while the command runs.' }),
+    ),
     detach: Type.Optional(
       Type.Boolean({
         description:
-          'true: answer once it runs and leave it running. Without timeout it lives as long as the sandbox.',
+          'true: respond once the command runs and leave it running. Without timeout it runs as long as the sandbox.',
       }),
     ),
     encoding: Type.Optional(
       Type.Enum(['utf8', 'base64'], {
-        description: 'How output is written in JSON; utf8 replaces invalid bytes.',
+        description: 'Encoding of output in JSON; utf8 replaces invalid bytes.',
       }),
     ),
   },
@@ -71,7 +73,7 @@ export const ExecResult = Type.Object(
     exec_id: Type.String(),
     exit_code: Type.Integer(),
     signal: Type.Optional(
-      Type.String({ description: 'Name of the signal that ended it, for example SIGKILL.' }),
+      Type.String({ description: 'The signal that ended the command, for example SIGKILL.' }),
     ),
     stdout: Type.String(),
     stderr: Type.String(),
@@ -87,9 +89,9 @@ export type ExecResult = Static<typeof ExecResult>;
 export const ExecLine = Type.Object(
   {
     stream: Type.Enum(['start', 'stdout', 'stderr', 'keepalive', 'exit', 'error']),
-    data: Type.String({ description: 'Output; empty on all but output lines.' }),
+    data: Type.String({ description: 'Output; empty except on output lines.' }),
     exec_id: Type.Optional(Type.String()),
-    truncated: Type.Optional(Type.Boolean({ description: 'On start: older output is no longer kept.' })),
+    truncated: Type.Optional(Type.Boolean({ description: 'On start lines: older output was dropped.' })),
     exit_code: Type.Optional(Type.Integer()),
     signal: Type.Optional(Type.String()),
     timed_out: Type.Optional(Type.Boolean()),
@@ -110,8 +112,8 @@ export type ExecDetached = Static<typeof ExecDetached>;
 export const ExecItem = Type.Object(
   {
     exec_id: Type.String(),
-    command: Type.String({ description: 'The beginning of the command.' }),
-    detached: Type.Boolean({ description: 'Whether its output is kept and can be read by everyone.' }),
+    command: Type.String({ description: 'The first characters of the command.' }),
+    detached: Type.Boolean({ description: 'Whether output is kept and can be read by several readers.' }),
     state: Type.Enum(['running', 'exited']),
     exit_code: Type.Optional(Type.Integer()),
     signal: Type.Optional(Type.String()),
@@ -124,19 +126,22 @@ export type ExecItem = Static<typeof ExecItem>;
 
 export const ExecOutputQuery = Type.Object({
   follow: Type.Optional(
-    Type.Boolean({ description: 'true: stay until the command has ended.', default: false }),
+    Type.Boolean({ description: 'true: keep the response open until the command ends.', default: false }),
   ),
   encoding: Type.Optional(
-    Type.Enum(['utf8', 'base64'], { description: 'How output is written in JSON.', default: 'utf8' }),
+    Type.Enum(['utf8', 'base64'], { description: 'Encoding of output in JSON.', default: 'utf8' }),
   ),
 });
 export type ExecOutputQuery = Static<typeof ExecOutputQuery>;
 
 export const ExecSignalRequest = Type.Object(
   {
-    signal: described(Type.String({ minLength: 1, maxLength: 32, description: 'A name such as SIGTERM.' }), {
-      pattern: SIGNAL_NAME,
-    }),
+    signal: described(
+      Type.String({ minLength: 1, maxLength: 32, description: 'A signal name such as SIGTERM.' }),
+      {
+        pattern: SIGNAL_NAME,
+      },
+    ),
   },
   { $id: 'ExecSignalRequest', additionalProperties: false },
 );
@@ -149,10 +154,10 @@ export const ExecSignalled = Type.Object(
 
 export const LogsQuery = Type.Object({
   lines: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, default: 100, description: 'How many of the last lines.' }),
+    Type.Integer({ minimum: 1, maximum: 10_000, default: 100, description: 'Number of lines from the end.' }),
   ),
   follow: Type.Optional(
-    Type.Boolean({ default: false, description: 'true: NDJSON that goes on with what is written next.' }),
+    Type.Boolean({ default: false, description: 'true: respond with NDJSON and continue with new output.' }),
   ),
 });
 export type LogsQuery = Static<typeof LogsQuery>;

@@ -9,7 +9,7 @@ const mode = Type.String({
   pattern: '^[0-7]{3,4}$',
   description: 'Octal permission string of 3 or 4 digits.',
 });
-const encoding = Type.Enum(['utf8', 'base64'], { description: 'How content is encoded in JSON.' });
+const encoding = Type.Enum(['utf8', 'base64'], { description: 'Encoding of content in JSON.' });
 const encoded = {
   anyOf: [{ properties: { encoding: { const: 'utf8' } } }, { properties: { content: { pattern: BASE64 } } }],
 };
@@ -48,7 +48,7 @@ export const FileWritten = Type.Object(
     status: Type.Literal('written'),
     path: Type.String(),
     size: Type.Integer(),
-    atomic: Type.Boolean({ description: 'false when the target could only be written in place.' }),
+    atomic: Type.Boolean({ description: 'false if the target could only be written in place.' }),
   },
   { $id: 'FileWritten', additionalProperties: false },
 );

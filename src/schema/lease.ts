@@ -7,7 +7,7 @@ export const LeaseTerms = Type.Object({
   generation: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'One more each time it is acquired or renewed.',
+    description: 'Increases by 1 with each acquisition and renewal.',
   }),
   expires_at: Type.String({
     // Exactly as Date writes it: the signature is over the text.
@@ -26,6 +26,6 @@ export const Lease = Type.Object(
       description: "HMAC-SHA-256 of the other fields under the worker's secret, base64url.",
     }),
   },
-  { $id: 'Lease', description: "A worker's right to run a sandbox until a moment." },
+  { $id: 'Lease', description: "A worker's right to run a sandbox until expires_at." },
 );
 export type Lease = Static<typeof Lease>;

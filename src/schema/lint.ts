@@ -9,18 +9,21 @@ export const LintFinding = Type.Object(
     rule: Type.String({ pattern: '^SVC[0-9]{3}$' }),
     topic: Type.String(),
     level: LintLevel,
-    key: Type.String({ description: 'The key to change; empty for the file as a whole.' }),
+    key: Type.String({ description: 'The key to change; empty if the finding concerns the entire file.' }),
     message: Type.String(),
     remedy: Type.String(),
-    file: Type.String({ description: 'The file that it is of.' }),
+    file: Type.String({ description: 'The file that contains the key.' }),
     line: Type.Integer({ minimum: 1 }),
     column: Type.Integer({ minimum: 1 }),
     end_column: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'First column after it, on the same line.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'First column after the key and its value, on the same line.',
+      }),
     ),
-    source: Type.Optional(Type.String({ description: 'The line up to there, secrets masked.' })),
-    fingerprint: Type.String({ description: 'The same wherever in the file it stands.' }),
-    known: Type.Boolean({ description: 'The baseline has it: it does not count.' }),
+    source: Type.Optional(Type.String({ description: 'The line up to end_column, secrets masked.' })),
+    fingerprint: Type.String({ description: 'Identifies the finding wherever it is in the file.' }),
+    known: Type.Boolean({ description: 'The finding is in the baseline and does not count.' }),
   },
   { additionalProperties: false },
 );
@@ -28,16 +31,17 @@ export type LintFinding = Static<typeof LintFinding>;
 
 export const LintReport = Type.Object(
   {
-    file: Type.String({ description: 'The file that was judged; of several layers all, strongest first.' }),
+    file: Type.String({
+      description: 'The file that was checked; all layers, strongest first, if there are several.',
+    }),
     production: Type.Boolean(),
     usable: Type.Boolean({
-      description:
-        'False when the service refuses it as no configuration. What could be read is judged all the same.',
+      description: 'False if the service rejects the configuration. The readable parts are checked anyway.',
     }),
     errors: Type.Integer({ minimum: 0 }),
     warnings: Type.Integer({ minimum: 0 }),
-    known: Type.Integer({ minimum: 0, description: 'Findings that the baseline has.' }),
-    mended: Type.Integer({ minimum: 0, description: 'Entries of the baseline that are found no more.' }),
+    known: Type.Integer({ minimum: 0, description: 'Findings that are in the baseline.' }),
+    mended: Type.Integer({ minimum: 0, description: 'Entries of the baseline that no longer occur.' }),
     findings: Type.Array(LintFinding),
   },
   { additionalProperties: false },

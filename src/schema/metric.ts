@@ -19,24 +19,24 @@ const WAITS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 export const METRICS = {
   svc_build_info: {
     type: 'gauge',
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1; the labels name the version.',
     labels: ['version', 'node'],
   },
   svc_http_request_duration_seconds: {
     type: 'histogram',
-    help: 'From the head of a request to the end of its answer; streams last as long as they are read.',
+    help: 'Duration of requests, from the request head to the end of the response; streams last as long as they are read.',
     labels: ['route', 'method', 'status'],
     buckets: CALLS,
   },
   svc_spawn_duration_seconds: {
     type: 'histogram',
-    help: 'Spawning a sandbox: reserve (admission and its row), create (the provider), total (row to running).',
+    help: 'Duration of spawns: reserve (admission and the database row), create (the provider), total (from the row to running).',
     labels: ['provider', 'phase'],
     buckets: STARTS,
   },
   svc_exec_duration_seconds: {
     type: 'histogram',
-    help: 'Commands that ran, to their end or their deadline.',
+    help: 'Duration of commands until they end or time out.',
     labels: ['provider'],
     buckets: CALLS,
   },
@@ -47,65 +47,65 @@ export const METRICS = {
   },
   svc_admission_total: {
     type: 'counter',
-    help: 'Decisions on spawns: allowed, queued for the reason, denied for the reason. A queued one is decided once more.',
+    help: 'Admission decisions: allowed, queued for the reason, denied for the reason. A queued spawn is decided again.',
     labels: ['decision', 'reason'],
   },
   svc_spawn_queue_depth: {
     type: 'gauge',
-    help: 'Spawns that wait for a place.',
+    help: 'Spawns in the queue.',
   },
   svc_spawn_queue_capacity: {
     type: 'gauge',
-    help: 'Spawns that may wait; 0 where none is queued.',
+    help: 'Capacity of the queue; 0 if queueing is disabled.',
   },
   svc_spawn_queue_enqueued_total: {
     type: 'counter',
-    help: 'Spawns that began to wait.',
+    help: 'Spawns that entered the queue.',
   },
   svc_spawn_queue_dequeued_total: {
     type: 'counter',
-    help: 'Spawns that waited and were started.',
+    help: 'Queued spawns that were started.',
   },
   svc_spawn_queue_timeouts_total: {
     type: 'counter',
-    help: 'Spawns that waited for too long and were refused.',
+    help: 'Queued spawns that timed out.',
   },
   svc_spawn_queue_wait_seconds: {
     type: 'histogram',
-    help: 'Waits of spawns that were started.',
+    help: 'Queue wait of spawns that were started.',
     buckets: WAITS,
   },
   svc_prewarm_wanted: {
     type: 'gauge',
-    help: 'Ready sandboxes that templates ask for.',
+    help: 'Prewarmed sandboxes that templates request.',
   },
   svc_prewarm_sandboxes: {
     type: 'gauge',
-    help: 'Sandboxes made ahead: ready, or starting.',
+    help: 'Prewarmed sandboxes: ready, or starting.',
     labels: ['state'],
   },
   svc_prewarm_claims_total: {
     type: 'counter',
-    help: 'Spawns of templates that keep ready sandboxes: claimed one, or missed because none was ready.',
+    help: 'Spawns of templates with prewarming: claimed a prewarmed sandbox, or missed because none was ready.',
     labels: ['outcome'],
   },
   svc_prewarm_runtimes_total: {
     type: 'counter',
-    help: 'Sandboxes made ahead: made, failed to start, evicted to make room for a spawn.',
+    help: 'Prewarmed sandboxes: made, failed to start, or evicted to make room for a spawn.',
     labels: ['outcome'],
   },
   svc_workers: {
     type: 'gauge',
-    help: 'Workers by what they are: online, draining, offline, stale (not heard of for long). local is one.',
+    help: 'Workers by status: online, draining, offline, or stale (no recent heartbeat). Includes local.',
     labels: ['status'],
   },
   svc_worker_heartbeat_age_seconds: {
     type: 'gauge',
-    help: 'Since the oldest last heartbeat of a worker that is not offline.',
+    help: 'Age of the oldest heartbeat among workers that are not offline.',
   },
   svc_leases: {
     type: 'gauge',
-    help: 'Rights of other workers to run sandboxes: active, or expired and not yet ended here.',
+    help: 'Leases of remote workers: active, or expired and not yet ended here.',
     labels: ['status'],
   },
   svc_owner_quotas: {
@@ -119,16 +119,16 @@ export const METRICS = {
   },
   svc_rate_limit_requests_total: {
     type: 'counter',
-    help: 'Requests: allowed or limited by the rate limit, failed with a wrong key, blocked after too many of those.',
+    help: 'Requests by outcome: allowed or limited by the rate limit, failed with a wrong key, or blocked after too many wrong keys.',
     labels: ['outcome'],
   },
   svc_rate_limit_buckets: {
     type: 'gauge',
-    help: 'Callers whose bucket is not full.',
+    help: 'Callers whose token bucket is not full.',
   },
   svc_rate_limit_evictions_total: {
     type: 'counter',
-    help: 'Buckets that gave way because there were too many.',
+    help: 'Token buckets evicted because there were too many.',
   },
   svc_provider_up: {
     type: 'gauge',
@@ -146,15 +146,15 @@ export const METRICS = {
   },
   svc_buffer_bytes: {
     type: 'gauge',
-    help: 'Bytes of bodies, outputs, lists and answers kept in memory for calls.',
+    help: 'Bytes of request bodies, outputs, lists and responses kept in memory for calls.',
   },
   svc_buffer_limit_bytes: {
     type: 'gauge',
-    help: 'The most of those there may be (server.buffer_limit).',
+    help: 'Limit of those bytes (server.buffer_limit).',
   },
   svc_buffer_refusals_total: {
     type: 'counter',
-    help: "Takings refused, or outputs cut: for an owner's share, or because all was full.",
+    help: 'Requests refused or outputs truncated: because an owner exceeded its share, or because the limit was reached.',
     labels: ['reason'],
   },
   svc_orphans_total: {

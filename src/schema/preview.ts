@@ -1,4 +1,4 @@
-// Links to what a sandbox serves on a port (docs/design/api.md#previews).
+// Links to a port of a sandbox (docs/design/api.md#previews).
 import { type Static, Type } from 'typebox';
 import { duration, PositiveDuration } from './text-rules.ts';
 
@@ -7,11 +7,11 @@ export const PreviewRequest = Type.Object(
     port: Type.Integer({
       minimum: 1,
       maximum: 65535,
-      description: 'Port that a program in the sandbox listens on.',
+      description: 'Port on which a program in the sandbox listens.',
     }),
     ttl: Type.Optional(
       duration(
-        'How long a signed link is good, never longer than the sandbox lives; 1h when omitted. Refused where previews are public: those links end with their sandbox. A duration such as 90s, 30m or 1h30m.',
+        'Lifetime of a signed link, at most that of the sandbox; 1h if omitted. Rejected if previews are public because public links end with their sandbox. A duration such as 90s, 30m or 1h30m.',
         PositiveDuration,
       ),
     ),
@@ -22,8 +22,10 @@ export type PreviewRequest = Static<typeof PreviewRequest>;
 
 export const PreviewLink = Type.Object(
   {
-    url: Type.String({ description: 'For a browser. Where previews are signed it holds a token: a secret.' }),
-    expires_at: Type.String({ format: 'date-time', description: 'Until then it opens the preview.' }),
+    url: Type.String({
+      description: 'The link for a browser. If previews are signed, it contains a token, which is a secret.',
+    }),
+    expires_at: Type.String({ format: 'date-time', description: 'When the link expires.' }),
   },
   { $id: 'PreviewLink', additionalProperties: false },
 );

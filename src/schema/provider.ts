@@ -19,7 +19,7 @@ export type Capability = (typeof CAPABILITIES)[number];
 
 const item = {
   name: Type.String(),
-  label: Type.Optional(Type.String({ description: 'What its operator calls it.' })),
+  label: Type.Optional(Type.String({ description: 'Display name set by the operator.' })),
   kind: Type.String(),
   default: Type.Boolean(),
   healthy: Type.Boolean(),
@@ -34,7 +34,7 @@ export type ProviderItem = Static<typeof ProviderItem>;
 
 export const Isolation = Type.Record(Type.String(), Type.String(), {
   $id: 'Isolation',
-  description: 'For filesystem, process, network, memory, disk, user: what separates a sandbox, or none.',
+  description: 'The isolation mechanism for filesystem, process, network, memory, disk and user, or none.',
 });
 export type Isolation = Static<typeof Isolation>;
 
@@ -45,7 +45,7 @@ export const ProviderDetail = Type.Object(
     isolation: Isolation,
     images: Type.Array(Type.String()),
     config: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Configuration in force, secrets masked.',
+      description: 'Effective configuration, secrets masked.',
     }),
   },
   { $id: 'ProviderDetail', additionalProperties: false },
@@ -58,6 +58,6 @@ export const ProviderTests = Type.Record(
     { healthy: Type.Boolean(), latency_ms: Type.Number(), error: Type.Optional(Type.String()) },
     { additionalProperties: false },
   ),
-  { $id: 'ProviderTests', description: 'By provider name.' },
+  { $id: 'ProviderTests', description: 'Provider health by provider name.' },
 );
 export type ProviderTests = Static<typeof ProviderTests>;

@@ -8,9 +8,9 @@ const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000
 
 export const QuotaRequest = Type.Object(
   {
-    max_sandboxes: Type.Optional(count('Sandboxes alive at once; 0 inherits.')),
-    max_ttl: Type.Optional(duration('Longest life that may be asked for; 0s inherits.')),
-    max_exec_timeout: Type.Optional(duration('Longest deadline of an exec; 0s inherits.')),
+    max_sandboxes: Type.Optional(count('Maximum number of active sandboxes; 0 inherits the default.')),
+    max_ttl: Type.Optional(duration('Maximum lifetime of a sandbox; 0s inherits the default.')),
+    max_exec_timeout: Type.Optional(duration('Maximum timeout of an exec; 0s inherits the default.')),
   },
   { $id: 'QuotaRequest', additionalProperties: false },
 );
@@ -33,10 +33,10 @@ export const QuotaUsage = Type.Object(
   {
     owner_id: Type.String(),
     active_sandboxes: Type.Integer({ description: 'Sandboxes that have not ended.' }),
-    max_sandboxes: Type.Integer({ description: 'In force; 0 is no cap.' }),
-    max_ttl: Type.String({ description: 'In force; 0s is no cap.' }),
-    max_exec_timeout: Type.String({ description: 'In force; 0s is no cap.' }),
-    quota_configured: Type.Boolean({ description: 'The owner has a quota of its own.' }),
+    max_sandboxes: Type.Integer({ description: 'Effective limit; 0 means unlimited.' }),
+    max_ttl: Type.String({ description: 'Effective limit; 0s means unlimited.' }),
+    max_exec_timeout: Type.String({ description: 'Effective limit; 0s means unlimited.' }),
+    quota_configured: Type.Boolean({ description: 'Whether the owner has its own quota.' }),
   },
   { $id: 'QuotaUsage', additionalProperties: false },
 );

@@ -55,26 +55,31 @@ export const SpawnRequest = Type.Object(
       Type.Integer({ minimum: 16, maximum: 1048576, description: 'Memory limit in megabytes.' }),
     ),
     vcpus: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, description: 'Virtual processors.' })),
-    ttl: Type.Optional(life('Life from now; the sandbox is destroyed when it ends.')),
+    ttl: Type.Optional(life('Lifetime from now; the sandbox is destroyed at its end.')),
     metadata: Type.Optional(Metadata),
     owner_id: Type.Optional(
       described(
-        Type.String({ maxLength: 512, description: 'Who is charged; the X-User-ID header wins.' }),
+        Type.String({
+          maxLength: 512,
+          description: 'The owner to charge; the X-User-ID header takes precedence.',
+        }),
         Owner,
       ),
     ),
     env: Type.Optional(Env),
-    network: Type.Optional(Type.Enum(['default', 'none'], { description: 'none cuts the sandbox off.' })),
+    network: Type.Optional(
+      Type.Enum(['default', 'none'], { description: 'none disconnects the sandbox from all networks.' }),
+    ),
     template: Type.Optional(
       Type.String({
         maxLength: 64,
-        description: 'Template that says what is not said here; not with image.',
+        description: 'Template for the values that are omitted here; cannot be combined with image.',
       }),
     ),
     strict: Type.Optional(
       Type.Boolean({
         description:
-          'Refuse the spawn where what runs would differ from what was asked, in place of telling so in warnings.',
+          'Reject the spawn if the sandbox would differ from the request, instead of reporting the differences in warnings.',
       }),
     ),
   },
@@ -88,7 +93,7 @@ export type SpawnRequest = Static<typeof SpawnRequest>;
 
 export const Sandbox = Type.Object(
   {
-    id: Type.String({ description: 'Opaque id, sb-…' }),
+    id: Type.String({ description: 'Opaque id that starts with sb-.' }),
     state: Type.Enum([...SANDBOX_STATES]),
     provider: Type.String(),
     image: Type.String(),
@@ -97,19 +102,21 @@ export const Sandbox = Type.Object(
     created_at: Type.String({ format: 'date-time' }),
     expires_at: Type.String({ format: 'date-time' }),
     metadata: Type.Record(Type.String({ pattern: '^[\\s\\S]*$' }), Type.String()),
-    worker_id: Type.String({ description: 'local, or the worker that runs it.' }),
+    worker_id: Type.String({ description: 'The worker that runs it, or local.' }),
     owner_id: Type.Optional(Type.String()),
     template: Type.Optional(Type.String({ description: 'The template it was spawned from.' })),
-    runtime_id: Type.Optional(Type.String({ description: "The provider's name for it; admin keys only." })),
+    runtime_id: Type.Optional(
+      Type.String({ description: "The provider's id of the sandbox; only shown to admin keys." }),
+    ),
     preview_domain: Type.Optional(
-      Type.String({ description: 'Its ports show below this name, as <port>-<id>.<preview_domain>.' }),
+      Type.String({ description: 'Domain of its port previews: <port>-<id>.<preview_domain>.' }),
     ),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
     end_reason: Type.Optional(Type.Enum([...END_REASONS])),
     warnings: Type.Optional(
       Type.Array(Type.String({ maxLength: LONGEST_WARNING }), {
         maxItems: MOST_WARNINGS,
-        description: 'Every way in which what runs differs from what was asked; absent: none.',
+        description: 'Differences between the request and the running sandbox; absent if there are none.',
       }),
     ),
   },
@@ -140,7 +147,7 @@ export const SandboxListQuery = Type.Object(
 export type SandboxListQuery = Static<typeof SandboxListQuery>;
 
 export const ExtendRequest = Type.Object(
-  { ttl: life('New life from now.') },
+  { ttl: life('New lifetime from now.') },
   { $id: 'ExtendRequest', additionalProperties: false },
 );
 export type ExtendRequest = Static<typeof ExtendRequest>;
@@ -155,7 +162,7 @@ export const DestroyResult = Type.Object(
   {
     status: Type.Literal('destroyed'),
     was_there: Type.Boolean({
-      description: 'False when there was nothing to end: gone already, or never there.',
+      description: 'False if there was nothing to destroy because the sandbox had ended or never existed.',
     }),
   },
   { $id: 'DestroyResult', additionalProperties: false },

@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox';
 
 export const Snapshot = Type.Object(
   {
-    image: Type.String({ description: 'Sandboxes of this image are restored from it.' }),
-    kernel: Type.String({ description: 'Version of the kernel in it.' }),
-    size: Type.Integer({ description: 'Bytes that it takes on the disk.' }),
+    image: Type.String({ description: 'The image whose sandboxes are restored from this snapshot.' }),
+    kernel: Type.String({ description: 'Version of the guest kernel.' }),
+    size: Type.Integer({ description: 'Size on disk in bytes.' }),
     created_at: Type.String({ format: 'date-time' }),
     provider: Type.String(),
   },

@@ -61,7 +61,7 @@ export const Health = Type.Object(
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'What the configuration allows that may not be meant, and what VMs of the pool lack; they leave the status as it is.',
+          'Risky settings of the configuration and missing capabilities of pool VMs. Warnings do not change the status.',
       }),
     ),
   },

@@ -32,11 +32,15 @@ const facts = {
     Type.Array(described(Type.String({ minLength: 1, maxLength: 65_536 }), CommandLine), {
       maxItems: 64,
       description:
-        'Shell commands that run in this order before the sandbox is running, together within defaults.max_exec_timeout. One that fails fails the spawn.',
+        'Shell commands that run in this order before the sandbox is running, together within defaults.max_exec_timeout. If one fails, the spawn fails.',
     }),
   ),
   prewarm: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1000, description: 'How many ready sandboxes to keep; 0 is none.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 1000,
+      description: 'How many prewarmed sandboxes to keep; 0 means none.',
+    }),
   ),
 };
 
@@ -60,21 +64,22 @@ export const Template = Type.Object(
     name: Type.String(),
     owner_id: Type.Optional(
       Type.String({
-        description: 'Whose it is; absent: all owners share it, and administrators alone change it.',
+        description:
+          'The owner of the template; if absent, all owners share it and only administrators can change it.',
       }),
     ),
     description: Type.Optional(Type.String()),
-    version: Type.Integer({ description: 'From 1; rises by 1 with each update.' }),
+    version: Type.Integer({ description: 'Starts at 1 and increases by 1 with each update.' }),
     image: Type.String(),
     provider: Type.Optional(
-      Type.String({ description: 'Absent: the server default at the time of a spawn.' }),
+      Type.String({ description: "If absent, the server's default at the time of the spawn." }),
     ),
     memory_mb: Type.Integer(),
     vcpus: Type.Integer(),
     ttl: Type.String(),
     network: Type.Optional(Type.Enum(['default', 'none'])),
-    metadata: texts('Labels of each sandbox.'),
-    env: texts('Environment of each exec; values are *** except to admin keys.'),
+    metadata: texts('Labels of sandboxes spawned from it.'),
+    env: texts('Environment of each exec; values are shown as *** except to admin keys.'),
     setup: Type.Optional(Type.Array(Type.String())),
     prewarm: Type.Integer(),
     created_at: Type.String({ format: 'date-time' }),

@@ -53,7 +53,7 @@ const NOT_IN_OWNERS = [
 export const Owner = named('Owner', {
   pattern: `^[\\t\\n\\u000b\\u000c\\r ]*[^${NOT_IN_OWNERS}]{1,128}[\\t\\n\\u000b\\u000c\\r ]*$`,
   description:
-    'White space around it is taken off. 1 to 128 characters without white space, control and invisible characters, / and \\.',
+    'Surrounding white space is removed. 1 to 128 characters without white space, control and invisible characters, / and \\.',
 });
 
 /** Days are not counted by month: the 31st of a short one is a day of the next. */
@@ -62,7 +62,7 @@ const TIME =
   '(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\\.[0-9]{1,9})?)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])';
 export const Moment = named('Moment', {
   pattern: `^${DAY}(?:T${TIME})?$`,
-  description: 'A day, or a moment with its offset from UTC: 2026-01-31, 2026-01-31T12:00:00Z.',
+  description: 'A date, or a time with its offset from UTC: 2026-01-31, 2026-01-31T12:00:00Z.',
 });
 
 /** No NUL, and at most `most` bytes of UTF-8: what has more characters than a quarter of that is ASCII. As what must not be: a
@@ -77,7 +77,7 @@ const bytes = (most: number) => ({
 export const AbsolutePath = named('AbsolutePath', {
   pattern: '^/',
   ...bytes(4096),
-  description: 'Begins with a slash; at most 4096 bytes of UTF-8, without NUL.',
+  description: 'Starts with a slash; at most 4096 bytes of UTF-8, without NUL.',
 });
 
 /** The same without the slash, which the path of the request has. */
@@ -129,9 +129,9 @@ const NUMBER = `ID[AEIMQUYcgk](?:[w-z0-5](?:(?:${D3}){0,4}(?:[MN][AQgw]|O[AQ])?|
 
 export const Cursor = named('Cursor', {
   pattern: `^${STAMP}${ANY_ID}$`,
-  description: 'X-Next-Cursor of the page before, as it came.',
+  description: 'X-Next-Cursor of the previous page, unchanged.',
 });
 export const NumberedCursor = named('NumberedCursor', {
   pattern: `^${STAMP}${NUMBER}$`,
-  description: 'X-Next-Cursor of the page before, as it came.',
+  description: 'X-Next-Cursor of the previous page, unchanged.',
 });

@@ -13,18 +13,21 @@ export const RPC_METHODS = [
 ] as const;
 export type RpcMethod = (typeof RPC_METHODS)[number];
 
-const SandboxId = Type.String({ pattern: '^sb[-_][A-Za-z0-9]{1,64}$', description: 'A sandbox id, sb-…' });
+const SandboxId = Type.String({
+  pattern: '^sb[-_][A-Za-z0-9]{1,64}$',
+  description: 'A sandbox id that starts with sb-.',
+});
 const WorkerId = Type.String({ minLength: 1, maxLength: 128 });
 const Duration = Type.String({ minLength: 1, maxLength: 64 });
 const provider = Type.String({ minLength: 1, maxLength: 64 });
 const RuntimeId = Type.String({
   pattern: '^[\\x21-\\x7e]{1,512}$',
-  description: 'Printable, without blanks.',
+  description: 'Printable characters without spaces.',
 });
 
 export const RpcRequest = Type.Object(
   {
-    id: Type.String({ minLength: 1, maxLength: 128, description: 'Comes back in the answer.' }),
+    id: Type.String({ minLength: 1, maxLength: 128, description: 'Returned in the response.' }),
     method: Type.String({ minLength: 1, maxLength: 64 }),
     worker_id: WorkerId,
     lease: Type.Optional(Lease),
@@ -43,12 +46,12 @@ export const RpcSpawnParams = Type.Object({
   vcpus: Type.Integer({ minimum: 1, maximum: 256 }),
   ttl: Type.String({
     ...Duration,
-    description: 'What is left of its life; the worker ends it then by itself.',
+    description: 'Remaining lifetime; the worker then ends the sandbox by itself.',
   }),
   network: Type.Optional(Type.Enum(['default', 'none'])),
   strict: Type.Optional(
     Type.Boolean({
-      description: 'Refuse it with precondition_failed where what would run differs from this.',
+      description: 'Reject with precondition_failed if the sandbox would differ from this.',
     }),
   ),
 });
@@ -92,11 +95,11 @@ export type RpcDestroyResult = Static<typeof RpcDestroyResult>;
 
 export const RpcRenewParams = Type.Object({
   resource_id: SandboxId,
-  ttl: Type.String({ ...Duration, description: 'For how long the lease is asked to hold.' }),
+  ttl: Type.String({ ...Duration, description: 'Requested duration of the lease.' }),
   sandbox_ttl: Type.Optional(
     Type.String({
       ...Duration,
-      description: 'What is left of the life of the sandbox, when it was extended.',
+      description: 'Remaining lifetime of the sandbox, if it was extended.',
     }),
   ),
 });
@@ -106,7 +109,7 @@ export type RpcRenewParams = Static<typeof RpcRenewParams>;
 export const RpcRenewResult = Type.Object({
   lease: Lease,
   sandbox_ttl: Type.Optional(
-    Type.String({ maxLength: 64, description: 'What is left of the life of the sandbox.' }),
+    Type.String({ maxLength: 64, description: 'Remaining lifetime of the sandbox.' }),
   ),
 });
 export type RpcRenewResult = Static<typeof RpcRenewResult>;

@@ -19,9 +19,9 @@ const room = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_
 
 export const Capacity = Type.Object(
   {
-    max_sandboxes: Type.Optional(room('Sandboxes at once; 0 is unknown.')),
-    memory_mb: Type.Optional(room('Memory in megabytes; 0 is unknown.')),
-    vcpus: Type.Optional(room('Processors; 0 is unknown.')),
+    max_sandboxes: Type.Optional(room('Maximum number of sandboxes; 0 means unknown.')),
+    memory_mb: Type.Optional(room('Memory in megabytes; 0 means unknown.')),
+    vcpus: Type.Optional(room('Processors; 0 means unknown.')),
   },
   { $id: 'WorkerCapacity', additionalProperties: false },
 );
@@ -31,7 +31,7 @@ export const RPC_URL = '^(https?://[^\\s/?#@]{1,255}(/[^\\s?#]{0,255})?)?$';
 const RpcUrl = Type.String({
   pattern: RPC_URL,
   description:
-    'Where the worker takes calls; /rpc is appended. Empty: nowhere. Left out: where it did before.',
+    'URL at which the worker accepts calls; /rpc is appended. Empty clears the URL; if omitted, the previous URL is kept.',
 });
 const stamp = (description: string) => Type.String({ format: 'date-time', description });
 
@@ -40,8 +40,8 @@ export const HeartbeatBody = Type.Object(
   {
     hostname: Type.Optional(Type.String({ maxLength: 255 })),
     status: Type.Optional(Type.Enum([...WORKER_STATUSES])),
-    providers: Type.Optional(names('Providers that can start sandboxes now.')),
-    capabilities: Type.Optional(names('What it can do.')),
+    providers: Type.Optional(names('Providers that can currently start sandboxes.')),
+    capabilities: Type.Optional(names('Capabilities of the worker.')),
     capacity: Type.Optional(Capacity),
     rpc_url: Type.Optional(RpcUrl),
     version: Type.Optional(Type.String({ maxLength: 64 })),
@@ -63,12 +63,14 @@ export const Worker = Type.Object(
     ),
     rpc_url: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
-    active_sandboxes: Type.Integer({ description: 'Its sandboxes that have not ended.' }),
-    last_heartbeat: stamp('When it was last heard.'),
-    stale: Type.Boolean({ description: 'Not heard for four heartbeat intervals, at least 60 s.' }),
-    drain: Type.Boolean({ description: 'It is to take no more sandboxes.' }),
-    created_at: stamp('When it was first heard.'),
-    updated_at: stamp('When what is known of it last changed.'),
+    active_sandboxes: Type.Integer({ description: 'Sandboxes on the worker that have not ended.' }),
+    last_heartbeat: stamp('Time of the last heartbeat.'),
+    stale: Type.Boolean({
+      description: 'True if no heartbeat arrived for four heartbeat intervals, at least 60 s.',
+    }),
+    drain: Type.Boolean({ description: 'True if the worker does not get new sandboxes.' }),
+    created_at: stamp('Time of the first heartbeat.'),
+    updated_at: stamp('When its status last changed.'),
   },
   { $id: 'Worker', additionalProperties: false },
 );
@@ -77,7 +79,7 @@ export type Worker = Static<typeof Worker>;
 export const DrainRequest = Type.Object(
   {
     drain: Type.Optional(
-      Type.Boolean({ default: true, description: 'false lets it take sandboxes again; true.' }),
+      Type.Boolean({ default: true, description: 'false lets the worker get new sandboxes again; true.' }),
     ),
   },
   { $id: 'DrainRequest', additionalProperties: false },
@@ -92,7 +94,7 @@ export const WorkerDeleted = Type.Object(
 export const RenewRequest = Type.Object(
   {
     ttl: Type.Optional(
-      duration('A duration; at most the length of leases here, which it is when left out.', PositiveDuration),
+      duration("A duration, at most the server's lease duration, which is the default.", PositiveDuration),
     ),
   },
   { $id: 'LeaseRenewal' },
@@ -102,7 +104,7 @@ export type RenewRequest = Static<typeof RenewRequest>;
 export const RenewReply = Type.Object(
   {
     lease: Lease,
-    sandbox_ttl: Type.String({ description: 'What is left of the life of the sandbox; 0s when it is over.' }),
+    sandbox_ttl: Type.String({ description: 'Remaining lifetime of the sandbox; 0s if it has ended.' }),
   },
   { $id: 'LeaseRenewed', additionalProperties: false },
 );

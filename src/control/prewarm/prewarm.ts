@@ -26,7 +26,7 @@ export interface PrewarmStats {
   missed_total: number;
   made_total: number;
   failed_total: number;
-  /** Ended to make room for a spawn. */
+  /** Prewarmed sandboxes ended to make room for a spawn. */
   evicted_total: number;
 }
 

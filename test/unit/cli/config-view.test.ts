@@ -47,7 +47,7 @@ it('explains a key by path and by variable', () => {
   const byPath = explainKey('server.port', () => load({ SVC_SERVER_PORT: '5' }));
   expect(byPath).toEqual({
     key: 'server.port',
-    description: 'Port to listen on; 0 takes a free one.',
+    description: 'Port to listen on; 0 picks a free port.',
     takes: 'a whole number from 0 to 65535',
     default: 7423,
     env: 'SVC_SERVER_PORT',

@@ -13,7 +13,7 @@ it('holds every key with its facts', () => {
     env: 'SVC_SERVER_PORT',
     kind: 'number',
     takes: 'a whole number from 0 to 65535',
-    description: 'Port to listen on; 0 takes a free one.',
+    description: 'Port to listen on; 0 picks a free port.',
     default: 7423,
     secret: false,
     minimum: 0,
