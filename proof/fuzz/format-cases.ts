@@ -22,7 +22,7 @@ import { inspectBundle } from '../../src/ops/support/inspect.ts';
 import { AttachedStream } from '../../src/providers/container/attached-stream.ts';
 import { jsonLines as engineLines } from '../../src/providers/container/json-lines.ts';
 import { firstFile, tarOf } from '../../src/providers/container/tar.ts';
-import { jsonLines as backendLines } from '../../src/providers/custom/json-lines.ts';
+import { jsonLines as backendLines } from '../../src/providers/custom/exec-answer.ts';
 import { envelopes } from '../../src/providers/hosted/envelopes.ts';
 import { QmpLines } from '../../src/providers/microvm/qmp-lines.ts';
 import { parseStat } from '../../src/providers/userspace/processes.ts';

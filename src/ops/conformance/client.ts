@@ -3,7 +3,7 @@
 import type { Clock, Random } from '../../domain/ports.ts';
 import { labelsFor } from '../../providers/backends/labels.ts';
 import { execParts } from '../../providers/custom/exec-answer.ts';
-import { type Ask, type Outgoing, outgoing } from '../../providers/outgoing/outgoing.ts';
+import { type Outgoing, type OutgoingRequest, outgoing } from '../../providers/outgoing/outgoing.ts';
 import type { Reply } from '../../providers/outgoing/reply.ts';
 import type { CustomConfig } from '../../schema/config-backends.ts';
 import { broken, DONE, mustBe } from './rule.ts';
@@ -54,24 +54,24 @@ export class ConformanceClient {
   }
 
   /** Any status is an answer. */
-  ask(ask: Ask): Promise<Reply> {
+  ask(ask: OutgoingRequest): Promise<Reply> {
     return this.#out.request({ maxBytes: MAX_BYTES, ...ask });
   }
 
   /** The same with a key that is not the backend's. */
-  askAsStranger(ask: Ask): Promise<Reply> {
+  askAsStranger(ask: OutgoingRequest): Promise<Reply> {
     return this.#stranger.request(ask);
   }
 
   /** Status of a call whose body is of no interest. */
-  async status(ask: Ask): Promise<number> {
+  async status(ask: OutgoingRequest): Promise<number> {
     const reply = await this.ask(ask);
     await reply.discard();
     return reply.status;
   }
 
   /** JSON of a call that has to be done. */
-  async json(ask: Ask): Promise<unknown> {
+  async json(ask: OutgoingRequest): Promise<unknown> {
     const reply = await this.ask(ask);
     if (!DONE.some((each) => each === reply.status)) await reply.discard();
     mustBe(reply.status, DONE);
@@ -131,7 +131,7 @@ export class ConformanceClient {
   }
 
   /** A call about files of the shared sandbox. */
-  file(ask: Ask): Ask {
+  file(ask: OutgoingRequest): OutgoingRequest {
     return { ...ask, query: { sandbox_id: this.sandbox, ...ask.query } };
   }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { type Engine, openEngine } from '../../providers/container/engine.ts';
-import { engineGarbled, engineLost } from '../../providers/container/engine-faults.ts';
+import { engineLost, invalidEngineReply } from '../../providers/container/engine-faults.ts';
 import { images } from '../../providers/container/image.ts';
 import { notTracked } from '../../providers/container/pulled-images.ts';
 import { remove } from '../../providers/container/seed.ts';
@@ -67,7 +67,7 @@ async function make(engine: Engine, reference: string, signal: AbortSignal): Pro
   const answer = await engine.json({ ...order, what: 'make a container of an image' }, signal);
   const id = (answer as { Id?: unknown } | undefined)?.Id;
   if (typeof id === 'string' && /^[0-9a-f]{12,64}$/.test(id)) return id;
-  throw engineGarbled('a container without an id', undefined);
+  throw invalidEngineReply('a container without an id', undefined);
 }
 
 type Line = ExportDeps & { engine: Engine };

@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import type { Exec, ExecRecord, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { absent } from './absent.ts';
+import { unsupported } from './unsupported.ts';
 
 /** Signals that end a program that does not ask for another end. */
 const FATAL = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
@@ -58,12 +58,12 @@ export class BackendSession {
     return {
       list: async () => [...this.#running.values()].map(({ record }) => record),
       attach: async () => {
-        throw absent(this.#kind, 'detached commands');
+        throw unsupported(this.#kind, 'detached commands');
       },
       signal: async (exec_id, signal) => {
         const found = this.#running.get(exec_id);
         if (!found) throw new ServiceError('not_found', 'There is no such exec in the sandbox.');
-        if (!FATAL.includes(signal)) throw absent(this.#kind, `way to send ${signal.slice(0, 32)}`);
+        if (!FATAL.includes(signal)) throw unsupported(this.#kind, `way to send ${signal.slice(0, 32)}`);
         found.exec.kill();
       },
     };

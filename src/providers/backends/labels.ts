@@ -1,6 +1,6 @@
 // Whose a runtime at a backend is, written into its metadata when it is made, so that one whose reply was lost is found and
 // nothing of another server is ever touched. Values are text: backends keep nothing else.
-import type { RuntimeRef, RuntimeSpec } from '../provider.ts';
+import type { RuntimeListing, RuntimeRef, RuntimeSpec } from '../provider.ts';
 
 export interface Instance {
   id: string;
@@ -48,4 +48,12 @@ export function identityIn(
 
 export function isOf(ref: RuntimeRef, { id, epoch }: { id: string; epoch: number }): boolean {
   return ref.id === id && ref.epoch === epoch;
+}
+
+/** undefined when the backend has none. `list` is asked only where nothing is remembered. */
+export async function runtimeIdOf(
+  ref: RuntimeRef,
+  list: () => Promise<readonly RuntimeListing[] | undefined>,
+): Promise<string | undefined> {
+  return ref.runtime_id ?? (await list())?.find((one) => isOf(ref, one))?.runtime_id;
 }

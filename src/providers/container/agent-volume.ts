@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
-import { AGENT_FOLDER } from './body.ts';
+import { AGENT_FOLDER } from './container-body.ts';
 import type { Engine } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';

@@ -7,7 +7,6 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Timer } from '../../domain/ports.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { AttachedStream } from './attached-stream.ts';
-import { Diagnostics } from './diagnostics.ts';
 import { refusedWith } from './engine-faults.ts';
 import { nameOf, stateOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
@@ -27,24 +26,28 @@ export async function attachRuntime(
   // Attaching to a container that is over never answers.
   if ((await stateOf(state, name, signal)) !== 'running') throw notRunning();
   try {
-    return await converse(state, ref, await dial(state, name, signal), signal);
+    return await openAgentSession(state, ref, await attachStreams(state, name, signal), signal);
   } catch (error) {
     throw refusedWith(error, 404, 409) ? notRunning(error) : error;
   }
 }
 
 /** One container's streams and what its agent complains of. */
-export interface Dialled {
+export interface AttachedContainer {
   stream: AttachedStream;
-  diagnostics: Diagnostics;
+  diagnostics: StderrTail;
 }
 
 /** Also before the container runs: nothing that it says is then missed. */
-export async function dial(state: ContainerState, name: string, signal: AbortSignal): Promise<Dialled> {
+export async function attachStreams(
+  state: ContainerState,
+  name: string,
+  signal: AbortSignal,
+): Promise<AttachedContainer> {
   const path = `/containers/${name}/attach`;
   const order = { method: 'POST', path, query: STREAMS, what: 'attach to a sandbox' } as const;
   const socket = await state.engine.upgrade(order, signal);
-  const diagnostics = new Diagnostics();
+  const diagnostics = new StderrTail();
   const stream = new AttachedStream(socket, (bytes) => diagnostics.add(bytes));
   // Until somebody listens; 'close' always follows.
   stream.on('error', () => undefined);
@@ -52,10 +55,10 @@ export async function dial(state: ContainerState, name: string, signal: AbortSig
 }
 
 /** A session on a dialled container, which belongs to it from now on. What the agent said is logged when it fails. */
-export async function converse(
+export async function openAgentSession(
   state: ContainerState,
   ref: RuntimeRef,
-  { stream, diagnostics }: Dialled,
+  { stream, diagnostics }: AttachedContainer,
   signal: AbortSignal,
 ): Promise<SandboxIo> {
   const { clock, random, logger } = state;
@@ -108,4 +111,19 @@ function notRunning(cause?: unknown): ServiceError {
     cause,
     remedy: 'Destroy it and spawn a new one.',
   });
+}
+
+const KEPT = 4096;
+
+export class StderrTail {
+  #text = '';
+
+  add(bytes: Buffer): void {
+    this.#text = (this.#text + bytes.subarray(-KEPT).toString('latin1')).slice(-KEPT);
+  }
+
+  /** The last 4 KiB. */
+  tail(): string {
+    return this.#text;
+  }
 }

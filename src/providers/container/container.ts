@@ -3,14 +3,13 @@
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
-import type { ContainerDeps } from './deps.ts';
 import { removeContainer } from './destroy.ts';
 import { imagePolicy } from './image-policy.ts';
 import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { probeContainer } from './probe.ts';
 import { isGvisor } from './runtime-kernel.ts';
-import { openState } from './state.ts';
+import { type ContainerDeps, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
 /** Asks the engine only when used. Containers carry the instance's label and outlive this object and this process. */

@@ -4,12 +4,11 @@ import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
-import { converse, type Dialled, dial } from './attach.ts';
+import { type AttachedContainer, attachStreams, openAgentSession } from './attach.ts';
 import { removeContainer } from './destroy.ts';
 import { EngineUnreached, refusedWith } from './engine-faults.ts';
-import { type Plan, planned } from './plan.ts';
-import { agentSettings } from './settings.ts';
-import { missedAgain, PartMissing, startFault } from './start-faults.ts';
+import { type Plan, planContainer } from './plan.ts';
+import { missedAgain, PrerequisiteMissing, startFault } from './start-faults.ts';
 import type { ContainerState } from './state.ts';
 
 const UNDO_MS = 10_000;
@@ -22,9 +21,9 @@ export async function createRuntime(
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
-  const first = await wrapNotStarted(planned(state, spec, signal), signal);
+  const first = await wrapNotStarted(planContainer(state, spec, signal), signal);
   const plan = await started({ state, plan: first, signal }).catch(async (error: unknown) => {
-    if (!(error instanceof PartMissing)) throw error;
+    if (!(error instanceof PrerequisiteMissing)) throw error;
     state.agent.forget();
     state.network.forget();
     return startedAgain(state, spec, signal).catch((again: unknown) => {
@@ -40,7 +39,7 @@ async function started(attempt: Attempt): Promise<Plan> {
   const { state, signal } = attempt;
   const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
   // The engine has done its part: the next one need not wait for this one's agent.
-  const io = await orUndone(attempt, () => converse(state, attempt.plan.spec, dialled, signal));
+  const io = await orUndone(attempt, () => openAgentSession(state, attempt.plan.spec, dialled, signal));
   state.parked.put(attempt.plan.name, io);
   return attempt.plan;
 }
@@ -48,7 +47,7 @@ async function started(attempt: Attempt): Promise<Plan> {
 /** After an attempt whose traces may still be there, so its failures promise nothing. */
 async function startedAgain(state: ContainerState, spec: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
   try {
-    return await started({ state, plan: await planned(state, spec, signal), signal });
+    return await started({ state, plan: await planContainer(state, spec, signal), signal });
   } catch (error) {
     throw error instanceof NotStarted ? error.cause : error;
   }
@@ -76,9 +75,9 @@ function isNothingOurs(error: unknown): boolean {
 }
 
 /** The container runs, its agent has its secret, and its streams are ours. */
-async function launched({ state, plan, signal }: Attempt): Promise<Dialled> {
+async function launched({ state, plan, signal }: Attempt): Promise<AttachedContainer> {
   await create(state, plan, signal);
-  const dialled = await dial(state, plan.name, signal);
+  const dialled = await attachStreams(state, plan.name, signal);
   try {
     const secret = agentSecret(state.instance.key, plan.spec.id, plan.spec.epoch);
     dialled.stream.write(agentSettings(secret, plan.spec.memory_mb));
@@ -128,4 +127,14 @@ async function undo(state: ContainerState, name: string, signal: AbortSignal): P
 
 function exists(cause: unknown): ServiceError {
   return new ServiceError('conflict', 'This sandbox has a runtime already.', { cause });
+}
+
+const MEBIBYTE = 1024 * 1024;
+const MAX_RING = 8 * MEBIBYTE;
+
+/** 16 bytes of secret and the bytes for kept output: a sixteenth of the memory, at most 8 MiB. */
+export function agentSettings(secret: Buffer, memoryMb: number): Buffer {
+  const ring = Buffer.alloc(8);
+  ring.writeBigUInt64LE(BigInt(Math.min(MAX_RING, Math.floor((memoryMb * MEBIBYTE) / 16))));
+  return Buffer.concat([secret, ring]);
 }

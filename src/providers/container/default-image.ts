@@ -15,7 +15,7 @@ export async function defaultImageFinding(
 ): Promise<ProbeReport['findings'][number] | undefined> {
   if (defaultImage === undefined || defaultImage === '') return undefined;
   try {
-    if (await images.isThere(defaultImage, signal))
+    if (await images.isPresent(defaultImage, signal))
       return { name: 'image', ok: true, message: `Image ${defaultImage} is there.` };
     const call = { method: 'GET', path: '/images/json', what: 'list images' } as const;
     const others = named(await engine.json(call, signal));

@@ -4,7 +4,7 @@ import { refusedWith } from './engine-faults.ts';
 import { stateOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
 const REMOVE_MS = 25_000;
 
@@ -15,7 +15,7 @@ export async function removeContainer(
   signal: AbortSignal,
 ): Promise<void> {
   state.parked.end(name);
-  const deadline = state.clock.monotonic() + PATIENCE_MS;
+  const deadline = state.clock.monotonic() + TIMEOUT_MS;
   for (let pause = 10; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     if (await removed(state, name, signal)) return;
     if (state.clock.monotonic() > deadline) throw stubborn();

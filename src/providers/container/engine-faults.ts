@@ -59,7 +59,7 @@ export function engineSlow(what: string, ms: number): ServiceError {
 }
 
 /** An answer that is not the engine's interface, or longer than any of its answers is. */
-export function engineGarbled(what: string, cause: unknown): ServiceError {
+export function invalidEngineReply(what: string, cause: unknown): ServiceError {
   return new ServiceError('provider_error', 'The container engine gave an answer that makes no sense.', {
     cause: new Error(what, { cause }),
     remedy: 'Check that providers.container points at a Docker-compatible engine.',

@@ -1,13 +1,15 @@
 // What the engine can do, as it says itself: asked once a minute, by many at once only once.
+
+import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from './engine.ts';
-import { engineGarbled } from './engine-faults.ts';
+import { invalidEngineReply } from './engine-faults.ts';
 
 const KEPT_MS = 60_000;
 
 export interface EngineFacts {
   version: string;
-  /** Podman's service, which cannot hold sandboxes (podman.ts). */
+  /** Podman's service, which cannot hold sandboxes. */
   is_podman: boolean;
   cpus: number;
   runtimes: string[];
@@ -36,7 +38,8 @@ export function factsReader(engine: Engine, clock: Clock): FactsReader {
 }
 
 function factsOf(answer: unknown): EngineFacts {
-  if (typeof answer !== 'object' || answer === null) throw engineGarbled('/info is no object', undefined);
+  if (typeof answer !== 'object' || answer === null)
+    throw invalidEngineReply('/info is no object', undefined);
   const info = answer as Record<string, unknown>;
   const { ServerVersion, NCPU, Runtimes, DefaultRuntime } = info;
   return {
@@ -59,4 +62,14 @@ function factsOf(answer: unknown): EngineFacts {
 /** Words like `name=seccomp,profile=default`. An engine that tells none of its options may have it. */
 function hasSeccomp(options: unknown): boolean {
   return !Array.isArray(options) || options.some((option) => /^name=seccomp\b/.test(String(option)));
+}
+
+/** The facts of an engine that can hold sandboxes; throws `provider_error` for Podman. */
+export function rejectPodman(facts: EngineFacts): EngineFacts {
+  if (!facts.is_podman) return facts;
+  throw new ServiceError(
+    'provider_error',
+    `Podman ${facts.version} cannot hold sandboxes: it closes their standard input with the first connection that ends.`,
+    { remedy: 'Run Docker Engine there, or use the userspace provider.' },
+  );
 }

@@ -2,12 +2,12 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
-import { engineGarbled, refusedWith } from './engine-faults.ts';
+import { invalidEngineReply, refusedWith } from './engine-faults.ts';
 import { fullName } from './image-name.ts';
 import type { ImagePolicy } from './image-policy.ts';
 import { type PullDeps, pull } from './pull.ts';
+import { type PullBounds, pullQueue } from './pull-queue.ts';
 import type { PulledImages } from './pulled-images.ts';
-import { type PullBounds, pulls } from './pulls.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { declaredVolumes } from './volumes.ts';
 
@@ -29,7 +29,7 @@ export interface Images {
    */
   ready(reference: string, account: string | undefined, signal: AbortSignal): Promise<ImageFacts>;
   /** Nothing is pulled by asking. */
-  isThere(reference: string, signal: AbortSignal): Promise<boolean>;
+  isPresent(reference: string, signal: AbortSignal): Promise<boolean>;
 }
 
 export interface ImagesDeps extends PullDeps {
@@ -39,7 +39,7 @@ export interface ImagesDeps extends PullDeps {
   bounds: PullBounds;
 }
 
-interface Found {
+interface EngineImage {
   id: string;
   user: string;
   /** Tags that it has. */
@@ -50,9 +50,9 @@ interface Found {
 
 export function images(deps: ImagesDeps): Images {
   const { engine, clock, allowed, bounds, pulled, policy } = deps;
-  const fetch = pulls(clock, bounds, (reference) => fetched(deps, reference));
+  const fetch = pullQueue(clock, bounds, (reference) => fetched(deps, reference));
   return {
-    isThere: async (reference, signal) => (await lookUp(engine, reference, signal)) !== undefined,
+    isPresent: async (reference, signal) => (await lookUp(engine, reference, signal)) !== undefined,
     ready: async (reference, account, signal) => {
       allowed(reference);
       if (policy === 'always') await unlessAborted(fetch(reference, account), signal);
@@ -77,7 +77,11 @@ async function fetched(deps: ImagesDeps, reference: string): Promise<void> {
   if (now) await deps.pulled.pulled(reference, now.id);
 }
 
-async function lookUp(engine: Engine, reference: string, signal: AbortSignal): Promise<Found | undefined> {
+async function lookUp(
+  engine: Engine,
+  reference: string,
+  signal: AbortSignal,
+): Promise<EngineImage | undefined> {
   try {
     const path = `/images/${encodeURIComponent(fullName(reference)).replaceAll('%2F', '/')}/json`;
     const answer = await engine.json({ method: 'GET', path, what: 'look up an image' }, signal);
@@ -88,13 +92,13 @@ async function lookUp(engine: Engine, reference: string, signal: AbortSignal): P
   }
 }
 
-function foundOf(answer: unknown): Found {
+function foundOf(answer: unknown): EngineImage {
   const { Id, Config, RepoTags } = (answer ?? {}) as {
     Id?: unknown;
     Config?: Record<string, unknown> | null;
     RepoTags?: unknown;
   };
-  if (typeof Id !== 'string' || Id === '') throw engineGarbled('an image has no id', undefined);
+  if (typeof Id !== 'string' || Id === '') throw invalidEngineReply('an image has no id', undefined);
   const user = typeof Config?.User === 'string' ? Config.User : '';
   const names = Array.isArray(RepoTags) ? RepoTags.map((name) => `${name}`) : [];
   return { id: Id, user, names, volumes: Config?.Volumes };

@@ -2,9 +2,9 @@
 import type { Readable } from 'node:stream';
 import { byteLines } from '../../domain/byte-lines.ts';
 import { judgedJson, ONE_THING } from '../../domain/json-reading.ts';
-import { engineGarbled } from './engine-faults.ts';
+import { invalidEngineReply } from './engine-faults.ts';
 
-const BOUND = { bytes: 256 * 1024, tooLong: () => engineGarbled('a line without an end', undefined) };
+const BOUND = { bytes: 256 * 1024, tooLong: () => invalidEngineReply('a line without an end', undefined) };
 
 /** Each object in order. Throws `provider_error` for a line that is no object or has no end; the stream's own errors pass. */
 export async function* jsonLines(stream: Readable): AsyncGenerator<object> {
@@ -19,5 +19,5 @@ function objectFrom(line: Buffer): object {
   } catch {
     // Told below.
   }
-  throw engineGarbled('a line is no object', undefined);
+  throw invalidEngineReply('a line is no object', undefined);
 }

@@ -1,6 +1,6 @@
 // Containers as the engine tells of them: by the name of one, by the labels of one, and all with our instance's label.
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
-import { engineGarbled, refusedWith } from './engine-faults.ts';
+import { invalidEngineReply, refusedWith } from './engine-faults.ts';
 import { attemptFilter, containerName, identityOf, instanceFilter, ownName } from './names.ts';
 import type { ContainerState } from './state.ts';
 
@@ -48,7 +48,8 @@ export async function stateOf(
   try {
     const order = { method: 'GET', path: `/containers/${name}/json`, what: 'look up a sandbox' } as const;
     const answer = (await engine.json(order, signal)) as { State?: { Status?: unknown } } | undefined;
-    if (typeof answer?.State?.Status !== 'string') throw engineGarbled('a container has no state', undefined);
+    if (typeof answer?.State?.Status !== 'string')
+      throw invalidEngineReply('a container has no state', undefined);
     return isRunning(answer.State.Status) ? 'running' : 'stopped';
   } catch (error) {
     if (refusedWith(error, 404)) return 'gone';
@@ -63,18 +64,18 @@ export async function listRuntimes(state: ContainerState, signal: AbortSignal): 
   return state.engine.list(order, signal, (container) => listing(state, listed(container)));
 }
 
-interface Listed {
+interface ListedContainer {
   Names?: unknown;
   Labels?: unknown;
   State?: unknown;
   Created?: unknown;
 }
 
-const listed = (container: unknown): Listed => container ?? {};
+const listed = (container: unknown): ListedContainer => container ?? {};
 
 function listing(
   state: ContainerState,
-  { Names, Labels, State, Created }: Listed,
+  { Names, Labels, State, Created }: ListedContainer,
 ): RuntimeListing | undefined {
   const identity = identityOf(Labels);
   if (!identity) return undefined;

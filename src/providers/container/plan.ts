@@ -3,12 +3,11 @@
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import { createBody, hasOwnWorkspace } from './body.ts';
-import type { EngineFacts } from './facts.ts';
+import { containerBody, hasOwnWorkspace } from './container-body.ts';
+import { type EngineFacts, rejectPodman } from './facts.ts';
 import { containerName } from './names.ts';
-import { capable } from './podman.ts';
 import { isGvisor } from './runtime-kernel.ts';
-import { seccompProfile } from './seccomp.ts';
+import { seccompProfile } from './seccomp-profile.ts';
 import type { ContainerState } from './state.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -26,10 +25,14 @@ export interface Plan {
 }
 
 /** Throws `provider_error` or `unavailable` with what is missing, or the signal's reason. */
-export async function planned(state: ContainerState, asked: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
+export async function planContainer(
+  state: ContainerState,
+  asked: RuntimeSpec,
+  signal: AbortSignal,
+): Promise<Plan> {
   const image = asked.image ?? noImage();
   const [facts, imageFacts, seccomp] = await Promise.all([
-    state.facts.read(signal).then(capable),
+    state.facts.read(signal).then(rejectPodman),
     state.images.ready(image, asked.account, signal),
     seccompProfile(state.config.seccomp_profile),
   ]);
@@ -57,7 +60,7 @@ export async function planned(state: ContainerState, asked: RuntimeSpec, signal:
   if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
   if (imageFacts.volumes.length > 0) warnings.push(volumesWarning(imageFacts.volumes));
   refuseDifferences(asked.strict, warnings);
-  return { name: containerName(state.instance, spec), image, spec, body: createBody(order), warnings };
+  return { name: containerName(state.instance, spec), image, spec, body: containerBody(order), warnings };
 }
 
 function fitted({ config }: ContainerState, asked: RuntimeSpec, facts: EngineFacts) {

@@ -5,9 +5,8 @@ import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
 import { defaultImageFinding } from './default-image.ts';
 import { refusedWith } from './engine-faults.ts';
-import type { EngineFacts } from './facts.ts';
+import { type EngineFacts, rejectPodman } from './facts.ts';
 import { OWN_NETWORK } from './network.ts';
-import { capable } from './podman.ts';
 import type { ContainerState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];
@@ -40,7 +39,7 @@ async function engineFinding(state: ContainerState, signal: AbortSignal): Promis
     // Facts may be a minute old: whether it is there is asked each time.
     const ping = { method: 'GET', path: '/_ping', what: 'answer', connection: 'own' } as const;
     await state.engine.bytes(ping, signal);
-    const facts = capable(await state.facts.read(signal));
+    const facts = rejectPodman(await state.facts.read(signal));
     return { name: 'engine', ok: true, message: `Engine ${facts.version} answers.`, facts };
   } catch (error) {
     return { name: 'engine', ok: false, message: await engineWords(state, error, signal) };

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Engine } from './engine.ts';
-import { engineGarbled, refusedWith } from './engine-faults.ts';
+import { invalidEngineReply, refusedWith } from './engine-faults.ts';
 import { fullName } from './image-name.ts';
 
 const REPOSITORY = 'svc-pulled';
@@ -106,7 +106,7 @@ async function renew(deps: PulledImagesDeps, id: string, names: readonly string[
 const ownMarks = (deps: PulledImagesDeps, names: readonly string[]) =>
   names.map(markOf).filter((each) => each !== undefined && each.instance === shortInstance(deps)) as Mark[];
 
-interface Listed {
+interface ListedImage {
   Id: string;
   ParentId?: string;
   RepoTags?: string[] | null;
@@ -125,7 +125,7 @@ interface Candidate {
 
 async function removeOld(deps: PulledImagesDeps): Promise<void> {
   const { clock, logger, afterMs, maxMb } = deps;
-  const images = (await listed(deps, '/images/json')) as Listed[];
+  const images = (await listed(deps, '/images/json')) as ListedImage[];
   const inUse = new Set([
     ...((await listed(deps, '/containers/json', { all: 1 })) as { ImageID?: string }[]).map(
       (one) => one.ImageID,
@@ -146,7 +146,7 @@ async function removeOld(deps: PulledImagesDeps): Promise<void> {
 }
 
 /** Undefined for what we did not pull, and what has a name that we did not pull it by. */
-function candidate(deps: PulledImagesDeps, image: Listed): Candidate | undefined {
+function candidate(deps: PulledImagesDeps, image: ListedImage): Candidate | undefined {
   const tags = (image.RepoTags ?? []).filter((name) => name !== '<none>:<none>');
   const marks = ownMarks(deps, tags);
   if (marks.length === 0) return undefined;
@@ -162,7 +162,7 @@ function candidate(deps: PulledImagesDeps, image: Listed): Candidate | undefined
 async function listed({ engine }: PulledImagesDeps, path: string, query = {}): Promise<object[]> {
   const order = { method: 'GET', path, query, what: 'list images', maxBytes: MAX_LIST } as const;
   const answer = await engine.json(order, NEVER);
-  if (!Array.isArray(answer)) throw engineGarbled('a list of the engine is no list', undefined);
+  if (!Array.isArray(answer)) throw invalidEngineReply('a list of the engine is no list', undefined);
   return answer.filter((each) => typeof each === 'object' && each !== null);
 }
 

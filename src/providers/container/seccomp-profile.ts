@@ -1,5 +1,8 @@
 // Our own seccomp profile, in the engine's format. The profile of older engines lets a container open sockets to the host
 // of a virtual machine (AF_VSOCK), use io_uring and run code of the other architecture, where no rule looks at sockets.
+
+import { readFile } from 'node:fs/promises';
+import { ServiceError } from '../../domain/errors.ts';
 import { CALLS, CALLS_WITH } from './seccomp-calls.ts';
 
 const ENOSYS = 38;
@@ -37,3 +40,20 @@ export const SECCOMP_PROFILE = {
     ...Object.entries(CALLS_WITH).map(([cap, names]) => ({ names, ...ALLOW, includes: { caps: [cap] } })),
   ],
 };
+
+const OURS = JSON.stringify(SECCOMP_PROFILE);
+
+/** Undefined is the engine's own profile. Throws `provider_error` for a file that cannot be read or is no JSON. */
+export async function seccompProfile(setting: string): Promise<string | undefined> {
+  if (setting === 'svc') return OURS;
+  if (setting === 'default' || setting === '') return undefined;
+  if (setting === 'unconfined') return setting;
+  try {
+    return JSON.stringify(JSON.parse(await readFile(setting, 'utf8')));
+  } catch (cause) {
+    throw new ServiceError('provider_error', 'The seccomp profile cannot be read.', {
+      cause,
+      remedy: 'Check providers.container.seccomp_profile.',
+    });
+  }
+}

@@ -1,14 +1,14 @@
 // The container that the agent's volume is filled through. It never runs, and its fixed name is the lock between servers:
 // who has made it seeds, and removes it. It says who that is, so that a lost answer loses no lock.
 import type { Clock } from '../../domain/ports.ts';
-import { AGENT_FOLDER } from './body.ts';
-import type { Engine, EngineOrder } from './engine.ts';
+import { AGENT_FOLDER } from './container-body.ts';
+import type { Engine, EngineRequest } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';
 
 /** A seeding that takes longer than this was left by a server that died. */
 const STALE_MS = 30_000;
-const PATIENCE_MS = 45_000;
+const TIMEOUT_MS = 45_000;
 const PAUSE_MS = 100;
 const NEVER = new AbortController().signal;
 const WHAT = 'seed the agent';
@@ -26,7 +26,7 @@ export interface SeedDeps {
 export async function takeSeed(deps: SeedDeps, build: string): Promise<string> {
   const { engine, clock, instance } = deps;
   const name = `${build}-seed`;
-  const deadline = clock.monotonic() + PATIENCE_MS;
+  const deadline = clock.monotonic() + TIMEOUT_MS;
   for (;;) {
     try {
       await make(deps, build, name);
@@ -60,7 +60,7 @@ async function make({ engine, instance }: SeedDeps, build: string, name: string)
 async function makerOf(engine: Engine, name: string): Promise<{ id: unknown; at: number } | undefined> {
   try {
     const order = { method: 'GET', path: `/containers/${name}/json`, what: WHAT } as const;
-    const found = (await engine.json(order, NEVER)) as Found | undefined;
+    const found = (await engine.json(order, NEVER)) as SeedContainer | undefined;
     return { id: found?.Config?.Labels?.[LABEL.seeder], at: Date.parse(found?.Created ?? '') };
   } catch (error) {
     if (refusedWith(error, 404)) return undefined;
@@ -68,7 +68,7 @@ async function makerOf(engine: Engine, name: string): Promise<{ id: unknown; at:
   }
 }
 
-interface Found {
+interface SeedContainer {
   Created?: string;
   Config?: { Labels?: Record<string, unknown> | null };
 }
@@ -77,7 +77,7 @@ interface Found {
 export async function remove(
   engine: Engine,
   path: string,
-  query: NonNullable<EngineOrder['query']> = {},
+  query: NonNullable<EngineRequest['query']> = {},
 ): Promise<void> {
   try {
     await engine.bytes({ method: 'DELETE', path, query, what: 'remove what seeding left' }, NEVER);

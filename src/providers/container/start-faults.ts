@@ -4,10 +4,10 @@ import { ServiceError } from '../../domain/errors.ts';
 import { EngineRefusal } from './engine-faults.ts';
 
 /** What the plan found or put on the engine has been taken away; planned again, the same start may work. */
-export class PartMissing extends Error {
+export class PrerequisiteMissing extends Error {
   readonly part: 'agent volume' | 'network' | 'image';
 
-  constructor(part: PartMissing['part'], cause: unknown) {
+  constructor(part: PrerequisiteMissing['part'], cause: unknown) {
     super(`the ${part} is not on the engine any more`, { cause });
     this.name = 'PartMissing';
     this.part = part;
@@ -15,7 +15,7 @@ export class PartMissing extends Error {
 }
 
 const AGENT_MISSING = /svc-agent.*(no such file|not found)|(no such file|not found).*svc-agent/is;
-const MISSING: readonly [part: PartMissing['part'], pattern: RegExp][] = [
+const MISSING: readonly [part: PrerequisiteMissing['part'], pattern: RegExp][] = [
   ['agent volume', AGENT_MISSING],
   ['network', /network .*not found|no such network/i],
   ['image', /no such image/i],
@@ -47,7 +47,7 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
 export function startFault(error: unknown): unknown {
   if (!(error instanceof EngineRefusal)) return error;
   const [part] = MISSING.find(([, pattern]) => pattern.test(error.words)) ?? [];
-  if (part) return new PartMissing(part, error);
+  if (part) return new PrerequisiteMissing(part, error);
   const [, message, remedy] = REASONS.find(([pattern]) => pattern.test(error.words)) ?? [];
   return new ServiceError('provider_error', message ?? 'The container engine could not start the sandbox.', {
     cause: error,
@@ -56,8 +56,8 @@ export function startFault(error: unknown): unknown {
 }
 
 /** The error of a second attempt, when the first one missed a part. Somebody takes it away while sandboxes start. */
-export function missedAgain({ part }: PartMissing, error: unknown): unknown {
-  const isMissing = error instanceof PartMissing;
+export function missedAgain({ part }: PrerequisiteMissing, error: unknown): unknown {
+  const isMissing = error instanceof PrerequisiteMissing;
   const isRefused = part === 'image' && error instanceof ServiceError && error.code === 'provider_error';
   if (!isMissing && !isRefused) return error;
   const gone = isMissing ? error.part : part;

@@ -1,15 +1,30 @@
 // What the parts of one container provider share: the engine, what is known of it, and what is made on it once.
+
 import { parseDuration } from '../../domain/duration.ts';
+import type { Clock, Logger, Random } from '../../domain/ports.ts';
+import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Limiter, limiter } from '../limiter.ts';
 import { type AgentVolume, agentVolume } from './agent-volume.ts';
 import { ParkedSessions } from './attach.ts';
-import type { ContainerDeps } from './deps.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type FactsReader, factsReader } from './facts.ts';
 import { type Images, images } from './image.ts';
 import { imagePolicy } from './image-policy.ts';
 import { type Network, network } from './network.ts';
 import { pulledImages } from './pulled-images.ts';
+
+export interface ContainerDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  config: ContainerConfig;
+  /** Of the store; `key` is hex. Every container carries the id as a label: two servers may share an engine. */
+  instance: { id: string; key: string };
+  /** Where the package lies: svc-agent is found below it. */
+  packageRoot: string;
+  /** Of spawns that name no image: looked for by the probe. */
+  defaultImage?: string | undefined;
+}
 
 const WAITING = 2000;
 

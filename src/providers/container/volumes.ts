@@ -2,7 +2,7 @@
 // under a read-only root; memory of fixed size, mounted there first, keeps it from doing so.
 import { posix } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import { engineGarbled } from './engine-faults.ts';
+import { invalidEngineReply } from './engine-faults.ts';
 
 const MOST = 32;
 const LONGEST = 1024;
@@ -15,7 +15,8 @@ const TAKEN = ['/proc', '/sys', '/dev', '/.svc'];
  */
 export function declaredVolumes(reference: string, declared: unknown): string[] {
   if (declared === null || declared === undefined) return [];
-  if (typeof declared !== 'object') throw engineGarbled('the volumes of an image are no object', undefined);
+  if (typeof declared !== 'object')
+    throw invalidEngineReply('the volumes of an image are no object', undefined);
   const given = Object.keys(declared);
   if (given.length > MOST) throw refused(reference, `more than ${MOST} volumes`);
   const wrong = given.find((path) => !isMountable(path));

@@ -1,38 +1,38 @@
 // Requests to the backend (docs/custom-provider.md) and what its statuses mean. Nothing it says in words is passed on.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
-import { KeyRefused, strangeAnswer } from '../outgoing/faults.ts';
-import { type Ask, type Outgoing, outgoing } from '../outgoing/outgoing.ts';
+import { invalidReply, KeyRefused } from '../outgoing/faults.ts';
+import { type Outgoing, type OutgoingRequest, outgoing } from '../outgoing/outgoing.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import type { CustomDeps } from './deps.ts';
 
-export const WHAT = 'The custom backend';
+export const CUSTOM_BACKEND = 'The custom backend';
 const MOST_RETRY_MS = 60_000;
 /** Streams must not keep short calls waiting. */
 const STREAMS = 4096;
 
 /** Words for statuses that mean something else to one call. */
-export type Meaning = Record<number, readonly [code: ErrorCode, message: string, facts?: ErrorFacts]>;
+export type StatusMeanings = Record<number, readonly [code: ErrorCode, message: string, facts?: ErrorFacts]>;
 
-export interface Call extends Ask {
-  means?: Meaning;
+export interface BackendRequest extends OutgoingRequest {
+  means?: StatusMeanings;
 }
 
 export interface Backend {
   /** Resolves with an answer of 200 to 299, whose body must be read or discarded. Rejects with what other statuses mean. */
-  ask(call: Call): Promise<Reply>;
+  request(call: BackendRequest): Promise<Reply>;
   /** The same for what may last: its body is without a deadline. */
-  stream(call: Call): Promise<Reply>;
+  stream(call: BackendRequest): Promise<Reply>;
   close(): Promise<void>;
 }
 
 export function openBackend({ config, clock }: CustomDeps, timeoutMs: number): Backend {
   const headers = config.api_key === undefined ? {} : { authorization: `Bearer ${config.api_key}` };
-  const options = { what: WHAT, baseUrl: config.base_url, clock, timeoutMs, headers };
+  const options = { what: CUSTOM_BACKEND, baseUrl: config.base_url, clock, timeoutMs, headers };
   const calls = outgoing(options);
   const streams = outgoing({ ...options, connections: STREAMS });
   return {
-    ask: (call) => meant(calls, call),
+    request: (call) => meant(calls, call),
     stream: (call) => meant(streams, { withinMs: 0, ...call }),
     close: async () => {
       await Promise.all([calls.close(), streams.close()]);
@@ -40,30 +40,30 @@ export function openBackend({ config, clock }: CustomDeps, timeoutMs: number): B
   };
 }
 
-async function meant(way: Outgoing, { means = {}, ...ask }: Call): Promise<Reply> {
+async function meant(way: Outgoing, { means = {}, ...ask }: BackendRequest): Promise<Reply> {
   const reply = await way.request(ask);
   if (reply.status >= 200 && reply.status < 300) return reply;
   await reply.discard();
   throw failure(reply, means);
 }
 
-const MEANS: Meaning = {
-  404: ['not_found', `${WHAT} does not have what was asked for.`],
-  408: ['timeout', `${WHAT} gave up: it took too long.`],
-  409: ['conflict', `${WHAT} refuses: there is a conflict.`],
+const MEANS: StatusMeanings = {
+  404: ['not_found', `${CUSTOM_BACKEND} does not have what was asked for.`],
+  408: ['timeout', `${CUSTOM_BACKEND} gave up: it took too long.`],
+  409: ['conflict', `${CUSTOM_BACKEND} refuses: there is a conflict.`],
   410: ['not_found', 'The sandbox is no longer there.'],
-  429: ['resource_limit', `${WHAT} has no room now.`, { remedy: 'Try again later.' }],
-  503: ['unavailable', `${WHAT} cannot serve now.`, { remedy: 'Try again later.' }],
+  429: ['resource_limit', `${CUSTOM_BACKEND} has no room now.`, { remedy: 'Try again later.' }],
+  503: ['unavailable', `${CUSTOM_BACKEND} cannot serve now.`, { remedy: 'Try again later.' }],
 };
 
-function failure({ status, headers }: Reply, means: Meaning): ServiceError {
+function failure({ status, headers }: Reply, means: StatusMeanings): ServiceError {
   if (status === 401)
-    return new KeyRefused('provider_error', `${WHAT} refuses our key.`, {
+    return new KeyRefused('provider_error', `${CUSTOM_BACKEND} refuses our key.`, {
       remedy: 'Set providers.custom.api_key to the key it expects.',
     });
   const [code, message, facts = {}] = means[status] ?? MEANS[status] ?? [];
   if (code === undefined || message === undefined)
-    return strangeAnswer(WHAT, `answered with status ${status}`);
+    return invalidReply(CUSTOM_BACKEND, `answered with status ${status}`);
   const retryAfterMs = status === 429 || status === 503 ? retryAfter(headers['retry-after']) : undefined;
   return new ServiceError(code, message, { ...facts, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }
@@ -79,5 +79,5 @@ function retryAfter(text: string | undefined): number | undefined {
 export function objectIn(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw strangeAnswer(WHAT, 'gave an answer that is no object');
+  throw invalidReply(CUSTOM_BACKEND, 'gave an answer that is no object');
 }

@@ -3,11 +3,9 @@ import { parseDuration } from '../../domain/duration.ts';
 import { OpenSessions } from '../backends/open-sessions.ts';
 import type { Provider } from '../provider.ts';
 import { openBackend } from './backend.ts';
-import { createRuntime } from './create.ts';
 import type { CustomDeps, CustomState } from './deps.ts';
-import { destroyRuntime } from './destroy.ts';
-import { inspectRuntime, inventory } from './lookup.ts';
 import { probeCustom } from './probe.ts';
+import { createRuntime, destroyRuntime, inspectRuntime, inventory } from './runtimes.ts';
 import { attachRuntime } from './session.ts';
 
 const LEAST_MS = 1000;

@@ -1,10 +1,11 @@
 // What a backend answers to an exec: NDJSON as it comes, or one JSON result at the end.
 import { setImmediate } from 'node:timers/promises';
 import type { ExecExit, OutputChunk } from '../../agent/io.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { byteLines } from '../../domain/byte-lines.ts';
+import { judgedJson } from '../../domain/json-reading.ts';
+import { invalidReply, orInvalidJson } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
-import { objectIn, WHAT } from './backend.ts';
-import { jsonLines } from './json-lines.ts';
+import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 
 const MAX_RESULT = 64 * 1024 * 1024;
 /** Of a result, its outputs left out. */
@@ -40,7 +41,8 @@ async function* lineParts(reply: Reply): AsyncGenerator<ExecPart> {
 async function* resultParts({ value, text }: Awaited<ReturnType<Reply['object']>>): AsyncGenerator<ExecPart> {
   const result = objectIn(value);
   for (const channel of CHANNELS) {
-    if (typeof (result[channel] ?? '') !== 'string') throw strangeAnswer(WHAT, 'gave output that is no text');
+    if (typeof (result[channel] ?? '') !== 'string')
+      throw invalidReply(CUSTOM_BACKEND, 'gave output that is no text');
     for (const data of result.encoding === 'base64' ? decoded(text(channel)) : text(channel)) {
       yield { output: { channel, data } };
       await setImmediate();
@@ -62,16 +64,38 @@ function* decoded(blocks: readonly Buffer[]): Generator<Buffer> {
 }
 
 function bytesIn(data: unknown, encoding: unknown): Buffer {
-  if (typeof data !== 'string') throw strangeAnswer(WHAT, 'gave output that is no text');
+  if (typeof data !== 'string') throw invalidReply(CUSTOM_BACKEND, 'gave output that is no text');
   return Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8');
 }
 
 function exitIn({ exit_code, signal, timed_out }: Record<string, unknown>): Omit<ExecExit, 'duration_ms'> {
   if (!Number.isInteger(exit_code) || (exit_code as number) < 0 || (exit_code as number) > 255)
-    throw strangeAnswer(WHAT, 'gave an exit code that is none');
+    throw invalidReply(CUSTOM_BACKEND, 'gave an exit code that is none');
   return {
     exit_code: exit_code as number,
     timed_out: timed_out === true,
     ...(typeof signal === 'string' && /^SIG[A-Z0-9+]{1,16}$/.test(signal) && { signal }),
   };
 }
+
+/** A line says one thing. */
+const STRUCTURE = { depth: 8, tokens: 256 };
+const BOUND = {
+  bytes: 4 * 1024 * 1024,
+  tooLong: () => invalidReply(CUSTOM_BACKEND, 'gave a line that is too long'),
+};
+
+/** Each object in order. Throws `provider_error` for a line that is no object or is too long; the body's own errors pass. */
+export async function* jsonLines(body: AsyncIterable<Buffer>): AsyncGenerator<Record<string, unknown>> {
+  for await (const line of byteLines(body, BOUND)) if (!isBlank(line)) yield lineFrom(line);
+}
+
+function lineFrom(line: Buffer): Record<string, unknown> {
+  try {
+    return objectIn(judgedJson(line, STRUCTURE));
+  } catch (error) {
+    throw orInvalidJson(CUSTOM_BACKEND, error);
+  }
+}
+
+const isBlank = (line: Buffer) => /^\s*$/.test(line.toString('latin1'));

@@ -5,19 +5,19 @@ import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
 import { SandboxMissing, ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { absent } from '../backends/absent.ts';
 import type { BackendSession } from '../backends/backend-session.ts';
-import { ExecCourse } from '../backends/exec-course.ts';
-import { lateStdin } from '../backends/late-stdin.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { bufferedStdin } from '../backends/buffered-stdin.ts';
+import { ExecLifecycle } from '../backends/exec-lifecycle.ts';
+import { unsupported } from '../backends/unsupported.ts';
+import { invalidReply } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
-import { type Backend, type Meaning, WHAT } from './backend.ts';
+import { type Backend, CUSTOM_BACKEND, type StatusMeanings } from './backend.ts';
 import { execParts } from './exec-answer.ts';
 
 const MAX_STDIN = 8 * 1024 * 1024;
 const MAX_OUTPUT = Number.MAX_SAFE_INTEGER;
 
-export interface ExecPlace {
+export interface ExecContext {
   backend: Backend;
   clock: Clock;
   session: BackendSession;
@@ -25,17 +25,17 @@ export interface ExecPlace {
 }
 
 /** Never throws: what cannot be started rejects `started` and `exit`. */
-export function startExec(place: ExecPlace, spec: ExecSpec, signal?: AbortSignal): Exec {
+export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSignal): Exec {
   const { clock, session } = place;
-  const course = new ExecCourse(spec, { clock, ends: [signal, session.end] });
+  const course = new ExecLifecycle(spec, { clock, ends: [signal, session.end] });
   const missing = spec.detach ? 'detached commands' : spec.pty && 'terminals';
-  if (missing) course.fail(absent('custom', missing));
-  const input = spec.stdin ? lateStdin(MAX_STDIN) : undefined;
+  if (missing) course.fail(unsupported('custom', missing));
+  const input = spec.stdin ? bufferedStdin(MAX_STDIN) : undefined;
   // Nobody could send the input of a program that has to run first.
-  if (input) course.begin();
-  const reply = ask(place, spec, { course, whole: input?.whole });
+  if (input) course.markStarted();
+  const reply = ask(place, spec, { course, whole: input?.content });
   reply.then(
-    () => course.begin(),
+    () => course.markStarted(),
     (error: unknown) => endWith(course, error),
   );
   return session.keep(spec, {
@@ -46,15 +46,15 @@ export function startExec(place: ExecPlace, spec: ExecSpec, signal?: AbortSignal
     exit: course.exit,
     kill: () => course.kill(),
     resize: async () => {
-      throw absent('custom', 'terminals');
+      throw unsupported('custom', 'terminals');
     },
   });
 }
 
 async function ask(
-  { backend, runtime_id }: ExecPlace,
+  { backend, runtime_id }: ExecContext,
   spec: ExecSpec,
-  { course, whole }: { course: ExecCourse; whole: Promise<Buffer> | undefined },
+  { course, whole }: { course: ExecLifecycle; whole: Promise<Buffer> | undefined },
 ): Promise<Reply> {
   const input = await whole;
   course.signal.throwIfAborted();
@@ -71,11 +71,11 @@ async function ask(
   });
   return asked.catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
-    throw new SandboxMissing(`${WHAT} no longer has the sandbox.`, error);
+    throw new SandboxMissing(`${CUSTOM_BACKEND} no longer has the sandbox.`, error);
   });
 }
 
-const MEANS: Meaning = {
+const MEANS: StatusMeanings = {
   400: ['bad_request', 'The command cannot be started like this.', { remedy: 'Look at its workdir.' }],
   408: ['timeout', 'The command did not end within its timeout.'],
 };
@@ -91,14 +91,14 @@ function requestOf(sandbox_id: string, spec: ExecSpec, input: Buffer | undefined
 }
 
 /** Not reading it stops the backend's sending. Its failures are told by `exit`. */
-async function* output(course: ExecCourse, reply: Promise<Reply>): AsyncGenerator<OutputChunk> {
+async function* output(course: ExecLifecycle, reply: Promise<Reply>): AsyncGenerator<OutputChunk> {
   try {
     for await (const part of execParts(await reply)) {
       if ('output' in part) yield part.output;
       else if ('exit' in part) return course.finish(part.exit);
-      else throw strangeAnswer(WHAT, 'gave up on a command');
+      else throw invalidReply(CUSTOM_BACKEND, 'gave up on a command');
     }
-    throw strangeAnswer(WHAT, 'ended an exec without its exit code');
+    throw invalidReply(CUSTOM_BACKEND, 'ended an exec without its exit code');
   } catch (error) {
     endWith(course, error);
   } finally {
@@ -108,7 +108,7 @@ async function* output(course: ExecCourse, reply: Promise<Reply>): AsyncGenerato
 }
 
 /** A backend may say with a status, too, that the deadline ended it. */
-function endWith(course: ExecCourse, error: unknown): void {
+function endWith(course: ExecLifecycle, error: unknown): void {
   if (error instanceof ServiceError && error.code === 'timeout')
     course.finish({ exit_code: 137, signal: 'SIGKILL', timed_out: true });
   else course.fail(error);

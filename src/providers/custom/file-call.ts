@@ -1,8 +1,8 @@
 // One call about files of one sandbox: who asks, and what the backend's statuses mean when it is about a file.
 import type { Reply } from '../outgoing/reply.ts';
-import type { Backend, Call, Meaning } from './backend.ts';
+import type { Backend, BackendRequest, StatusMeanings } from './backend.ts';
 
-const MEANS: Meaning = {
+const MEANS: StatusMeanings = {
   400: ['bad_request', 'The sandbox cannot do this with the path.'],
   403: ['forbidden', 'The sandbox may not do this with the path.'],
   404: ['not_found', 'There is no such file in the sandbox.'],
@@ -13,12 +13,12 @@ const MEANS: Meaning = {
 };
 
 export interface FileCall {
-  ask(call: Call): Promise<Reply>;
+  request(call: BackendRequest): Promise<Reply>;
   /** Without a deadline for its body. */
-  stream(call: Call): Promise<Reply>;
+  stream(call: BackendRequest): Promise<Reply>;
 }
 
-export interface FilePlace {
+export interface FilesContext {
   backend: Backend;
   runtime_id: string;
   /** Of the session. */
@@ -27,15 +27,15 @@ export interface FilePlace {
 
 /** Calls go to `sandbox_id`, and about `path` where it is given. */
 export function fileCall(
-  { backend, runtime_id, end }: FilePlace,
+  { backend, runtime_id, end }: FilesContext,
   path: string | undefined,
   signal: AbortSignal | undefined,
 ): FileCall {
-  const filled = (call: Call): Call => ({
+  const filled = (call: BackendRequest): BackendRequest => ({
     ...call,
     query: { sandbox_id: runtime_id, path, ...call.query },
     signal: signal ? AbortSignal.any([end, signal]) : end,
     means: { ...MEANS, ...call.means },
   });
-  return { ask: (call) => backend.ask(filled(call)), stream: (call) => backend.stream(filled(call)) };
+  return { request: (call) => backend.request(filled(call)), stream: (call) => backend.stream(filled(call)) };
 }

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import type { FileRead } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../schema/file.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
+import { invalidReply } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
-import { WHAT } from './backend.ts';
+import { CUSTOM_BACKEND } from './backend.ts';
 import type { FileCall } from './file-call.ts';
 
 export interface Range {
@@ -21,7 +21,7 @@ export async function readContent(call: FileCall, info: FileInfo, range: Range):
   if (!reply) return { info: { ...read, size: range.offset }, content: Readable.from([]) };
   if (reply.status === 206 && !startsAt(range.offset, reply)) {
     await reply.discard();
-    throw strangeAnswer(WHAT, 'gave another part of the file');
+    throw invalidReply(CUSTOM_BACKEND, 'gave another part of the file');
   }
   const size = sizeOf(reply) ?? info.size;
   const skip = reply.status === 206 ? 0 : range.offset;

@@ -2,8 +2,8 @@
 // taken where it makes sense.
 import { posix } from 'node:path';
 import type { FileInfo } from '../../schema/file.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
-import { objectIn, WHAT } from './backend.ts';
+import { invalidReply } from '../outgoing/faults.ts';
+import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 
 const EPOCH = '1970-01-01T00:00:00.000Z';
 const TYPES = ['file', 'dir', 'symlink', 'other'] as const;
@@ -24,14 +24,14 @@ export function factsBelow(path: string, value: unknown): FileInfo {
 
 function asked(facts: FileInfo, isAsked: (path: string) => boolean): FileInfo {
   if (isAsked(facts.path)) return facts;
-  throw strangeAnswer(WHAT, 'told of another file');
+  throw invalidReply(CUSTOM_BACKEND, 'told of another file');
 }
 
 function fileFacts(value: unknown): FileInfo {
   const { path, type: said, size, mode, mod_time, symlink_target } = objectIn(value);
   const type = TYPES.find((each) => each === said);
   if (typeof path !== 'string' || !path.startsWith('/') || path.length > MAX_PATH || !type)
-    throw strangeAnswer(WHAT, 'gave a file without a path or a type');
+    throw invalidReply(CUSTOM_BACKEND, 'gave a file without a path or a type');
   const made = typeof mod_time === 'string' ? Date.parse(mod_time) : Number.NaN;
   return {
     path,

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream';
 import type { SandboxFiles } from '../../agent/io.ts';
 import { formatMode } from '../../domain/mode.ts';
-import { charged } from '../backends/charged.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
-import { objectIn, WHAT } from './backend.ts';
-import { type FilePlace, fileCall } from './file-call.ts';
+import { chargeEntry } from '../backends/charge-entry.ts';
+import { invalidReply } from '../outgoing/faults.ts';
+import { CUSTOM_BACKEND, objectIn } from './backend.ts';
+import { type FilesContext, fileCall } from './file-call.ts';
 import { readContent } from './file-content.ts';
 import { factsBelow, factsOf } from './file-facts.ts';
 
@@ -14,40 +14,40 @@ const MAX_LIST_BYTES = 32 * 1024 * 1024;
 /** A path and a link's target, every byte of them escaped, stay below. */
 const LISTED = { most: 50_000, bytes: 64 * 1024, depth: 8, tokens: 200 };
 
-export function customFiles(place: FilePlace): SandboxFiles {
+export function customFiles(place: FilesContext): SandboxFiles {
   return { ...lookups(place), ...transfers(place), ...changes(place) };
 }
 
-function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
+function lookups(place: FilesContext): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
   return {
     stat: (path, signal) => stat(place, path, signal),
     list: async (path, depth, signal, room) => {
       const call = fileCall(place, path, signal);
       const many = { query: { depth }, maxBytes: MAX_LIST_BYTES };
-      const reply = await call.ask({ method: 'GET', path: '/files/list', ...many });
-      return reply.list(LISTED, (each) => charged(factsBelow(path, each), room));
+      const reply = await call.request({ method: 'GET', path: '/files/list', ...many });
+      return reply.list(LISTED, (each) => chargeEntry(factsBelow(path, each), room));
     },
     glob: async (pattern, limit, signal, room) => {
       const call = fileCall(place, undefined, signal);
       const many = { query: { pattern, limit }, maxBytes: MAX_LIST_BYTES };
-      const reply = await call.ask({ method: 'GET', path: '/files/glob', ...many });
-      const found = await reply.list(LISTED, (each) => charged(pathIn(each), room));
+      const reply = await call.request({ method: 'GET', path: '/files/glob', ...many });
+      const found = await reply.list(LISTED, (each) => chargeEntry(pathIn(each), room));
       return found.slice(0, limit);
     },
   };
 }
 
-async function stat(place: FilePlace, path: string, signal: AbortSignal | undefined) {
-  const reply = await fileCall(place, path, signal).ask({ method: 'GET', path: '/files/stat' });
+async function stat(place: FilesContext, path: string, signal: AbortSignal | undefined) {
+  const reply = await fileCall(place, path, signal).request({ method: 'GET', path: '/files/stat' });
   return factsOf(path, await reply.json());
 }
 
 function pathIn(value: unknown): string {
   if (typeof value === 'string' && value.startsWith('/')) return value;
-  throw strangeAnswer(WHAT, 'gave a path that is none');
+  throw invalidReply(CUSTOM_BACKEND, 'gave a path that is none');
 }
 
-function transfers(place: FilePlace): Pick<SandboxFiles, 'read' | 'write'> {
+function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {
   return {
     read: async (path, range, signal) =>
       readContent(fileCall(place, path, signal), await stat(place, path, signal), range),
@@ -74,11 +74,11 @@ function counted(body: Readable, count: { bytes: number }): Readable {
   return Readable.from(pieces(), { objectMode: false });
 }
 
-function changes(place: FilePlace): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+function changes(place: FilesContext): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
   const change = async (path: string, json: object, signal: AbortSignal | undefined) => {
     const sandbox = { sandbox_id: place.runtime_id };
     const call = fileCall(place, undefined, signal);
-    await (await call.ask({ method: 'POST', path, json: { ...sandbox, ...json } })).discard();
+    await (await call.request({ method: 'POST', path, json: { ...sandbox, ...json } })).discard();
   };
   return {
     mkdir: (path, { mode, parents }, signal) =>
@@ -87,7 +87,7 @@ function changes(place: FilePlace): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod
     chmod: (path, mode, signal) => change('/files/chmod', { path, ...modeText(mode) }, signal),
     remove: async (path, recursive, signal) => {
       const call = fileCall(place, path, signal);
-      await (await call.ask({ method: 'DELETE', path: '/files', query: { recursive } })).discard();
+      await (await call.request({ method: 'DELETE', path: '/files', query: { recursive } })).discard();
     },
   };
 }

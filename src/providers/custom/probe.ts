@@ -2,14 +2,14 @@
 import { asServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
 import type { CustomState } from './deps.ts';
-import { inventory } from './lookup.ts';
+import { inventory } from './runtimes.ts';
 
 type Finding = ProbeReport['findings'][number];
 
 /** Never throws; settles when `signal` aborts. */
 export async function probeCustom(state: CustomState, signal: AbortSignal): Promise<ProbeReport> {
   const backend = await finding('backend', async () => {
-    const reply = await state.backend.ask({ method: 'GET', path: '/health', signal });
+    const reply = await state.backend.request({ method: 'GET', path: '/health', signal });
     await reply.discard();
     return 'The backend answers.';
   });

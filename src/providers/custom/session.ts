@@ -1,13 +1,13 @@
 // The inside of a sandbox at the backend, as SandboxIo.
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { absent } from '../backends/absent.ts';
 import { BackendSession } from '../backends/backend-session.ts';
+import { unsupported } from '../backends/unsupported.ts';
 import type { RuntimeRef } from '../provider.ts';
 import type { CustomState } from './deps.ts';
 import { startExec } from './exec.ts';
 import { customFiles } from './files.ts';
-import { findRuntime, stateOf } from './lookup.ts';
+import { findRuntime, stateOf } from './runtimes.ts';
 
 /** Throws `unavailable` when it is not running. */
 export async function attachRuntime(
@@ -31,10 +31,10 @@ function sessionIo(state: CustomState, runtime_id: string, session: BackendSessi
     execs: session.execs,
     files: customFiles({ backend, runtime_id, end }),
     connect: async () => {
-      throw absent('custom', 'way to ports of a sandbox');
+      throw unsupported('custom', 'way to ports of a sandbox');
     },
     console: () => {
-      throw absent('custom', 'console');
+      throw unsupported('custom', 'console');
     },
     ping: async (signal) => assertRunning(state, runtime_id, signal ?? end),
     close: () => session.close(),

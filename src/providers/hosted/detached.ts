@@ -5,46 +5,46 @@ import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { TIMED_OUT } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { toTheEnd } from './change.ts';
 import { commandLine, WORKSPACE } from './command-line.ts';
+import { type CommandStream, listenerTo, openStream, streamOf } from './command-stream.ts';
 import { Deadlines } from './deadlines.ts';
 import { exitOf } from './exit.ts';
 import type { Library } from './library.ts';
-import { earsOf, type Line, lineOf, listen } from './line.ts';
 import { type Marker, marked, markerIn } from './marker.ts';
-import { Tail } from './tail.ts';
+import { OutputTail } from './output-tail.ts';
+import { followToEnd } from './stream-handover.ts';
 
 /** Running and ended; eight mebibytes of tails in all. */
 const MOST = 32;
 const TAIL_BYTES = 256 * 1024;
 
-export interface Detached {
+export interface DetachedExec {
   record: ExecRecord;
   pid: number;
-  tail: Tail;
+  tail: OutputTail;
   /** Rejects when it is no longer followed; never left unhandled. */
   exit: Promise<ExecExit>;
 }
 
-interface Following extends Detached {
-  isLate: boolean;
+interface TrackedExec extends DetachedExec {
+  isTimedOut: boolean;
   settle: { resolve(exit: ExecExit): void; reject(error: unknown): void };
 }
 
-export interface DetachedPlace {
+export interface DetachedDeps {
   library: Pick<Library, 'run' | 'translated'>;
   clock: Clock;
   sandbox: Sandbox;
 }
 
 export class DetachedExecs {
-  readonly #place: DetachedPlace;
-  readonly #all = new Map<string, Following>();
+  readonly #place: DetachedDeps;
+  readonly #all = new Map<string, TrackedExec>();
   readonly #deadlines: Deadlines;
   #starting = 0;
   #isAdopted = false;
 
-  constructor(place: DetachedPlace) {
+  constructor(place: DetachedDeps) {
     this.#place = place;
     this.#deadlines = new Deadlines(place.clock, (exec_id) => this.#expire(exec_id));
   }
@@ -60,16 +60,21 @@ export class DetachedExecs {
     const { clock, library, sandbox } = this.#place;
     const { exec_id, label, timeoutMs } = spec;
     const began = clock.now();
-    const marker: Marker = { exec_id, label, began, ...(timeoutMs && { ends: began + timeoutMs }) };
-    const tail = new Tail(TAIL_BYTES);
+    const marker: Marker = {
+      exec_id,
+      label,
+      began,
+      ...(timeoutMs && { ends: began + timeoutMs }),
+    };
+    const tail = new OutputTail(TAIL_BYTES);
     await library.run(async () => {
       const line = marked(commandLine(spec.argv), marker);
-      const ears = earsOf(tail);
+      const ears = listenerTo(tail);
       const handle = await sandbox.commands.run(line, {
         ...{ background: true, timeoutMs: 0, envs: spec.env, cwd: spec.workdir ?? WORKSPACE },
         ...ears.callbacks,
       });
-      this.#keep(marker, tail, lineOf(handle, ears));
+      this.#keep(marker, tail, streamOf(handle, ears));
     });
   }
 
@@ -83,7 +88,7 @@ export class DetachedExecs {
     return [...this.#all.values()].map(({ record }) => record);
   }
 
-  async find(exec_id: string, signal?: AbortSignal): Promise<Detached | undefined> {
+  async find(exec_id: string, signal?: AbortSignal): Promise<DetachedExec | undefined> {
     if (!this.#all.has(exec_id)) await this.#adopt(signal);
     return this.#all.get(exec_id);
   }
@@ -117,8 +122,8 @@ export class DetachedExecs {
       for (const { pid, args } of running.slice(0, 4096)) {
         const marker = markerIn(args.at(-1));
         if (!marker || this.#all.has(marker.exec_id)) continue;
-        const tail = new Tail(TAIL_BYTES, true);
-        const heard = this.#isFull() ? undefined : listen(sandbox, { pid, to: tail, signal });
+        const tail = new OutputTail(TAIL_BYTES, true);
+        const heard = this.#isFull() ? undefined : openStream(sandbox, { pid, sink: tail, signal });
         const line = await heard?.catch(() => undefined);
         // It may have ended since, or be there for the next who asks.
         isWhole &&= line !== undefined;
@@ -129,19 +134,19 @@ export class DetachedExecs {
     }, signal);
   }
 
-  #keep({ exec_id, label, began, ends }: Marker, tail: Tail, line: Line): void {
+  #keep({ exec_id, label, began, ends }: Marker, tail: OutputTail, line: CommandStream): void {
     const record: ExecRecord = {
       ...{ exec_id, label, state: 'running', detached: true, exit_code: -1 },
       started_at: new Date(began).toISOString(),
     };
-    let settle: Following['settle'] | undefined;
+    let settle: TrackedExec['settle'] | undefined;
     const exit = new Promise<ExecExit>((resolve, reject) => {
       settle = { resolve, reject };
     });
     exit.catch(() => undefined);
     if (!settle) return;
     const { pid } = line.handle;
-    const one: Following = { record, pid, tail, exit, settle, isLate: false };
+    const one: TrackedExec = { record, pid, tail, exit, settle, isTimedOut: false };
     if (ends !== undefined) this.#deadlines.keep(exec_id, ends);
     this.#all.set(exec_id, one);
     void this.#follow(exec_id, one, line);
@@ -152,23 +157,23 @@ export class DetachedExecs {
     if (!(await this.find(exec_id))) return this.#isAdopted;
     const one = this.#all.get(exec_id);
     if (one?.record.state !== 'running') return true;
-    one.isLate = true;
+    one.isTimedOut = true;
     const { library, sandbox } = this.#place;
     return !(await library.run(() => sandbox.commands.kill(one.pid)));
   }
 
-  async #follow(exec_id: string, one: Following, line: Line): Promise<void> {
+  async #follow(exec_id: string, one: TrackedExec, line: CommandStream): Promise<void> {
     const { library, sandbox, clock } = this.#place;
     const { pid, tail } = one;
-    const said = await toTheEnd({ sandbox, clock, pid, tail }, line);
+    const said = await followToEnd({ sandbox, clock, pid, tail }, line);
     const exit = exitOf(said);
     if (exit) this.#finish(one, exit);
     else this.#lose(exec_id, one, library.translated(said));
   }
 
-  #finish(one: Following, exit: Omit<ExecExit, 'duration_ms'>): void {
+  #finish(one: TrackedExec, exit: Omit<ExecExit, 'duration_ms'>): void {
     const now = this.#place.clock.now();
-    const { record, tail, settle, isLate } = one;
+    const { record, tail, settle, isTimedOut: isLate } = one;
     this.#deadlines.drop(record.exec_id);
     Object.assign(record, {
       ...{
@@ -187,7 +192,7 @@ export class DetachedExecs {
   }
 
   /** It may run on: the next who asks looks for it again, or its deadline. */
-  #lose(exec_id: string, one: Following, error: unknown): void {
+  #lose(exec_id: string, one: TrackedExec, error: unknown): void {
     if (one.record.state === 'exited') return;
     if (this.#all.get(exec_id) === one) this.#all.delete(exec_id);
     this.#isAdopted = false;

@@ -2,7 +2,7 @@
 // and builds it at once, so that each has a bound, and its structure is counted as it passes.
 // https://connectrpc.com/docs/protocol/#streaming-rpcs
 import { JsonStructure } from '../../domain/json-structure.ts';
-import { orStrangeJson, strangeAnswer } from '../outgoing/faults.ts';
+import { invalidReply, orInvalidJson } from '../outgoing/faults.ts';
 
 const HEAD = 5;
 /** The backend's own pieces of output are some tens of KiB. */
@@ -12,18 +12,18 @@ const WHAT = 'The hosted backend';
 
 /** The bytes of `body` as they come. Throws `provider_error` at an event that is too large or has too much structure. */
 export async function* envelopes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const walk = new Walk();
+  const walk = new EnvelopeReader();
   for await (const part of body) {
     try {
       walk.take(part);
     } catch (error) {
-      throw orStrangeJson(WHAT, error);
+      throw orInvalidJson(WHAT, error);
     }
     yield part;
   }
 }
 
-class Walk {
+class EnvelopeReader {
   readonly #head = Buffer.alloc(HEAD);
   #have = 0;
   #left = 0;
@@ -40,7 +40,7 @@ class Walk {
     if (this.#have === HEAD) {
       [this.#have, this.#left] = [0, this.#head.readUInt32BE(1)];
       this.#structure = new JsonStructure(STRUCTURE);
-      if (this.#left > MAX_EVENT) throw strangeAnswer(WHAT, 'gave an event that is too large');
+      if (this.#left > MAX_EVENT) throw invalidReply(WHAT, 'gave an event that is too large');
     }
     return at + taken;
   }

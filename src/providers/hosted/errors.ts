@@ -1,9 +1,32 @@
 // Errors of the library as ours, by their class: their messages hold what the backend said, and are not looked at.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
-import { KeyRefused, strangeAnswer } from '../outgoing/faults.ts';
-import type { Faults } from './faults.ts';
-import { WHAT } from './gate.ts';
+import { invalidReply, KeyRefused } from '../outgoing/faults.ts';
+import { HOSTED_BACKEND } from './loopback-proxy.ts';
+
+const MOST = 1024;
+const MARK = /svc-fault-(\d{1,15})/;
+
+export class KeptErrors {
+  readonly #kept = new Map<number, unknown>();
+  #last = 0;
+
+  /** What to say to the library. */
+  keep(error: unknown): string {
+    this.#last++;
+    this.#kept.set(this.#last, error);
+    this.#kept.delete(this.#last - MOST);
+    return `svc-fault-${this.#last}`;
+  }
+
+  /** The failure that an error of the library stands for, once. */
+  take(error: unknown): unknown {
+    const number = Number(MARK.exec(String((error as { message?: unknown } | null)?.message))?.[1]);
+    const kept = this.#kept.get(number);
+    this.#kept.delete(number);
+    return kept;
+  }
+}
 
 type Words = readonly [code: ErrorCode, message: string, status?: number];
 
@@ -19,7 +42,7 @@ const BY_NAME: Record<string, Words> = {
 };
 
 /** What a call of the library failed with. `signal` is the caller's: its reason is what an abort is reported as. */
-export function translated(faults: Faults, error: unknown, signal?: AbortSignal): unknown {
+export function translated(faults: KeptErrors, error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof ServiceError) return error;
   const kept = faults.take(error);
@@ -28,8 +51,8 @@ export function translated(faults: Faults, error: unknown, signal?: AbortSignal)
   const [code, message, status] = BY_NAME[name] ?? [];
   if (code && message) return new ServiceError(code, message, status === undefined ? {} : { status });
   if (name === 'AuthenticationError')
-    return new KeyRefused('provider_error', `${WHAT} refuses our key.`, {
+    return new KeyRefused('provider_error', `${HOSTED_BACKEND} refuses our key.`, {
       remedy: 'Set providers.hosted.api_key to the key of the account.',
     });
-  return strangeAnswer(WHAT, 'gave an answer that makes no sense');
+  return invalidReply(HOSTED_BACKEND, 'gave an answer that makes no sense');
 }

@@ -6,7 +6,7 @@ import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { BackendSession } from '../backends/backend-session.ts';
-import { ExecCourse } from '../backends/exec-course.ts';
+import { ExecLifecycle } from '../backends/exec-lifecycle.ts';
 import { commandLine, terminalEnv, WORKSPACE } from './command-line.ts';
 import { exitOf } from './exit.ts';
 import type { Library } from './library.ts';
@@ -16,7 +16,7 @@ const MOST_OUTPUT = 64 * 1024 * 1024;
 const STDIN_PIECE = 512 * 1024;
 const END_OF_TRANSMISSION = Buffer.from([4]);
 
-export interface ExecPlace {
+export interface ExecContext {
   library: Library;
   clock: Clock;
   session: Pick<BackendSession, 'end' | 'keep'>;
@@ -25,16 +25,16 @@ export interface ExecPlace {
   pids: Map<string, number>;
 }
 
-interface Running {
+interface RunningExec {
   spec: ExecSpec;
-  course: ExecCourse;
+  course: ExecLifecycle;
   output: HostedOutput;
 }
 
 /** Not detached. Never throws: what cannot be started rejects `started` and `exit`. */
-export function startExec(place: ExecPlace, spec: ExecSpec, signal?: AbortSignal): Exec {
+export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSignal): Exec {
   const { clock, session, library } = place;
-  const course = new ExecCourse(spec, { clock, ends: [signal, session.end], backstopMs: 0 });
+  const course = new ExecLifecycle(spec, { clock, ends: [signal, session.end], backstopMs: 0 });
   const running = { spec, course, output: new HostedOutput(MOST_OUTPUT) };
   const handle = spec.pty ? openTerminal(place, running, spec.pty) : start(place, running);
   follow(place, handle, running);
@@ -49,7 +49,7 @@ export function startExec(place: ExecPlace, spec: ExecSpec, signal?: AbortSignal
   });
 }
 
-async function start({ sandbox }: ExecPlace, running: Running): Promise<CommandHandle> {
+async function start({ sandbox }: ExecContext, running: RunningExec): Promise<CommandHandle> {
   const { spec } = running;
   running.course.signal.throwIfAborted();
   return sandbox.commands.run(commandLine(spec.argv), {
@@ -61,8 +61,8 @@ async function start({ sandbox }: ExecPlace, running: Running): Promise<CommandH
 }
 
 async function openTerminal(
-  { sandbox }: ExecPlace,
-  running: Running,
+  { sandbox }: ExecContext,
+  running: RunningExec,
   size: { rows: number; cols: number },
 ): Promise<CommandHandle> {
   const { spec } = running;
@@ -73,14 +73,14 @@ async function openTerminal(
   });
 }
 
-function taking({ course, output }: Running, channel: OutputChunk['channel']) {
+function taking({ course, output }: RunningExec, channel: OutputChunk['channel']) {
   return async (said: string | Uint8Array) => {
     if (!(await output.add(channel, said))) course.fail(tooMuch());
   };
 }
 
 async function resize(
-  { library, sandbox }: ExecPlace,
+  { library, sandbox }: ExecContext,
   { pty }: ExecSpec,
   handle: Promise<CommandHandle>,
   size: { rows: number; cols: number },
@@ -91,14 +91,14 @@ async function resize(
 
 /** From the start to the end; whatever ends the course ends the command. */
 function follow(
-  { library, pids }: ExecPlace,
+  { library, pids }: ExecContext,
   handle: Promise<CommandHandle>,
-  { spec, course, output }: Running,
+  { spec, course, output }: RunningExec,
 ): void {
   handle.then(
     async (command) => {
       pids.set(spec.exec_id, command.pid);
-      course.begin();
+      course.markStarted();
       course.signal.addEventListener('abort', () => void stop(command));
       if (course.signal.aborted) await stop(command);
       const said = await command.wait().catch((error: unknown) => error);
@@ -119,7 +119,7 @@ async function stop(command: CommandHandle): Promise<void> {
   await command.disconnect().catch(() => undefined);
 }
 
-async function* left(output: HostedOutput, course: ExecCourse): AsyncGenerator<OutputChunk> {
+async function* left(output: HostedOutput, course: ExecLifecycle): AsyncGenerator<OutputChunk> {
   try {
     yield* output.read();
   } finally {
@@ -133,7 +133,7 @@ interface Input {
 }
 
 /** A terminal has no end of its input: the character that stands for one is what people type. */
-function inputOf({ sandbox }: ExecPlace, { pty }: ExecSpec, handle: Promise<CommandHandle>): Input {
+function inputOf({ sandbox }: ExecContext, { pty }: ExecSpec, handle: Promise<CommandHandle>): Input {
   if (!pty)
     return {
       write: async (data) => (await handle).sendStdin(data),

@@ -3,9 +3,9 @@ import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { absent } from '../backends/absent.ts';
 import type { BackendSession } from '../backends/backend-session.ts';
-import type { Detached, DetachedExecs } from './detached.ts';
+import { unsupported } from '../backends/unsupported.ts';
+import type { DetachedExec, DetachedExecs } from './detached.ts';
 
 const KILL_AFTER_MS = 2000;
 /** The library has no signal but KILL; a shell inside has them all. With its group, where the program leads one. */
@@ -13,7 +13,7 @@ const KILLING =
   'kill -l "$1" >/dev/null 2>&1 || exit 2; kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" -- "$2" 2>/dev/null || exit 1';
 const RUNS_ON: ExecExit = { exit_code: -1, timed_out: false, duration_ms: 0 };
 
-export interface ExecsPlace {
+export interface ExecsContext {
   clock: Clock;
   session: BackendSession;
   detached: DetachedExecs;
@@ -22,7 +22,7 @@ export interface ExecsPlace {
   run(argv: string[], signal?: AbortSignal): Promise<{ exit_code: number }>;
 }
 
-export function hostedExecs(place: ExecsPlace): SandboxIo['execs'] {
+export function hostedExecs(place: ExecsContext): SandboxIo['execs'] {
   const { detached, session } = place;
   return {
     list: async (signal) => [...(await session.execs.list()), ...(await detached.list(signal))],
@@ -42,7 +42,9 @@ export function hostedExecs(place: ExecsPlace): SandboxIo['execs'] {
 
 /** Never throws, as other execs. Its exit says that it runs; its output is read by attaching to it. */
 export function startDetached(detached: DetachedExecs, spec: ExecSpec): Exec {
-  const started = spec.pty ? Promise.reject(absent('hosted', 'detached terminals')) : detached.start(spec);
+  const started = spec.pty
+    ? Promise.reject(unsupported('hosted', 'detached terminals'))
+    : detached.start(spec);
   const exit = started.then(() => RUNS_ON);
   exit.catch(() => undefined);
   return {
@@ -56,13 +58,17 @@ async function* nothing(started: Promise<void>): AsyncGenerator<never> {
   await started.catch(() => undefined);
 }
 
-interface Way {
+interface AttachOptions {
   isFollowed: boolean;
   signal: AbortSignal | undefined;
 }
 
 /** Its end leaves the command running; only kill() reaches it. */
-function view(place: ExecsPlace, { record, tail, exit }: Detached, { isFollowed, signal }: Way) {
+function view(
+  place: ExecsContext,
+  { record, tail, exit }: DetachedExec,
+  { isFollowed, signal }: AttachOptions,
+) {
   const { session, clock } = place;
   const until = signal ? AbortSignal.any([session.end, signal]) : session.end;
   const { exec_id } = record;
@@ -89,7 +95,7 @@ function endOf(exit: Promise<ExecExit>, until: AbortSignal): Promise<ExecExit> {
   });
 }
 
-async function sendSignal(place: ExecsPlace, exec_id: string, name: string): Promise<void> {
+async function sendSignal(place: ExecsContext, exec_id: string, name: string): Promise<void> {
   const { session, detached, pids, run } = place;
   const pid = pids.get(exec_id) ?? (await running(detached, exec_id, session.end));
   const words = ['bash', '-c', KILLING, 'bash', name.replace(/^SIG/, ''), String(pid)];

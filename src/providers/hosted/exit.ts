@@ -4,7 +4,7 @@ import type { ExecExit } from '../../agent/io.ts';
 import { signalName } from '../../agent/signals.ts';
 
 /** Of the signals from 1 on. Those without words of their own read `signal 34`. */
-const WORDS = [
+const SIGNAL_TEXTS = [
   ...['hangup', 'interrupt', 'quit', 'illegal instruction', 'trace/breakpoint trap', 'aborted', 'bus error'],
   ...['floating point exception', 'killed', 'user defined signal 1', 'segmentation fault'],
   ...['user defined signal 2', 'broken pipe', 'alarm clock', 'terminated', 'stack fault', 'child exited'],
@@ -35,6 +35,6 @@ function killedBy(error: string): Omit<ExecExit, 'duration_ms'> {
 function signalIn(error: string): number | undefined {
   const [, said = ''] = /^signal: (.+)$/.exec(error) ?? [];
   const words = said.endsWith(DUMPED) ? said.slice(0, -DUMPED.length) : said;
-  const number = WORDS.indexOf(words) + 1 || Number(/^signal (\d{1,2})$/.exec(words)?.[1] ?? 0);
+  const number = SIGNAL_TEXTS.indexOf(words) + 1 || Number(/^signal (\d{1,2})$/.exec(words)?.[1] ?? 0);
   return number >= 1 && number <= LAST_SIGNAL ? number : undefined;
 }

@@ -7,18 +7,18 @@ import { ServiceError } from '../../domain/errors.ts';
 import { formatMode } from '../../domain/mode.ts';
 import type { Random } from '../../domain/ports.ts';
 import type { FileInfo } from '../../schema/file.ts';
-import { charged } from '../backends/charged.ts';
-import { strangeAnswer } from '../outgoing/faults.ts';
-import { bracesExpanded } from './braces.ts';
-import { WHAT } from './gate.ts';
+import { chargeEntry } from '../backends/charge-entry.ts';
+import { invalidReply } from '../outgoing/faults.ts';
+import { bracesExpanded } from './brace-expansion.ts';
 import type { Library } from './library.ts';
+import { HOSTED_BACKEND } from './loopback-proxy.ts';
 
 const EPOCH = new Date(0);
 const MAX_GLOB = 4 * 1024 * 1024;
 /** Words without blanks are split nowhere; a pattern is expanded where it stands unquoted. */
 const GLOB = 'IFS=; shopt -s globstar nullglob; for pattern in "$@"; do printf "%s\\0" $pattern; done';
 
-export interface FilePlace {
+export interface FilesContext {
   library: Library;
   random: Random;
   sandbox: Sandbox;
@@ -29,23 +29,27 @@ export interface FilePlace {
 
 type Work<T> = (files: Sandbox['files'], options: { signal: AbortSignal }) => Promise<T>;
 
-export function hostedFiles(place: FilePlace): SandboxFiles {
+export function hostedFiles(place: FilesContext): SandboxFiles {
   return { ...lookups(place), ...transfers(place), ...changes(place) };
 }
 
-async function call<T>({ library, sandbox, end }: FilePlace, signal: AbortSignal | undefined, work: Work<T>) {
+async function call<T>(
+  { library, sandbox, end }: FilesContext,
+  signal: AbortSignal | undefined,
+  work: Work<T>,
+) {
   const either = signal ? AbortSignal.any([end, signal]) : end;
   return library.run(() => work(sandbox.files, { signal: either }), either);
 }
 
-const stat = (place: FilePlace, path: string, signal: AbortSignal | undefined) =>
+const stat = (place: FilesContext, path: string, signal: AbortSignal | undefined) =>
   call(place, signal, async (files, options) => factsOf(await files.getInfo(path, options)));
 
 /** Throws `provider_error` for what is no file. */
 function factsOf(entry: EntryInfo): FileInfo {
   const { path, type, size, mode, modifiedTime, symlinkTarget } = entry;
   if (typeof path !== 'string' || !path.startsWith('/'))
-    throw strangeAnswer(WHAT, 'gave a file without a path');
+    throw invalidReply(HOSTED_BACKEND, 'gave a file without a path');
   const isLink = typeof symlinkTarget === 'string' && symlinkTarget !== '';
   const kind = isLink ? 'symlink' : type === 'dir' ? 'dir' : type === 'file' ? 'file' : 'other';
   const made = modifiedTime && Number.isFinite(modifiedTime.getTime()) ? modifiedTime : EPOCH;
@@ -56,24 +60,25 @@ function factsOf(entry: EntryInfo): FileInfo {
   };
 }
 
-function lookups(place: FilePlace): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
+function lookups(place: FilesContext): Pick<SandboxFiles, 'stat' | 'list' | 'glob'> {
   return {
     stat: (path, signal) => stat(place, path, signal),
     list: (path, depth, signal, room) =>
       call(place, signal, async (files, options) =>
-        (await files.list(path, { depth, ...options })).map((each) => charged(factsOf(each), room)),
+        (await files.list(path, { depth, ...options })).map((each) => chargeEntry(factsOf(each), room)),
       ),
     glob: async (pattern, limit, signal, room) => {
       const patterns = bracesExpanded(pattern);
       const { exit_code, stdout } = await place.run(['bash', '-c', GLOB, 'bash', ...patterns], signal);
-      if (exit_code !== 0 || stdout.length > MAX_GLOB) throw strangeAnswer(WHAT, 'could not look for files');
+      if (exit_code !== 0 || stdout.length > MAX_GLOB)
+        throw invalidReply(HOSTED_BACKEND, 'could not look for files');
       const found = [...new Set(stdout.split('\0').filter((path) => path.startsWith('/')))].sort();
-      return found.slice(0, limit).map((path) => charged(path, room));
+      return found.slice(0, limit).map((path) => chargeEntry(path, room));
     },
   };
 }
 
-function transfers(place: FilePlace): Pick<SandboxFiles, 'read' | 'write'> {
+function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {
   return {
     read: (path, range, signal) => read(place, { path, ...range }, signal),
     write: async (path, body, { mode }, signal) => {
@@ -104,7 +109,7 @@ function streamOf(body: Readable | Buffer, count: { bytes: number }): ReadableSt
   return Readable.toWeb(Readable.from(pieces(), { objectMode: false })) as ReadableStream<Uint8Array>;
 }
 
-interface Part {
+interface FileRange {
   path: string;
   offset: number;
   length?: number;
@@ -112,8 +117,8 @@ interface Part {
 
 /** The library gives whole files: what lies before the range is read and thrown away. */
 async function read(
-  place: FilePlace,
-  { path, offset, length }: Part,
+  place: FilesContext,
+  { path, offset, length }: FileRange,
   signal?: AbortSignal,
 ): Promise<FileRead> {
   const info = await stat(place, path, signal);
@@ -146,7 +151,7 @@ async function* cut(
   }
 }
 
-function changes(place: FilePlace): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+function changes(place: FilesContext): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
   return {
     chmod: (path, mode, signal) => chmod(place, path, mode, signal),
     move: async (from, to, signal) => {
@@ -168,7 +173,7 @@ function changes(place: FilePlace): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod
 }
 
 /** `stat` tells what is wrong with a path better than an exit code. */
-async function chmod(place: FilePlace, path: string, mode: number, signal?: AbortSignal): Promise<void> {
+async function chmod(place: FilesContext, path: string, mode: number, signal?: AbortSignal): Promise<void> {
   await stat(place, path, signal);
   const { exit_code } = await place.run(['chmod', formatMode(mode), '--', path], signal);
   if (exit_code !== 0)

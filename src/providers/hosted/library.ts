@@ -1,14 +1,13 @@
 // The client library, loaded with the first call: it takes as long to load as a server to start. Only what it documents is
 // used; everything it could take from the environment is said here.
 
-import { translated } from './errors.ts';
-import { Faults } from './faults.ts';
-import { type Gate, type GateOptions, openGate } from './gate.ts';
+import { KeptErrors, translated } from './errors.ts';
+import { type LoopbackProxy, type LoopbackProxyOptions, openLoopbackProxy } from './loopback-proxy.ts';
 
 export type E2b = typeof import('e2b');
 
 /** Options of a call. */
-export interface Way {
+export interface CallOptions {
   apiKey: string;
   apiUrl: string;
   sandboxUrl: string;
@@ -20,16 +19,16 @@ export interface Way {
 }
 
 export class Library {
-  readonly #options: Omit<GateOptions, 'faults'> & { apiKey: string };
-  readonly #faults = new Faults();
-  #loaded: Promise<{ e2b: E2b; gate: Gate }> | undefined;
+  readonly #options: Omit<LoopbackProxyOptions, 'faults'> & { apiKey: string };
+  readonly #faults = new KeptErrors();
+  #loaded: Promise<{ e2b: E2b; gate: LoopbackProxy }> | undefined;
 
-  constructor(options: Omit<GateOptions, 'faults'> & { apiKey: string }) {
+  constructor(options: Omit<LoopbackProxyOptions, 'faults'> & { apiKey: string }) {
     this.#options = options;
   }
 
   /** Runs a call; its failure is one of ours. */
-  async run<T>(work: (e2b: E2b, way: Way) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(work: (e2b: E2b, way: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     try {
       this.#loaded ??= this.#load();
@@ -52,12 +51,12 @@ export class Library {
   async #load() {
     const [e2b, gate] = await Promise.all([
       import('e2b'),
-      openGate({ ...this.#options, faults: this.#faults }),
+      openLoopbackProxy({ ...this.#options, faults: this.#faults }),
     ]);
     return { e2b, gate };
   }
 
-  #way({ apiUrl, sandboxUrl }: Gate): Way {
+  #way({ apiUrl, sandboxUrl }: LoopbackProxy): CallOptions {
     const { apiKey, timeoutMs } = this.#options;
     return {
       ...{ apiKey, apiUrl, sandboxUrl, domain: 'sandbox.invalid', requestTimeoutMs: timeoutMs },

@@ -3,13 +3,12 @@
 import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
-import { identityIn, labelsFor, ourLabels } from '../backends/labels.ts';
-import { runtimeIdOf } from '../backends/runtime-id.ts';
-import { isUndone, strangeAnswer } from '../outgoing/faults.ts';
+import { identityIn, labelsFor, ourLabels, runtimeIdOf } from '../backends/labels.ts';
+import { hadNoEffect, invalidReply } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
 import type { HostedState } from './deps.ts';
 import { DetachedExecs } from './detached.ts';
-import { WHAT } from './gate.ts';
+import { HOSTED_BACKEND } from './loopback-proxy.ts';
 
 /** The backend's own deadline of a sandbox: accounts bound it, and ours ends sandboxes earlier. */
 const LIFE_MS = 60 * 60_000;
@@ -23,23 +22,26 @@ export async function createRuntime(
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
-  const order: CreateOrder = { spec, signal, stage: 'unasked' };
+  const order: CreateAttempt = { spec, signal, stage: 'unasked' };
   try {
-    return await made(state, order);
+    return await createSandbox(state, order);
   } catch (error) {
-    const isNothing = order.stage === 'unasked' || (order.stage === 'asked' && isUndone(error));
+    const isNothing = order.stage === 'unasked' || (order.stage === 'asked' && hadNoEffect(error));
     throw isNothing ? asNotStarted(error, signal) : error;
   }
 }
 
-interface CreateOrder {
+interface CreateAttempt {
   spec: RuntimeSpec;
   signal: AbortSignal;
   /** How far it came. */
   stage: 'unasked' | 'asked' | 'made';
 }
 
-async function made({ library, clock, config, instance }: HostedState, order: CreateOrder): Promise<Created> {
+async function createSandbox(
+  { library, clock, config, instance }: HostedState,
+  order: CreateAttempt,
+): Promise<Created> {
   const { spec, signal } = order;
   if (spec.role !== undefined) throw new ServiceError('not_implemented', 'Provider hosted hosts no pools.');
   const template = spec.image ?? config.template;
@@ -51,7 +53,7 @@ async function made({ library, clock, config, instance }: HostedState, order: Cr
     order.stage = 'asked';
     const { sandboxId } = await Sandbox.create(template, { ...way, timeoutMs, metadata, signal });
     order.stage = 'made';
-    if (!ID.test(sandboxId)) throw strangeAnswer(WHAT, 'gave a sandbox without a usable id');
+    if (!ID.test(sandboxId)) throw invalidReply(HOSTED_BACKEND, 'gave a sandbox without a usable id');
     const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...way, signal });
     const [memory_mb, vcpus] = [whole(memoryMB, spec.memory_mb), whole(cpuCount, spec.vcpus)];
     return {
@@ -140,7 +142,7 @@ export async function listRuntimes(state: HostedState, signal: AbortSignal): Pro
     const pages = Sandbox.list({ ...way, query: { metadata: ourLabels(instance) } });
     const all: RuntimeListing[] = [];
     for (let page = 0; pages.hasNext; page++) {
-      if (page === MOST_PAGES) throw strangeAnswer(WHAT, 'lists sandboxes without an end');
+      if (page === MOST_PAGES) throw invalidReply(HOSTED_BACKEND, 'lists sandboxes without an end');
       for (const { sandboxId, metadata, state: said, startedAt, endAt } of await pages.nextItems({
         signal,
       })) {

@@ -2,11 +2,11 @@
 import type { Sandbox } from 'e2b';
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { absent } from '../backends/absent.ts';
 import { BackendSession } from '../backends/backend-session.ts';
+import { unsupported } from '../backends/unsupported.ts';
 import type { RuntimeRef } from '../provider.ts';
 import type { HostedState } from './deps.ts';
-import { type ExecPlace, startExec } from './exec.ts';
+import { type ExecContext, startExec } from './exec.ts';
 import { hostedExecs, startDetached } from './execs.ts';
 import { hostedFiles } from './files.ts';
 import { detachedOf, findRuntime, runtimeEnded, stateOf } from './runtimes.ts';
@@ -31,13 +31,13 @@ export async function attachRuntime(
   return sessionIo(state, { runtime_id, session, sandbox });
 }
 
-interface Opened {
+interface OpenSandbox {
   runtime_id: string;
   session: BackendSession;
   sandbox: Sandbox;
 }
 
-function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened): SandboxIo {
+function sessionIo(state: HostedState, { runtime_id, session, sandbox }: OpenSandbox): SandboxIo {
   const { library, clock, random } = state;
   const detached = detachedOf(state, runtime_id, sandbox);
   void detached.resume(session.end);
@@ -50,10 +50,10 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened)
     execs: hostedExecs({ ...place, detached, run }),
     files: hostedFiles({ library, random, sandbox, end: session.end, run }),
     connect: async () => {
-      throw absent('hosted', 'way to ports of a sandbox');
+      throw unsupported('hosted', 'way to ports of a sandbox');
     },
     console: () => {
-      throw absent('hosted', 'console');
+      throw unsupported('hosted', 'console');
     },
     ping: async (signal) => {
       if ((await stateOf(state, runtime_id, signal ?? session.end)) === 'running') return;
@@ -66,13 +66,13 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: Opened)
 }
 
 /** Its commands are nobody's execs: neither listed nor found. They end with the session as others do. */
-function hidden(place: ExecPlace): ExecPlace {
+function hidden(place: ExecContext): ExecContext {
   const { end } = place.session;
   return { ...place, session: { end, keep: (_, exec) => exec }, pids: new Map() };
 }
 
 /** For what the library cannot: a small command to its end. */
-function runner(place: ExecPlace) {
+function runner(place: ExecContext) {
   return async (argv: string[], signal?: AbortSignal) => {
     const spec = { exec_id: 'files', argv, label: 'files', env: {}, workdir: '/', timeoutMs: COMMAND_MS };
     const running = startExec(place, spec, signal);

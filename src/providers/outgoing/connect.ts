@@ -15,7 +15,7 @@ export interface OutgoingTls {
   key?: string;
 }
 
-export interface Reach {
+export interface ConnectOptions {
   /** Whom we ask, as the subject of a sentence. */
   what: string;
   loopbackAllowed: boolean;
@@ -25,7 +25,10 @@ export interface Reach {
 }
 
 /** A connector for undici, over one that `build` makes. */
-export function guardedConnector(reach: Reach, build: typeof buildConnector): buildConnector.connector {
+export function guardedConnector(
+  reach: ConnectOptions,
+  build: typeof buildConnector,
+): buildConnector.connector {
   const connect = build({ ...reach.tls, timeout: CONNECT_MS, lookup: guardedLookup(reach) });
   return (options, callback) => {
     const fault = isIP(options.hostname) === 0 ? undefined : judged(reach, options.hostname);
@@ -38,7 +41,7 @@ export function guardedConnector(reach: Reach, build: typeof buildConnector): bu
 }
 
 /** Literal addresses are never looked up, hence the check in the connector as well. */
-export function guardedLookup(reach: Reach): LookupFunction {
+export function guardedLookup(reach: ConnectOptions): LookupFunction {
   return (hostname, options, callback) => {
     (reach.lookup ?? lookup)(hostname, { ...options, all: true }, (error, found) => {
       if (error) return callback(error, '');
@@ -51,7 +54,7 @@ export function guardedLookup(reach: Reach): LookupFunction {
   };
 }
 
-function judged({ what, loopbackAllowed }: Reach, address: string) {
+function judged({ what, loopbackAllowed }: ConnectOptions, address: string) {
   const fault = addressFault(address, loopbackAllowed);
   return fault && refusedAddress(what, fault);
 }

@@ -19,7 +19,7 @@ export class OutgoingFault extends ServiceError {
 export class KeyRefused extends ServiceError {}
 
 /** Whether `error` leaves no doubt that the other side has done nothing. */
-export function isUndone(error: unknown): boolean {
+export function hadNoEffect(error: unknown): boolean {
   return error instanceof KeyRefused || (error instanceof OutgoingFault && !error.sent);
 }
 
@@ -90,7 +90,7 @@ function factsOf(error: unknown): { code: string; connected: boolean } {
 }
 
 /** An answer that is not what was agreed. `says` follows the name of whom we asked. */
-export function strangeAnswer(what: string, says: string): OutgoingFault {
+export function invalidReply(what: string, says: string): OutgoingFault {
   return new OutgoingFault('provider_error', `${what} ${says}.`, {
     sent: true,
     remedy: 'Look at its own log; svc passes on nothing of what it said.',
@@ -106,8 +106,8 @@ const JSON_SAYS: Record<JsonReason, string> = {
 };
 
 /** `error`, where it is of JSON as a strange answer. */
-export function orStrangeJson(what: string, error: unknown): unknown {
-  return error instanceof JsonFault ? strangeAnswer(what, JSON_SAYS[error.reason]) : error;
+export function orInvalidJson(what: string, error: unknown): unknown {
+  return error instanceof JsonFault ? invalidReply(what, JSON_SAYS[error.reason]) : error;
 }
 
 export function tooLate(what: string): OutgoingFault {

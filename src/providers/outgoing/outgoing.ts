@@ -3,15 +3,15 @@
 import type { Dispatcher } from 'undici';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { Reach } from './connect.ts';
+import type { ConnectOptions } from './connect.ts';
+import { type ConnectionPool, openConnectionPool } from './connection-pool.ts';
 import { tooLate, transportFault } from './faults.ts';
-import { type Connections, openPool } from './pool.ts';
 import { type Reply, readReply } from './reply.ts';
 
 const CONNECTIONS = 128;
 const MAX_REPLY_BYTES = 1024 * 1024;
 
-export interface OutgoingOptions extends Omit<Reach, 'loopbackAllowed'> {
+export interface OutgoingOptions extends Omit<ConnectOptions, 'loopbackAllowed'> {
   /** http or https. A path is put before that of every request; credentials, query and fragment are not looked at. */
   baseUrl: string;
   clock: Clock;
@@ -25,7 +25,7 @@ export interface OutgoingOptions extends Omit<Reach, 'loopbackAllowed'> {
   connections?: number;
 }
 
-export interface Ask {
+export interface OutgoingRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Begins with a slash; encoded. */
   path: string;
@@ -48,7 +48,7 @@ export interface Outgoing {
    * Resolves with the head of any answer but a redirect; its body must be read or discarded. Rejects with an OutgoingFault
    * (`unavailable`, `provider_error`), or with the reason of `signal`. Nothing is tried twice.
    */
-  request(ask: Ask): Promise<Reply>;
+  request(ask: OutgoingRequest): Promise<Reply>;
   /** Ends what is in flight. Safe twice. */
   close(): Promise<void>;
 }
@@ -59,11 +59,11 @@ export function outgoing(options: OutgoingOptions): Outgoing {
   const loopbackAllowed = options.allowLoopback === true || namesLoopback(url);
   const reach = { ...options, loopbackAllowed };
   const prefix = url.pathname.replace(/\/+$/, '');
-  let pool: Connections | undefined;
+  let pool: ConnectionPool | undefined;
   let isClosed = false;
   const opened = () => {
     if (isClosed) throw new Error('closed');
-    pool ??= openPool(url.origin, reach, options.connections ?? CONNECTIONS);
+    pool ??= openConnectionPool(url.origin, reach, options.connections ?? CONNECTIONS);
     return pool;
   };
   return {
@@ -76,9 +76,9 @@ export function outgoing(options: OutgoingOptions): Outgoing {
 }
 
 async function request(
-  opened: () => Connections,
+  opened: () => ConnectionPool,
   options: OutgoingOptions & { prefix: string },
-  ask: Ask,
+  ask: OutgoingRequest,
 ): Promise<Reply> {
   const { what } = options;
   const limit = limits(options, ask);
@@ -98,7 +98,10 @@ interface Limits {
 }
 
 /** The caller's signal and the deadline as one; the first cause is the reason. */
-function limits({ clock, what, timeoutMs }: OutgoingOptions, { signal, withinMs = timeoutMs }: Ask): Limits {
+function limits(
+  { clock, what, timeoutMs }: OutgoingOptions,
+  { signal, withinMs = timeoutMs }: OutgoingRequest,
+): Limits {
   signal?.throwIfAborted();
   const stop = new AbortController();
   const abort = () => stop.abort(signal?.reason);
@@ -116,7 +119,7 @@ function limits({ clock, what, timeoutMs }: OutgoingOptions, { signal, withinMs 
 
 function framed(
   { prefix, headers, timeoutMs }: OutgoingOptions & { prefix: string },
-  ask: Ask,
+  ask: OutgoingRequest,
 ): Dispatcher.RequestOptions {
   const json = ask.json === undefined ? {} : { 'content-type': 'application/json' };
   const idle = ask.idleMs ?? timeoutMs;
@@ -130,7 +133,7 @@ function framed(
   } as Dispatcher.RequestOptions;
 }
 
-function queryText(query: Ask['query'] = {}): string {
+function queryText(query: OutgoingRequest['query'] = {}): string {
   const entries = Object.entries(query).filter(([, value]) => value !== undefined);
   if (entries.length === 0) return '';
   return `?${entries.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')}`;

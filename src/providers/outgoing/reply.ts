@@ -6,7 +6,7 @@ import type { ServiceError } from '../../domain/errors.ts';
 import type { ListLimits } from '../../domain/json-list.ts';
 import type { ObjectLimits } from '../../domain/json-object.ts';
 import { type Body, documentIn, listIn, objectWithTexts } from '../../domain/json-reading.ts';
-import { orStrangeJson, strangeAnswer, transportFault } from './faults.ts';
+import { invalidReply, orInvalidJson, transportFault } from './faults.ts';
 
 /** Of a body that is thrown away, what is read to keep its connection. */
 const DISCARDED_BYTES = 64 * 1024;
@@ -29,7 +29,7 @@ export interface Reply {
   discard(): Promise<void>;
 }
 
-export interface ReplyTerms {
+export interface ReplyContext {
   what: string;
   maxBytes: number;
   /** What an abort is reported as: the caller's reason, or the deadline's. */
@@ -39,7 +39,7 @@ export interface ReplyTerms {
 }
 
 /** Throws for a redirect and for content in an encoding; the body is then thrown away. */
-export async function readReply(answer: Dispatcher.ResponseData, terms: ReplyTerms): Promise<Reply> {
+export async function readReply(answer: Dispatcher.ResponseData, terms: ReplyContext): Promise<Reply> {
   const reply = replyOf(answer, terms);
   const fault = headFault(terms.what, reply);
   if (!fault) return reply;
@@ -49,19 +49,19 @@ export async function readReply(answer: Dispatcher.ResponseData, terms: ReplyTer
 
 function headFault(what: string, { status, headers }: Reply): ServiceError | undefined {
   if (status >= 300 && status < 400)
-    return strangeAnswer(what, 'answered with a redirect, which is never followed');
+    return invalidReply(what, 'answered with a redirect, which is never followed');
   const encoding = headers['content-encoding'] ?? 'identity';
   if (!/^identity$/i.test(encoding))
-    return strangeAnswer(what, 'answered in an encoding that was not asked for');
+    return invalidReply(what, 'answered in an encoding that was not asked for');
   return undefined;
 }
 
-function replyOf(answer: Dispatcher.ResponseData, terms: ReplyTerms): Reply {
+function replyOf(answer: Dispatcher.ResponseData, terms: ReplyContext): Reply {
   const atMost = (most = terms.maxBytes) =>
     bounded(answer, { ...terms, maxBytes: Math.min(most, terms.maxBytes) });
   const judged = <T>(read: (body: Body) => Promise<T>, most?: number) =>
     read(atMost(most)).catch((error: unknown) => {
-      throw orStrangeJson(terms.what, error);
+      throw orInvalidJson(terms.what, error);
     });
   return {
     status: answer.statusCode,
@@ -84,12 +84,12 @@ async function gathered(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(blocks.taken());
 }
 
-async function* bounded({ body }: Dispatcher.ResponseData, terms: ReplyTerms): AsyncGenerator<Buffer> {
+async function* bounded({ body }: Dispatcher.ResponseData, terms: ReplyContext): AsyncGenerator<Buffer> {
   let size = 0;
   try {
     for await (const part of body as AsyncIterable<Buffer>) {
       size += part.length;
-      if (size > terms.maxBytes) throw strangeAnswer(terms.what, 'gave an answer that is too large');
+      if (size > terms.maxBytes) throw invalidReply(terms.what, 'gave an answer that is too large');
       yield part;
     }
   } catch (error) {

@@ -6,8 +6,7 @@ import { printable } from '../../domain/printable.ts';
 import { freshToken } from '../../domain/worker-token.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import type { Lease } from '../../schema/lease.ts';
-import type { Validator } from '../../schema/validator.ts';
-import { validator } from '../../schema/validator.ts';
+import { type Validator, validator } from '../../schema/validator.ts';
 import { RpcAnswer, type RpcMethod } from '../../schema/worker-rpc.ts';
 import type { Outgoing } from '../outgoing/outgoing.ts';
 import type { RemoteWorker } from '../provider.ts';
@@ -32,11 +31,11 @@ const answerFault = validator(RpcAnswer, 'The answer');
 /** The result. Throws as the worker's code says, `provider_error` for an answer that is none, or the reason of `signal`. */
 export async function callWorker<T>(
   { clock, ids }: CallDeps,
-  { worker, line }: { worker: RemoteWorker; line: Outgoing },
+  { worker, outgoing }: { worker: RemoteWorker; outgoing: Outgoing },
   { method, params, lease, fault, signal }: WorkerCall,
 ): Promise<T> {
   const id = ids.uuid();
-  const reply = await line.request({
+  const reply = await outgoing.request({
     method: 'POST',
     path: '/rpc',
     headers: {
@@ -67,7 +66,7 @@ function refusedByStatus(status: number): ServiceError | undefined {
 }
 
 const LONGEST_REFUSAL = 4096;
-const WORDS: Partial<Record<ErrorCode, string>> = {
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
   not_found: 'The worker does not have what it was asked for.',
   conflict: 'The worker refused: the lease is not what it knows.',
   bad_request: 'The worker cannot do what was asked.',
@@ -81,7 +80,7 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
 /** Credentials and leases are between us and the worker: a client has no part in them. */
 function refused(code: ErrorCode, said: string): ServiceError {
   const facts: ErrorFacts = { cause: new Error(said), remedy: 'Look at the log of the worker.' };
-  const words = WORDS[code];
+  const words = MESSAGES[code];
   // What a strict spawn is not given is the client's to know.
   if (code === 'precondition_failed')
     return new ServiceError(code, printable(said).slice(0, LONGEST_REFUSAL), { cause: facts.cause });

@@ -25,9 +25,9 @@ export interface RemoteProvidersDeps {
   tls?: OutgoingTls | undefined;
 }
 
-interface Known {
+interface KnownWorker {
   worker: RemoteWorker;
-  line: Outgoing;
+  outgoing: Outgoing;
   providers: Map<string, Provider>;
 }
 
@@ -35,17 +35,17 @@ const RENEWED = validator(RpcRenewResult, 'result');
 const SHUT_DOWN = validator(RpcShutdownResult, 'result');
 
 export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
-  const known = new Map<string, Known>();
-  const knownOf = (worker: RemoteWorker): Known => {
+  const known = new Map<string, KnownWorker>();
+  const knownOf = (worker: RemoteWorker): KnownWorker => {
     const before = known.get(worker.id);
     if (before?.worker.rpc_url === worker.rpc_url) return Object.assign(before, { worker });
-    void before?.line.close();
-    const made = { worker, line: lineTo(worker, deps), providers: new Map() };
+    void before?.outgoing.close();
+    const made = { worker, outgoing: connect(worker, deps), providers: new Map() };
     known.set(worker.id, made);
     return made;
   };
   const callTo =
-    (target: Known) =>
+    (target: KnownWorker) =>
     <T>(call: WorkerCall) =>
       callWorker<T>(deps, target, call);
   return {
@@ -67,7 +67,7 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       await callTo(knownOf(worker))({ method: 'worker.shutdown', params, fault: SHUT_DOWN, signal });
     },
     close: async () => {
-      await Promise.all([...known.values()].map(({ line }) => line.close()));
+      await Promise.all([...known.values()].map((worker) => worker.outgoing.close()));
     },
   };
 }
@@ -76,7 +76,10 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
 const TERM = '8760h';
 
 /** A heartbeat says where a worker is: loopback is ours, unless it is said that it is not. */
-function lineTo({ id, rpc_url }: RemoteWorker, { clock, allowLoopback, tls }: RemoteProvidersDeps): Outgoing {
+function connect(
+  { id, rpc_url }: RemoteWorker,
+  { clock, allowLoopback, tls }: RemoteProvidersDeps,
+): Outgoing {
   if (!allowLoopback && namesLoopback(new URL(rpc_url)))
     throw new ServiceError('unavailable', `Worker ${id} names a loopback address.`, {
       remedy: 'Set worker.advertise_url on it, or worker.allow_loopback_rpc here.',

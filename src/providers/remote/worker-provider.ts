@@ -15,7 +15,7 @@ import {
   RpcStatusResult,
   type RpcStatusResult as Status,
 } from '../../schema/worker-rpc.ts';
-import { isUndone } from '../outgoing/faults.ts';
+import { hadNoEffect } from '../outgoing/faults.ts';
 import type { Created, Provider, RuntimeRef, RuntimeSpec } from '../provider.ts';
 import type { WorkerCall } from './call.ts';
 
@@ -23,9 +23,9 @@ const SPAWNED = validator(RpcSpawnResult, 'result');
 const DESTROYED = validator(RpcDestroyResult, 'result');
 const STATUS = validator(RpcStatusResult, 'result');
 
-export type Call = <T>(call: WorkerCall) => Promise<T>;
+export type CallWorker = <T>(call: WorkerCall) => Promise<T>;
 
-export function workerProvider(kind: ProviderKind, call: Call, clock: Clock): Provider {
+export function workerProvider(kind: ProviderKind, call: CallWorker, clock: Clock): Provider {
   const place = ({ id, runtime_id }: RuntimeRef) => ({
     ...{ sandbox_id: id, provider: kind },
     ...(runtime_id !== undefined && { runtime_id }),
@@ -54,7 +54,7 @@ export function workerProvider(kind: ProviderKind, call: Call, clock: Clock): Pr
 }
 
 async function create(
-  { kind, call, clock }: { kind: ProviderKind; call: Call; clock: Clock },
+  { kind, call, clock }: { kind: ProviderKind; call: CallWorker; clock: Clock },
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
@@ -68,7 +68,7 @@ async function create(
   const fault = asAsked(aboutThat(SPAWNED, spec, kind), spec);
   const order = { method: 'worker.spawn', params, lease, fault, signal } as const;
   const made = await call<RpcSpawnResult>(order).catch((error: unknown) => {
-    throw isUndone(error) ? asNotStarted(error, signal) : error;
+    throw hadNoEffect(error) ? asNotStarted(error, signal) : error;
   });
   return {
     runtime_id: made.runtime_id,

@@ -3,8 +3,8 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
+import { StderrTail } from '../../../../src/providers/container/attach.ts';
 import { AttachedStream } from '../../../../src/providers/container/attached-stream.ts';
-import { Diagnostics } from '../../../../src/providers/container/diagnostics.ts';
 
 const frame = (stream: number, text: string) => {
   const head = Buffer.alloc(8);
@@ -13,9 +13,9 @@ const frame = (stream: number, text: string) => {
   return Buffer.concat([head, Buffer.from(text)]);
 };
 
-function pair(): { wire: Duplex; stream: AttachedStream; stderr: Diagnostics } {
+function pair(): { wire: Duplex; stream: AttachedStream; stderr: StderrTail } {
   const wire = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
-  const stderr = new Diagnostics();
+  const stderr = new StderrTail();
   const stream = new AttachedStream(wire as Socket, (bytes) => stderr.add(bytes));
   return { wire, stream, stderr };
 }
@@ -54,7 +54,7 @@ it('does not read on while nobody takes', async () => {
 });
 
 it('keeps the end of what was said, whatever comes', () => {
-  const said = new Diagnostics();
+  const said = new StderrTail();
   for (let i = 0; i < 100; i++) said.add(Buffer.alloc(100_000, 'y'));
   said.add(Buffer.from('last words'));
   expect(said.tail().length).toBeLessThanOrEqual(4096);

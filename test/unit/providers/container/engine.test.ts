@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
-import { type Engine, type EngineOrder, openEngine } from '../../../../src/providers/container/engine.ts';
+import { type Engine, type EngineRequest, openEngine } from '../../../../src/providers/container/engine.ts';
 import type { EngineRefusal } from '../../../../src/providers/container/engine-faults.ts';
 import { containerConfig } from '../../../support/hosts/container.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../../support/scripted/engine.ts';
 
 const CALL = 'GET /x';
-const order = (more: Partial<EngineOrder> = {}): EngineOrder => ({
+const order = (more: Partial<EngineRequest> = {}): EngineRequest => ({
   ...{ method: 'GET', path: '/x', what: 'do x', ms: 300 },
   ...more,
 });
@@ -134,7 +134,7 @@ it('sends a body as it is, with its length, and queries as they were meant', asy
         status(204)(response, request);
       });
   });
-  const post = (more: Partial<EngineOrder>) => engine.bytes(order({ method: 'POST', ...more }), forever);
+  const post = (more: Partial<EngineRequest>) => engine.bytes(order({ method: 'POST', ...more }), forever);
   await post({});
   await post({ query: { name: 'a b', filters: { label: ['c=d'] } }, body: { e: 'é' } });
   await post({ query: {}, body: Buffer.from('tar') });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { realClock } from '../../../../src/host/clock.ts';
 import { openEngine } from '../../../../src/providers/container/engine.ts';
 import { factsReader } from '../../../../src/providers/container/facts.ts';
-import { planned } from '../../../../src/providers/container/plan.ts';
+import { planContainer } from '../../../../src/providers/container/plan.ts';
 import type { ContainerState } from '../../../../src/providers/container/state.ts';
 import type { RuntimeSpec } from '../../../../src/providers/provider.ts';
 import { containerConfig, containerHome, containerSpec } from '../../../support/hosts/container.ts';
@@ -25,7 +25,7 @@ async function planOn(info: object, seccomp_profile = 'svc', spec: Partial<Runti
     agent: { ready: async () => 'agent' },
     network: { ready: async () => 'svc' },
   } as unknown as ContainerState;
-  const { body, warnings } = await planned(state, containerSpec('sb-plan', spec), soon());
+  const { body, warnings } = await planContainer(state, containerSpec('sb-plan', spec), soon());
   engine.close();
   return { options: (body as { HostConfig: { SecurityOpt: string[] } }).HostConfig.SecurityOpt, warnings };
 }

@@ -1,6 +1,6 @@
 // Whether a request may have had an effect is told by where it failed, not by what the failure is called.
 import { expect, it } from 'vitest';
-import { isUndone, markUnopened, transportFault } from '../../../../src/providers/outgoing/faults.ts';
+import { hadNoEffect, markUnopened, transportFault } from '../../../../src/providers/outgoing/faults.ts';
 
 const failure = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more });
 
@@ -9,16 +9,16 @@ it.each(['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'EPROTO', 'ECONNRESET', 
   (code) => {
     const [after, before] = [failure(code), failure(code)];
     markUnopened(before);
-    expect(isUndone(transportFault('It', after))).toBe(false);
-    expect(isUndone(transportFault('It', before))).toBe(true);
+    expect(hadNoEffect(transportFault('It', after))).toBe(false);
+    expect(hadNoEffect(transportFault('It', before))).toBe(true);
   },
 );
 
 it('takes the first of several addresses, and what is known of all', () => {
   const several = failure('', { errors: [failure('ECONNREFUSED', { syscall: 'connect' })] });
-  expect(isUndone(transportFault('It', several))).toBe(true);
+  expect(hadNoEffect(transportFault('It', several))).toBe(true);
   const marked = failure('', { errors: [failure('EPROTO')] });
-  expect(isUndone(transportFault('It', marked))).toBe(false);
+  expect(hadNoEffect(transportFault('It', marked))).toBe(false);
   markUnopened(marked);
-  expect(isUndone(transportFault('It', marked))).toBe(true);
+  expect(hadNoEffect(transportFault('It', marked))).toBe(true);
 });

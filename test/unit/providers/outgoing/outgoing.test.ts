@@ -6,9 +6,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
 import {
-  type Ask,
   type Outgoing,
   type OutgoingOptions,
+  type OutgoingRequest,
   outgoing,
 } from '../../../../src/providers/outgoing/outgoing.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
@@ -33,8 +33,9 @@ function way(baseUrl: string, more: Partial<OutgoingOptions> = {}): Outgoing {
   return made;
 }
 
-const get: Ask = { method: 'GET', path: '/x' };
-const whole = async (out: Outgoing, ask: Partial<Ask> = {}) => (await out.request({ ...get, ...ask })).json();
+const get: OutgoingRequest = { method: 'GET', path: '/x' };
+const whole = async (out: Outgoing, ask: Partial<OutgoingRequest> = {}) =>
+  (await out.request({ ...get, ...ask })).json();
 const failure = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
@@ -137,7 +138,7 @@ describe('addresses', () => {
 
 describe('a hostile backend', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
-  const TABLE: readonly [string, (socket: Socket) => void, Partial<Ask>, string, RegExp][] = [
+  const TABLE: readonly [string, (socket: Socket) => void, Partial<OutgoingRequest>, string, RegExp][] = [
     [
       'redirects',
       (s) => s.write(httpAnswer('302 Found', MARK, ['location: http://169.254.169.254/'])),

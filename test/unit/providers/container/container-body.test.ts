@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { packageRoot } from '../../../../src/host/package-root.ts';
-import { type BodyOrder, createBody } from '../../../../src/providers/container/body.ts';
-import { seccompProfile } from '../../../../src/providers/container/seccomp.ts';
+import { type ContainerOptions, containerBody } from '../../../../src/providers/container/container-body.ts';
+import { seccompProfile } from '../../../../src/providers/container/seccomp-profile.ts';
 import { containerConfig, containerSpec } from '../../../support/hosts/container.ts';
 
-const order = (change: Partial<BodyOrder> = {}): BodyOrder => ({
+const order = (change: Partial<ContainerOptions> = {}): ContainerOptions => ({
   instance: '01234567-89ab-4000-8000-000000000000',
   spec: containerSpec('sb-golden'),
   config: containerConfig(),
@@ -30,12 +30,12 @@ interface Body {
 }
 
 it('is the golden one for a sandbox', () => {
-  expect(createBody(order())).toEqual(golden('container-create'));
+  expect(containerBody(order())).toEqual(golden('container-create'));
 });
 
 it('is the golden one for a pool: exactly three capabilities, nothing to write on', () => {
   const spec = containerSpec('vm-golden', { role: 'pool', memory_mb: 2048 });
-  expect(createBody(order({ spec }))).toEqual(golden('container-pool'));
+  expect(containerBody(order({ spec }))).toEqual(golden('container-pool'));
 });
 
 it('has the golden profile of system calls, as text', async () => {
@@ -50,7 +50,7 @@ it.each([
   ['1000:1001', 'uid=1000,gid=1001,mode=0755'],
   ['app', 'mode=1777'],
 ])('gives user %s a workspace it can write to', (user, owner) => {
-  const { HostConfig, Env } = createBody(order({ user })) as Body;
+  const { HostConfig, Env } = containerBody(order({ user })) as Body;
   expect(HostConfig.Tmpfs).toEqual({
     '/workspace': `rw,exec,nosuid,nodev,size=512m,nr_inodes=131072,${owner}`,
   });
@@ -58,12 +58,12 @@ it.each([
 });
 
 it.each(['', '0', 'root', '0:0', 'root:root'])('takes user %j for root', (user) => {
-  expect((createBody(order({ user })) as Body).HostConfig.Tmpfs).toEqual({});
+  expect((containerBody(order({ user })) as Body).HostConfig.Tmpfs).toEqual({});
 });
 
 it('leaves memory to write on where the root is read-only', () => {
   const config = { ...containerConfig(), read_only_rootfs: true };
-  const { HostConfig } = createBody(order({ config })) as Body;
+  const { HostConfig } = containerBody(order({ config })) as Body;
   expect(HostConfig.ReadonlyRootfs).toBe(true);
   expect(HostConfig.Tmpfs).toEqual({
     '/tmp': 'rw,exec,nosuid,nodev,size=32m,nr_inodes=8192,mode=1777',
@@ -73,7 +73,7 @@ it('leaves memory to write on where the root is read-only', () => {
 
 it('passes the configured runtime, profile and capabilities', () => {
   const config = { ...containerConfig(), runtime: 'runsc', added_caps: [] };
-  const { HostConfig } = createBody(order({ config, seccomp: '{}', network: 'none' })) as Body;
+  const { HostConfig } = containerBody(order({ config, seccomp: '{}', network: 'none' })) as Body;
   expect(HostConfig).toMatchObject({
     ...{ Runtime: 'runsc', CapDrop: ['ALL'], CapAdd: [], NetworkMode: 'none' },
     SecurityOpt: ['no-new-privileges', 'seccomp={}'],
@@ -81,14 +81,14 @@ it('passes the configured runtime, profile and capabilities', () => {
 });
 
 it('leaves room for the threads of a kernel in user space, which would not survive their lack', () => {
-  const { HostConfig } = createBody(order({ runtime: 'runsc' })) as Body;
+  const { HostConfig } = containerBody(order({ runtime: 'runsc' })) as Body;
   expect(HostConfig.PidsLimit).toBe(8 * containerConfig().pids_limit);
 });
 
 it('mounts memory where the image declares volumes; what is configured for a path wins', () => {
   const volumes = ['/data', '/tmp', '/workspace'];
-  const mounts = (change: Partial<BodyOrder>) =>
-    (createBody(order({ volumes, ...change })) as Body).HostConfig.Tmpfs;
+  const mounts = (change: Partial<ContainerOptions>) =>
+    (containerBody(order({ volumes, ...change })) as Body).HostConfig.Tmpfs;
   const scratch = 'rw,exec,nosuid,nodev,size=32m,nr_inodes=8192,mode=1777';
   const nothing = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
   expect(mounts({})).toEqual({ '/data': scratch, '/tmp': scratch, '/workspace': scratch });

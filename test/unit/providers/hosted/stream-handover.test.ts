@@ -2,10 +2,10 @@
 // command are kept, and nothing comes twice.
 import type { CommandHandle, Sandbox } from 'e2b';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { toTheEnd } from '../../../../src/providers/hosted/change.ts';
+import { listenerTo, streamOf } from '../../../../src/providers/hosted/command-stream.ts';
 import { exitOf } from '../../../../src/providers/hosted/exit.ts';
-import { earsOf, lineOf } from '../../../../src/providers/hosted/line.ts';
-import { Tail } from '../../../../src/providers/hosted/tail.ts';
+import { OutputTail } from '../../../../src/providers/hosted/output-tail.ts';
+import { followToEnd } from '../../../../src/providers/hosted/stream-handover.ts';
 import { type FakeClock, fakeClock } from '../../../support/fakes/ports.ts';
 import { type Heard, ScriptedHandle } from '../../../support/scripted/handle.ts';
 
@@ -19,7 +19,7 @@ type Step = 'there' | 'none' | 'end' | 'break' | string;
 /** One command, the handle that it is followed by, and the one that is asked for. */
 class Course {
   readonly clock: FakeClock = fakeClock();
-  readonly tail = new Tail(256 * 1024);
+  readonly tail = new OutputTail(256 * 1024);
   readonly old: ScriptedHandle;
   next: ScriptedHandle | undefined;
   readonly said: Promise<unknown>;
@@ -27,7 +27,7 @@ class Course {
   #hears: Heard | undefined;
 
   constructor() {
-    const ears = earsOf(this.tail);
+    const ears = listenerTo(this.tail);
     this.old = new ScriptedHandle(PID, ears.callbacks);
     const connect = (_: number, heard: Heard) => {
       this.#hears = heard;
@@ -36,8 +36,8 @@ class Course {
       });
     };
     const sandbox = { commands: { connect } } as unknown as Sandbox;
-    const line = lineOf(this.old as unknown as CommandHandle, ears);
-    this.said = toTheEnd({ sandbox, clock: this.clock, pid: PID, tail: this.tail }, line);
+    const line = streamOf(this.old as unknown as CommandHandle, ears);
+    this.said = followToEnd({ sandbox, clock: this.clock, pid: PID, tail: this.tail }, line);
     this.old.heard.onStdout(MUCH);
   }
 

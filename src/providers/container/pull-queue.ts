@@ -20,9 +20,13 @@ export interface PullBounds {
  * Resolves when `reference` is pulled. Rejects as `pull` does, and with `unavailable` when the account has as many under
  * way as it may, or too many wait.
  */
-export type Pulls = (reference: string, account: string | undefined) => Promise<void>;
+export type PullQueue = (reference: string, account: string | undefined) => Promise<void>;
 
-export function pulls(clock: Clock, bounds: PullBounds, pull: (reference: string) => Promise<void>): Pulls {
+export function pullQueue(
+  clock: Clock,
+  bounds: PullBounds,
+  pull: (reference: string) => Promise<void>,
+): PullQueue {
   const turns = limiter(clock, { ...bounds, waiting: WAITING, busy: tooMany });
   const running = new Map<string, Promise<void>>();
   const held = new Map<string, number>();

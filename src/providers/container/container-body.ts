@@ -19,7 +19,7 @@ export const WORKSPACE = '/workspace';
 const POOL_WORKSPACES = '/workspaces';
 const POOL_PIDS = 4096;
 
-export interface BodyOrder {
+export interface ContainerOptions {
   instance: string;
   spec: RuntimeSpec;
   config: ContainerConfig;
@@ -39,7 +39,7 @@ export interface BodyOrder {
 }
 
 /** Of `POST /containers/create`. */
-export function createBody(order: BodyOrder): object {
+export function containerBody(order: ContainerOptions): object {
   const { spec, image } = order;
   const isPool = spec.role === 'pool';
   return {
@@ -76,7 +76,7 @@ export function hasOwnWorkspace({
   spec,
   config,
   user,
-}: Pick<BodyOrder, 'spec' | 'config' | 'user'>): boolean {
+}: Pick<ContainerOptions, 'spec' | 'config' | 'user'>): boolean {
   return spec.role !== 'pool' && (config.read_only_rootfs || !isRoot(user));
 }
 
@@ -84,7 +84,7 @@ function isRoot(user: string): boolean {
   return /^(0|root)?(:|$)/.test(user);
 }
 
-function labels({ instance, spec }: BodyOrder): Record<string, string> {
+function labels({ instance, spec }: ContainerOptions): Record<string, string> {
   return {
     [LABEL.instance]: instance,
     [LABEL.id]: spec.id,
@@ -94,7 +94,7 @@ function labels({ instance, spec }: BodyOrder): Record<string, string> {
   };
 }
 
-function hostConfig(order: BodyOrder, isPool: boolean): object {
+function hostConfig(order: ContainerOptions, isPool: boolean): object {
   const { spec, config } = order;
   const memory = spec.memory_mb * MEBIBYTE;
   return {
@@ -136,7 +136,7 @@ function hostConfig(order: BodyOrder, isPool: boolean): object {
 }
 
 /** Paths and their mount options. `exec` is said because engines leave it out by themselves. */
-function tmpfs(order: BodyOrder): Record<string, string> {
+function tmpfs(order: ContainerOptions): Record<string, string> {
   const { spec, config, user } = order;
   if (!hasOwnWorkspace(order)) return {};
   const shared = config.read_only_rootfs ? config.tmpfs : [];
@@ -147,7 +147,7 @@ function tmpfs(order: BodyOrder): Record<string, string> {
 }
 
 /** What is mounted there keeps the engine from making volumes of its own. Nothing to write on where the root is read-only. */
-function volumeTmpfs(order: BodyOrder, isPool: boolean): Record<string, string> {
+function volumeTmpfs(order: ContainerOptions, isPool: boolean): Record<string, string> {
   const { spec, config, volumes } = order;
   const nothing = isPool || config.read_only_rootfs;
   return Object.fromEntries(volumes.map((path) => [path, nothing ? NOTHING : scratch(spec)]));

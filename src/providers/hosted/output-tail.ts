@@ -5,7 +5,7 @@ import type { OutputChunk } from '../../agent/io.ts';
 /** A program may write byte by byte. */
 const MOST_CHUNKS = 4096;
 
-export class Tail {
+export class OutputTail {
   readonly #mostBytes: number;
   readonly #chunks: OutputChunk[] = [];
   /** The place of the first chunk among all that ever came. */
@@ -26,7 +26,7 @@ export class Tail {
     return this.#isCut;
   }
 
-  cut(): void {
+  markTruncated(): void {
     this.#isCut = true;
   }
 
@@ -35,13 +35,13 @@ export class Tail {
   }
 
   /** An empty one that keeps as much. */
-  another(): Tail {
-    return new Tail(this.#mostBytes);
+  emptyCopy(): OutputTail {
+    return new OutputTail(this.#mostBytes);
   }
 
   /** Hands all that is kept to `to`. */
-  pour(to: Tail): void {
-    if (this.#isCut) to.cut();
+  flushTo(to: OutputTail): void {
+    if (this.#isCut) to.markTruncated();
     for (const chunk of this.#chunks) to.#keep(chunk);
     this.#first += this.#chunks.length;
     this.#chunks.length = 0;

@@ -5,30 +5,30 @@ import { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Endpoint, resolveEndpoint } from './endpoint.ts';
-import type { EngineOrder } from './engine.ts';
-import { type Answered, accepted } from './engine-answers.ts';
-import { EngineRefusal, engineGarbled, engineLost } from './engine-faults.ts';
+import type { EngineRequest } from './engine.ts';
+import { type EngineReply, requireSuccess } from './engine-answers.ts';
+import { EngineRefusal, engineLost, invalidEngineReply } from './engine-faults.ts';
 import { type Modem, type Modems, openModems } from './modems.ts';
 
 const EVERY_STATUS = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [100 + index, true]));
 
-export type Connection = 'kept' | 'own';
+export type ConnectionKind = 'kept' | 'own';
 
-interface Way {
-  connection: Connection;
+interface DialOptions {
+  connection: ConnectionKind;
   /** Ends the request and what is left of its answer. */
   signal: AbortSignal;
 }
 
-interface Opened {
+interface OpenEngine {
   endpoint: Endpoint;
   modems: Modems;
 }
 
 /** The configured files are read on first use, and again after a failure. */
-export class EngineLine {
+export class EngineConnection {
   readonly #config: ContainerConfig;
-  #opened: Promise<Opened> | undefined;
+  #opened: Promise<OpenEngine> | undefined;
 
   constructor(config: ContainerConfig) {
     this.#config = config;
@@ -43,13 +43,13 @@ export class EngineLine {
   }
 
   /** The answer's head, whatever its status. A kept connection that the engine had closed is not the end of it. */
-  async answer(order: EngineOrder, way: Way): Promise<Answered> {
+  async answer(order: EngineRequest, way: DialOptions): Promise<EngineReply> {
     const { endpoint, modems } = await this.#open();
     for (let isRetry = false; ; isRetry = true) {
       try {
         const answer = await dial(modems[way.connection], order, way.signal);
         if (answer instanceof IncomingMessage)
-          return { answer: addAbortSignal(way.signal, answer), label: endpoint.label };
+          return { message: addAbortSignal(way.signal, answer), label: endpoint.label };
         answer.destroy();
         throw new Error('an upgrade nobody asked for');
       } catch (error) {
@@ -60,22 +60,22 @@ export class EngineLine {
     }
   }
 
-  async socket(order: EngineOrder, signal: AbortSignal): Promise<Socket> {
+  async socket(order: EngineRequest, signal: AbortSignal): Promise<Socket> {
     const { endpoint, modems } = await this.#open();
     try {
       const answer = await dial(modems.own, order, signal, true);
       if (!(answer instanceof IncomingMessage)) return answer;
-      await accepted(order, { answer: addAbortSignal(signal, answer), label: endpoint.label });
+      await requireSuccess(order, { message: addAbortSignal(signal, answer), label: endpoint.label });
       answer.destroy();
       // A status below 300 in the place of a 101 gives no way to write.
-      throw engineGarbled(`${order.what}: status ${answer.statusCode} in place of 101`, undefined);
+      throw invalidEngineReply(`${order.what}: status ${answer.statusCode} in place of 101`, undefined);
     } catch (error) {
       signal.throwIfAborted();
       throw isOurs(error) ? error : engineLost(endpoint.label, error);
     }
   }
 
-  #open(): Promise<Opened> {
+  #open(): Promise<OpenEngine> {
     this.#opened ??= this.#opening().catch((error: unknown) => {
       this.#opened = undefined;
       throw error;
@@ -83,7 +83,7 @@ export class EngineLine {
     return this.#opened;
   }
 
-  async #opening(): Promise<Opened> {
+  async #opening(): Promise<OpenEngine> {
     const endpoint = await resolveEndpoint(this.#config);
     return { endpoint, modems: await openModems(endpoint) };
   }
@@ -91,7 +91,7 @@ export class EngineLine {
 
 function dial(
   modem: Modem,
-  { method, path, query, body }: EngineOrder,
+  { method, path, query, body }: EngineRequest,
   abortSignal: AbortSignal,
   hijack = false,
 ): Promise<IncomingMessage | Socket> {

@@ -3,17 +3,17 @@ import { PassThrough } from 'node:stream';
 import type { Exec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 
-export interface LateStdin {
+export interface BufferedStdin {
   stdin: Exec['stdin'];
   /** All of it, once it has ended. Rejects with `payload_too_large`. */
-  whole: Promise<Buffer>;
+  content: Promise<Buffer>;
 }
 
-export function lateStdin(maxBytes: number): LateStdin {
+export function bufferedStdin(maxBytes: number): BufferedStdin {
   const gathered = new PassThrough({ highWaterMark: maxBytes });
   let size = 0;
   return {
-    whole: gathered.toArray().then((parts) => Buffer.concat(parts)),
+    content: gathered.toArray().then((parts) => Buffer.concat(parts)),
     stdin: {
       write: async (data) => {
         size += data.length;

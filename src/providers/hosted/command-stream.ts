@@ -10,27 +10,27 @@ const MOST_CHARACTERS = 8 * HANDLE_CHARACTERS;
 export const FULL = Symbol('full');
 
 /** Where the pieces of a handle go. */
-export interface Listener {
+export interface OutputSink {
   add(channel: OutputChunk['channel'], text: string): void;
 }
 
-export interface Ears {
+export interface Listener {
   callbacks: { onStdout(text: string): void; onStderr(text: string): void };
   /** Resolves once the library holds as much more as it may. */
   full(): Promise<typeof FULL>;
   /** Resolves once it holds more than is borne. */
   over: Promise<void>;
-  to: Listener;
+  sink: OutputSink;
 }
 
-export interface Line {
+export interface CommandStream {
   handle: CommandHandle;
-  ears: Ears;
+  listener: Listener;
   /** What the library says last: its result, or any error. Never rejects. */
-  ended: Promise<unknown>;
+  result: Promise<unknown>;
 }
 
-export function earsOf(to: Listener): Ears {
+export function listenerTo(to: OutputSink): Listener {
   let [size, limit] = [0, 0];
   let tell = (_: typeof FULL) => {};
   let tellOver = () => {};
@@ -38,7 +38,7 @@ export function earsOf(to: Listener): Ears {
     tellOver = resolve;
   });
   const hear = (channel: OutputChunk['channel']) => (text: string) => {
-    ears.to.add(channel, text);
+    ears.sink.add(channel, text);
     size += text.length;
     if (size > limit) tell(FULL);
     if (size > MOST_CHARACTERS) tellOver();
@@ -50,26 +50,34 @@ export function earsOf(to: Listener): Ears {
       if (size > limit) resolve(FULL);
     });
   };
-  const ears: Ears = { callbacks: { onStdout: hear('stdout'), onStderr: hear('stderr') }, full, over, to };
+  const ears: Listener = {
+    callbacks: { onStdout: hear('stdout'), onStderr: hear('stderr') },
+    full,
+    over,
+    sink: to,
+  };
   return ears;
 }
 
 /** Leaves the handle by itself once it holds more than is borne. */
-export function lineOf(handle: CommandHandle, ears: Ears): Line {
+export function streamOf(handle: CommandHandle, ears: Listener): CommandStream {
   void ears.over.then(() => handle.disconnect());
-  return { handle, ears, ended: handle.wait().catch((error: unknown) => error) };
+  return { handle, listener: ears, result: handle.wait().catch((error: unknown) => error) };
 }
 
-export interface Listening {
+export interface StreamRequest {
   pid: number;
-  to: Listener;
+  sink: OutputSink;
   signal?: AbortSignal | undefined;
 }
 
 /** A command that runs already. Rejects as the library does. */
-export async function listen(sandbox: Sandbox, { pid, to, signal }: Listening): Promise<Line> {
-  const ears = earsOf(to);
+export async function openStream(
+  sandbox: Sandbox,
+  { pid, sink: to, signal }: StreamRequest,
+): Promise<CommandStream> {
+  const ears = listenerTo(to);
   const options = { timeoutMs: 0, ...ears.callbacks };
   signal?.throwIfAborted();
-  return lineOf(await sandbox.commands.connect(pid, options), ears);
+  return streamOf(await sandbox.commands.connect(pid, options), ears);
 }

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 
 /** `what` completes "has no …". */
-export function absent(kind: string, what: string): ServiceError {
+export function unsupported(kind: string, what: string): ServiceError {
   return new ServiceError('not_implemented', `Provider ${kind} has no ${what}.`, {
     remedy: 'Look at the capabilities of the provider, or use another one.',
   });

@@ -8,7 +8,7 @@ const KILLED = { exit_code: 137, signal: 'SIGKILL' } as const;
 
 type Outcome = Omit<ExecExit, 'duration_ms'>;
 
-export interface CourseDeps {
+export interface LifecycleDeps {
   clock: Clock;
   /** Each ends it; `exit` then rejects with the reason. */
   ends: readonly (AbortSignal | undefined)[];
@@ -16,7 +16,7 @@ export interface CourseDeps {
   backstopMs?: number;
 }
 
-export class ExecCourse {
+export class ExecLifecycle {
   readonly started: Promise<void>;
   readonly exit: Promise<ExecExit>;
   readonly #stop = new AbortController();
@@ -27,7 +27,7 @@ export class ExecCourse {
 
   constructor(
     { timeoutMs }: Pick<ExecSpec, 'timeoutMs'>,
-    { clock, ends, backstopMs = BACKSTOP_MS }: CourseDeps,
+    { clock, ends, backstopMs = BACKSTOP_MS }: LifecycleDeps,
   ) {
     this.#clock = clock;
     this.#began = clock.monotonic();
@@ -48,7 +48,7 @@ export class ExecCourse {
     return this.#stop.signal;
   }
 
-  begin(): void {
+  markStarted(): void {
     this.#begin();
   }
 
@@ -72,7 +72,7 @@ export class ExecCourse {
     this.#stop.abort();
   }
 
-  #watch(endMs: number | undefined, ends: CourseDeps['ends']): void {
+  #watch(endMs: number | undefined, ends: LifecycleDeps['ends']): void {
     const expired = () => this.finish({ ...KILLED, timed_out: true });
     const timer: Timer | undefined = endMs ? this.#clock.after(endMs, expired) : undefined;
     const leave = ends.flatMap((end) => (end ? [onAbort(end, (reason) => this.fail(reason))] : []));

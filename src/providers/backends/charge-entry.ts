@@ -6,7 +6,7 @@ import type { FileInfo } from '../../schema/file.ts';
 const ENTRY_BYTES = 256;
 
 /** `entry`, once `room` has taken what it is in memory; its refusal is thrown. */
-export function charged<T extends FileInfo | string>(entry: T, room: Room | undefined): T {
+export function chargeEntry<T extends FileInfo | string>(entry: T, room: Room | undefined): T {
   if (typeof entry === 'string') room?.grow(2 * entry.length);
   else room?.grow(ENTRY_BYTES + 2 * (entry.path.length + (entry.symlink_target?.length ?? 0)));
   return entry;

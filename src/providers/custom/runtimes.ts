@@ -1,0 +1,165 @@
+// Sandboxes at the custom backend: created with our labels in their metadata, found by them, and destroyed. A backend
+// without an inventory cannot find a sandbox whose create reply was lost; such a sandbox counts as gone.
+import { ServiceError } from '../../domain/errors.ts';
+import { asNotStarted } from '../../domain/not-started.ts';
+import { identityIn, labelsFor, runtimeIdOf } from '../backends/labels.ts';
+import { hadNoEffect, invalidReply } from '../outgoing/faults.ts';
+import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
+import { CUSTOM_BACKEND, objectIn } from './backend.ts';
+import type { CustomState } from './deps.ts';
+
+/** What may stand in a path without being encoded, and does not read as a way up. */
+const BACKEND_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~:-]{1,256}$/;
+
+export async function createRuntime(
+  state: CustomState,
+  spec: RuntimeSpec,
+  signal: AbortSignal,
+): Promise<Created> {
+  const { image, memory_mb, vcpus } = spec;
+  if (spec.role !== undefined) throw new ServiceError('not_implemented', 'Provider custom hosts no pools.');
+  const asked = state.backend.request({
+    method: 'POST',
+    path: '/spawn',
+    json: {
+      ...(image !== undefined && { image }),
+      ...{ memory_mb, vcpus, metadata: labelsFor(state.instance, spec) },
+    },
+    signal,
+    means: {
+      404: ['not_found', 'The custom backend does not have this image.'],
+      409: ['conflict', 'There is a sandbox of this attempt already.'],
+    },
+  });
+  const reply = await asked.catch((error: unknown) => {
+    throw hadNoEffect(error) ? asNotStarted(error, signal) : error;
+  });
+  const answer = objectIn(await reply.json());
+  return {
+    runtime_id: backendId(answer.id),
+    image: inForce(answer.image, image ?? 'default'),
+    ...sizesInForce(answer, spec),
+  };
+}
+
+/** Throws `provider_error` for what is no id. */
+export function backendId(id: unknown): string {
+  if (typeof id === 'string' && BACKEND_ID.test(id)) return id;
+  throw invalidReply(CUSTOM_BACKEND, 'gave a sandbox without a usable id');
+}
+
+function sizesInForce(answer: Record<string, unknown>, spec: RuntimeSpec) {
+  const sizes = {
+    memory_mb: inForce(answer.memory_mb, spec.memory_mb),
+    vcpus: inForce(answer.vcpus, spec.vcpus),
+  };
+  const warnings = (['memory_mb', 'vcpus'] as const)
+    .filter((key) => sizes[key] !== spec[key])
+    .map((key) => `${key}: ${spec[key]} were asked for; the backend gave ${sizes[key]}.`);
+  return { ...sizes, warnings };
+}
+
+/** What the backend says it gave, where it says so and it makes sense; else what was asked for. */
+function inForce<T extends string | number>(said: unknown, asked: T): T {
+  const fits =
+    typeof said === 'string'
+      ? /^[\x21-\x7e]{1,512}$/.test(said)
+      : Number.isSafeInteger(said) && (said as number) > 0;
+  return typeof said === typeof asked && fits ? (said as T) : asked;
+}
+
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+/** What one sandbox needs, with all metadata that it may carry, is far below. */
+const LISTED = { most: 100_000, bytes: 64 * 1024, depth: 8, tokens: 2000 };
+
+/** The backend's id of it; undefined when it has none. */
+export function findRuntime(
+  state: CustomState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return runtimeIdOf(ref, () => inventory(state, signal));
+}
+
+export async function inspectRuntime(
+  state: CustomState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<RuntimeState> {
+  const runtime_id = await findRuntime(state, ref, signal);
+  return runtime_id === undefined ? 'gone' : stateOf(state, runtime_id, signal);
+}
+
+export async function stateOf(
+  { backend, sessions }: CustomState,
+  runtime_id: string,
+  signal: AbortSignal,
+): Promise<RuntimeState> {
+  try {
+    const path = `/status/${encodeURIComponent(runtime_id)}`;
+    const reply = await backend.request({ method: 'GET', path, signal });
+    const { id, state } = objectIn(await reply.json());
+    if (id !== undefined && id !== runtime_id) throw invalidReply(CUSTOM_BACKEND, 'told of another sandbox');
+    return knownState(state);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+    sessions.end(runtime_id);
+    return 'gone';
+  }
+}
+
+/** Ours, dead ones too; undefined when the backend keeps no inventory. */
+export async function inventory(
+  state: CustomState,
+  signal: AbortSignal,
+): Promise<RuntimeListing[] | undefined> {
+  try {
+    const reply = await state.backend.request({
+      ...{ method: 'GET', path: '/sandboxes', signal, maxBytes: MAX_LIST_BYTES },
+      means: { 405: NO_INVENTORY, 501: NO_INVENTORY },
+    });
+    return await reply.list(LISTED, (each) => listed(state, each));
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+const NO_INVENTORY = ['not_found', 'The custom backend keeps no inventory.'] as const;
+
+/** What is not labelled as ours is not even looked at. */
+function listed({ instance, clock }: CustomState, each: unknown): RuntimeListing | undefined {
+  const { id, state, created_at, metadata } = objectIn(each);
+  const identity = identityIn(instance, metadata);
+  if (!identity) return undefined;
+  const made = typeof created_at === 'string' ? Date.parse(created_at) : Number.NaN;
+  return {
+    runtime_id: backendId(id),
+    ...identity,
+    state: knownState(state),
+    // One that does not say when it was made counts as young.
+    created_at: new Date(Number.isFinite(made) ? made : clock.now()).toISOString(),
+  };
+}
+
+function knownState(state: unknown): 'running' | 'stopped' {
+  if (state === 'running' || state === 'stopped') return state;
+  throw invalidReply(CUSTOM_BACKEND, 'gave a sandbox a state that is neither running nor stopped');
+}
+
+export async function destroyRuntime(
+  state: CustomState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<void> {
+  const runtime_id = await findRuntime(state, ref, signal);
+  if (runtime_id === undefined) return;
+  try {
+    const path = `/sandboxes/${encodeURIComponent(runtime_id)}`;
+    const reply = await state.backend.request({ method: 'DELETE', path, signal });
+    await reply.discard();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+  }
+  state.sessions.end(runtime_id);
+}
