@@ -65,6 +65,8 @@ function printNumbers(numbers) {
     ['files of src', size.src.files],
     ['lines of commands', size.commands.lines],
     ['files of commands', size.commands.files],
+    ['lines that moved from src to bench and test/support/memory-store', size.moved.lines],
+    ['lines of all these', size.src.lines + size.commands.lines + size.moved.lines],
     ['files of src with at most 40 lines and one importer', small.length],
     ['  of these, importer in the same folder', ownFolder],
     ['entries at the top of src/control', control.entries],
@@ -97,6 +99,8 @@ const folderOf = (path) => path.slice(0, path.lastIndexOf('/'));
 /** @param {string} text */
 const print = (text) => process.stdout.write(`${text}\n`);
 
+// A pager that was closed.
+process.stdout.on('error', () => process.exit());
 atRoot((folder) => {
   if (values.words) printWords(folder, positionals.length > 0 ? positionals : ['src', 'commands']);
   else printNumbers(measure(folder));

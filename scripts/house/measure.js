@@ -13,13 +13,14 @@ const SMALL_LINES = 40;
 
 /** @param {string} root the package, of this or another commit */
 export function measure(root) {
-  const sources = sourcesBelow(root, 'src', 'commands');
+  const all = sourcesBelow(root, 'src', 'commands', 'bench', 'test/support/memory-store');
+  const sources = all.filter(({ path }) => /^(?:src|commands)\//.test(path));
   const imports = new Map(sources.map((source) => [source.path, importsOf(source)]));
   const inside = new Map([...imports].filter(([path]) => path.startsWith('src/')));
   const violations = sources.flatMap(violationsIn);
   const count = (/** @type {string} */ kind) => violations.filter((one) => one.kind === kind).length;
   return {
-    size: sizeOf(sources),
+    size: sizeOf(all),
     small: smallFiles(sources, imports),
     control: { entries: entriesOf(join(root, 'src/control')), ...controlRooms(imports) },
     cycles: cyclicGroups(inside),
@@ -34,11 +35,11 @@ const linesIn = ({ text }) => text.trimEnd().split('\n').length;
 
 /** @param {readonly Source[]} sources */
 function sizeOf(sources) {
-  const of = (/** @type {string} */ folder) => {
-    const own = sources.filter(({ path }) => path.startsWith(`${folder}/`));
+  const of = (/** @type {string[]} */ ...folders) => {
+    const own = sources.filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)));
     return { files: own.length, lines: own.reduce((sum, source) => sum + linesIn(source), 0) };
   };
-  return { src: of('src'), commands: of('commands') };
+  return { src: of('src'), commands: of('commands'), moved: of('bench', 'test/support/memory-store') };
 }
 
 /** Files of at most 40 lines with one importer. @param {readonly Source[]} sources @param {Map<string, string[]>} imports */

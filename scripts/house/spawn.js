@@ -5,21 +5,28 @@ import { eachNode } from './sources.js';
 
 /** @typedef {import('./sources.js').Source} Source */
 
-/** The first list whose functions all exist counts; older ones are for older commits. */
-export const SPAWN_PATHS = [
+/**
+ * The end of the file's path, the function in it, and the name by which its predecessor calls it where that differs.
+ *
+ * @typedef {readonly [file: RegExp, name: string, called?: string]} Hop
+ */
+
+/** The newest list first; the first whose functions all exist counts, so that older commits can be measured. */
+/** @type {readonly (readonly Hop[])[]} */
+const PATHS = [
   [
-    'src/http/routes/sandboxes.ts handler',
-    'src/control/sandboxes.ts spawn',
-    'src/control/spawn/spawn.ts spawn',
-    'src/control/spawn/spawn.ts #spawn',
-    'src/control/spawn/spawn.ts #start',
-    'src/control/spawn/start.ts startSandbox',
-    'src/control/spawn/start.ts create',
-    'src/control/runtimes.ts runtimes',
-    'src/control/runtimes.ts ownRuntimes',
-    'src/control/sole-runtimes.ts soleIn',
-    'src/control/metrics/meter.ts create',
-    'src/providers/guard.ts guard',
+    [/http\/routes\/sandboxes\.ts$/, 'handler'],
+    [/control\/(?:sandboxes\/)?sandboxes\.ts$/, 'spawn'],
+    [/spawn\/spawn\.ts$/, 'spawn'],
+    [/spawn\/spawn\.ts$/, '#spawn'],
+    [/spawn\/spawn\.ts$/, '#start'],
+    [/spawn\/start\.ts$/, 'startSandbox'],
+    [/spawn\/start\.ts$/, 'create'],
+    [/control\/(?:runtime\/)?runtimes\.ts$/, 'runtimes', 'create'],
+    [/control\/(?:runtime\/)?runtimes\.ts$/, 'ownRuntimes', 'create'],
+    [/(?:sole|unique)-runtimes\.ts$/, 'soleIn', 'create'],
+    [/metrics\/meter\.ts$/, 'create'],
+    [/providers\/guard\.ts$/, 'guard', 'create'],
   ],
 ];
 
@@ -30,25 +37,25 @@ export const SPAWN_PATHS = [
  * @returns {{ hops: number, path: readonly string[] } | { problem: string }}
  */
 export function spawnHops(sources) {
-  const problems = SPAWN_PATHS.map((path) => [path, problemOf(path, sources)]);
-  for (const [path, problem] of problems)
-    if (problem === undefined)
-      return { hops: /** @type {string[]} */ (path).length, path: /** @type {string[]} */ (path) };
-  return { problem: String(problems[0]?.[1]) };
+  /** @type {string | undefined} */
+  let problem;
+  for (const path of PATHS) {
+    const found = problemOf(path, sources);
+    if (found === undefined) return { hops: path.length, path: path.map(([, name]) => name) };
+    problem ??= found;
+  }
+  return { problem: String(problem) };
 }
 
-/** @param {readonly string[]} path @param {readonly Source[]} sources */
+/** @param {readonly Hop[]} path @param {readonly Source[]} sources */
 function problemOf(path, sources) {
-  for (const [index, entry] of path.entries()) {
-    const [file = '', name = ''] = entry.split(' ');
-    const source = sources.find((one) => one.path === file);
-    if (!source) return `${file} does not exist`;
-    const next = path[index + 1]?.split(' ')[1] ?? 'create';
-    // A factory's method is called by the name of the method.
-    const called = ['runtimes', 'ownRuntimes', 'soleIn', 'guard'].includes(next) ? 'create' : next;
+  for (const [index, [file, name]] of path.entries()) {
+    const source = sources.find((one) => file.test(one.path));
+    if (!source) return `there is no file ${file.source}`;
+    const [, next, called = next] = path[index + 1] ?? [file, 'create'];
     const bodies = functionsNamed(source, name);
-    if (bodies.length === 0) return `${file} has no function ${name}`;
-    if (!bodies.some((body) => names(body, called))) return `${file}: ${name} does not call ${called}`;
+    if (bodies.length === 0) return `${source.path} has no function ${name}`;
+    if (!bodies.some((body) => names(body, called))) return `${source.path}: ${name} does not call ${called}`;
   }
   return undefined;
 }

@@ -1,9 +1,10 @@
 // Nothing grows past what one can read at a sitting. The aim is far lower: files 120 lines, functions 20, run() 15.
 import ts from 'typescript';
 import { expect, it } from 'vitest';
+import { spreadsOf } from '../../scripts/house/measure.js';
 import { eachNode, parsed, placeOf, type SourceFile, sourceFiles } from '../support/checks/source-files.ts';
 
-const MOST = { file: 300, function: 45, run: 25 };
+const MOST = { lines: 300, statements: 40, run: 20 };
 
 type AnyFunction = ts.FunctionLikeDeclaration;
 
@@ -15,22 +16,58 @@ function functionsOf({ tree }: SourceFile): AnyFunction[] {
   return found;
 }
 
-function linesOf(tree: ts.SourceFile, node: ts.Node): number {
-  const line = (position: number) => tree.getLineAndCharacterOfPosition(position).line;
-  return line(node.getEnd()) - line(node.getStart()) + 1;
+/** Statements in the body, those of functions within it too; a function that is one expression counts as one. */
+function statementsIn({ body }: AnyFunction): number {
+  let count = 0;
+  if (body)
+    eachNode(body, (node) => {
+      const isOne = ts.isStatement(node)
+        ? !ts.isBlock(node)
+        : ts.isArrowFunction(node) && !ts.isBlock(node.body);
+      if (isOne) count++;
+    });
+  return count;
 }
 
 function tooLong(file: SourceFile): string[] {
   const isRun = (node: AnyFunction) => file.path.startsWith('commands/') && node.name?.getText() === 'run';
-  const total = file.text.trimEnd().split('\n').length;
+  const lines = file.text.trimEnd().split('\n').length;
   const functions = functionsOf(file).flatMap((node) => {
-    const [lines, most] = [linesOf(file.tree, node), isRun(node) ? MOST.run : MOST.function];
+    const [count, most] = [statementsIn(node), isRun(node) ? MOST.run : MOST.statements];
     const name = node.name?.getText() ?? 'a function';
-    return lines > most ? [`${placeOf(file, node)} ${name} has ${lines} lines, the most is ${most}`] : [];
+    return count > most
+      ? [`${placeOf(file, node)} ${name} has ${count} statements, the most is ${most}`]
+      : [];
   });
-  return total > MOST.file
-    ? [`${file.path} has ${total} lines, the most is ${MOST.file}`, ...functions]
+  return lines > MOST.lines
+    ? [`${file.path} has ${lines} lines, the most is ${MOST.lines}`, ...functions]
     : functions;
+}
+
+/**
+ * Literals that are spread where they stand, only to put more on a line. The numbers are those of the folders that still have
+ * some; they only fall.
+ */
+const SPREADS_LEFT: Readonly<Record<string, number>> = {
+  bench: 29,
+  app: 10,
+  cli: 3,
+  control: 20,
+  domain: 3,
+  http: 10,
+  ops: 6,
+  providers: 71,
+  redact: 2,
+  store: 1,
+};
+
+function spreadsByFolder(all: readonly SourceFile[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const place of spreadsOf(all)) {
+    const folder = place.replace(/^src\//, '').split('/')[0] ?? '';
+    counts[folder] = (counts[folder] ?? 0) + 1;
+  }
+  return counts;
 }
 
 function withoutOpening({ path, text }: SourceFile): string[] {
@@ -74,13 +111,27 @@ it('names say what things are', () => {
   expect(files.filter(({ path }) => !/^[a-z0-9/.-]+$/.test(path)).map(({ path }) => path)).toEqual([]);
 });
 
-it('notices what is too long', () => {
+it('no folder has more spread literals than it had', () => {
+  const grown = Object.entries(spreadsByFolder(files)).filter(
+    ([folder, count]) => count > (SPREADS_LEFT[folder] ?? 0),
+  );
+  expect(grown).toEqual([]);
+});
+
+it('rejects what is too long', () => {
   const body = (count: number) => 'x();\n'.repeat(count);
   expect(tooLong(parsed('src/a/a.ts', body(301)))).toHaveLength(1);
-  expect(tooLong(parsed('src/a/a.ts', `function f() {\n${body(44)}}`))).toEqual([
-    'src/a/a.ts:1 f has 46 lines, the most is 45',
+  expect(tooLong(parsed('src/a/a.ts', `function f() {\n${body(40)}}`))).toEqual([]);
+  expect(tooLong(parsed('src/a/a.ts', `function f() {\n${body(41)}}`))).toEqual([
+    'src/a/a.ts:1 f has 41 statements, the most is 40',
   ]);
-  expect(tooLong(parsed('commands/a.ts', `class A {\nasync run() {\n${body(24)}}\n}`))).toHaveLength(1);
-  expect(tooLong(parsed('commands/a.ts', `class A {\nasync run() {\n${body(23)}}\n}`))).toEqual([]);
-  expect(tooLong(parsed('src/a/a.ts', `const f = () => {\n${body(44)}};`))).toHaveLength(1);
+  expect(tooLong(parsed('src/a/a.ts', `const f = () => {\nif (y) {\n${body(40)}}\n};`))).toHaveLength(1);
+  expect(tooLong(parsed('commands/a.ts', `class A {\nasync run() {\n${body(21)}}\n}`))).toHaveLength(1);
+  expect(tooLong(parsed('commands/a.ts', `class A {\nasync run() {\n${body(20)}}\n}`))).toEqual([]);
+});
+
+it('rejects literals that are spread where they stand', () => {
+  const spreads = (text: string) => spreadsByFolder([parsed('src/a/a.ts', text)]);
+  expect(spreads('const x = { ...{ a, b }, ...c }; const y = [...[1, 2]];')).toEqual({ a: 2 });
+  expect(spreads('const x = { ...(d && { d }), ...c };')).toEqual({});
 });
