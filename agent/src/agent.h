@@ -1,4 +1,4 @@
-/* What the parts of svc-agent promise each other. The wire is agent/PROTOCOL.md. */
+/* What the parts of svc-agent share. agent/PROTOCOL.md describes the wire. */
 #ifndef SVC_AGENT_H
 #define SVC_AGENT_H
 
@@ -8,19 +8,19 @@
 
 #define SECRET_SIZE 16
 
-/* How the agent serves, decided by main.c (stdio), launch.c or init.c. */
+/* How the agent serves; main.c (stdio), launch.c or init.c decide it. */
 struct serve_options {
 	int listen_fd;              /* listening Unix socket, or -1 */
 	int in_fd, out_fd;          /* one byte stream, used when listen_fd is -1 */
 	uint8_t secret[SECRET_SIZE];
 	const char *workdir;        /* default working directory of an exec, e.g. /workspace; created when missing */
 	char *const *env;           /* default environment of an exec, NULL-terminated "K=V" */
-	uint64_t ring_budget;       /* bytes for all tails of detached execs: min(8 MiB, memory/16) */
-	bool is_traced;             /* under a tracer that reads its memory */
+	uint64_t ring_budget;       /* bytes for the kept output of all detached execs: min(8 MiB, memory/16) */
+	bool is_traced;             /* the agent runs under a tracer that reads its memory */
 };
 
-/* Runs until shutdown; the exit status. Locks nothing down: the caller has done that. Takes the secret out of its
- * options. (serve.c) */
+/* Serves until shutdown and returns the exit status. The caller has locked the process down before. The secret is
+ * erased from the options. (serve.c) */
 int serve(struct serve_options *options);
 
 /* `svc-agent launcher`: host side of the userspace provider; starts sandboxes on request. (launcher.c) */
@@ -29,11 +29,12 @@ int launcher_main(int argc, char **argv);
 int init_main(int argc, char **argv);
 /* `svc-agent clock-rate`: kHz of the time stamp counter on standard output. (clock-rate.c) */
 int clock_rate_main(void);
-/* `svc-agent lock-file`: locks the open file that is its standard input; 1 when another opening has it. (file-lock.c) */
+/* `svc-agent lock-file`: locks the open file on standard input; exits with 1 when another process holds the lock.
+ * (file-lock.c) */
 int lock_file_main(void);
 
-/* ---- file work: each operation runs in a child forked by the agent, so that it may block, be killed,
- * and (in a pool) first take another uid. Implemented in fileops.c and its neighbours. */
+/* ---- file work: each operation runs in a child forked by the agent, so that it can block, be killed, and (in a pool)
+ * change its uid first. (fileops.c) */
 enum file_kind {
 	FILE_READ = 3, FILE_WRITE = 4, FILE_LIST = 5, FILE_GLOB = 6, /* as stream kinds */
 	FILE_STAT = 102, FILE_MKDIR = 103, FILE_MOVE = 104, FILE_CHMOD = 105, FILE_REMOVE = 106, /* 100 + call method */
@@ -52,10 +53,10 @@ struct file_op {
 /* Message on meta_fd: u32 length of what follows, u8 frame type (4 DATA on channel 0, 17 RESULT, 18 ERROR), payload as
  * in agent/PROTOCOL.md. Exactly one RESULT or ERROR, the last message. */
 
-/* The whole operation; never returns (_exit). Reads content from in_fd until EOF (write; the parent closes it on EOF
- * and kills the child on cancel), writes bytes to out_fd (read: content; list, glob: records), messages to meta_fd.
- * For read the info message is written before the first content byte. EOF on in_fd commits a write; SIGTERM (cancel,
- * lost session, or death of the parent by PR_SET_PDEATHSIG) removes the temporary file and exits. */
+/* Runs the operation and never returns (_exit). Reads content from in_fd until EOF (write; the parent closes it on EOF
+ * and kills the child on cancel), writes bytes to out_fd (read: content; list, glob: records) and messages to meta_fd.
+ * A read sends the info message before the first content byte. EOF on in_fd commits a write; SIGTERM (cancel, lost
+ * session, or death of the parent by PR_SET_PDEATHSIG) removes the temporary file and exits. */
 _Noreturn void file_child(const struct file_op *op, int in_fd, int out_fd, int meta_fd);
 
 #endif

@@ -1,5 +1,5 @@
-/* `svc-agent lock-file`: takes flock(2) on the file that is its standard input, which the server opened. The lock belongs
- * to that opening, so it lasts as long as the server keeps its descriptor, and goes with it however it dies. */
+/* `svc-agent lock-file`: takes flock(2) on the file that the server opened as standard input. The lock belongs to that
+ * open file, so it lasts as long as the server keeps its descriptor, and ends with the server however that dies. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "agent.h"
 
-/* A child of a server that was just killed holds its descriptors until it has become another program. */
+/* A child of a killed server holds its descriptors until it executes another program. */
 #define TRIES 20
 #define PAUSE_NS 10000000
 

@@ -1,4 +1,4 @@
-/* Which number of OPEN and CALL is which work. */
+/* Maps the numbers of OPEN and CALL to their kinds. */
 #include "exec/calls.h"
 #include "exec/console.h"
 #include "exec/execs.h"

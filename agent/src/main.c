@@ -1,4 +1,4 @@
-/* svc-agent: which of its roles it plays. */
+/* svc-agent: parses the arguments and starts one of its roles. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +27,11 @@ static const char help[] =
 	"      zero) and the bytes for kept output as a 64-bit little-endian number; frames may follow\n"
 	"      them when it is standard input.\n"
 	"  svc-agent serve --listen PATH --secret-hex HEX [--workdir PATH]\n"
-	"      For tests and development: serves a Unix socket; the secret is seen by everybody here.\n"
+	"      For tests and development: serves a Unix socket; every user of the machine can read the secret.\n"
 	"  svc-agent launcher  Starts sandboxes for the server; requests on standard input.\n"
 	"  svc-agent init      First process of a sandbox that the launcher started.\n"
 	"  svc-agent clock-rate  kHz of this machine's time stamp counter.\n"
-	"  svc-agent lock-file   Locks the file that is standard input, for whoever opened it.\n"
+	"  svc-agent lock-file   Locks the file that is standard input.\n"
 	"  svc-agent version\n";
 
 static int usage(const char *why)
@@ -57,7 +57,7 @@ static int read_settings(struct serve_options *options, const char *number)
 		got = read(fd, bytes + size, sizeof(bytes) - size);
 		size += got > 0 ? (size_t)got : 0;
 	}
-	/* Standard input goes on as the way in. */
+	/* Standard input stays the transport. */
 	if (fd != STDIN_FILENO)
 		close(fd);
 	memcpy(options->secret, bytes, SECRET_SIZE);
@@ -79,7 +79,7 @@ static int read_hex(uint8_t secret[SECRET_SIZE], const char *text)
 	return *text ? -1 : 0;
 }
 
-/* The name appears when connections are taken, not before. */
+/* The name appears only when connections are accepted. */
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -97,7 +97,7 @@ static int listen_at(const char *path)
 	return listens ? fd : -1;
 }
 
-/* One option with its value; -1 when it is none. */
+/* Parses one option with its value; -1 when it is unknown. */
 static int take_option(struct serve_options *options, const char *name, const char *value)
 {
 	if (strcmp(name, "--workdir") == 0) {
@@ -122,7 +122,7 @@ static int serve_main(int argc, char **argv)
 
 	for (int i = 0; i < argc; i += 2)
 		if (i + 1 == argc || take_option(&options, argv[i], argv[i + 1]))
-			return usage("serve does not understand its options, or cannot do what they say");
+			return usage("serve has an unknown or invalid option");
 	if (!is_secret(options.secret))
 		return usage("serve needs a secret without zero bytes");
 	umask(022);
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 {
 	const char *role = argc > 1 ? argv[1] : "";
 
-	/* Its arguments are what the kernel did not know of its own. */
+	/* The arguments are kernel parameters that the kernel did not recognise. */
 	if (vm_is_init(argc, argv))
 		vm_main();
 	if (strcmp(role, "serve") == 0)
@@ -150,5 +150,5 @@ int main(int argc, char **argv)
 		return puts(SVC_BUILD) < 0;
 	if (strcmp(role, "help") == 0 || strcmp(role, "--help") == 0)
 		return fputs(help, stdout) < 0;
-	return usage("what is to be done?");
+	return usage("no role given");
 }

@@ -1,4 +1,4 @@
-/* serve(): the agent at work, until the host or a signal ends it. */
+/* serve(): runs the agent until the host or a signal ends it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static int catch_signals(void)
 	sigaddset(&caught, SIGHUP);
 	sigprocmask(SIG_BLOCK, &caught, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* A file size limit of the sandbox must not end the agent. */
+	/* Reaching a file size limit of the sandbox must not end the agent. */
 	signal(SIGXFSZ, SIG_IGN);
 	signals = (struct watch){ .want = want_signals, .ready = on_signals };
 	signals.fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -65,7 +65,7 @@ static int catch_signals(void)
 	return 0;
 }
 
-/* Standard descriptors that are not open would be given to pipes, and then taken for the real ones. */
+/* If standard descriptors were closed, pipes would get their numbers and be taken for them. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -76,7 +76,7 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* Orphans come to us even when we are not process 1, so that a kill finds them. */
+/* A subreaper adopts orphans even when it is not process 1, so that a kill finds them. */
 static int prepare(struct serve_options *options)
 {
 	log_set_sink(console_add);

@@ -1,4 +1,4 @@
-/* The parts below the session, each by itself: values, frames, hunting, the ring and the queue. Built by core.mk. */
+/* Tests the parts below the session: values, frames, resynchronisation, the ring and the queue. Built by core.mk. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -86,11 +86,11 @@ static void frame_test(void)
 
 static int finds(const uint8_t *bytes, size_t size, size_t piece)
 {
-	struct resync hunt = { 0 };
+	struct resync resync = { 0 };
 	bool found = false;
 
 	for (size_t at = 0; at < size && !found; at += piece)
-		resync_take(&hunt, bytes + at, size - at < piece ? size - at : piece, &found);
+		resync_take(&resync, bytes + at, size - at < piece ? size - at : piece, &found);
 	return found;
 }
 
@@ -98,28 +98,28 @@ static void resync_test(void)
 {
 	static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 	static const uint8_t nothing[SECRET_SIZE];
-	uint8_t bytes[HUNT_ZEROS + SECRET_SIZE] = { 0 };
+	uint8_t bytes[RESYNC_ZEROS + SECRET_SIZE] = { 0 };
 	uint8_t given[SECRET_SIZE];
 
 	memcpy(given, secret, SECRET_SIZE);
 	CHECK(secret_keep(given) == 0);
 	CHECK(memcmp(given, nothing, SECRET_SIZE) == 0);
-	memcpy(bytes + HUNT_ZEROS, secret, SECRET_SIZE);
+	memcpy(bytes + RESYNC_ZEROS, secret, SECRET_SIZE);
 	for (size_t piece = 1; piece <= sizeof(bytes); piece++)
 		CHECK(finds(bytes, sizeof(bytes), piece));
 	/* One zero too few, one byte wrong, a zero inside. */
 	CHECK(!finds(bytes + 1, sizeof(bytes) - 1, 7));
 	for (size_t i = 0; i < SECRET_SIZE; i++) {
-		bytes[HUNT_ZEROS + i] ^= 0x80;
+		bytes[RESYNC_ZEROS + i] ^= 0x80;
 		CHECK(!finds(bytes, sizeof(bytes), 5));
-		bytes[HUNT_ZEROS + i] = 0;
+		bytes[RESYNC_ZEROS + i] = 0;
 		CHECK(!finds(bytes, sizeof(bytes), 5));
-		bytes[HUNT_ZEROS + i] = secret[i];
+		bytes[RESYNC_ZEROS + i] = secret[i];
 	}
 	CHECK(!secret_replace((uint8_t[SECRET_SIZE]){ 1, 2 }) && finds(bytes, sizeof(bytes), 3));
 }
 
-/* All that a ring holds, as text with the channel before each piece. */
+/* Returns all records of a ring as text, each after its channel. */
 static void show(const struct ring *ring, struct ring_place place, char *text)
 {
 	struct ring_piece piece;
@@ -156,7 +156,8 @@ static void ring_test(void)
 	CHECK(ring_peek(&ring, &place, UINT64_MAX).size == 0);
 }
 
-/* A ring against a plain memory of all bytes: what it gives is always an end of it, in order, for slow readers too. */
+/* Compares a ring with a plain copy of all bytes: its content is always the end of that copy, in order, for slow
+ * readers too. */
 static void ring_random_test(void)
 {
 	static uint8_t all[1 << 20];
@@ -238,7 +239,7 @@ static void pipe_room_test(void)
 	CHECK(fcntl(ends[1], F_GETPIPE_SZ) == normal && !room.is_wide);
 	pipe_room_carried(&room, ends[1], 1);
 	CHECK(fcntl(ends[1], F_GETPIPE_SZ) == 1 << 20 && room.is_wide);
-	/* The next look finds it busy, and only the one after that does not. */
+	/* The next check finds it busy; only the one after that does not. */
 	pipe_room_carried(&room, ends[1], 1 << 20);
 	loop_turn();
 	CHECK(room.is_wide);

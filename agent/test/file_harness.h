@@ -1,5 +1,5 @@
-/* Runs one file operation as the agent would: in a child, with three pipes, and takes what comes out. A test program
- * includes this once. It works in a new folder below the one given by TMPDIR, or /tmp, and removes it at the end. */
+/* Runs one file operation as the agent does: in a child, with three pipes, and collects the output. A test program
+ * includes this once. It works in a new folder below TMPDIR, or /tmp, and removes it at the end. */
 #ifndef SVC_FILE_HARNESS_H
 #define SVC_FILE_HARNESS_H
 
@@ -22,7 +22,7 @@
 #define TO_THE_END UINT64_MAX
 #define KEEP UINT32_MAX
 
-/* Each operation is a fork, which copies the page tables of all that is kept after it was freed. */
+/* Each operation is a fork, which copies the page tables of all memory, freed memory included. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -134,7 +134,7 @@ static inline void understand(struct outcome *o)
 		o->error = (int)number(o->result, 4);
 }
 
-/* Feeds `body` and takes everything until the child ends. */
+/* Feeds `body` and collects everything until the child ends. */
 static inline struct outcome finish(struct running r, const void *body, size_t size)
 {
 	struct outcome o = { 0 };
@@ -191,7 +191,7 @@ static inline void forget(struct outcome *o)
 	free(o->meta.at);
 }
 
-/* Runs for nothing but its errno; 0 for a RESULT, -1 for neither. */
+/* Runs and returns only the errno; 0 for a RESULT, -1 for neither. */
 static inline int run_for_error(struct file_op op)
 {
 	struct outcome o = run(op, NULL, 0);
@@ -250,7 +250,7 @@ static inline void shell(const char *form, ...)
 		fprintf(stderr, "failed: %s\n", command);
 }
 
-/* Names below home that begin like a temporary one. */
+/* Returns the names below home that look temporary. */
 static inline int litter(void)
 {
 	char command[256];

@@ -1,5 +1,5 @@
 /* What a file operation must not reach: the process that does it, and through it the agent's memory and descriptors.
- * cc -std=c11 -g -Wall -Wextra -fsanitize=address,undefined -o /tmp/t test/fileown_test.c src/file[!s]*.c src/glob*.c */
+ * Built by files.mk. */
 #include "file_harness.h"
 
 static int read_error(const char *path)
@@ -12,7 +12,7 @@ static int write_error(const char *path)
 	struct outcome o = run((struct file_op){ .kind = FILE_WRITE, .path = path, .mode = KEEP }, "forged", 6);
 	int error = o.type == 17 ? 0 : o.type == 18 ? o.error : -1;
 
-	/* Nothing but its own word came out of any pipe. */
+	/* Checks that no pipe carried anything but the answer. */
 	CHECK(o.out.size == 0);
 	forget(&o);
 	return error;
@@ -62,7 +62,7 @@ static void test_memory(void)
 	CHECK(write_error("/proc/self/comm") == EACCES);
 }
 
-/* The harness gives each operation its three pipes: whichever numbers they have. */
+/* The harness gives each operation three pipes; their numbers vary. */
 static void test_descriptors(void)
 {
 	static const char *const folders[] = { "/proc/self/fd", "/proc/thread-self/fd", "/dev/fd", "/proc/self/root/proc/self/fd" };
@@ -141,7 +141,7 @@ static void test_by_number(void)
 	CHECK(error == EACCES);
 }
 
-/* What `/proc` itself leads to by `self` belongs to the namespaces; other processes are the guest's own affair. */
+/* The targets of `self` in `/proc` belong to the namespaces; other processes belong to the guest. */
 static void test_allowed(void)
 {
 	char path[80];
@@ -160,7 +160,7 @@ static void test_allowed(void)
 	close(fd);
 }
 
-/* A pipe of somebody else has no name either; a FIFO has. */
+/* Another process's pipe has no name either; a FIFO has. */
 static void test_nameless(void)
 {
 	char path[80];

@@ -1,5 +1,5 @@
 /* Reading files and asking for facts.
- * cc -std=c11 -g -Wall -Wextra -fsanitize=address,undefined -o /tmp/t test/fileread_test.c src/file[!s]*.c src/glob*.c */
+ * Built by files.mk. */
 #include "file_harness.h"
 
 #include <sys/socket.h>
@@ -162,7 +162,7 @@ static void test_large(void)
 	free(body);
 }
 
-/* A reader that goes away is no error: the child ends without a word. */
+/* A reader that closes is not an error: the child exits quietly. */
 static void test_reader_gone(void)
 {
 	struct file_op op = { .kind = FILE_READ, .path = in_home("/large"), .length = TO_THE_END };

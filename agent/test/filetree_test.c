@@ -1,5 +1,5 @@
 /* Listing, making, moving and removing, also of trees that are deep, wide, or change meanwhile.
- * cc -std=c11 -g -Wall -Wextra -fsanitize=address,undefined -o /tmp/t test/filetree_test.c src/file[!s]*.c src/glob*.c */
+ * Built by files.mk. */
 #include "file_harness.h"
 
 #include <sched.h>
@@ -9,7 +9,7 @@
 
 static char listed[1 << 21];
 
-/* The paths below home, one after another between bars; the result's count and truncated are checked against them. */
+/* The paths below home, separated by bars; checked against the result's count and truncated. */
 static const char *list(const char *path, uint32_t depth, uint32_t limit, int truncated)
 {
 	struct outcome o = run((struct file_op){ .kind = FILE_LIST, .path = path, .depth = depth, .limit = limit }, NULL, 0);
@@ -129,7 +129,7 @@ static void dig(const char *path)
 	close(dir);
 }
 
-/* What comes after the deep part is found on the way back up. */
+/* The files after the deep part are found on the way back up. */
 static void test_deep(void)
 {
 	struct outcome o;
@@ -200,7 +200,7 @@ static void test_move(void)
 	CHECK(move(in_home("/box"), in_home("/box/inside")) == EINVAL);
 }
 
-/* A folder is swapped with a link to one that must stay while its tree is removed and listed. */
+/* A folder is swapped with a link to a protected one while its tree is removed and listed. */
 static void test_swaps(void)
 {
 	pid_t swapper;
@@ -333,7 +333,7 @@ static void test_move_refused(void)
 	shell("umount %s/with/in", home);
 }
 
-/* One file system seen twice: the new place is inside or even the same as the old. */
+/* One file system mounted twice: the new name is inside the old one, or the same file. */
 static void test_move_into_itself(void)
 {
 	shell("cd %s && mkdir -p real/tree/in twice && echo -n x > real/tree/f && mount --bind real twice", home);

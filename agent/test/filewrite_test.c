@@ -1,5 +1,5 @@
 /* Writing files: whole or not at all, what is kept of the old one, and no litter however it ends.
- * cc -std=c11 -g -Wall -Wextra -fsanitize=address,undefined -o /tmp/t test/filewrite_test.c src/file[!s]*.c src/glob*.c */
+ * Built by files.mk. */
 #include "file_harness.h"
 
 #include <sched.h>
@@ -111,7 +111,7 @@ static void test_in_place(void)
 	close(fd);
 }
 
-/* The mounts are those of a child's own namespace. */
+/* The mounts are in a namespace of the child. */
 static void with_mounts(void (*test)(void))
 {
 	pid_t pid = fork();
@@ -202,7 +202,7 @@ static void test_cancel(void)
 	forget(&o);
 }
 
-/* The agent dies with its pipes: the end of the content it did not send is not taken for the end. */
+/* The agent dies with its pipes: that end is not taken for the end of the content. */
 static void test_parent_death(int nth)
 {
 	struct file_op op = { .kind = FILE_WRITE, .path = in_home("/target"), .mode = KEEP };
@@ -223,7 +223,7 @@ static void test_parent_death(int nth)
 	CHECK(litter() == 0 && holds(in_home("/target"), "old"));
 }
 
-/* Somebody swaps the target between file, link, folder and nothing while it is written. */
+/* The target is swapped between file, link, folder and nothing during the write. */
 static void test_swaps(void)
 {
 	const char *path = in_home("/swap"), *other = in_home("/other");

@@ -1,7 +1,7 @@
-/* Hostile bytes into the whole input path, from the transport to the kinds of streams, which here are harmless ones.
- * `fuzz [iterations] [seed] [small]` needs no engine and always does the same; with -DENGINE the same input is libFuzzer's.
- * Small inputs are a few short frames into the session that the last one left, some thousands a second. What comes out is
- * judged as strictly as a host does. */
+/* Sends hostile bytes through the entire input path, from the transport to the kinds of streams, which are harmless
+ * ones here. `fuzz [iterations] [seed] [small]` needs no engine and is deterministic; with -DENGINE the same input is
+ * libFuzzer's. Small inputs are a few short frames into the previous input's session, some thousands a second. The
+ * output is checked as strictly as a host does. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -27,11 +27,11 @@
 
 static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 static int host;
-/* Whether a frame may be half taken, so that only zeros as long as the longest one surely end it. */
+/* Whether a frame may be incomplete, so that only zeros as long as the longest frame surely end it. */
 static bool is_torn = true;
 
-/* ---- kinds: one that gives back what it is sent, one that never ends by itself, one that reads every value, one that
- * reads an exec without starting it */
+/* ---- kinds: one that echoes, one that never ends by itself, one that reads every value, one that parses an exec
+ * without starting it */
 
 static void echo_data(struct stream *stream, const uint8_t *bytes, size_t size)
 {
@@ -188,8 +188,8 @@ static void say_opening(uint8_t *received)
 		abort();
 }
 
-/* Opens unless a session is there and whole, says `bytes`, and hears until the agent has nothing more to do. The session
- * stays as it is for the next. */
+/* Opens a session unless one is open, sends `bytes`, and reads until the agent has nothing more to do. The session
+ * stays open for the next input. */
 static void send_all(const uint8_t *bytes, size_t size)
 {
 	static uint8_t received[INPUT_MAX];
@@ -258,7 +258,7 @@ static size_t put_texts(uint8_t *at, uint32_t most)
 	return size;
 }
 
-/* The arguments of an exec, mostly right: at most some 1,600 bytes. */
+/* The arguments of an exec, mostly valid: at most about 1,600 bytes. */
 static size_t make_plan(uint8_t *at)
 {
 	uint32_t flags = chance(20) ? chance(16) : chance(UINT32_MAX);
@@ -276,7 +276,7 @@ static size_t make_plan(uint8_t *at)
 	return size;
 }
 
-/* A frame that is mostly right; where it is not, everything after it is hunted through. */
+/* A frame that is mostly valid; after an invalid one the agent resynchronises. */
 static size_t make_frame(uint8_t *at, bool small)
 {
 	static const uint8_t types[] = { 2, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, 8, 1, 17, 99 };
@@ -301,7 +301,7 @@ static size_t make_frame(uint8_t *at, bool small)
 	}
 	if (size > 0 && chance(100) && (type == FRAME_DATA || type == FRAME_EOF))
 		at[FRAME_HEAD] = 0;
-	/* Credit that is not beyond all bounds. */
+	/* Credit below the limit. */
 	if (size == 4 && type == FRAME_CREDIT && chance(100))
 		at[FRAME_HEAD + 3] = 0;
 	store_u32(at + FRAME_HEAD + size, tag);
@@ -325,10 +325,10 @@ int main(int argc, char **argv)
 		state = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15ULL + 1;
 		for (uint32_t frames = 1 + chance(small ? 6 : 60); frames > 0 && size + FRAME_MAX + 4 < INPUT_MAX; frames--)
 			size += make_frame(bytes + size, small);
-		/* Cut anywhere, as by a host that died. */
+		/* Truncated anywhere, as by a host that died. */
 		said = chance(small ? 60 : 4) ? size : chance((uint32_t)size);
 		LLVMFuzzerTestOneInput(bytes, said);
-		/* A frame whose length was damaged takes what follows; not more than some inputs. */
+		/* A frame with a damaged length swallows what follows; at most a few inputs. */
 		is_torn = !small || said < size || i % 32 == 31;
 	}
 	printf("fuzz: %ld inputs from seed %llu\n", iterations, (unsigned long long)seed);

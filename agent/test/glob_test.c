@@ -1,5 +1,5 @@
 /* Patterns against a simple reference matcher, on trees and patterns made at random, and by hand where it matters.
- * cc -std=c11 -g -Wall -Wextra -fsanitize=address,undefined -o /tmp/t test/glob_test.c src/file[!s]*.c src/glob*.c
+ * Built by files.mk.
  * GLOB_SEED and GLOB_ROUNDS choose other random ones. */
 #include "file_harness.h"
 

@@ -1,4 +1,4 @@
-/* Time, without locale and time zones. */
+/* The agent's clocks; they need neither locale nor time zone files. */
 #include "base/clock.h"
 
 #include <stdio.h>
@@ -24,7 +24,8 @@ uint64_t wall_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Days since 1970 to a date of the Gregorian calendar; years are counted from March, so that leap days come last. */
+/* Converts days since 1970 to a Gregorian date. Years start in March, so that the leap day is the last day of a
+ * year. */
 void iso_time(uint64_t ms, char text[ISO_SIZE])
 {
 	uint64_t shown = ms > LAST_YEAR_MS ? LAST_YEAR_MS : ms;

@@ -1,4 +1,4 @@
-/* Time. Monotonic for durations and deadlines, wall clock for what people read. */
+/* The agent's clocks: monotonic for durations and deadlines, wall clock for what people read. */
 #ifndef SVC_CLOCK_H
 #define SVC_CLOCK_H
 
@@ -8,7 +8,7 @@
 
 uint64_t now_us(void);
 uint64_t wall_ms(void);
-/* UTC, by our own arithmetic: gmtime() of a C library reads files of the image. */
+/* UTC, computed here: gmtime() of a C library reads files of the image. */
 void iso_time(uint64_t ms, char text[ISO_SIZE]);
 
 #endif

@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CLOSE_RANGE 436 /* since Linux 5.9; one number on every architecture */
-#define LAST 0x7fffffff  /* gVisor takes the numbers as signed ones */
+#define CLOSE_RANGE 436 /* since Linux 5.9; the same number on every architecture */
+#define LAST 0x7fffffff  /* gVisor reads the arguments as signed numbers */
 #define DESCRIPTORS_MAX 65536
 
 int set_nonblocking(int fd)

@@ -1,13 +1,13 @@
-/* Descriptors as the agent makes them: all close-on-exec, its own ends non-blocking. */
+/* File descriptors. All are close-on-exec; the agent's own ends are non-blocking. */
 #ifndef SVC_DESCRIPTORS_H
 #define SVC_DESCRIPTORS_H
 
-/* A pipe of which the agent reads (or writes) one end and a child has the other. Index 0 is ours. -1 with errno. */
+/* Makes a pipe between the agent and a child; the agent reads from (or writes to) index 0. -1 with errno on failure. */
 int pipe_from_child(int ends[2]);
 int pipe_to_child(int ends[2]);
-/* Closes what is not -1, and makes it -1. */
+/* Closes the descriptor unless it is -1, and sets it to -1. */
 void close_end(int *fd);
-/* Closes every descriptor from this one on; in a child. */
+/* Closes this descriptor and every higher one. For use in a child. */
 void descriptors_close_from(int first);
 int set_nonblocking(int fd);
 

@@ -1,4 +1,4 @@
-/* One reason is enough: launch and init give up at the first failure. */
+/* Only one reason is kept: launch and init give up at the first failure. */
 #define _GNU_SOURCE
 #include "base/failure.h"
 

@@ -1,4 +1,4 @@
-/* The agent's log: standard error as far as a bound allows, and a sink that keeps every line. */
+/* The agent's log: standard error within a rate limit, and a sink that keeps every line. */
 #ifndef SVC_LOG_H
 #define SVC_LOG_H
 
@@ -6,7 +6,7 @@
 
 typedef void log_sink(const char *source, const char *line, size_t size);
 
-/* Every later line goes to the sink, too, whether or not standard error can take it. */
+/* Sends every later line to the sink, even if standard error cannot take it. */
 void log_set_sink(log_sink *sink);
 void log_line(const char *words, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,4 +1,4 @@
-/* The event loop. Handlers may add and remove anything, themselves included, while it hands out events. */
+/* The event loop. A handler may add and remove any watch, its own included, while the loop dispatches. */
 #define _GNU_SOURCE
 #include "base/loop.h"
 
@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 
-/* Above what the execs (execs.h), file streams, file calls and connections can hold together. */
+/* More than the execs (execs.h), file streams, file calls and connections can use together. */
 #define POLLED_MAX 4096
 
 static struct watch *watches;
-static struct timer *timers; /* the earliest first */
+static struct timer *timers; /* sorted, the earliest first */
 static struct pollfd polled[POLLED_MAX];
 static struct watch *owners[POLLED_MAX];
 static bool again;

@@ -1,5 +1,5 @@
-/* The event loop: one thread, poll(2), nothing in it ever blocks. A watch is asked before every wait what it wants, so
- * nobody has to remember to switch it on or off. */
+/* The event loop: one thread and poll(2); no handler blocks. The loop asks each watch before every wait which events it
+ * wants, so no caller has to enable or disable one. */
 #ifndef SVC_LOOP_H
 #define SVC_LOOP_H
 
@@ -11,15 +11,15 @@
 
 struct watch {
 	int fd;
-	/* The events wanted now; 0 keeps the descriptor out of the wait, hang-ups included. */
+	/* Returns the events wanted now; 0 leaves the descriptor out of the wait, hang-ups included. */
 	short (*want)(struct watch *watch);
 	void (*ready)(struct watch *watch, short events);
-	struct watch *next, **link; /* link is NULL while it is not added */
+	struct watch *next, **link; /* NULL while the watch is not added */
 	int slot;
 };
 
 void watch_add(struct watch *watch);
-/* Safe twice, and from within any ready(). The descriptor stays open. */
+/* Removes the watch; the descriptor stays open. Idempotent, and allowed within any ready(). */
 void watch_remove(struct watch *watch);
 
 struct timer {
@@ -28,14 +28,14 @@ struct timer {
 	struct timer *next, **link;
 };
 
-/* Fires once, `us` from now; setting it again moves it. */
+/* Fires once after `us`; setting a timer again moves it. */
 void timer_set(struct timer *timer, uint64_t us);
 /* Safe twice. */
 void timer_stop(struct timer *timer);
 
-/* Waits until something happens, and tells whoever it happened to. */
+/* Waits for events or timers and dispatches them. */
 void loop_turn(void);
-/* The next turn does not wait. */
+/* Makes the next turn return without waiting. */
 void loop_again(void);
 
 #endif

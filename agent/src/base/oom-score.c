@@ -1,6 +1,6 @@
-/* A child cannot name itself: the file for it belongs to root until the process is dumpable, and from then on the guest
- * may read its memory and take its descriptors, which are still the agent's. A child inherits the wish instead, from an
- * agent that has it for the length of a fork. proc(5) */
+/* A child cannot set its own score: the file belongs to root until the process is dumpable, and from then on the guest
+ * could read its memory and take its descriptors, which are still the agent's. So the agent raises its own score for
+ * the duration of the fork, and the child inherits it. proc(5) */
 #define _GNU_SOURCE
 #include "base/oom-score.h"
 
@@ -24,7 +24,7 @@ static void set_score(const char *score)
 	}
 }
 
-/* Who has as much already passes it on: then nothing needs to be done. */
+/* An agent whose score is already as high passes it on, so nothing needs to be done. */
 static int open_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
@@ -40,7 +40,7 @@ int oom_score_init(bool is_traced)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	score_fd = open_score();
-	/* Its tracer reads its memory, and that of its children. */
+	/* The tracer reads the memory of the agent and of its children. */
 	return is_traced ? 0 : prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 

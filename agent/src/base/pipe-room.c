@@ -1,11 +1,11 @@
-/* A pipe is wide from its first MiB on until a second passes in which it carries less. */
+/* A pipe grows after its first MiB and shrinks after a second with less traffic. */
 #define _GNU_SOURCE
 #include "base/pipe-room.h"
 
 #include <fcntl.h>
 
 #define NORMAL_SIZE 65536
-#define WIDE_SIZE (1 << 20) /* the most that the kernel gives without privileges, if nothing else is said */
+#define WIDE_SIZE (1 << 20) /* the kernel's limit for unprivileged processes, unless it is configured otherwise */
 #define MUCH (1 << 20)
 #define LOOK_US 1000000
 
@@ -15,7 +15,7 @@ static void look(struct timer *timer)
 	bool is_busy = room->carried >= MUCH;
 
 	room->carried = 0;
-	/* What holds more than it then could refuses. */
+	/* The kernel refuses to shrink a pipe below what it holds. */
 	if (is_busy || fcntl(room->fd, F_SETPIPE_SZ, NORMAL_SIZE) < 0)
 		timer_set(timer, LOOK_US);
 	else

@@ -1,6 +1,5 @@
-/* Pipes that carry much get room for it: every time that one is full or empty, one process waits for another to be run.
- * Only while they carry much: what a user's pipes may hold in all is bounded by the kernel (pipe-user-pages-soft), and
- * beyond it everybody's new pipes are small. */
+/* Enlarges busy pipes, which saves a context switch each time that a pipe is full or empty. Only busy ones: the kernel
+ * bounds what all pipes of a user hold (pipe-user-pages-soft), and beyond it every new pipe of that user is small. */
 #ifndef SVC_PIPE_ROOM_H
 #define SVC_PIPE_ROOM_H
 
@@ -9,17 +8,17 @@
 
 #include "base/loop.h"
 
-/* Of a descriptor that need not be a pipe: others stay as they are. Zeros to begin with. */
+/* State of one descriptor; a descriptor that is not a pipe is left as it is. Starts as zeros. */
 struct pipe_room {
 	int fd;
-	size_t carried; /* since it was last looked at */
+	size_t carried; /* since the last check */
 	bool is_wide;
 	struct timer look;
 };
 
-/* So many bytes went through `fd`. */
+/* Records that `size` bytes went through `fd`. */
 void pipe_room_carried(struct pipe_room *room, int fd, size_t size);
-/* The descriptor is about to be closed. Safe twice. */
+/* Call before the descriptor is closed. Idempotent. */
 void pipe_room_leave(struct pipe_room *room);
 
 #endif

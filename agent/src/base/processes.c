@@ -1,4 +1,4 @@
-/* Reading /proc. A process may go at any moment; then it is simply not there. */
+/* Reads /proc. A process can end at any time; it is then left out. */
 #define _GNU_SOURCE
 #include "base/processes.h"
 
@@ -27,8 +27,9 @@ static bool read_line(int proc, const char *name, char *line, size_t room)
 	return size > 0;
 }
 
-/* "pid (name) state ppid pgrp session … num_threads itrealvalue starttime": the name may hold anything, so from its last parenthesis on. A
- * zombie with more than one thread is a process whose first thread alone has ended. proc(5) */
+/* "pid (name) state ppid pgrp session … num_threads itrealvalue starttime". The name may hold any byte, so parsing
+ * starts after its last parenthesis. A zombie with more than one thread is a process of which only the first thread has
+ * ended. proc(5) */
 static bool parse(const char *line, struct process *process)
 {
 	const char *rest = strrchr(line, ')');

@@ -1,4 +1,4 @@
-/* What /proc says about the processes around us. */
+/* The processes that /proc shows. */
 #ifndef SVC_PROCESSES_H
 #define SVC_PROCESSES_H
 
@@ -8,10 +8,10 @@
 
 struct process {
 	pid_t pid, parent, group, session;
-	unsigned long long start; /* when, in a unit of the kernel's: with it the number is nobody else's */
+	unsigned long long start; /* start time in kernel ticks; with the pid it identifies one process */
 	bool alive;   /* not a zombie */
-	bool stopped; /* or waiting for who traces it: it does nothing by itself */
-	bool marked;  /* for whoever looks through them */
+	bool stopped; /* or stopped by its tracer: it makes no progress by itself */
+	bool marked;  /* free for the caller's use */
 };
 
 struct processes {
@@ -19,9 +19,10 @@ struct processes {
 	size_t count, room;
 };
 
-/* All processes that can be seen, in the order of their numbers; 0, or -1 without /proc or memory. To be freed by processes_free(). */
+/* Reads all visible processes, sorted by pid. Returns 0, or -1 without /proc or memory. Free the result with
+ * processes_free(). */
 int processes_read(struct processes *all);
-/* NULL: it was not seen. */
+/* Returns NULL if the process was not seen. */
 const struct process *processes_find(const struct processes *all, pid_t pid);
 void processes_free(struct processes *all);
 

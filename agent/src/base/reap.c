@@ -1,5 +1,6 @@
-/* Reaping. A process is looked at before it is taken (WNOWAIT), so one whose number is still needed stays a zombie. Such
- * a one also hides all others from wait-for-any; then they are asked for one by one, orphans by the kernel's list. */
+/* Reaping. The agent looks at a process before it reaps it (WNOWAIT), so a process whose pid is still needed stays a
+ * zombie. Such a zombie hides all others from a wait for any child; then the agent waits for each child by pid, and
+ * finds orphans in the kernel's list of children. */
 #define _GNU_SOURCE
 #include "base/reap.h"
 
@@ -66,7 +67,7 @@ static struct child *find(pid_t pid)
 	return child;
 }
 
-/* The number of a process that has ended and is not taken yet; 0: none. */
+/* Returns the pid of a process that has ended and is not reaped yet, or 0. */
 static pid_t look(idtype_t type, pid_t pid, siginfo_t *info)
 {
 	info->si_pid = 0;
@@ -102,7 +103,7 @@ static void take_orphan(pid_t pid)
 		waitpid(pid, NULL, WNOHANG | __WALL);
 }
 
-/* Numbers with a space behind each. Taking some while reading may hide others until the next time; that is fine. */
+/* Pids, each followed by a space. Reaping while reading may hide others until the next call, which is acceptable. */
 static void take_orphans(void)
 {
 	char path[64], list[LIST_PIECE];

@@ -1,4 +1,4 @@
-/* The processes that end as children of the agent: its own, and as process 1 every orphan. */
+/* The agent's child processes, and as process 1 every orphan. */
 #ifndef SVC_REAP_H
 #define SVC_REAP_H
 
@@ -7,25 +7,26 @@
 
 struct child {
 	pid_t pid;
-	uid_t uid; /* the tenant's, see user.h; set before child_add() */
-	/* Ended. A held child is a zombie until child_release(): its number, and that of its group, cannot be given away. */
+	uid_t uid; /* the tenant's uid, see user.h; set before child_add() */
+	/* Called at its end. A held child stays a zombie until child_release(), so that its pid and process group
+	 * cannot be reused. */
 	bool held, ended;
-	int status; /* as of waitpid(2) */
+	int status; /* status as of waitpid(2) */
 	void (*on_end)(struct child *child);
 	struct child *next, **link;
 };
 
-/* Before the next wait: the process just forked. */
+/* Registers a process just forked; call before the next wait. */
 void child_add(struct child *child, pid_t pid);
-/* It may live on, and is reaped like an orphan. Safe twice. */
+/* Forgets the child; if it still runs, it is reaped like an orphan. Idempotent. */
 void child_forget(struct child *child);
-/* Lets go of a held child that has ended. Safe twice. */
+/* Releases a held child that has ended. Idempotent. */
 void child_release(struct child *child);
-/* Whether one of this uid has been added that has not ended, even if it has yet to take the uid. */
+/* Returns whether a child added with this uid still runs, even if it has yet to change to the uid. */
 bool children_of(uid_t uid);
-/* Takes all who have ended; after SIGCHLD. */
+/* Reaps all processes that have ended; call after SIGCHLD. */
 void reap(void);
-/* After releases, when it is due. */
+/* Reaps again if a release made it necessary. */
 void reap_again(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The end of an endless output. A record is its channel, its length and its bytes, and may wrap around anywhere. */
+/* A record is its channel, its length and its bytes, and may wrap around at any byte. */
 #include "base/ring.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ bool ring_resize(struct ring *ring, size_t size)
 	return true;
 }
 
-/* Adds to the newest record when it is of this channel and not too long. */
+/* Appends to the newest record if it has the same channel and room. */
 static bool join(struct ring *ring, uint8_t channel, const uint8_t *bytes, size_t size)
 {
 	size_t length;

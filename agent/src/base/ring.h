@@ -1,5 +1,5 @@
-/* The end of an endless output: records of one channel each, the oldest dropped for new ones. Readers keep a place of
- * their own; one that was overtaken goes on with the oldest that is left. */
+/* A ring buffer for the last part of an endless output: records of one channel each; new records displace the oldest.
+ * Each reader keeps its own position; a reader that was overtaken continues with the oldest record left. */
 #ifndef SVC_RING_H
 #define SVC_RING_H
 
@@ -9,29 +9,30 @@
 
 #define RING_MAX (1024 * 1024)
 #define RING_MIN 4096
-#define RECORD_MAX 2048 /* what is longer comes in several records */
+#define RECORD_MAX 2048 /* longer output becomes several records */
 
 struct ring {
 	uint8_t *bytes;
-	size_t size;         /* a power of two, 0 without memory */
-	uint64_t start, end; /* offsets since the beginning */
-	uint64_t last;       /* where the newest record begins */
+	size_t size;         /* a power of two; 0 without memory */
+	uint64_t start, end; /* offsets since the start of the output */
+	uint64_t last;       /* offset of the newest record */
 	bool truncated;      /* something was dropped */
 };
 
-/* Where a reader is: in the record at `record`, `done` bytes of it read. Zeros: at the beginning. */
+/* Position of a reader: in the record at `record`, of which `done` bytes are read. Zeros mean the start. */
 struct ring_place {
 	uint64_t record;
 	size_t done;
 };
 
-/* Memory for `size` bytes, keeping the newest content; false and unchanged without memory. 0 drops everything. */
+/* Allocates `size` bytes and keeps the newest content. Returns false and changes nothing without memory. 0 drops
+ * everything. */
 bool ring_resize(struct ring *ring, size_t size);
-/* What must fit for `size` more bytes to be kept without dropping others. */
+/* Returns the capacity needed to keep `size` more bytes without dropping any. */
 size_t ring_needs(const struct ring *ring, size_t size);
-/* Appends; `joins`: may go to the newest record when that is of the same channel. */
+/* Appends; with `joins` the bytes may extend the newest record if that has the same channel. */
 void ring_put(struct ring *ring, uint8_t channel, const uint8_t *bytes, size_t size, bool joins);
-/* The bytes that lie in one piece at the place and before the offset `until`; size 0: the end. */
+/* Returns the contiguous bytes at the position and before the offset `until`; size 0 means the end. */
 struct ring_piece {
 	uint8_t channel;
 	const uint8_t *bytes;
@@ -39,7 +40,7 @@ struct ring_piece {
 };
 struct ring_piece ring_peek(const struct ring *ring, struct ring_place *place, uint64_t until);
 void ring_skip(struct ring_place *place, size_t size);
-/* The place of the last `count` records. */
+/* Returns the position of the last `count` records. */
 struct ring_place ring_last(const struct ring *ring, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* The secret has a page of its own which the kernel empties in every fork: the children of the agent run what the guest
- * wants. Whoever hands it in, or compares with it, keeps no copy. */
+/* The secret has a page of its own, which the kernel empties in every fork, because the agent's children run the
+ * guest's programs. Callers keep no copy. */
 #define _GNU_SOURCE
 #include "base/secret.h"
 
@@ -16,7 +16,7 @@ int secret_keep(uint8_t secret[SECRET_SIZE])
 
 	if (memory == MAP_FAILED)
 		return -1;
-	/* gVisor knows only the second; children never look at the page, so a hole in its place is as good. */
+	/* gVisor supports only the second. Children never read the page, so a hole in its place serves as well. */
 	if (madvise(memory, size, MADV_WIPEONFORK))
 		madvise(memory, size, MADV_DONTFORK);
 	mlock(memory, size);

@@ -7,11 +7,11 @@
 
 #include "agent.h"
 
-/* 0, and nothing of it is left in `secret`; or -1 when there is no memory for it. */
+/* Stores the secret and erases `secret`. Returns 0, or -1 without memory. */
 int secret_keep(uint8_t secret[SECRET_SIZE]);
-/* False, and nothing changed, when it holds a zero byte. */
+/* Returns false and changes nothing if it contains a zero byte. */
 bool secret_replace(const uint8_t secret[SECRET_SIZE]);
-/* In a time that does not depend on where they differ. */
+/* Compares in constant time. */
 bool secret_equals(const uint8_t candidate[SECRET_SIZE]);
 
 #endif

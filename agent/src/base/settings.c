@@ -1,4 +1,4 @@
-/* Reading settings. Every value is checked where it is used; here only the framing is. */
+/* Parses the records only; each value is checked where it is used. */
 #define _GNU_SOURCE
 #include "base/settings.h"
 

@@ -21,17 +21,17 @@ struct settings_pair {
 	const char *second;
 };
 
-/* EINVAL unless non-empty and the last record is ended. */
+/* EINVAL if it is empty or its last record is not terminated. */
 int settings_check(const struct settings *s);
-/* Value of the first record of that key, or NULL. */
+/* Returns the value of the first record with that key, or NULL. */
 const char *settings_get(const struct settings *s, const char *key);
-/* Each value of a repeated key in order: begin with *cursor 0; NULL at the end. */
+/* Returns each value of a repeated key in order: start with *cursor 0; NULL at the end. */
 const char *settings_each(const struct settings *s, const char *key, size_t *cursor);
-/* The next pair of a repeated key: 1, 0 at the end, -1 with errno when a value is no pair. */
+/* Returns the next pair of a repeated key: 1, 0 at the end, -1 with errno when a value is not a pair. */
 int settings_pair(const struct settings *s, const char *key, size_t *cursor, struct settings_pair *pair);
-/* Decimal value, or `fallback` when absent or not a number. */
+/* Returns the decimal value, or `fallback` if it is absent or not a number. */
 uint64_t settings_number(const struct settings *s, const char *key, uint64_t fallback);
-/* 32 hexadecimal digits, no zero byte, which are then gone from the settings; -1 with errno EINVAL. */
+/* Takes 32 hexadecimal digits without a zero byte and erases them from the settings; -1 with errno EINVAL. */
 int settings_secret(struct settings *s, uint8_t secret[SECRET_SIZE]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Becoming a tenant, and signals to one. */
+/* Switches a child to a tenant's uid, and sends signals as a tenant. */
 #define _GNU_SOURCE
 #include "base/user.h"
 
@@ -25,7 +25,7 @@ static int limit(__rlimit_resource_t resource, rlim_t most)
 	return setrlimit(resource, &limits);
 }
 
-/* A message queue has a name but no place in a folder, so that nobody could remove it after its maker. */
+/* A message queue is not in a folder, so nobody could remove it after its owner has left. */
 static int limits(void)
 {
 	return limit(RLIMIT_NPROC, USER_PROCESSES) || limit(RLIMIT_MSGQUEUE, 0) || limit(RLIMIT_CORE, 0) ? -1 : 0;
@@ -47,12 +47,13 @@ int user_take(uid_t uid)
 		return -1;
 	if (drop_capabilities() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
-	/* Until it is a program it holds the agent's memory, and a change of uid may have opened that to the tenant. */
+	/* Until it executes a program, the child holds the agent's memory, and the change of uid may have opened that
+	 * to the tenant. */
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* A child that has the tenant's rights and nothing else of the agent's: 0 in it, in the agent its number or -1. It is
- * not waited for: whoever is nobody's child is reaped all the same. */
+/* Forks a child with the tenant's rights and none of the agent's descriptors. Returns 0 in the child, its pid or -1 in
+ * the agent. Nobody waits for it; it is reaped like any orphan. */
 static pid_t fork_as(uid_t uid)
 {
 	pid_t pid = fork();
@@ -70,7 +71,7 @@ int user_kill(uid_t uid, pid_t target, int number)
 	int status = kill(target, number);
 	pid_t pid;
 
-	/* Only the tenant itself may do it. */
+	/* Only the tenant itself may send it. */
 	if (status == 0 || errno != EPERM || uid == 0)
 		return status;
 	pid = fork_as(uid);

@@ -1,5 +1,5 @@
-/* Looking at an exec: its kept output, then what follows. A view that is too slow misses what its tail has dropped; it
- * never slows the exec. */
+/* Attaches to an exec: sends its kept output, then what follows. A view that is too slow misses what the ring has
+ * dropped; it never slows the exec. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@
 struct view {
 	struct exec *exec;
 	struct ring_place place;
-	uint64_t until; /* UINT64_MAX: it follows */
-	bool told;      /* whether something is missing */
+	uint64_t until; /* UINT64_MAX while it follows */
+	bool told;      /* whether output is missing */
 };
 
 static int open_view(struct stream *stream, struct reader *arguments)
@@ -21,10 +21,10 @@ static int open_view(struct stream *stream, struct reader *arguments)
 
 	if (arguments->bad)
 		return EINVAL;
-	/* One that has not started may never have been. */
+	/* An exec that has not started yet may never start. */
 	if (!exec || (!exec->started && !exec->ended))
 		return ENOENT;
-	/* Its output goes to whoever started it, and is not kept. */
+	/* Its output goes to the host that started it and is not kept. */
 	if (!exec->detached && !exec->ended)
 		return EINVAL;
 	view = calloc(1, sizeof(*view));

@@ -1,4 +1,4 @@
-/* ping, signal, resize and shutdown. */
+/* The calls ping, signal, resize and shutdown. */
 #define _GNU_SOURCE
 #include "exec/calls.h"
 

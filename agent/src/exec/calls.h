@@ -1,4 +1,4 @@
-/* Calls that the agent answers itself, at once. */
+/* Calls that the agent answers itself and at once. */
 #ifndef SVC_CALLS_H
 #define SVC_CALLS_H
 
@@ -6,7 +6,7 @@
 
 extern const struct stream_kind ping_kind, signal_kind, resize_kind, seed_kind, shutdown_kind;
 
-/* The host has asked for the end. */
+/* Returns whether the host has asked the agent to end. */
 bool shutdown_is_due(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The console, and the streams that show it. Without memory for it, lines are lost and nothing else. */
+/* The console, and the streams that read it. Without memory, lines are lost and nothing else. */
 #include "exec/console.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The console of the sandbox: lines `<time> <source> <text>`, the last MiB of them. In a pool each tenant has a smaller
- * one of its own, for what its detached execs say. */
+ * one for the output of its detached execs. */
 #ifndef SVC_CONSOLE_H
 #define SVC_CONSOLE_H
 
@@ -10,22 +10,22 @@
 
 #include "wire/stream.h"
 
-#define CONSOLE_LINE 1024 /* text of one line; a longer one comes in several */
+#define CONSOLE_LINE 1024 /* bytes of text in one line; longer text is split */
 
-/* Adds one line, without its line end, to the console of the sandbox. */
+/* Adds one line, without its newline, to the console of the sandbox. */
 void console_add(const char *source, const char *text, size_t size);
-/* A tenant has left: its console goes, with the last who looks at it. */
+/* A tenant has left: frees its console when its last reader closes. */
 void console_forget(uid_t uid);
 
-/* Cuts one output into lines. */
+/* Splits one output into lines. */
 struct console_lines {
-	uid_t uid; /* the tenant's, whose console it is for; 0: the sandbox's */
+	uid_t uid; /* the tenant whose console it is for; 0: the sandbox's */
 	size_t size;
 	char text[CONSOLE_LINE];
 };
 
 void console_feed(struct console_lines *lines, const char *source, const uint8_t *bytes, size_t size);
-/* The rest of an output that did not end with a line end. */
+/* Adds the rest of an output that did not end with a newline. */
 void console_flush(struct console_lines *lines, const char *source);
 
 extern const struct stream_kind console_kind;

@@ -1,6 +1,6 @@
-/* From fork to exec: the child takes its descriptors, lets go of everything that is the agent's, and becomes the
- * program. Nothing here returns to the agent. It stays not dumpable until it is the program: a guest that could look into
- * it would see the agent's memory, and could take its word from it (STATUS_FD). */
+/* From fork to exec: the child installs its descriptors, closes the agent's, and executes the program. No code here
+ * returns to the agent. The child stays not dumpable until it executes the program: a guest that could inspect it would
+ * see the agent's memory and could take its status descriptor (STATUS_FD). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +32,10 @@ static _Noreturn void refuse(int error)
 	_exit(NOT_FOUND);
 }
 
-/* Kept until the terminal is ours; everything else of the agent goes. */
+/* Kept until the terminal is set up; every other descriptor of the agent is closed. */
 static void take_own(const struct exec_ends *ends)
 {
-	/* Out of the way of the other first. */
+	/* Moved away first, so that neither overwrites the other. */
 	int foreground = ends->foreground < 0 ? -1 : fcntl(ends->foreground, F_DUPFD_CLOEXEC, ABOVE);
 
 	if (ends->status != STATUS_FD && dup3(ends->status, STATUS_FD, O_CLOEXEC) < 0)
@@ -47,7 +47,7 @@ static void take_own(const struct exec_ends *ends)
 
 static void take_descriptors(const struct exec_ends *ends)
 {
-	/* All of them are above 2, so none is lost before it was taken. */
+	/* All are above 2, so none is overwritten before it is moved. */
 	if (!ends->terminal && (dup2(ends->in, 0) < 0 || dup2(ends->out, 1) < 0 || dup2(ends->err, 2) < 0))
 		_exit(NOT_EXECUTABLE);
 	take_own(ends);
@@ -61,7 +61,8 @@ static void take_descriptors(const struct exec_ends *ends)
 	descriptors_close_from(STATUS_FD + 1);
 }
 
-/* By the kernel's own call: the library keeps two numbers to itself, and what starts the agent may have ignored them. */
+/* Uses the system call: the C library reserves two signal numbers, and the process that started the agent may have
+ * ignored them. */
 static void restore_signals(void)
 {
 	static const uint64_t standard[4]; /* handler, flags, restorer, mask of struct kernel_sigaction */
@@ -94,7 +95,7 @@ _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *
 	take_descriptors(ends);
 	restore_signals();
 	enter_workdir(plan->workdir, ends->default_workdir);
-	/* So that the program is looked for in the exec's own PATH. */
+	/* The search for the program uses the exec's own PATH. */
 	environ = plan->env;
 	execvp(plan->argv[0], plan->argv);
 	error = errno;

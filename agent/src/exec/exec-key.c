@@ -1,11 +1,11 @@
-/* The repeat of an exec with a key: it is told how the first one stands, once that runs. */
+/* A repeated exec with the same key reports the state of the first one as soon as that runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/execs.h"
 
-/* By its name, since one that cannot start is forgotten. */
+/* Found by name, because an exec that cannot start is forgotten. */
 struct repeat {
 	char id[EXEC_ID_MAX + 1];
 	char body[EXEC_BODY_MAX + 1];

@@ -1,5 +1,5 @@
-/* The outputs of an exec: to the stream of its host within the credit, to the tail and the console when detached, to
- * nobody once nobody waits. */
+/* The outputs of an exec: to the host's stream within its credit, to the ring and the console when detached, discarded
+ * when nobody waits. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ static void close_output(struct output *output)
 	output->lines = NULL;
 }
 
-/* The bytes read; 0 at the end, -1 when there are none now. EIO is how a terminal says its end. */
+/* Returns the bytes read, 0 at the end, -1 when there are none now. A terminal reports its end as EIO. */
 static ssize_t read_some(struct output *output, uint8_t *bytes, size_t size)
 {
 	ssize_t got;
@@ -113,7 +113,7 @@ void output_open(struct output *output, int fd, uint8_t channel)
 	output->watch = (struct watch){ .fd = fd, .want = want, .ready = ready };
 	if (fd < 0)
 		return;
-	/* Without memory the console goes without this output. */
+	/* Without memory, the console misses this output. */
 	if (exec_of(output)->speaks)
 		output->lines = calloc(1, sizeof(*output->lines));
 	if (output->lines)

@@ -1,11 +1,11 @@
-/* The arguments of an exec. Arrays are as long as the message can make them: each entry costs it four bytes. */
+/* Parses the arguments of an exec. The message bounds the arrays: each entry costs it four bytes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/exec.h"
 
-/* The smallest entry is its length alone. */
+/* The smallest entry is its length field. */
 #define ENTRY_LEAST 4
 #define DEFAULTS_MAX 4096
 
@@ -14,7 +14,7 @@ struct list {
 	uint32_t count;
 };
 
-/* Reads `u32 count` and so many texts behind the entries that are there. */
+/* Reads `u32 count` and that many strings, and appends them to the entries. */
 static bool read_list(struct reader *arguments, struct list *list, size_t spare)
 {
 	uint32_t count = read_u32(arguments);
@@ -51,7 +51,7 @@ static void add_defaults(struct list *env, char *const *defaults, size_t count)
 	env->at[end] = NULL;
 }
 
-/* Both lists in one piece of memory, so that there is one thing to free. */
+/* Both lists share one allocation, so that there is one thing to free. */
 static int join(struct exec_plan *plan, struct list *argv, struct list *env, size_t spare)
 {
 	size_t argv_size = (argv->count + 1) * sizeof(char *);
@@ -71,7 +71,7 @@ static int join(struct exec_plan *plan, struct list *argv, struct list *env, siz
 static void read_head(struct exec_plan *plan, struct reader *arguments)
 {
 	plan->flags = read_u32(arguments);
-	/* Nobody could ever end the input of one that runs on its own. */
+	/* Nobody could ever end the input of a detached exec. */
 	if (plan->flags & (EXEC_DETACH | EXEC_KEYED))
 		plan->flags &= ~(uint32_t)EXEC_STDIN;
 	plan->id = read_text(arguments);

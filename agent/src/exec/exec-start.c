@@ -1,4 +1,4 @@
-/* Starting the process of an exec: its pipes or its terminal, the fork, and whose end is whose. */
+/* Starts the process of an exec: its pipes or terminal, the fork, and the ends that each side keeps. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "exec/foreground.h"
 
 struct ends {
-	int status[2], out[2], err[2], in[2], foreground[2]; /* ours, the child's */
+	int status[2], out[2], err[2], in[2], foreground[2]; /* index 0: the agent's end; index 1: the child's */
 	int master, slave;
 	char terminal[PTY_NAME];
 };
@@ -20,7 +20,7 @@ static int open_input(const struct exec_plan *plan, struct ends *ends)
 	if (plan->flags & EXEC_STDIN)
 		return pipe_to_child(ends->in);
 	ends->in[1] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	/* An image without it: a pipe without a writer is as empty. */
+	/* For an image without /dev/null: a pipe without a writer reads as empty. */
 	if (ends->in[1] < 0) {
 		if (pipe_to_child(ends->in))
 			return -1;
@@ -48,7 +48,7 @@ static int open_ends(const struct exec_plan *plan, struct ends *ends)
 	return open_input(plan, ends) || pipe_from_child(ends->out) || pipe_from_child(ends->err) ? -1 : 0;
 }
 
-/* Its user opens it again by name, as programs do; others may not. */
+/* The exec's user opens it again by name, as programs do; others may not. */
 static int give_terminal(const struct ends *ends, uid_t uid)
 {
 	return ends->slave >= 0 && uid ? fchown(ends->slave, uid, uid) : 0;
@@ -67,7 +67,7 @@ static void close_ends(struct ends *ends, int whose)
 	}
 }
 
-/* The agent's ends become the exec's. */
+/* The exec takes the agent's ends. */
 static void adopt(struct exec *exec, struct ends *ends, bool has_stdin)
 {
 	exec->status.fd = ends->status[0];

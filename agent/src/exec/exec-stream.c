@@ -1,4 +1,5 @@
-/* The stream of an exec: opening it starts one, then the host's input, keys and end of input, and its leaving. */
+/* The stream of an exec: opening it starts the exec; then come the host's input, keys and end of input, and the
+ * close. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static int open_exec(struct stream *stream, struct reader *arguments)
 	return error;
 }
 
-/* What the kernel makes of keys elsewhere: they are not input. */
+/* Signal keys that a kernel's terminal would handle are not input. */
 static size_t take_keys(struct exec *exec, const uint8_t *bytes, size_t size)
 {
 	struct foreground_keys keys = foreground_keys(exec->master);
@@ -83,7 +84,7 @@ static void exec_data(struct stream *stream, const uint8_t *bytes, size_t size)
 	fd_writer_data(&exec->in, bytes + taken, size - taken);
 }
 
-/* A terminal has no end of input but the character for it, which in the middle of a line only hands over the line. */
+/* A terminal signals the end of input by a character, which in the middle of a line only submits that line. */
 static void exec_eof(struct stream *stream)
 {
 	struct exec *exec = stream->work;
@@ -105,7 +106,7 @@ static void exec_cancel(struct stream *stream)
 	kill_start(&exec->kill);
 }
 
-/* What ended its stream itself has nothing to lose; what has not belonged to a session that is over. */
+/* An exec that ended its stream itself loses nothing; one without a stream belonged to a session that has ended. */
 static void exec_gone(struct stream *stream)
 {
 	struct exec *exec = stream->work;

@@ -1,12 +1,12 @@
-/* Finding who belongs to an exec. One look is no picture of one moment: whoever forks meanwhile may be missed, so those
- * who want all of them look again (kill.c). */
+/* Finds the processes of an exec. One scan is not a snapshot: it may miss a process that is forked meanwhile, so
+ * callers that need all of them scan again (kill.c). */
 #define _GNU_SOURCE
 #include "exec/exec-tree.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A number alone may be another's by now. */
+/* A pid alone may have been reused. */
 struct exec_tree_member {
 	pid_t pid;
 	unsigned long long start;
@@ -22,7 +22,7 @@ static bool knows_session(const struct exec_tree *tree, pid_t session)
 
 static void keep_session(struct exec_tree *tree, pid_t session)
 {
-	/* A process that was just forked may still be in ours. */
+	/* A process that was just forked may still be in the agent's session. */
 	if (session <= 0 || session == getsid(0) || knows_session(tree, session))
 		return;
 	if (tree->session_count < EXEC_TREE_SESSIONS)
@@ -56,7 +56,7 @@ static bool belongs(const struct exec_tree *tree, const struct processes *all, c
 	return parent && parent->marked;
 }
 
-/* Marks one more generation; false when there is none. */
+/* Marks one more generation; returns false when there is none. */
 static bool mark_more(struct exec_tree *tree, struct processes *all)
 {
 	bool found = false;
@@ -72,7 +72,7 @@ static bool mark_more(struct exec_tree *tree, struct processes *all)
 	return found;
 }
 
-/* Those who are not seen are gone. */
+/* Members that were not seen have ended. */
 static int remember(struct exec_tree *tree, const struct processes *all)
 {
 	struct exec_tree_member *members = calloc(all->count + 1, sizeof(*members));
@@ -101,7 +101,7 @@ int exec_tree_scan(struct exec_tree *tree, struct processes *all)
 	return -1;
 }
 
-/* A group lies within one session. */
+/* All members of a group are in one session. */
 pid_t exec_tree_signal_target(const struct exec_tree *tree, const struct process *process)
 {
 	return process->group > 1 && knows_session(tree, process->session) ? -process->group : process->pid;

@@ -1,5 +1,5 @@
-/* Who belongs to an exec: its process, whoever descends from one that belongs, and whoever is in a session of such a
- * one. Who once belonged still does, whatever it has made of itself since: a new session, and its parent gone. */
+/* The processes of an exec: its leader, the descendants of a member, and all in a member's session. A member stays one
+ * even if it starts a new session and its parent ends. */
 #ifndef SVC_EXEC_TREE_H
 #define SVC_EXEC_TREE_H
 
@@ -12,21 +12,21 @@
 
 struct exec_tree_member;
 
-/* All zero but for the leader: nobody is known yet. */
+/* All zero except for the leader: no member is known yet. */
 struct exec_tree {
 	pid_t leader;
-	struct exec_tree_member *members; /* as of the last look, in the order of their numbers */
+	struct exec_tree_member *members; /* as of the last scan, sorted by pid */
 	size_t member_count;
 	pid_t sessions[EXEC_TREE_SESSIONS];
 	size_t session_count;
 };
 
-/* Reads /proc and marks those who belong. 0, or -1 without /proc or memory. `all` is to be freed by processes_free(). */
+/* Reads /proc and marks the members. Returns 0, or -1 without /proc or memory. Free `all` with processes_free(). */
 int exec_tree_scan(struct exec_tree *tree, struct processes *all);
-/* Whom to signal for one of them: its whole group, negative, when all of that belongs. A group is signalled in one piece,
- * so that nobody in it escapes by forking and going. */
+/* Returns the pid to signal for a member: its group, negative, if the entire group belongs. The kernel signals a group
+ * atomically, so no process escapes by forking. */
 pid_t exec_tree_signal_target(const struct exec_tree *tree, const struct process *process);
-/* Nobody is known any more. Safe twice. */
+/* Forgets all members. Idempotent. */
 void exec_tree_free(struct exec_tree *tree);
 
 #endif

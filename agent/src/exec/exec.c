@@ -1,4 +1,4 @@
-/* The life of an exec: started, told to the host, running, ended when its process and its outputs are. */
+/* The life of an exec: started, reported to the host, running, ended when its process and its outputs have ended. */
 #define _GNU_SOURCE
 #include "exec/exec.h"
 
@@ -43,7 +43,7 @@ void exec_result(const struct exec *exec, uint8_t result[EXEC_RESULT_SIZE])
 	write_number(&writer, exec->ended ? exec->duration_us : 0, 8);
 }
 
-/* The stream's last frame. It is then no longer ours. */
+/* Sends the stream's last frame; the stream is then released. */
 static void tell(struct exec *exec)
 {
 	struct stream *stream = exec->stream;
@@ -123,7 +123,7 @@ static void on_deadline(struct timer *timer)
 	kill_start(&exec->kill);
 }
 
-/* ---- it runs, or cannot */
+/* ---- the exec runs, or cannot */
 
 static void never_ran(struct exec *exec, int error)
 {
@@ -133,7 +133,7 @@ static void never_ran(struct exec *exec, int error)
 	outputs_close(exec);
 	exec->stream = exec->in.stream = NULL;
 	exec->refused = true;
-	/* Its name is free before its process is reaped. */
+	/* The name is free again before the process is reaped. */
 	exec->id[0] = '\0';
 	if (stream) {
 		stream->work = NULL;

@@ -1,4 +1,4 @@
-/* Execs: what the host asked for, the process that came of it, and its end. */
+/* Execs: the request of the host, the process that runs it, and its end. */
 #ifndef SVC_EXEC_H
 #define SVC_EXEC_H
 
@@ -24,75 +24,76 @@
 struct exec_plan {
 	uint32_t flags, timeout_ms;
 	const char *id, *workdir, *label;
-	const char *body; /* what a repeat of its key must say; NULL without one */
+	const char *body; /* what a repeat of its key must equal; NULL without a key */
 	uint16_t rows, cols;
-	char **argv, **env; /* NULL-terminated; `env` with the defaults that were not given */
+	char **argv, **env; /* NULL-terminated; `env` includes the defaults that the request does not set */
 	void *room;         /* to be freed */
 };
 
-/* 0 or a positive errno. */
+/* Returns 0 or a positive errno. */
 int exec_plan_read(struct exec_plan *plan, struct reader *arguments, char *const *defaults);
 
 /* The descriptors of the child. (exec-child.c) */
 struct exec_ends {
 	int in, out, err;   /* -1 with a terminal */
-	int status;         /* close-on-exec: nothing means the program runs, else a u32 errno */
-	int foreground;     /* see foreground.h; -1: the kernel does it */
+	int status;         /* close-on-exec: EOF means that the program runs, otherwise a u32 errno follows */
+	int foreground;     /* see foreground.h; -1 where the kernel sends the signals */
 	const char *terminal;
 	const char *default_workdir;
-	uid_t uid;          /* to be taken, see user.h */
+	uid_t uid;          /* uid to change to, see user.h */
 };
 
 _Noreturn void exec_child(const struct exec_plan *plan, const struct exec_ends *ends);
 
 struct exec;
-/* Starts the process of an exec whose callbacks are set. 0, or a positive errno and nothing left. (exec-start.c) */
+/* Starts the process of an exec whose callbacks are set. Returns 0, or a positive errno and leaves nothing behind.
+ * (exec-start.c) */
 int exec_start(struct exec *exec, const struct exec_plan *plan, const char *default_workdir);
 
 /* One of the outputs of an exec. (exec-output.c) */
 struct output {
-	struct watch watch; /* fd -1: at its end */
+	struct watch watch; /* fd -1: ended */
 	uint8_t channel;
-	bool bounded;       /* the program has ended: only `left` bytes are still its own */
+	bool bounded;       /* the program has ended; only `left` bytes are still its own */
 	size_t left;
 	struct pipe_room room;
 	struct console_lines *lines; /* of a detached exec */
 };
 
 struct exec {
-	struct exec *next;     /* in the order of their start (execs.c) */
-	uint64_t number;       /* of that order */
-	uint64_t ended_number; /* of the order of their ends */
+	struct exec *next;     /* list in the order of their start (execs.c) */
+	uint64_t number;       /* number in that order */
+	uint64_t ended_number; /* number in the order of their ends */
 	char id[EXEC_ID_MAX + 1];
 	char label[EXEC_LABEL_MAX + 1];
-	char body[EXEC_BODY_MAX + 1]; /* of one with a key, else empty */
+	char body[EXEC_BODY_MAX + 1]; /* for an exec with a key, otherwise empty */
 	struct child child;
 	struct kill kill;
-	struct stream *stream; /* of the host that waits for it */
+	struct stream *stream; /* the stream of the host that waits for it */
 	struct watch status;
 	struct output outputs[2];
 	struct fd_writer in;
-	int in_fd;             /* the pipe to its standard input, -1: none */
-	int master;            /* of its terminal, the same as the first output's; -1: none */
+	int in_fd;             /* pipe to its standard input; -1 without one */
+	int master;            /* terminal, the same as the first output's; -1 without one */
 	int slave;             /* held open while the program runs, see pty.h */
-	int foreground;        /* while the program runs, see foreground.h; -1: none */
-	bool line_is_open;     /* the terminal's input does not end in a line end */
+	int foreground;        /* while the program runs, see foreground.h; -1 without one */
+	bool line_is_open;     /* the terminal's input does not end in a newline */
 	struct timer deadline, grace;
-	bool detached; /* runs on its own, its output kept: with a key, too */
-	bool speaks;   /* on the console */
+	bool detached; /* detached, its output is kept; also every exec with a key */
+	bool speaks;   /* its name on the console */
 	bool started, refused, cancelled, timed_out, ended;
 	struct ring tail;
-	size_t views;          /* attach streams that look at it */
+	size_t views;          /* attached streams */
 	uint64_t started_us, started_ms, ended_us, ended_ms, duration_us;
 };
 
 #define EXEC_RESULT_SIZE 17
-/* The exit code of what its deadline ended, as with timeout(1). */
+/* The exit code of an exec that its deadline ended, as with timeout(1). */
 #define EXEC_TIMED_OUT 124
 
-/* One that is yet to be started; NULL without memory. */
+/* Creates an exec that is yet to be started; NULL without memory. */
 struct exec *exec_make(const struct exec_plan *plan);
-/* How it ended as in agent/PROTOCOL.md; -1 and zeros while it runs. */
+/* Returns how it ended as in agent/PROTOCOL.md; -1 and zeros while it runs. */
 void exec_result(const struct exec *exec, uint8_t result[EXEC_RESULT_SIZE]);
 int exec_exit_code(const struct exec *exec);
 uint32_t exec_signal(const struct exec *exec);
@@ -100,13 +101,13 @@ uint32_t exec_signal(const struct exec *exec);
 /* ---- exec-output.c */
 void output_open(struct output *output, int fd, uint8_t channel);
 bool outputs_are_open(const struct exec *exec);
-/* From now on only what lies in the pipes. */
+/* From now on only what is already in the pipes is read. */
 void outputs_bound(struct exec *exec);
 void outputs_close(struct exec *exec);
-/* An output came to its end, or the exec itself: finishes it when everything has. (exec.c) */
+/* Call when an output or the exec ends: finishes the exec when all have ended. (exec.c) */
 void exec_settle(struct exec *exec);
 
-/* ---- tails.c: the kept output of detached execs */
+/* ---- output-ring.c: the kept output of detached execs */
 void output_rings_init(uint64_t budget);
 void output_ring_put(struct exec *exec, uint8_t channel, const uint8_t *bytes, size_t size);
 void output_ring_drop(struct exec *exec);
@@ -116,8 +117,8 @@ void exec_init(const struct serve_options *options);
 
 extern const struct stream_kind exec_kind;
 
-/* Answers the repeat of a key on `stream`, which then is no exec of its own. 0, or a positive errno: EEXIST when the first
- * one said something else. (exec-key.c) */
+/* Answers the repeat of a key on `stream`, which does not become an exec. Returns 0, or a positive errno: EEXIST when
+ * the first request differs. (exec-key.c) */
 int exec_repeat(struct stream *stream, const struct exec *first, const struct exec_plan *plan);
 
 #endif

@@ -112,7 +112,7 @@ void execs_end(struct exec *exec)
 	exec->ended_number = ++ended_numbers;
 }
 
-/* The one that ended first of all with a key, or without, that nobody looks at. */
+/* Returns the exec that ended first, of those with a key or of those without, that has no view attached. */
 static struct exec *oldest_ended(bool keyed)
 {
 	struct exec *oldest = NULL;
@@ -156,8 +156,8 @@ void execs_forget_user(uid_t uid)
 /* ---- the stream that lists them: one record at a time, so that a list costs no memory */
 
 struct listing {
-	uint64_t number; /* of the exec told last */
-	uid_t uid;       /* whose are told; 0: all */
+	uint64_t number; /* the last exec sent */
+	uid_t uid;       /* the tenant whose execs are listed; 0: all */
 	uint32_t count;
 	size_t sent, size;
 	uint8_t record[RECORD_SIZE];

@@ -1,5 +1,6 @@
-/* Only a process of the terminal's own session can ask who is in the foreground there, and nobody can join a session
- * later. So one stays behind in it, before the program begins; a group of its own keeps signals to the program from it. */
+/* Only a process in the terminal's session can ask for the foreground group, and no process can join a session later.
+ * So one helper stays in the session from before the program starts; it has its own group, so signals to the program do
+ * not reach it. */
 #define _GNU_SOURCE
 #include "exec/foreground.h"
 
@@ -14,11 +15,11 @@
 
 #define TERMINAL_FD 0
 #define ORDERS_FD 1
-/* Of a terminal: 4096 bytes, at worst that many lines. */
+/* A terminal buffers 4096 bytes, at worst as many lines. */
 #define LINE_MAX 4096
 #define LINES_MAX 4096
 
-/* Linux answers this for the session behind the master; who cannot has no signals for it either. */
+/* Linux answers this for the session behind the master; a kernel that cannot does not send the signals either. */
 bool foreground_is_ours(int master)
 {
 	return tcgetpgrp(master) < 0 && errno == ENOTTY;
@@ -41,7 +42,7 @@ static _Noreturn void obey(int orders, int terminal)
 	_exit(0);
 }
 
-/* The grandchild is nobody's child: a program must not find one that it did not start. */
+/* The grandchild is an orphan: a program must not find a child that it did not start. */
 void foreground_keep(int orders, int terminal)
 {
 	pid_t pid = fork();

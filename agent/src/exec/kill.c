@@ -1,5 +1,5 @@
-/* Ending an exec. Whoever is found in /proc and signalled a moment later could in theory be another by then; the numbers
- * would have to come around once in that moment. */
+/* Ends an exec. A pid found in /proc could in theory be reused before the signal; all pids would have to be used once
+ * in that moment. */
 #define _GNU_SOURCE
 #include "exec/kill.h"
 
@@ -12,7 +12,8 @@
 #include "base/user.h"
 
 #define TERM_US 2000000
-/* Most are stopped after one look. Who is traced may never be, nor a tenant that stops the one who signals it. */
+/* Most processes are stopped after one scan. A traced process may never be, nor one whose tenant stops the process that
+ * signals it. */
 #define FREEZE_US 200000
 #define FIRST_FREEZE_US 500
 #define LAST_FREEZE_US 16000
@@ -49,8 +50,8 @@ static void signal_targets(const struct kill *kill, pid_t *targets, size_t count
 	user_kill_each(kill->leader->uid, targets, kept, number);
 }
 
-/* Sends `number` (0: nothing) to all that belong to the exec and live; with SIGSTOP to those that are not stopped. How
- * many those are. */
+/* Sends `number` (0: nothing) to every live process of the exec; SIGSTOP only to those that are not stopped. Returns
+ * how many they are. */
 static size_t signal_all(struct kill *kill, int number)
 {
 	struct processes all = { 0 };
@@ -119,13 +120,13 @@ static void ask(struct kill *kill)
 	kill->asked = true;
 	begin(kill, KILL_WAITS);
 	kill_group(kill->leader, SIGTERM);
-	/* A stopped process takes the signal only when it goes on. */
+	/* A stopped process handles the signal only when it continues. */
 	kill_group(kill->leader, SIGCONT);
 	signal_all(kill, SIGCONT);
 	wait_on(kill);
 }
 
-/* Who is stopped has no children and leaves nobody behind. What they did before that, a second look sees. */
+/* A stopped process has no new children. A second scan sees what it forked before. */
 static void freeze(struct kill *kill)
 {
 	bool quiet = signal_all(kill, SIGSTOP) == 0;
@@ -146,7 +147,7 @@ static void begin_freeze(struct kill *kill)
 	begin(kill, KILL_FREEZES);
 	kill->quiet = 0;
 	kill->frozen_by = now_us() + FREEZE_US;
-	/* The kernel stops a group in one piece: a fork that has begun fails. fork(2) */
+	/* The kernel stops a group atomically: a fork in progress fails. fork(2) */
 	kill_group(kill->leader, SIGSTOP);
 	freeze(kill);
 }

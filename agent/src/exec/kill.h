@@ -1,5 +1,5 @@
-/* Ending everything that an exec started: all of it is stopped, so that nobody gets away while we look; TERM to its
- * group, and all go on; after 2 s all are stopped again and get KILL, until none is left. */
+/* Ends all processes of an exec: stops all of them, so that none escapes during the scan, sends TERM to the leader's
+ * group and continues all; after 2 s stops all again and sends KILL, until none is left. */
 #ifndef SVC_KILL_H
 #define SVC_KILL_H
 
@@ -10,11 +10,11 @@
 enum kill_stage { KILL_FREEZES, KILL_WAITS, KILL_FORCES };
 
 struct kill {
-	struct child *leader; /* held, so that its number stays its own */
-	/* The leader and all others have ended. */
+	struct child *leader; /* held, so that its pid is not reused */
+	/* Called when the leader and all others have ended. */
 	void (*done)(struct kill *kill);
 	bool active;
-	bool asked; /* TERM was sent: what comes next is KILL */
+	bool asked; /* TERM was sent; KILL comes next */
 	enum kill_stage stage;
 	struct timer timer;
 	uint64_t force_at, frozen_by;
@@ -22,13 +22,13 @@ struct kill {
 	struct exec_tree tree;
 };
 
-/* Begins; nothing when it has begun. */
+/* Starts; does nothing if it has started. */
 void kill_start(struct kill *kill);
-/* The leader has ended: perhaps that was the last. */
+/* The leader has ended; it may have been the last process. */
 void kill_look(struct kill *kill);
-/* A signal to the group of a process just forked, which may not have made its group yet. -1 with errno. */
+/* Signals the group of a process just forked, which may not have made its group yet. -1 with errno. */
 int kill_group(const struct child *leader, int number);
-/* KILL to every process that descends from this one, and to all others too as process 1. */
+/* Sends KILL to every descendant of this process, and as process 1 to all others too. */
 void kill_everything(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* The kept output of detached execs, and its budget. Memory that is missing is taken from the oldest that ended; when
- * none is left, an output keeps the tail that it has room for. */
+/* The kept output of detached execs, and its memory budget. Missing memory is taken from the oldest ended exec; if
+ * there is none, an output keeps as much of its end as fits. */
 #include "exec/exec.h"
 #include "exec/execs.h"
 
@@ -36,7 +36,7 @@ static struct exec *oldest_ended_tail(void)
 	return oldest;
 }
 
-/* The smallest size is given beyond the budget: execs are counted, so that too is bounded. */
+/* The smallest size is granted beyond the budget; the limit on execs bounds that too. */
 static bool is_affordable(size_t more, size_t size)
 {
 	while (size > RING_MIN && used + more > budget) {

@@ -1,4 +1,4 @@
-/* Terminals. The slave is opened by its name: TIOCGPTPEER is absent under gVisor. */
+/* Terminals. The slave is opened by name, because gVisor lacks TIOCGPTPEER. */
 #define _GNU_SOURCE
 #include "exec/pty.h"
 
@@ -43,7 +43,7 @@ int pty_hold(const char *name)
 	return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Not made its own by the opening already: gVisor refuses to do it twice. */
+/* Skipped if the opening already made it the controlling terminal: gVisor refuses to do so twice. */
 int pty_take(const char *name)
 {
 	int slave = open(name, O_RDWR | O_NOCTTY);

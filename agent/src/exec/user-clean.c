@@ -1,4 +1,4 @@
-/* The end of a tenant, done by children that have its uid: what they may not touch was never the tenant's. */
+/* The removal of a tenant, done by children with its uid: what they may not touch was never the tenant's. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static void become(uid_t uid)
 		_exit(1);
 }
 
-/* Those we may signal are those of our uid. */
+/* The processes that this one may signal are those of its uid. */
 static size_t others_alive(void)
 {
 	struct processes all = { 0 };
@@ -47,7 +47,7 @@ static size_t others_alive(void)
 	return count;
 }
 
-/* One call takes all there are: a fork that has begun fails when a signal is pending. fork(2) */
+/* One call stops all of them: a fork fails while a signal is pending. fork(2) */
 _Noreturn void clean_processes(uid_t uid)
 {
 	useconds_t pause = FIRST_PAUSE_US;
@@ -63,7 +63,8 @@ _Noreturn void clean_processes(uid_t uid)
 	_exit(1);
 }
 
-/* By their places in the kernel's tables, which give the number of each; what is another's refuses. shmctl(2) */
+/* Walks the kernel's tables by index, which gives the id of each object; the kernel refuses another user's.
+ * shmctl(2) */
 static void remove_shared(void)
 {
 	struct shmid_ds memory;
@@ -93,7 +94,7 @@ static void remove_shared(void)
 			msgctl(id, IPC_RMID, NULL);
 }
 
-/* The folder itself stands in one that is not the tenant's. */
+/* The home itself is in a folder that is not the tenant's. */
 static int empty(const char *home)
 {
 	int dir = open(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* `enter` and `leave`. A home lies in a folder that is the agent's alone, so its name is nobody's to replace. */
+/* `enter` and `leave`. A home is in a folder that only the agent can write, so nobody can replace its name. */
 #define _GNU_SOURCE
 #include "exec/users.h"
 
@@ -21,12 +21,12 @@
 enum step { STEP_PROCESSES, STEP_BELONGINGS };
 
 struct leaving {
-	struct child child;    /* of the step at hand */
+	struct child child;    /* child of the current step */
 	struct timer timer;
-	struct stream *stream; /* NULL: nobody waits for it any more */
+	struct stream *stream; /* NULL: nobody waits for the answer any more */
 	uid_t uid;
 	enum step step;
-	bool last;             /* nothing of the tenant was on its way when the round began */
+	bool last;             /* no process of the tenant was being started when the round began */
 	unsigned rounds;
 	char home[HOME_MAX + 1];
 };
@@ -51,7 +51,7 @@ static int make_parent(const char *home)
 	return !parent[0] || mkdir(parent, 0711) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-/* A second `enter` of the same is no failure: the answer to the first may have been lost. */
+/* A second `enter` of the same tenant succeeds: the answer to the first may have been lost. */
 static int make_home(const char *home, uid_t uid)
 {
 	struct stat facts;
@@ -114,7 +114,7 @@ static int begin_step(struct leaving *leaving)
 	if (pid < 0)
 		return errno;
 	child_add(&leaving->child, pid);
-	/* The tenant may stop a child that has just taken its uid; the next one ends that as well. */
+	/* The tenant may stop a child that has just taken its uid; the next child ends that one too. */
 	if (leaving->step == STEP_PROCESSES)
 		timer_set(&leaving->timer, PATIENCE_US);
 	return 0;
@@ -185,7 +185,7 @@ static int leave(struct stream *stream, struct reader *arguments)
 	return 0;
 }
 
-/* It goes on without anybody who waits for it. */
+/* Continues even if nobody waits for the answer. */
 static void leave_gone(struct stream *stream)
 {
 	struct leaving *leaving = stream->work;

@@ -1,4 +1,4 @@
-/* Copying a tree from one mount to another, for a move that rename(2) cannot do: content, mode, owner where allowed,
+/* Copies a tree from one mount to another, for a move that rename(2) cannot do: content, mode, owner where allowed,
  * times; links stay links; holes and hard links become plain content. It does not cross into another file system. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "files/filework.h"
 
-/* Two descriptors a level; nothing that people or build tools make is deeper. */
+/* Two descriptors a level; trees that people or build tools make are not deeper. */
 #define DEPTH_MAX 200
 
 struct copy {
@@ -29,7 +29,8 @@ static int same(const struct stat *left, const struct stat *right)
 	return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
 }
 
-/* Owner before mode, as changing it takes set-id bits away. A foreign owner's set-id bits do not become ours. */
+/* Sets the owner before the mode, because changing it clears set-id bits. A foreign owner's set-id bits are not
+ * copied. */
 static int dress(int fd, const struct stat *facts)
 {
 	struct timespec times[2] = { facts->st_atim, facts->st_mtim };
@@ -81,7 +82,7 @@ static int copy_link(const struct file_place *from, const struct stat *facts, in
 	return 0;
 }
 
-/* FIFOs and sockets; a device only where the sandbox may make one. */
+/* FIFOs and sockets; a device only where the sandbox may create one. */
 static int copy_node(const struct stat *facts, int to_dir, const char *to)
 {
 	if (mknodat(to_dir, to, facts->st_mode & (S_IFMT | 0777), facts->st_rdev))
@@ -90,7 +91,7 @@ static int copy_node(const struct stat *facts, int to_dir, const char *to)
 	return 0;
 }
 
-/* `to` may lie inside `from` when one file system is mounted twice: then the copy would be met here, and without end. */
+/* `to` may lie inside `from` when a file system is mounted twice: the copy would then contain itself without end. */
 static int check_folder(struct copy *copy, int in, int out)
 {
 	struct stat from, to;

@@ -1,5 +1,5 @@
-/* The `info` record of one thing in the file system; always of the link, never of what it leads to. fstatat(2) mounts
- * nothing by itself, so it is not told not to: gVisor refuses AT_NO_AUTOMOUNT. */
+/* The `info` record of one file; of a link itself, never of its target. fstatat(2) does not trigger automounts, so
+ * AT_NO_AUTOMOUNT, which gVisor refuses, is not needed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
-/* A folder and what is below it, as many levels as asked, a folder before its content, names in byte order. A folder
- * that cannot be read is listed and not entered; what vanishes meanwhile is left out. */
+/* Lists a folder to the requested depth, a folder before its content, names in byte order. A folder that cannot be read
+ * is listed and not entered; files that vanish meanwhile are left out. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 
 #include "files/filework.h"
 
-/* A file as path lists itself. */
+/* A path that is a file lists itself. */
 static _Noreturn void list_itself(const struct file_op *op, int out_fd)
 {
 	struct file_bytes records = { 0 };

@@ -1,5 +1,5 @@
-/* Moving: rename(2), and between mounts a copy beside the new name, which is renamed to it when whole; only then the
- * old one is removed. What would make that removal fail is asked before the copy where it can be. */
+/* Moves with rename(2), and between mounts with a copy beside the new name, which is renamed when it is complete; only
+ * then is the old one removed. Reasons that would make that removal fail are checked before the copy where possible. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 
 struct move {
 	struct file_place from, to;
-	struct stat old;    /* what is moved, as first seen */
+	struct stat old;    /* what is moved, as first examined */
 };
 
-/* The refusals of rename(2), which the kernel did not come to. 1 when there is nothing to do. */
+/* The refusals of rename(2) that EXDEV preempted. Returns 1 when there is nothing to do. */
 static int check(const struct move *move)
 {
 	struct stat there;
@@ -28,7 +28,7 @@ static int check(const struct move *move)
 		file_refuse(EISDIR);
 	if (!S_ISDIR(there.st_mode) && S_ISDIR(move->old.st_mode))
 		file_refuse(ENOTDIR);
-	/* Seen through two mounts of one file system, the new name may be the very thing that is to be removed. */
+	/* Through two mounts of one file system, the new name may be the file that would be removed. */
 	return there.st_dev == move->old.st_dev && there.st_ino == move->old.st_ino;
 }
 

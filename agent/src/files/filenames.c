@@ -1,5 +1,5 @@
-/* The names in one folder, sorted by bytes. A hostile folder may hold millions: only as many of the smallest are kept
- * as the caller can use. */
+/* The names in one folder, sorted by bytes. A hostile folder may hold millions: only the smallest names are kept, as
+ * many as the caller can use. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

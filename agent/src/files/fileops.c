@@ -1,5 +1,6 @@
-/* file_child(): one file operation in a process of its own. It holds no rights that the sandbox's own processes lack,
- * so a link can lead it nowhere they could not go; what it guards against is hanging, crashing and leaving litter. */
+/* file_child(): one file operation in a process of its own. It has no rights that the sandbox's own processes lack, so
+ * a link cannot lead it further than they can go; the separate process protects against hangs, crashes and left-over
+ * files. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,7 @@
 
 #include "files/filework.h"
 
-/* chmod of what `mkdirat` just made; if something else took its place meanwhile, that one is not touched by a link. */
+/* chmod of the folder that `mkdirat` just made; if another file has taken its place, a link is not followed. */
 static int set_mode(const struct file_place *place, uint32_t mode)
 {
 	int fd = openat(place->dir, place->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -22,7 +23,7 @@ static int set_mode(const struct file_place *place, uint32_t mode)
 	return status;
 }
 
-/* mkdir(2) knows nothing of set-id bits and lets the parent's set-gid bit pass on, so a given mode is set after. */
+/* mkdir(2) ignores set-id bits and inherits the parent's set-gid bit, so a given mode is set afterwards. */
 static _Noreturn void make_folder(const struct file_op *op)
 {
 	struct file_place place;

@@ -1,6 +1,6 @@
-/* What no file operation may touch: the very process that does it. It is a fork of the agent, so its memory map is the
- * agent's, and its descriptors are how it reports. Whatever a path leads to is judged when it is open, before it is
- * used: links, `/dev/fd` and other mounts of the same all end there, and swapping them meanwhile changes nothing. */
+/* Protects the process that does the operation from the operation itself. It is a fork of the agent, so its memory map
+ * is the agent's, and its descriptors carry its answers. Every path is checked after it is opened and before it is
+ * used: links, `/dev/fd` and other mounts all end there, and swapping them meanwhile changes nothing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -12,19 +12,19 @@
 
 #include "files/filework.h"
 
-/* Of file systems that nobody can name a file of: only a descriptor's name in /proc leads there. */
+/* File systems without names: only a descriptor's name in /proc leads to their files. */
 static int is_nameless(long type)
 {
 	return type == PIPEFS_MAGIC || type == SOCKFS_MAGIC || type == ANON_INODE_FS_MAGIC;
 }
 
-/* `/proc/net` and `/proc/mounts` lead through `self`, and tell of namespaces. */
+/* `/proc/net` and `/proc/mounts` lead through `self` and describe namespaces. */
 static int is_shared(const char *below)
 {
 	return strncmp(below, "net/", 4) == 0 || strcmp(below, "net") == 0 || strcmp(below, "mounts") == 0;
 }
 
-/* Whether the part at `part` is what `self` beside it leads to. */
+/* Returns whether `part` is the target of the `self` beside it. */
 static int is_self(const char *path, const char *part)
 {
 	char beside[PATH_MAX + 8], self[NAME_MAX + 1];
@@ -53,7 +53,7 @@ int file_is_own(int fd)
 	struct statfs system;
 	ssize_t size;
 
-	/* gVisor's /proc does not say what it is. */
+	/* gVisor's /proc does not report its type. */
 	if (fstatfs(fd, &system) == 0 && system.f_type != PROC_SUPER_MAGIC)
 		return is_nameless(system.f_type);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);

@@ -1,5 +1,5 @@
-/* From a path to a folder's descriptor and a name in it. The kernel resolves every path once; what follows is done with
- * the descriptor, so that links swapped in between change nothing. */
+/* Resolves a path to a folder's descriptor and a name in it. The kernel resolves every path once; later steps use the
+ * descriptor, so links swapped in between change nothing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ static int copy_name(char *name, const char *from, size_t size)
 	return 0;
 }
 
-/* One step down, making the folder when it is missing. Closes `dir`. A name that exists and yet cannot be found is a
- * link to nothing: ENOENT stays. */
+/* Descends one level and creates the folder if it is missing. Closes `dir`. A name that exists and cannot be resolved
+ * is a dangling link: ENOENT stays. */
 static int step(int dir, const char *name)
 {
 	int next = file_open_at(dir, name, O_PATH | O_DIRECTORY);

@@ -1,6 +1,6 @@
-/* Reading a file: first its facts, then its bytes. Only regular files: a FIFO or a device could block for ever or do
- * something when opened, so the kind is asked before the file is opened. Files of the kernel (/proc, /sys) say they
- * have no bytes and are read until their end. */
+/* Reads a file: first its metadata, then its bytes. Only regular files: opening a FIFO or a device could block for ever
+ * or have effects, so the type is checked before the file is opened. Kernel files (/proc, /sys) report size 0 and are
+ * read to their end. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void send_info(const char *path, const struct stat *facts)
 	file_send(&info);
 }
 
-/* By the kernel, without a copy; -1 when this file or this pipe cannot do it. */
+/* Copies within the kernel; -1 when this file or this pipe does not support it. */
 static int send_by_kernel(int fd, int out_fd, uint64_t *sent, uint64_t length)
 {
 	while (*sent < length) {
@@ -78,7 +78,7 @@ static void send_by_copy(int fd, int out_fd, uint64_t *sent, uint64_t length)
 	}
 }
 
-/* Stands at the offset, or says that nothing is there. What calls itself empty may be a file of the kernel. */
+/* Seeks to the offset, or reports that nothing is there. A file that reports size 0 may be a kernel file. */
 static int seek(int fd, uint64_t offset, const struct stat *facts)
 {
 	if (facts->st_size > 0 && offset >= (uint64_t)facts->st_size)

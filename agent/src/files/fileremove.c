@@ -1,5 +1,6 @@
-/* Removing, also a tree of any depth, with few descriptors and never through a link. A mount is found before anything
- * in it is lost. Each folder is read once; only one that others keep filling is read again, a few times. */
+/* Removes a file or a tree of any depth, with few descriptors and never through a link. A mount is found before
+ * anything in it is lost. Each folder is read once; only a folder that others keep filling is read again, a few
+ * times. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,7 @@ struct level {
 	DIR *folder;        /* NULL while a deep child is visited: found again by its `..` */
 	dev_t dev;
 	ino_t ino;
-	char *name;         /* in the level above */
+	char *name;         /* in the parent level */
 	int tries;
 };
 
@@ -53,7 +54,7 @@ static int is_folder(int dir, const char *name)
 	return status == 0 && S_ISDIR(facts.st_mode);
 }
 
-/* Through the descriptor's name in /proc where a folder cannot be opened: chmod by a name would follow a link. */
+/* Uses the descriptor's name in /proc where a folder cannot be opened: chmod by a name would follow a link. */
 static int open_folder(const struct removal *r, int dir, const char *name)
 {
 	char path[64];
@@ -101,7 +102,7 @@ static int enter(struct removal *r, int dir, const char *name)
 	return 0;
 }
 
-/* Opens the level above again; it must be the folder that was left. */
+/* Opens the parent level again; it must be the folder that was left. */
 static int reopen_above(struct removal *r)
 {
 	struct level *level = &r->levels[r->depth - 2];
@@ -132,8 +133,8 @@ static int pop(struct removal *r)
 	return 0;
 }
 
-/* The innermost folder has been read to its end. When another thing has its name by now, that one is met by the next
- * reading of the level above. */
+/* The innermost folder has been read to its end. If another file has its name by now, the next reading of the parent
+ * finds that one. */
 static int leave(struct removal *r)
 {
 	struct level *level = &r->levels[r->depth - 1];
@@ -151,7 +152,7 @@ static int leave(struct removal *r)
 	return pop(r);
 }
 
-/* What a name stands for may change at any moment: whatever took its place is met by the next reading. */
+/* A name may be replaced at any moment: the next reading finds what replaced it. */
 static int remove_one(struct removal *r, int dir, const struct dirent *found)
 {
 	if (found->d_type != DT_DIR) {

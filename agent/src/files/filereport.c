@@ -1,5 +1,5 @@
-/* What a file operation tells the agent, and how its process ends. Every end removes the temporary thing first. A
- * parent that no longer reads is no error worth a word: the process ends quietly. */
+/* The messages of a file operation to the agent, and the end of its process. Every exit removes the temporary file
+ * first. If the parent no longer reads, the process exits quietly. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -130,7 +130,7 @@ _Noreturn void file_finish(const struct file_bytes *content)
 	_exit(send_message(FRAME_RESULT, NULL, content) ? 1 : 0);
 }
 
-/* Uses no memory of its own making, as it also tells of ENOMEM. */
+/* Allocates no memory, because it also reports ENOMEM. */
 _Noreturn void file_refuse(int error)
 {
 	static uint8_t room[256];

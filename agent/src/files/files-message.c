@@ -1,4 +1,5 @@
-/* Messages of the child: `u32 length, u8 type, payload`. It is our own program, but it works on what the guest made. */
+/* Messages of the child: `u32 length, u8 type, payload`. The child is our own program, but it works on the guest's
+ * files. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The beginning of file work: its paths, and for calls the wait for a turn. Children cost memory, and a host may make a
- * thousand calls at once. */
+/* Opens file work: its paths, and for calls the queue. Children cost memory, and a host may send a thousand calls at
+ * once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "files/files.h"
 
 #define CALLS_AT_ONCE 64
-/* Above what file_child() takes, which refuses by itself. */
+/* More than file_child() accepts, which refuses by itself. */
 #define PATHS_MAX 8192
 
 static struct work *waiting;

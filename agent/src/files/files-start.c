@@ -1,5 +1,5 @@
-/* Starting the child of a file operation. It does not exec, so it has to lose by itself what it must not hold: the
- * transport, and every other descriptor of the agent. */
+/* Starts the child of a file operation. It does not exec, so it closes what it must not hold: the transport, and every
+ * other descriptor of the agent. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #define ABOVE 16
 
 struct ends {
-	int in[2], out[2], meta[2]; /* ours, the child's */
+	int in[2], out[2], meta[2]; /* index 0: the agent's end; index 1: the child's */
 };
 
-/* Moves a descriptor to its place; those that are not used stay closed. */
+/* Moves a descriptor to its fixed number; unused numbers stay closed. */
 static void put(int from, int place)
 {
 	if (from < 0)
@@ -31,7 +31,7 @@ static void put(int from, int place)
 static _Noreturn void become(const struct work *work, const struct ends *ends)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* Out of the way of the places first. */
+	/* Moved above the fixed numbers first. */
 	int in = ends->in[1] < 0 ? -1 : fcntl(ends->in[1], F_DUPFD, ABOVE);
 	int out = ends->out[1] < 0 ? -1 : fcntl(ends->out[1], F_DUPFD, ABOVE);
 	int meta = fcntl(ends->meta[1], F_DUPFD, ABOVE);

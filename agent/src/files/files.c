@@ -1,5 +1,5 @@
-/* File work: what the host asked for, the child that does it, and what it says. Everything of a child is told before
- * its last word is. */
+/* File work: the request of the host, the child that does it, and its messages. All messages of a child are sent on
+ * before its last one. */
 #define _GNU_SOURCE
 #include "files/files.h"
 
@@ -13,7 +13,7 @@
 #include "base/descriptors.h"
 #include "base/user.h"
 
-/* A tree that is being moved is taken away again first, which may take a while. */
+/* A cancelled move first removes the tree it was building, which may take a while. */
 #define IMPATIENCE_US 10000000
 
 void work_forget(struct work *work)
@@ -33,7 +33,7 @@ void work_forget(struct work *work)
 	free(work);
 }
 
-/* ---- what it says */
+/* ---- messages of the child */
 
 static void tell(struct stream *stream, const struct work *work)
 {
@@ -85,7 +85,7 @@ static short want_out(struct watch *watch)
 
 	if (!work->stream || work->cancelled)
 		return 0;
-	/* Without an announcement the end is still to be seen: the child refused. */
+	/* Without an announcement the child has refused; its exit status says so. */
 	if (!announced)
 		return work->child.ended && work->meta.fd < 0 ? POLLIN : 0;
 	return stream_room(work->stream) > 0 ? POLLIN : 0;
@@ -142,14 +142,14 @@ void work_pump(struct stream *stream)
 		settle(work);
 }
 
-/* ---- starting and ending */
+/* ---- start and end */
 
 static void input_done(struct fd_writer *writer, int error)
 {
 	struct work *work = container_of(writer, struct work, in);
 
 	(void)error;
-	/* Its end commits the write: the child of a cancelled one must never see it. */
+	/* EOF commits the write: the child of a cancelled one must never see it. */
 	if (!work->cancelled)
 		close_end(&work->in_fd);
 }

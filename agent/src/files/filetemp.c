@@ -1,5 +1,5 @@
-/* The one temporary thing of a file operation: a file while writing, a tree while moving between mounts. It never
- * outlives the process, unless that is killed with SIGKILL. SIGTERM comes by cancel and by the parent's death. */
+/* The one temporary file of a file operation: a file while writing, a tree while moving between mounts. It does not
+ * outlive the process, unless SIGKILL ends that. SIGTERM comes on cancel and on the parent's death. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,12 @@ static struct {
 	int dir;
 	char name[16];
 	volatile sig_atomic_t file, tree;
-	volatile sig_atomic_t patient; /* stays when the tree has its name: removing the old one is finished too */
+	volatile sig_atomic_t patient; /* set when the tree has its name: the removal of the old one is then completed */
 } temp;
 static volatile sig_atomic_t cancelled;
 
-/* A file is removed right here, as the process may be waiting for content; a tree by whoever builds it. */
+/* A file is removed here, because the process may be waiting for content; a tree is removed by the code that builds
+ * it. */
 static void on_signal(int number)
 {
 	(void)number;

@@ -1,6 +1,6 @@
-/* Down and up a tree of any depth. The folders near the start stay open; a deeper one is found again by the `..` of
- * its child and must be the same folder as before: if it is not, the tree was moved meanwhile and the walk goes on
- * with the nearest folder still open. */
+/* Walks a tree of any depth. The folders near the start stay open; a deeper one is found again by the `..` of its child
+ * and must be the same folder as before: otherwise the tree was moved meanwhile, and the walk continues with the
+ * nearest folder still open. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static int links_to(const struct file_walk *walk)
 	return links;
 }
 
-/* A folder whose `..` cannot be asked would be a way down without a way up. */
+/* A folder whose `..` cannot be read could be entered and not left. */
 static void close_above(struct file_walk *walk)
 {
 	struct file_frame *child = file_walk_top(walk), *frame = child - 1;

@@ -1,5 +1,5 @@
-/* What the parts of file work (file*.c, glob*.c) share. They run in a child of their own, one operation each, so they
- * end the process where they like; but every end goes through filereport.c, which removes what must not be left. */
+/* Shared by the parts of file work (file*.c, glob*.c). They run in a child, one operation each, so they may exit
+ * anywhere; every exit goes through filereport.c, which removes the temporary file. */
 #ifndef SVC_FILEWORK_H
 #define SVC_FILEWORK_H
 
@@ -14,7 +14,7 @@
 #define MODE_BITS 07777
 #define NO_MODE UINT32_MAX
 
-/* ---- filereport.c: bytes for the parent, and the ends of the process */
+/* ---- filereport.c: output to the parent, and the ends of the process */
 
 struct file_bytes {
 	uint8_t *at;
@@ -27,62 +27,65 @@ void file_put_u64(struct file_bytes *bytes, uint64_t value);
 void file_put_str(struct file_bytes *bytes, const char *text, size_t size);
 
 void file_report_to(int meta_fd);
-/* All of it, also to a non-blocking descriptor; -1 with errno. */
+/* Writes all bytes, also to a non-blocking descriptor; -1 with errno. */
 int file_write_whole(int fd, const void *from, size_t size);
-/* Writes what is there to the parent and empties it; ends the process quietly when the parent does not read. */
+/* Sends the buffer to the parent and empties it; exits quietly when the parent does not read. */
 void file_flush(struct file_bytes *bytes, int fd);
-/* A DATA message on channel 0. */
+/* Sends a DATA message on channel 0. */
 void file_send(const struct file_bytes *content);
-/* The last message, and the end. `content` may be NULL for an empty result. */
+/* Sends the last message and exits. `content` may be NULL for an empty result. */
 _Noreturn void file_finish(const struct file_bytes *content);
 _Noreturn void file_refuse(int error);
 _Noreturn void file_quit(void);
 /* The result of a walk: u32 count, u8 truncated. */
 _Noreturn void file_finish_walk(struct file_bytes *records, int out_fd, uint32_t count, int truncated);
-/* 1 when nobody can read the result any more. */
+/* Returns 1 when nobody can read the result any more. */
 int file_parent_gone(void);
-/* Memory or ENOMEM and the end. */
+/* Allocates memory, or reports ENOMEM and exits. */
 void *file_more(void *old, size_t size);
 
-/* ---- filetemp.c: the one temporary thing of this process */
+/* ---- filetemp.c: the one temporary file of this process */
 
 void file_signals(void);
-/* Makes `.svc-XXXXXXXX` in `dir` (kept open by the caller until the end), 0600, read and write; the descriptor. */
+/* Creates `.svc-XXXXXXXX` in `dir` (kept open by the caller until the end), mode 0600; returns a descriptor for reading
+ * and writing. */
 int file_temp_open(int dir);
-/* Chooses the name only and makes SIGTERM wait: the caller builds a tree there, asking file_cancelled() often. */
+/* Only chooses the name and defers SIGTERM: the caller builds a tree there and calls file_cancelled() often. */
 const char *file_temp_tree(int dir);
-/* Renames the temporary thing to its place, after which it is no longer temporary. 0 or -1. */
+/* Renames the temporary file to its final name, after which it is no longer temporary. Returns 0 or -1. */
 int file_temp_commit(const char *name);
 void file_temp_discard(void);
 int file_cancelled(void);
 
-/* ---- filepath.c: from a path to a folder's descriptor and a name in it */
+/* ---- filepath.c: resolves a path to a folder's descriptor and a name in it */
 
 struct file_place {
 	int dir;
 	char name[NAME_MAX + 1];
 };
 
-/* The folder that holds the last part of `path` (relative ones from `dir`) and that part. With `make`, missing folders
- * of an absolute path are made (0755). 0, or -1: EBUSY for `/`, EINVAL for `.` and `..`. */
+/* Opens the folder that holds the last part of `path` (relative ones from `dir`) and returns that part. With `make`,
+ * missing folders of an absolute path are created (0755). Returns 0, or -1: EBUSY for `/`, EINVAL for `.` and `..`. */
 int file_place_at(struct file_place *place, int dir, const char *path, int make);
-/* Follows the links of the last part as far as they lead, at most 40; what they lead to need not exist. */
+/* Follows the links of the last part, at most 40; the target need not exist. */
 int file_place_follow(struct file_place *place);
-/* 1 when something is mounted on this folder. Without the kernel's word (before 5.8): when the device changes. */
+/* Returns 1 when something is mounted on this folder. Kernels before 5.8 do not report mounts: then when the device
+ * changes. */
 int file_is_mount(int dir, const char *name);
 
-/* ---- fileown.c: the process that does the work is none of its objects */
+/* ---- fileown.c: protects the process that does the work */
 
-/* 1 when the open `fd` is of this process in /proc, or has no name in any file system (a pipe, a socket). */
+/* Returns 1 when the open `fd` belongs to this process in /proc, or has no name in any file system (a pipe, a
+ * socket). */
 int file_is_own(int fd);
-/* openat(2) with O_CLOEXEC, and EACCES for what file_is_own() names. Every path of a request is opened by these, an
- * O_PATH descriptor before a call that takes only names. */
+/* openat(2) with O_CLOEXEC, and EACCES for the files of file_is_own(). Every path of a request is opened with these;
+ * calls that take only names get an O_PATH descriptor first. */
 int file_open_at(int dir, const char *path, int flags);
 int file_open(const char *path, int flags);
 
 /* ---- fileinfo.c */
 
-/* Of the link itself, not of its target. 0 or -1. */
+/* Describes the link itself, not its target. Returns 0 or -1. */
 int file_facts(const char *path, struct stat *facts);
 /* Appends the `info` record of `name` in `dir`. */
 void file_put_info(struct file_bytes *bytes, const char *path, int dir, const char *name, const struct stat *facts);
@@ -93,17 +96,17 @@ struct file_names {
 	char **at;          /* each: one byte d_type, the name, NUL; use the two accessors */
 	size_t count;
 	char *text;
-	int dropped;        /* the folder holds more than the caller wanted */
+	int dropped;        /* the folder holds more names than requested */
 };
 
 static inline const char *file_name_text(const char *entry) { return entry + 1; }
 static inline unsigned char file_name_type(const char *entry) { return (unsigned char)entry[0]; }
 
-/* Reads the folder `dir` (an O_PATH descriptor will do); the smallest `most` names stay. 0 or -1. */
+/* Reads the folder `dir` (an O_PATH descriptor suffices) and keeps the smallest `most` names. Returns 0 or -1. */
 int file_names_read(struct file_names *names, int dir, size_t most);
 void file_names_free(struct file_names *names);
 
-/* ---- filewalk.c: down and up a tree of any depth with few descriptors */
+/* ---- filewalk.c: walks a tree of any depth with few descriptors */
 
 struct file_frame {
 	int fd;             /* O_PATH; -1 while a deep child is visited: found again by its `..` */
@@ -112,38 +115,41 @@ struct file_frame {
 	ino_t ino;
 	struct file_names names;
 	size_t next, path_size;
-	void *mark;         /* the walker's own; freed with the frame */
+	void *mark;         /* owned by the walker; freed with the frame */
 };
 
 struct file_walk {
 	struct file_frame *frames;
-	size_t depth, room; /* depth 1: the names of the starting folder are visited */
-	char *path;         /* of the entry returned last */
+	size_t depth, room; /* depth 1: the walk is at the names of the starting folder */
+	char *path;         /* depth of the entry returned last */
 	size_t path_room;
 };
 
-/* `fd` becomes the walk's. `path` is what entries' paths begin with. The caller fills top->names. */
+/* The walk owns `fd`. `path` is the prefix of all entries' paths. The caller fills top->names. */
 struct file_frame *file_walk_start(struct file_walk *walk, int fd, const char *path);
-/* The next name of the innermost folder, climbing out of finished ones; NULL at the end. walk->path is its path. */
+/* Returns the next name of the innermost folder and leaves finished folders; NULL at the end. walk->path is its
+ * path. */
 const char *file_walk_next(struct file_walk *walk);
 struct file_frame *file_walk_top(struct file_walk *walk);
-/* Enters the folder returned last, through a link only with `follow`. NULL when it cannot be entered. */
+/* Enters the folder returned last, through a link only with `follow`. Returns NULL when it cannot be entered. */
 struct file_frame *file_walk_enter(struct file_walk *walk, const char *name, int follow);
-/* Leaves the folder entered last without its names. */
+/* Leaves the folder entered last and skips its remaining names. */
 void file_walk_leave(struct file_walk *walk);
 
 /* ---- fileremove.c, filecopy.c */
 
-/* Removes `name` in `dir` and all below it, never through a link, never into a mount (EBUSY). 0 or -1. */
+/* Removes `name` in `dir` and everything below it, never through a link, never into a mount (EBUSY). Returns 0 or
+ * -1. */
 int file_remove_tree(int dir, const char *name);
-/* The same, giving the owner of each folder the rights over it first: for a tree that is the caller's own. */
+/* The same, but first gives the owner of each folder the rights over it: for a tree that the caller owns. */
 int file_remove_tree_by_force(int dir, const char *name);
-/* Copies `from` to the new name `to`, with mode, owner (where allowed) and times. 0 or -1; ECANCELED when cancelled. */
+/* Copies `from` to the new name `to`, with mode, owner (where allowed) and times. Returns 0 or -1; ECANCELED when
+ * cancelled. */
 int file_copy_tree(const struct file_place *from, int to_dir, const char *to);
-/* All that `from` still gives, to `to`; the number of bytes or -1. */
+/* Copies the rest of `from` to `to`; returns the number of bytes or -1. */
 int64_t file_copy_content(int from, int to);
 
-/* ---- the operations; each ends the process */
+/* ---- the operations; each exits the process */
 
 _Noreturn void file_read(const struct file_op *op, int out_fd);
 _Noreturn void file_write(const struct file_op *op, int in_fd);

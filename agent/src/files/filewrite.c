@@ -1,6 +1,7 @@
-/* Writing a file: a temporary file beside it takes the content and then its name, so that a reader sees the old or the
- * new. Where that cannot be (a mount on the name, a device, a file of the kernel, a folder that takes no new names) the
- * target itself is written, and the answer says so. Until the end of the content a regular file stays as it was. */
+/* Writes a file: a temporary file beside it takes the content and then its name, so that a reader sees the old or the
+ * new content. Where that is impossible (a mount on the name, a device, a kernel file, a folder that accepts no new
+ * names) the target itself is written, and the answer says so. A regular file does not change before the end of the
+ * content. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,7 @@ static _Noreturn void finish(int64_t size, int atomic)
 	file_finish(&result);
 }
 
-/* The dying agent closes the pipe before this process hears of its death: that is not the end of the content. */
+/* When the agent dies, the pipe closes before this process gets its signal: that is not the end of the content. */
 static int64_t take_content(int in_fd, int to)
 {
 	int64_t size;
@@ -59,8 +60,8 @@ static int64_t take_content(int in_fd, int to)
 	return size;
 }
 
-/* Mode and owner are those of the file and not of a device; a FIFO that nobody reads is ENXIO. Writing takes set-id
- * bits away, so the mode is set after it; and before it too, to refuse before the content is lost. */
+/* Mode and owner apply to a file and not to a device; a FIFO without a reader is ENXIO. Writing clears set-id bits, so
+ * the mode is set afterwards; and also before, to refuse before the content is lost. */
 static _Noreturn void write_in_place(const struct file_op *op, int in_fd)
 {
 	int fd = file_open(op->path, O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY);
@@ -81,7 +82,8 @@ static _Noreturn void write_in_place(const struct file_op *op, int in_fd)
 	finish(size, 0);
 }
 
-/* The owner first, as changing it takes set-id bits away; where it cannot be kept, those bits would be another's. */
+/* Sets the owner first, because changing it clears set-id bits; if the owner cannot be kept, those bits would serve
+ * another user. */
 static int dress(int fd, const struct stat *old, uint32_t given)
 {
 	uint32_t mode = old ? old->st_mode & MODE_BITS : 0644;
@@ -94,7 +96,7 @@ static int dress(int fd, const struct stat *old, uint32_t given)
 	return fchmod(fd, given == NO_MODE ? mode : given);
 }
 
-/* These say that the folder takes no new name, not that the file cannot be written. */
+/* These errors mean that the folder accepts no new name, not that the file cannot be written. */
 static int takes_no_name(int error)
 {
 	return error == EACCES || error == EPERM || error == EROFS || error == ENOENT || error == EOPNOTSUPP;
@@ -141,7 +143,7 @@ _Noreturn void file_write(const struct file_op *op, int in_fd)
 	if (fstatat(place.dir, place.name, &old, AT_SYMLINK_NOFOLLOW)) {
 		if (errno != ENOENT)
 			file_refuse(errno);
-		/* /proc/self/fd/N is no real link: what it reads as need not be where it leads. */
+		/* /proc/self/fd/N is not a real link: its text need not be its target. */
 		if (probe >= 0)
 			write_in_place(op, in_fd);
 		write_beside(op, in_fd, &place, NULL);

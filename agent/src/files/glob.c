@@ -1,6 +1,6 @@
-/* Finding paths by pattern. One walk serves all choices: each folder carries the positions in the pattern that its
- * path has reached, each name moves them on, and a folder that no position needs is not entered. A folder is read only
- * where a wildcard asks for it, so a path through folders that may be crossed and not read is found. */
+/* Finds paths by pattern. One walk serves all choices: each folder carries the positions in the pattern that its path
+ * has reached, each name advances them, and a folder without a position is not entered. A folder is read only for a
+ * wildcard, so a path through folders that may be crossed and not read is found. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "files/filework.h"
 #include "files/glob.h"
 
-/* Names compared with parts before the search gives up and says `truncated`. */
+/* Comparisons of a name with a part before the search stops and reports `truncated`. */
 #define WORK_MAX 50000000
 #define NAMES_MAX 1000000
 
@@ -23,7 +23,7 @@ struct positions {
 struct search {
 	struct glob_parts parts;
 	struct file_walk walk;
-	size_t *reached;    /* positions of the name at hand, each once */
+	size_t *reached;    /* positions for the current name, each once */
 	size_t reached_count;
 	size_t *stamps, round;
 	char **found;
@@ -91,7 +91,7 @@ static _Noreturn void finish(struct search *s, int out_fd)
 
 /* ---- names */
 
-/* The names that the positions spell out, each once, as if the folder held them all. */
+/* The literal names at the positions, each once, as if the folder held all of them. */
 static void spelled_names(const struct search *s, const struct positions *positions, struct file_names *names)
 {
 	size_t size = 0, count = 0;
@@ -127,7 +127,7 @@ static int wants_reading(const struct search *s, const struct positions *positio
 	return 0;
 }
 
-/* Gives a folder just entered the positions reached and the names to try. */
+/* Gives a folder just entered its positions and the names to try. */
 static void furnish(struct search *s, struct file_frame *frame)
 {
 	struct positions *positions = file_more(NULL, sizeof(*positions) + s->reached_count * sizeof(size_t));
@@ -140,7 +140,7 @@ static void furnish(struct search *s, struct file_frame *frame)
 	s->truncated |= frame->names.dropped;
 }
 
-/* DT_DIR, DT_LNK or anything else; -1 when there is no such thing. */
+/* Returns DT_DIR, DT_LNK or another type; -1 when the file does not exist. */
 static int type_of(const struct file_frame *frame, const char *entry)
 {
 	struct stat facts;
@@ -171,7 +171,7 @@ static void move_on(struct search *s, const struct positions *positions, const c
 	}
 }
 
-/* Whether any position reached is the end of a choice, and whether any is not. */
+/* Returns whether any position is the end of a choice, and whether any is not. */
 static void judge(const struct search *s, int *ends, int *goes_on)
 {
 	*ends = *goes_on = 0;
@@ -183,7 +183,7 @@ static void judge(const struct search *s, int *ends, int *goes_on)
 	}
 }
 
-/* A path too long to be asked for is not searched below. */
+/* The search does not descend below a path that is too long for a request. */
 static void visit(struct search *s, const char *entry)
 {
 	struct file_frame *frame = file_walk_top(&s->walk);

@@ -15,11 +15,11 @@
 #define GLOB_SIZE 4097 /* with the NUL */
 #define GLOB_PART_SIZE 1024 /* of a part with wildcards */
 
-/* 1 when `name` matches one part of a pattern; at most size(name) * size(part) steps. (globmatch.c) */
+/* Returns 1 when `name` matches one part of a pattern; takes at most size(name) * size(part) steps. (globmatch.c) */
 int glob_match(const char *part, const char *name);
 
-/* All choices of `pattern` without braces, count in *count; the caller's to free. NULL with EINVAL or ENOMEM.
- * Braces without a comma or a partner stand for themselves. (globbraces.c) */
+/* Returns all choices of `pattern` without braces, count in *count; the caller frees them. NULL with EINVAL or ENOMEM.
+ * Braces without a comma or a partner are literal. (globbraces.c) */
 char **glob_choices(const char *pattern, size_t *count);
 void glob_choices_free(char **choices, size_t count);
 
@@ -30,7 +30,7 @@ struct glob_part {
 	char *text;         /* GLOB_NAME: the name; GLOB_WILD: for glob_match */
 };
 
-/* All choices, each a run of parts closed by a GLOB_END; a position in it is the state of a match. (globparts.c) */
+/* All choices, each a run of parts that ends with GLOB_END; a position in it is the state of a match. (globparts.c) */
 struct glob_parts {
 	struct glob_part *at;
 	size_t count;
@@ -39,7 +39,7 @@ struct glob_parts {
 	char *text;
 };
 
-/* 0, or -1 with EINVAL or ENOMEM. */
+/* Returns 0, or -1 with EINVAL or ENOMEM. */
 int glob_compile(struct glob_parts *parts, const char *pattern);
 void glob_free(struct glob_parts *parts);
 

@@ -1,5 +1,5 @@
-/* `{a,b}` made into the patterns it stands for. Every pattern still to be looked at becomes one choice or more, so that
- * counting both bounds time and memory. */
+/* Expands `{a,b}` into patterns. Every pattern in the queue becomes one choice or more, so counting both bounds time
+ * and memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ struct work {
 	size_t done_count;
 };
 
-/* The first `{` that has its `}` and a comma of its own; one pass, as `{{{{…` would take long otherwise. */
+/* Finds the first `{` that has its `}` and a comma of its own; one pass, because `{{{{…` would be quadratic
+ * otherwise. */
 static int find_group(const char *pattern, size_t *open, size_t *close)
 {
 	size_t stack[GLOB_SIZE], depth = 0;
@@ -42,7 +43,7 @@ static int find_group(const char *pattern, size_t *open, size_t *close)
 	return *open != NONE;
 }
 
-/* The comma or `}` that ends the alternative beginning at `at`. Inner groups are skipped, also those without comma. */
+/* Returns the comma or `}` that ends the alternative at `at`. Skips inner groups, also those without a comma. */
 static size_t alternative_end(const char *pattern, size_t at, size_t close)
 {
 	size_t depth = 0;

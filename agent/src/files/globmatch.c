@@ -1,8 +1,8 @@
-/* One name against one part of a pattern. On a mismatch only the last `*` takes one byte more: what an earlier one
- * would take, the last can take too, so going back further finds nothing. */
+/* Matches one name against one part of a pattern. On a mismatch only the last `*` takes one byte more: an earlier one
+ * could take nothing that the last cannot, so going back further finds nothing. */
 #include "files/glob.h"
 
-/* The end of the set that begins behind `[`, or NULL: then `[` stands for itself. A `]` at the front is a member. */
+/* Returns the end of the set that begins after `[`, or NULL: then `[` is literal. A leading `]` is a member. */
 static const char *set_end(const char *at)
 {
 	if (*at == '!' || *at == '^')
@@ -39,7 +39,7 @@ static int in_set(const char *at, const char *end, unsigned char byte)
 	return found != negated;
 }
 
-/* Behind the one byte's worth of pattern at `part`, or NULL when it does not match `byte`. */
+/* Returns the pattern after the one element at `part`, or NULL when that does not match `byte`. */
 static const char *match_byte(const char *part, unsigned char byte)
 {
 	const char *end = *part == '[' ? set_end(part + 1) : NULL;

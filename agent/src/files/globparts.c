@@ -1,5 +1,4 @@
-/* A pattern as one array of parts, so that a match is a set of positions in it and a tree is walked once for all
- * choices. */
+/* A pattern as one array of parts, so that a match is a set of positions in it and one walk serves all choices. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@ static int by_text(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* Sorts; `{a,a,a}` is one choice. */
+/* Sorts and removes duplicates; `{a,a,a}` is one choice. */
 static size_t drop_twins(char **choices, size_t count)
 {
 	size_t kept = 0;
@@ -27,7 +26,7 @@ static size_t drop_twins(char **choices, size_t count)
 	return kept;
 }
 
-/* The name that a part without wildcards stands for, in place; 0 when it has wildcards. */
+/* Unescapes a part without wildcards in place; returns 0 when it has wildcards. */
 static int unescape(char *part)
 {
 	char *to = part;
@@ -51,7 +50,7 @@ static int add(struct glob_parts *parts, enum glob_kind kind, char *text)
 	return 0;
 }
 
-/* A repeated `**` says nothing new, nor does `.`; `..` would leave the folder whose names it is matched with. */
+/* A repeated `**` adds nothing, nor does `.`; `..` would leave the folder whose names it is matched with. */
 static int add_part(struct glob_parts *parts, char *text)
 {
 	int deep = parts->count > 0 && parts->at[parts->count - 1].kind == GLOB_DEEP;

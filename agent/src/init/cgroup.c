@@ -1,4 +1,5 @@
-/* Cgroup folders as the settings name them: version 1, hybrid and 2 differ only in the names the provider gives. */
+/* Cgroup folders by the names in the settings: version 1, hybrid and 2 differ only in the names that the provider
+ * gives. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +47,8 @@ int cgroup_make(const struct settings *s)
 	return write_limits(s, "limit", 1) || write_limits(s, "limit_try", 0) ? -1 : 0;
 }
 
-/* Version 1 has `tasks`: a process of one thread that moves itself by it spares the kernel a wait for all processors
- * (12 ms measured), which moving by cgroup.procs takes. */
+/* Version 1 has `tasks`: a single-threaded process that moves itself by it spares the kernel a wait for all processors
+ * (12 ms measured), which cgroup.procs requires. */
 static int join(const char *folder)
 {
 	static const char *const files[] = { "tasks", "cgroup.procs" };

@@ -1,4 +1,4 @@
-/* A new network namespace has a loopback interface that is down. */
+/* Brings up the loopback interface, which is down in a new network namespace. */
 #define _GNU_SOURCE
 #include <net/if.h>
 #include <string.h>
@@ -17,7 +17,7 @@ int network_up(void)
 	if (fd < 0)
 		return fail("loopback");
 	failed = ioctl(fd, SIOCGIFFLAGS, &request);
-	/* With the host's network it is up, and not ours to change. */
+	/* In the host's network it is up, and this process may not change it. */
 	if (!failed && !(request.ifr_flags & IFF_UP)) {
 		request.ifr_flags |= IFF_UP | IFF_RUNNING;
 		failed = ioctl(fd, SIOCSIFFLAGS, &request);

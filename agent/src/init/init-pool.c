@@ -1,6 +1,6 @@
-/* The VM of a pool: one sandbox for several tenants, each a uid of its own. Here process 1 leaves the host's root for
- * uid 0 of a user namespace that maps a block of host uids that are nobody else's, and keeps only what it needs to make
- * children of other uids there. The mounts belong to the host's namespace: nobody inside has any right over them. */
+/* The VM of a pool: one sandbox for several tenants, each with a uid of its own. Process 1 leaves the host's root for
+ * uid 0 of a user namespace that maps a block of host uids reserved for it, and keeps only the rights to start children
+ * with other uids there. The mounts belong to the host's namespace: nobody inside has any right over them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 
 #define WORKSPACES "/workspaces"
 #define MEBIBYTE (1024 * 1024)
-/* The share of one tenant in what all have. */
+/* A tenant's share of the common capacity. */
 #define SHARE 4
 
-/* With bounds for each uid where the kernel has them for memory (6.6); a quota file is not needed for it. tmpfs(5) */
+/* With limits for each uid where the kernel supports them in memory (6.6), which needs no quota file. tmpfs(5) */
 static int mount_workspaces(const struct settings *s, unsigned root)
 {
 	unsigned long long bytes = settings_number(s, "workspaces", MEBIBYTE), files = bytes / 4096;
@@ -38,7 +38,7 @@ static int mount_workspaces(const struct settings *s, unsigned root)
 	return 0;
 }
 
-/* To a tenant there are no processes but its own; the agent's group sees all. proc(5) */
+/* A tenant sees only its own processes; the agent's group sees all. proc(5) */
 static int hide_processes(unsigned root)
 {
 	char options[64];
@@ -59,8 +59,8 @@ static int write_map(const char *path, unsigned first, unsigned count)
 	return put == size ? 0 : -1;
 }
 
-/* A map of more than oneself is written from the namespace above, where the rights over those uids are. The descriptors
- * are pipes: `go` is read, so that nothing is written too soon. user_namespaces(7) */
+/* A map of more than one's own uid is written from the parent namespace, which has the rights over those uids. The
+ * descriptors are pipes: the parent reads `go` first, so that it does not write too soon. user_namespaces(7) */
 static _Noreturn void map_for_parent(int go, unsigned first, unsigned count)
 {
 	char byte;

@@ -1,5 +1,5 @@
-/* The second user namespace. The mounts belong to the first one, so that whoever lives in the second has no rights over
- * them even with every capability there; and the first allows no third. */
+/* The second user namespace. The mounts belong to the first, so that a process in the second has no rights over them
+ * even with every capability there; and the first allows no third. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ int user_enter(const struct settings *s)
 	unsigned inside = (unsigned)settings_number(s, "inside_uid", 1000);
 	char map[64];
 
-	/* 1 counts the one made here; any more below it is ENOSPC. user_namespaces(7) */
+	/* 1 counts the one made here; another one below it fails with ENOSPC. user_namespaces(7) */
 	if (write_file("/proc/sys/user/max_user_namespaces", "1"))
 		return -1;
 	if (unshare(CLONE_NEWUSER))

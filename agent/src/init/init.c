@@ -1,5 +1,6 @@
-/* `svc-agent init`: process 1 of a userspace sandbox, or under a tracer (traced=1) just its first. Builds the root (unless the runner did), locks itself down for
- * good, waits until launch has recorded it, and serves. It reads nothing from arguments: its only one is a label. */
+/* `svc-agent init`: process 1 of a userspace sandbox, or the first process under a tracer (traced=1). Builds the root
+ * (unless the runner did), locks itself down permanently, waits until launch has recorded it, and serves. It takes no
+ * settings from arguments: its only argument is a label. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static int receive_settings(struct settings *s)
 	return settings_check(s) ? fail("settings") : 0;
 }
 
-/* Nothing of the runner's descriptors is left for execs to inherit. */
+/* Execs inherit none of the runner's descriptors. */
 static int quiet_descriptors(void)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -50,7 +51,7 @@ static int quiet_descriptors(void)
 	return fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
 }
 
-/* What needs rights over the namespaces; the other runner has done most of it by its own means. */
+/* The steps that need rights over the namespaces; the other runner has done most of them by its own means. */
 static int build(const struct settings *s)
 {
 	int is_traced = settings_get(s, "traced") != NULL;
@@ -104,7 +105,7 @@ int init_main(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (send_packet(PACKET_HELLO, "")) {
-		fputs("svc-agent init is started by svc-agent launcher alone\n", stderr);
+		fputs("only svc-agent launcher starts svc-agent init\n", stderr);
 		return 2;
 	}
 	umask(022);

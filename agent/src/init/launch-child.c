@@ -1,5 +1,5 @@
 /* The child of launch becomes the runner. Order matters: cgroups and mounts need the server's rights, so they come
- * before the uid is dropped, and nothing of the runner runs before it is. */
+ * before the change of uid, and no code of the runner runs before that change. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define MAX_ARGUMENTS 512
 #define MAX_ENVIRONMENT 8
 
-/* An empty file or folder to mount `source` on, of the same sort as it. */
+/* An empty file or folder to mount `source` on, of the same type. */
 static int make_mount_point(const char *source, const char *target)
 {
 	struct stat facts;
@@ -34,7 +34,7 @@ static int make_mount_point(const char *source, const char *target)
 	return fd < 0 ? -1 : close(fd);
 }
 
-/* terminals=<path>: for a runner that cannot bound its own. */
+/* terminals=<path>: for a runner that cannot limit terminals itself. */
 static int stage_terminals(const char *path)
 {
 	if (!path)
@@ -44,8 +44,8 @@ static int stage_terminals(const char *path)
 	return 0;
 }
 
-/* stage=<name>=<source>: a private mount of the source in the run folder. A sandbox's uid need not be able to walk to
- * where the server keeps its files; only this process and its children see the mount, so nothing is left of it. */
+/* stage=<name>=<source>: a private mount of the source in the run folder, because a sandbox's uid need not be able to
+ * reach the server's files; only this process and its children see the mount, so it ends with them. */
 static int stage(const struct settings *s)
 {
 	const char *run_dir = settings_get(s, "run_dir");
@@ -79,7 +79,7 @@ static int drop(const struct start *start)
 	return 0;
 }
 
-/* Moves the four descriptors to their places; sources are first lifted clear of all of them. */
+/* Moves the four descriptors to their fixed numbers; the sources are first moved above them. */
 static int place_descriptors(const struct start *start)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);

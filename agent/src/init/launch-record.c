@@ -1,4 +1,4 @@
-/* runtime.json: how a later server finds this runtime again. Start times make a number that was reused harmless. */
+/* Writes runtime.json, by which a later server finds this runtime. Start times detect a reused pid. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ static unsigned long long start_time(pid_t pid)
 	if (size <= 0)
 		return 0;
 	text[size] = '\0';
-	/* The name in field 2 may hold anything, also blanks and brackets: count from its last bracket. */
+	/* The name in field 2 may hold any byte, also spaces and parentheses: parsing starts after its last
+	 * parenthesis. */
 	field = strrchr(text, ')');
 	for (int number = 2; field && number < 22; number++)
 		field = strchr(field + 1, ' ');

@@ -1,4 +1,5 @@
-/* The listening socket of a sandbox. It is made before the uid is dropped: only the server's user can connect. */
+/* The listening socket of a sandbox. It is created before the change of uid, so that only the server's user can
+ * connect. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

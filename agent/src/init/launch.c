@@ -1,5 +1,5 @@
-/* Starts one sandbox: runner, process 1, record. The caller is a process of its own for each (launcher.c), since this
- * adopts what the runner leaves and waits for it. */
+/* Starts one sandbox: runner, process 1, record. Each launch is a process of its own (launcher.c), because it adopts
+ * the runner's orphans and waits for them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 struct launch {
 	struct settings settings;
 	int listen_fd;
-	int control[2]; /* ours, the child's */
-	int output[2];  /* what the runner says before init is ready: read end, write end */
+	int control[2]; /* index 0: the agent's end; index 1: the child's */
+	int output[2];  /* output of the runner before init is ready: read end, write end */
 	pid_t runner, init;
 	long deadline; /* monotonic ms */
 	char said[512];
@@ -47,8 +47,8 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* SIGTERM is how the server gives up. It is let through while ppoll() waits and at no other time, so that none comes
- * between the look at `stopped` and the wait. */
+/* The server sends SIGTERM to give up. It is unblocked only during ppoll(), so that none arrives between the check of
+ * `stopped` and the wait. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = stop };
@@ -75,7 +75,7 @@ static int open_channels(struct launch *l)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->control) || pipe2(l->output, O_CLOEXEC))
 		return fail("channels");
-	/* The kernel then names the sender of each packet by its number here, whatever it is in there. unix(7) */
+	/* Asks the kernel for the sender's pid in this namespace with each packet. unix(7) */
 	if (setsockopt(l->control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		return fail("channels");
 	fcntl(l->output[0], F_SETFL, O_NONBLOCK);
@@ -120,7 +120,7 @@ static void keep_output(struct launch *l)
 	l->said[strcspn(l->said, "\n")] = '\0';
 }
 
-/* The next packet of init, with its sender; 0 when init or the runner is gone. */
+/* Reads the next packet of init and its sender; 0 when init or the runner has ended. */
 static ssize_t receive(struct launch *l, char *packet, struct ucred *sender)
 {
 	union {
@@ -140,7 +140,7 @@ static ssize_t receive(struct launch *l, char *packet, struct ucred *sender)
 	return size;
 }
 
-/* 1 when a packet or the end is there, 0 to ask again, -1 when the time is over or the server gave up. */
+/* Returns 1 when a packet or the end is there, 0 to try again, -1 after the deadline or when the server gave up. */
 static int wait_for_packet(struct launch *l)
 {
 	struct pollfd control = { .fd = l->control[0], .events = POLLIN };
@@ -156,7 +156,7 @@ static int wait_for_packet(struct launch *l)
 	return ppoll(&control, 1, &most, &none) > 0;
 }
 
-/* Until init says that all is in place. */
+/* Waits until init reports that the root is ready. */
 static int await_ready(struct launch *l)
 {
 	char packet[PACKET_MAX];
@@ -169,7 +169,7 @@ static int await_ready(struct launch *l)
 		if (receive(l, packet, &sender) <= 0) {
 			keep_output(l);
 			errno = 0;
-			return fail("%s", l->said[0] ? l->said : "the runner ended without a word");
+			return fail("%s", l->said[0] ? l->said : "the runner exited without a message");
 		}
 		l->init = sender.pid;
 		if (packet[0] == PACKET_FAILED) {
@@ -184,7 +184,7 @@ static int await_ready(struct launch *l)
 	return -1;
 }
 
-/* The record is there before the agent can answer anybody. */
+/* The record is written before the agent can answer any host. */
 static int let_go(struct launch *l)
 {
 	const char *run_dir = settings_get(&l->settings, "run_dir");
@@ -198,15 +198,15 @@ static int let_go(struct launch *l)
 	return 0;
 }
 
-/* This process adopts what the killed runner leaves (it is a subreaper), so "no children" means nothing is left. */
+/* This process is a subreaper and adopts the killed runner's children, so ECHILD means that none is left. */
 static void undo(struct launch *l)
 {
 	struct timespec pause = { .tv_nsec = 2000000 };
 
 	if (l->init > 1)
 		kill(l->init, SIGKILL);
-	/* Leads a session and so a group. A bubblewrap that dies before it has mapped its child's users leaves that child
-	 * waiting for ever; a fork that has begun when a group is signalled fails (fork(2)). */
+	/* Starts a session and so a process group. A bubblewrap that dies before it has mapped its child's users leaves
+	 * that child waiting for ever; a fork in progress fails when its group is signalled (fork(2)). */
 	if (l->runner > 1 && kill(-l->runner, SIGKILL) < 0)
 		kill(l->runner, SIGKILL);
 	close(l->control[0]);

@@ -1,9 +1,9 @@
-/* `svc-agent launcher`: starts sandboxes for a server that stays. Forking this small process costs a tenth of what it
- * costs a server to fork and execute. It lives as long as its standard input and the launches that run then; requests
- * that nobody waits for any more are dropped. Its death is that of its launches, and the end of its output theirs, too.
+/* `svc-agent launcher`: starts sandboxes for a server that keeps running. Forking this small process costs a tenth of what
+ * fork and exec of the server cost. It runs until its standard input ends and the launches in progress are complete;
+ * requests that nobody waits for are dropped. Its death ends its launches, and so does the end of its output.
  *
- * Request:  u32 length of what follows, u32 number, settings (settings.h). No settings: give up on that number.
- * Answer:   u32 length of what follows, u32 number, u8 0 or 1, text (launch.h). One write each, too short to be split. */
+ * Request:  u32 length of what follows, u32 number, settings (settings.h). Empty settings cancel that number.
+ * Answer:   u32 length of what follows, u32 number, u8 0 or 1, text (launch.h). One write each, short enough to be atomic. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define HEAD_SIZE 9
 #define ANSWER_SIZE 2048
 
-/* Of a launch that has answered; any other end was no answer. */
+/* Exit status of a launch that has answered; with any other status there was no answer. */
 #define ANSWERED 0
 
 static struct { pid_t pid; uint32_t number; } launches[MAX_LAUNCHES];
@@ -54,7 +54,7 @@ static int place_of(pid_t pid)
 	return -1;
 }
 
-/* 1, or 0 at the end of input. */
+/* Returns 1, or 0 at the end of input. */
 static int read_whole(void *into, size_t size)
 {
 	for (size_t done = 0; done < size;) {
@@ -73,10 +73,10 @@ static _Noreturn void run_launch(uint32_t number, const sigset_t *mask, pid_t la
 {
 	uint8_t code;
 
-	/* A server that has given up on the launcher ends it, and must be sure that nothing comes of what it asked for. */
+	/* A server that has given up on the launcher ends it, and must be sure that its requests have no effect. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != launcher)
 		_exit(1);
-	/* Ctrl-C at the server's terminal, or a server that goes: what was begun is finished. */
+	/* After Ctrl-C at the server's terminal, or the end of the server, launches in progress are completed. */
 	setsid();
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	close(STDIN_FILENO);
@@ -111,7 +111,7 @@ static void give_up(uint32_t number)
 			kill(launches[i].pid, SIGTERM);
 }
 
-/* One request. 0 at the end of input, or when the server does not keep to the form. */
+/* Reads one request. Returns 0 at the end of input, or when the server violates the format. */
 static int take_request(const sigset_t *mask)
 {
 	uint8_t head[4 + NUMBER_SIZE];
@@ -168,7 +168,7 @@ int launcher_main(int argc, char **argv)
 
 	(void)argv;
 	if (argc > 1) {
-		fputs("svc-agent launcher takes requests on standard input\n", stderr);
+		fputs("svc-agent launcher reads requests from standard input\n", stderr);
 		return 2;
 	}
 	sigemptyset(&children);
@@ -182,7 +182,7 @@ int launcher_main(int argc, char **argv)
 			return 1;
 		if (watched[1].revents)
 			on_children(watched[1].fd);
-		/* What is still to be read then was asked for by nobody who is left. */
+		/* Nobody waits for the requests that are still unread. */
 		if ((watched[0].revents & (POLLHUP | POLLRDHUP)) || (watched[0].revents && !take_request(&before)))
 			break;
 	}

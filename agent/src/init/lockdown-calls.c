@@ -1,6 +1,7 @@
-/* The system call filter: a denylist on top of empty capability sets, for what an unprivileged process may still ask
- * and kernels had faults in. ptrace is allowed: debuggers need it, it reaches only processes of the same namespace that
- * are dumpable (process 1 is not), and since Linux 4.8 the filter is applied after a tracer had its say. */
+/* The system call filter: a denylist on top of empty capability sets, for calls that an unprivileged process may still
+ * make and that kernels had vulnerabilities in. ptrace is allowed: debuggers need it, it reaches only dumpable
+ * processes of the same namespace (process 1 is not), and since Linux 4.8 the filter is applied after a tracer's
+ * changes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -20,10 +21,10 @@
 #elif defined(__aarch64__)
 #define NATIVE AUDIT_ARCH_AARCH64
 #else
-#error "svc-agent knows the system calls of x86-64 and aarch64"
+#error "svc-agent supports x86-64 and aarch64 only"
 #endif
 
-/* Newer than the headers this may be built with; one number on every architecture. syscalls(2) */
+/* Newer than the headers of some builds; the same number on every architecture. syscalls(2) */
 enum newer_calls {
 	IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427,
 	OPEN_TREE = 428, MOVE_MOUNT = 429, FSOPEN = 430, FSCONFIG = 431, FSMOUNT = 432, FSPICK = 433,
@@ -31,7 +32,7 @@ enum newer_calls {
 	STATMOUNT = 457, LISTMOUNT = 458, LSM_SET_SELF_ATTR = 460, OPEN_TREE_ATTR = 467, FILE_SETATTR = 469,
 };
 
-/* The last one that somebody has looked at. What a newer kernel brings does not exist, so that C libraries fall back. */
+/* The newest call that was reviewed. Calls of newer kernels report ENOSYS, so that C libraries fall back. */
 #define LAST_KNOWN FILE_SETATTR
 
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
@@ -48,7 +49,7 @@ static const unsigned refused[] = {
 	SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_syslog, SYS_vhangup, SYS_settimeofday, SYS_clock_settime,
 	SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname, SYS_move_pages, SYS_migrate_pages,
 	SYS_mbind, SYS_set_mempolicy, SET_MEMPOLICY_HOME_NODE, SYS_fanotify_mark, SYS_kcmp, LSM_SET_SELF_ATTR,
-	/* Of the host: its page cache and its mounts. */
+	/* Calls that affect the host: its page cache and its mounts. */
 	CACHESTAT, STATMOUNT, LISTMOUNT,
 #ifdef SYS_kexec_file_load
 	SYS_kexec_file_load,
@@ -68,21 +69,21 @@ static const unsigned refused[] = {
 #define ARGUMENT(n) args[n]
 
 static const struct sock_filter head[] = {
-	/* A program of another architecture has other numbers: it is ended, not guessed at. */
+	/* A program of another architecture has other numbers: it is killed. */
 	LOAD(arch),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 1, 0),
 	ANSWER(SECCOMP_RET_KILL_PROCESS),
 	LOAD(nr),
 	BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1),
 	ANSWER(ERRNO(ENOSYS)),
-	/* Its flags lie in memory, where a filter cannot look: C libraries then fall back to clone. */
+	/* Its flags are in memory, which a filter cannot read: C libraries then fall back to clone. */
 	WHEN(CLONE3),
 	ANSWER(ERRNO(ENOSYS)),
 };
 
 static const struct sock_filter tail[] = {
-	/* Only the families that belong to a network namespace, or to none: a virtual machine's own (vsock) reaches its
-	 * host from any of them, and the rest is seldom used code of the kernel. A pair loads its module, too. */
+	/* Only families that belong to a network namespace, or to none: vsock reaches the host from every namespace,
+	 * and the others are rarely used kernel code. A socketpair loads the module of its family, too. */
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 1, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
 	LOAD(ARGUMENT(0)),
@@ -98,7 +99,7 @@ static const struct sock_filter tail[] = {
 	ANSWER(ERRNO(EPERM)),
 	ANSWER(SECCOMP_RET_ALLOW),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5),
-	/* Typing into a terminal on behalf of whoever reads it. */
+	/* TIOCSTI types into a terminal on behalf of another process. */
 	LOAD(ARGUMENT(1)),
 	WHEN(TIOCSTI),
 	ANSWER(ERRNO(EPERM)),

@@ -1,5 +1,5 @@
-/* What is left to do under proot, which rewrites paths in the system calls of its tracees: no wall, but what can be had
- * without one. The agent stays dumpable, for its tracer reads its memory. */
+/* The lockdown under proot, which rewrites paths in the system calls of its tracees: not a security boundary, but the
+ * limits that are possible without one. The agent stays dumpable, because its tracer reads its memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -12,8 +12,8 @@
 
 #include "init/init.h"
 
-/* Calls with paths that are younger than proot: it lets them pass with the path as it is, which is then one of the host.
- * Refused as unknown, so that C libraries use the older ones. syscalls(2) */
+/* Calls with paths that are younger than proot: it does not rewrite their paths, which would then be the host's. They
+ * report ENOSYS, so that C libraries use the older ones. syscalls(2) */
 enum younger_calls {
 	RENAMEAT2 = SYS_renameat2, EXECVEAT = SYS_execveat, STATX = SYS_statx,
 	OPENAT2 = 437, FACCESSAT2 = 439, FCHMODAT2 = 452, SETXATTRAT = 463, GETXATTRAT = 464, LISTXATTRAT = 465,
@@ -41,7 +41,7 @@ static int hide_younger_calls(void)
 
 int lockdown_traced(void)
 {
-	/* A tracer that is killed leaves its tracees on the host's files; at least this one, which serves the server, ends. */
+	/* A killed tracer leaves its tracees on the host's files; this one, which serves the server, then ends too. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() == 1)
 		return fail("end with the runner");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

@@ -1,5 +1,5 @@
-/* What a sandbox can never take back: limits, capabilities, privileges. Order matters: the bounding set can only be
- * emptied while CAP_SETPCAP is held, and the filter comes last since it refuses what the steps before need. */
+/* Permanent restrictions of a sandbox: limits, capabilities, privileges. Order matters: emptying the bounding set
+ * requires CAP_SETPCAP, and the filter comes last because it refuses calls that the steps before need. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/capability.h>
@@ -42,7 +42,7 @@ static int limits(const struct settings *s)
 	return wanted_limit(s, "limit_processes", RLIMIT_NPROC);
 }
 
-/* What the agent of a pool keeps: the rights to make homes, and children of other uids. */
+/* Capabilities that the agent of a pool keeps: to create homes, and children with other uids. */
 static uint64_t kept(const struct settings *s)
 {
 	if (!settings_get(s, "pool_uid"))
@@ -50,7 +50,7 @@ static uint64_t kept(const struct settings *s)
 	return 1ULL << CAP_CHOWN | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
 }
 
-/* bwrap has emptied the bounding set already and left no right to do it again: then EPERM with nothing in it is fine. */
+/* bwrap has emptied the bounding set and left no right to do it again: EPERM with an empty set is success. */
 static int drop_bounding_set(uint64_t keep)
 {
 	for (unsigned long number = 0; prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; number++) {
@@ -86,7 +86,7 @@ int lockdown(const struct settings *s)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return fail("no new privileges");
-	/* The agent's memory holds the secret; /proc/1 is then closed to the guest, and so is ptrace. */
+	/* The agent's memory holds the secret; this closes /proc/1 to the guest, and ptrace too. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return fail("not dumpable");
 	return lockdown_calls();

@@ -1,4 +1,4 @@
-/* Binds of host folders. A plain bind mount takes "read-only" for its top alone; every mount below must be told. */
+/* Binds of host folders. Read-only on a bind mount applies to its top mount only; every mount below needs it too. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "init/init.h"
 
-#define MOUNT_SETATTR_CALL 442 /* one number on every architecture; Linux 5.12 */
+#define MOUNT_SETATTR_CALL 442 /* Linux 5.12; the same number on every architecture */
 #define RECURSIVE 0x8000
 #define ATTRIBUTES 0x7 /* read-only, no set-uid, no devices */
 
@@ -39,7 +39,7 @@ int make_target(const char *path, int is_folder)
 	return close(fd);
 }
 
-/* Blanks and the like are written \ooo in mountinfo. proc(5) */
+/* Spaces and other special characters are escaped as \ooo in mountinfo. proc(5) */
 static void decode(char *text)
 {
 	char *to = text;
@@ -55,7 +55,7 @@ static void decode(char *text)
 	*to = '\0';
 }
 
-/* Flags a mount has from a more privileged namespace are locked and must be repeated. mount_namespaces(7) */
+/* Flags set by a more privileged namespace are locked and must be repeated. mount_namespaces(7) */
 static int remount_one(const char *path)
 {
 	unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -74,7 +74,7 @@ static int remount_one(const char *path)
 	return mount(NULL, path, NULL, flags, NULL);
 }
 
-/* The way of kernels before 5.12: each mount at or below `target`, as the old root's proc lists them. */
+/* For kernels before 5.12: each mount at or below `target`, as the old root's proc lists them. */
 static int remount_each(const char *target)
 {
 	FILE *list = fopen("/old/proc/self/mountinfo", "re");

@@ -1,4 +1,4 @@
-/* /proc and /dev of a sandbox: fresh file systems that show its own namespaces, and six harmless device nodes. */
+/* /proc and /dev of a sandbox: new file systems that show its own namespaces, and six harmless device nodes. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mount.h>
@@ -56,7 +56,7 @@ static int make_links(const char *root)
 
 int root_system(const struct settings *s, const char *root, const char *old)
 {
-	/* 0: nobody may write there. */
+	/* Mode 0: nobody may write there. */
 	const char *mode = settings_number(s, "shm_bytes", 1) ? "1777" : "0755";
 	char shared[512], dev[512];
 

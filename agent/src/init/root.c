@@ -1,5 +1,5 @@
-/* Builds the root of a sandbox from the settings and moves into it. While it is made, the old root is at /old and the
- * new one at /new of a small tmpfs; both vanish with the last pivot. Paths in the settings are host paths. */
+/* Builds the root of a sandbox from the settings and moves into it. Meanwhile the old root is at /old and the new one
+ * at /new of a small tmpfs; the last pivot removes both. Paths in the settings are host paths. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ int mount_tmpfs(const char *path, uint64_t bytes, const char *mode)
 	return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 
-/* Onto a tmpfs that is the root of this process, with the old root at /old. */
+/* Pivots onto a tmpfs, with the old root at /old. */
 static int move_to_base(const struct settings *s)
 {
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
@@ -37,7 +37,7 @@ static int move_to_base(const struct settings *s)
 	return 0;
 }
 
-/* 1 when /new is the image with private changes on top; 0 when it is to be put together from binds. */
+/* Returns 1 when /new is the image with private changes on top; 0 when it is assembled from binds. */
 static int mount_overlay(const char *image)
 {
 	static const char options[] = "lowerdir=/lower,upperdir=/upper,workdir=/work,userxattr";
@@ -93,7 +93,7 @@ static int make_binds(const struct settings *s)
 	return 0;
 }
 
-/* /new as the settings describe it; what is not listed is not there. */
+/* Assembles /new from the settings; paths that are not listed do not exist. */
 static int make_view(const struct settings *s)
 {
 	const char *image = settings_get(s, "overlay");
@@ -105,7 +105,7 @@ static int make_view(const struct settings *s)
 	return make_links_and_folders(s) || make_binds(s) ? -1 : 0;
 }
 
-/* The places a sandbox may write: tmpfs=<bytes>=<path>, share=<path>=<host folder>. */
+/* The paths that a sandbox may write: tmpfs=<bytes>=<path>, share=<path>=<host folder>. */
 static int make_writable(const struct settings *s)
 {
 	struct settings_pair place;
@@ -129,7 +129,8 @@ static int make_writable(const struct settings *s)
 	return 0;
 }
 
-/* Old and new root at the same place, then the upper one is taken off: nothing of the old stays. pivot_root(2) */
+/* Stacks old and new root at the same path, then unmounts the upper one: nothing of the old root stays.
+ * pivot_root(2) */
 static int enter(const struct settings *s)
 {
 	if (!settings_get(s, "overlay") || warnings[0]) {

@@ -19,7 +19,7 @@
 struct tunnel {
 	struct stream *stream;
 	struct watch watch; /* connecting, then the bytes of the peer */
-	struct fd_writer in;   /* the bytes of the host; on the same socket */
+	struct fd_writer in;   /* bytes of the host; on the same socket */
 	uint16_t port;
 	bool tried_all, connected, peer_ended, host_ended;
 };
@@ -42,7 +42,7 @@ static int begin_connect(struct tunnel *tunnel)
 	return status == 0 || errno == EINPROGRESS ? 0 : -1;
 }
 
-/* The other address, or ECONNREFUSED: why the second failed says nothing that the first did not. */
+/* Tries the other address, or reports ECONNREFUSED: the second error adds nothing to the first. */
 static int connect_next(struct tunnel *tunnel)
 {
 	watch_remove(&tunnel->watch);
@@ -68,14 +68,14 @@ static void input_done(struct fd_writer *writer, int error)
 {
 	struct tunnel *tunnel = container_of(writer, struct tunnel, in);
 
-	/* A peer that takes nothing more may still have something to say. */
+	/* A peer that accepts no more may still send. */
 	if (!error)
 		shutdown(tunnel->watch.fd, SHUT_WR);
 	tunnel->host_ended = true;
 	end_when_both_ended(tunnel);
 }
 
-/* To a tenant nothing listens but its own programs. */
+/* For a tenant only its own programs listen. */
 static bool is_theirs(const struct tunnel *tunnel)
 {
 	return tunnel->stream->uid == 0 || listeners_are_of(tunnel->port, tunnel->stream->uid);
@@ -92,7 +92,7 @@ static void on_connected(struct tunnel *tunnel)
 			stream_fail(tunnel->stream, error);
 		return;
 	}
-	/* The port may have changed hands since it was looked at. */
+	/* Another process may have taken the port since the check. */
 	if (!is_theirs(tunnel)) {
 		stream_fail(tunnel->stream, ECONNREFUSED);
 		return;
@@ -169,7 +169,7 @@ static int open_tunnel(struct stream *stream, struct reader *arguments)
 	return error;
 }
 
-/* Bytes before STARTED break no rule: they are dropped, as for any consumer that is not there. */
+/* Bytes before STARTED are allowed; they are dropped. */
 static void tunnel_data(struct stream *stream, const uint8_t *bytes, size_t size)
 {
 	struct tunnel *tunnel = stream->work;

@@ -1,4 +1,4 @@
-/* /proc/net/tcp and tcp6 list the listening sockets first, so that what is read is bounded by them. proc(5) */
+/* /proc/net/tcp and tcp6 list the listening sockets first, which bounds what is read. proc(5) */
 #define _GNU_SOURCE
 #include "net/listeners.h"
 

@@ -1,4 +1,4 @@
-/* Whose program listens on a port. */
+/* Finds which user's program listens on a port. */
 #ifndef SVC_LISTENERS_H
 #define SVC_LISTENERS_H
 
@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Whether some socket listens on the TCP port, and all that do belong to that uid. False also when nothing can be known. */
+/* Returns whether a socket listens on the TCP port and all such sockets belong to that uid. False also when that cannot
+ * be determined. */
 bool listeners_are_of(uint16_t port, uid_t uid);
 
 #endif

@@ -1,5 +1,5 @@
-/* `svc-agent clock-rate`: how fast this machine's time stamp counter runs, in kHz. A guest under emulation has the same
- * counter, and is told instead of measuring. */
+/* `svc-agent clock-rate`: the frequency of this machine's time stamp counter in kHz. A guest under emulation has the
+ * same counter, and gets the value instead of measuring it. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Of several looks the one that took the least: nothing came between its two halves. */
+/* Of several measurements the shortest counts: nothing interrupted it. */
 static struct moment look(void)
 {
 	uint64_t least = UINT64_MAX;

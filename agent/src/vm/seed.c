@@ -1,6 +1,6 @@
-/* `seed`: after a restore from a snapshot two guests know the same secret, hold the same entropy, and believe in the
- * same time and name. What the kernel refuses is left out of the answer. The boot id needs nothing: the kernel makes it
- * when it is first read, and nothing reads it before. */
+/* `seed`: after a restore from a snapshot, guests share the same secret, entropy, time and host name. Steps that the
+ * kernel refuses are left out of the answer. The boot id needs nothing: the kernel makes it when it is first read,
+ * which happens later. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static bool add_entropy(const uint8_t *bytes, size_t size)
 	pool.info.buf_size = (int)size;
 	memcpy(pool.bytes + sizeof(pool.info), bytes, size);
 	status = ioctl(fd, RNDADDENTROPY, &pool);
-	/* Without the right to have it counted it can still be mixed in. */
+	/* Without the privilege to credit the entropy, it is mixed in. */
 	if (status && write(fd, bytes, size) < 0)
 		status = -1;
 	explicit_bzero(&pool, sizeof(pool));
@@ -48,8 +48,8 @@ static bool add_entropy(const uint8_t *bytes, size_t size)
 	return status == 0;
 }
 
-/* Entropy reaches the kernel's generator with its next seed, minutes later: it takes that seed now. Without the right to
- * order it, never mind: such a guest is no copy. */
+/* The kernel's generator takes new entropy only at its next reseed, minutes later; this forces a reseed now. A guest
+ * without that privilege is not a restored one. */
 static bool reseed(void)
 {
 	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC), status;

@@ -1,5 +1,5 @@
-/* Disks by their serial numbers, or by whether they can be written: names follow the order in which the kernel happens to
- * find them. */
+/* Finds disks by their serial numbers, or by whether they are writable: names depend on the order in which the kernel
+ * finds them. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Settings from a small read-only disk, for a monitor without fw_cfg: a head, the length as a 32-bit little-endian number,
- * the settings. Whoever is root in the guest could read that disk again, so it is taken off the guest once it was read;
- * the host makes its file empty of them before anything of a user runs, since a disk can be put back. */
+/* Settings from a small read-only disk, for a monitor without fw_cfg: a header, the length as a 32-bit little-endian
+ * number, the settings. Root in the guest could read that disk again, so it is detached after reading; the host also
+ * empties its file before any program of a user runs, because a disk can be attached again. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ static ssize_t read_whole(int fd, void *bytes, size_t size)
 	return got < 0 ? -1 : (ssize_t)done;
 }
 
-/* 0, 1 when the disk holds something else, -1. */
+/* Returns 0, 1 when the disk holds something else, -1. */
 static int read_settings(int fd, struct settings *s)
 {
 	uint8_t head[HEAD_SIZE + 4];
@@ -58,7 +58,7 @@ static int look_at(const char *name, struct settings *s)
 	return status;
 }
 
-/* Its driver lets go of it: the disk, its node and what the kernel has kept of it are gone. */
+/* Unbinds its driver: the disk, its node and the kernel's cached blocks disappear. */
 static int take_off(const char *name)
 {
 	char path[300], device[300], *last;

@@ -1,4 +1,4 @@
-/* Small files of the kernel and of the image. */
+/* Reads and writes small files of the kernel and of the image. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -12,8 +12,8 @@ static bool is_as_made(const struct stat *facts)
 	return facts->st_mode == (S_IFREG | 0644) && facts->st_nlink == 1 && facts->st_uid == 0;
 }
 
-/* Written over when it is a file already: making one takes a guest that was just restored ten times as long. A link of
- * the image is replaced, not followed: it may lead to where nothing can be written yet. */
+/* An existing regular file is overwritten in place: in a guest that was just restored, creating a file takes ten times
+ * as long. A link of the image is replaced, not followed: its target may not be writable yet. */
 static int open_over(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* Who this guest is: what images carry would make all of them the same. */
+/* The identity of this guest: guests from the same image would otherwise share it. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define ID_BYTES 16
 
-/* The image has none of its own. */
+/* The image has none. */
 static bool hosts_are_ours;
 
 static int write_machine_id(void)
@@ -26,7 +26,7 @@ static int write_machine_id(void)
 	return vm_write("/etc/machine-id", text) ? fail("machine id") : 0;
 }
 
-/* What exporting a container leaves empty. */
+/* Exporting a container leaves these files empty. */
 static int write_hosts(const char *name)
 {
 	char text[256];

@@ -1,5 +1,5 @@
-/* The kernel's own words. A guest that writes some itself is read like everybody else: the console keeps the last of
- * them. A record is "priority,number,time,flags;text" and lines that begin with a blank. (Linux
+/* Copies the kernel log to the console. A guest that writes to the log is treated like any other source: the console
+ * keeps the last lines. A record is "priority,number,time,flags;text" and lines that begin with a blank. (Linux
  * Documentation/ABI/testing/dev-kmsg) */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +29,7 @@ static void on_record(struct watch *watch, short events)
 	const char *text = got > 0 ? memchr(record, ';', (size_t)got) : NULL, *end;
 
 	(void)events;
-	/* EPIPE: older ones were dropped before we came to them. */
+	/* EPIPE: the kernel dropped older records before they were read. */
 	if (got < 0 && errno != EAGAIN && errno != EINTR && errno != EPIPE && errno != EINVAL)
 		watch_remove(watch);
 	if (!text)

@@ -1,4 +1,4 @@
-/* What the kernel has not built in. /modules/order names the files in the order of loading, a line each. */
+/* Loads kernel modules. /modules/order names the files in the order of loading, a line each. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #define ORDER "/modules/order"
 
-/* "/modules/virtio_net.ko" is virtio_net. */
+/* "/modules/virtio_net.ko" becomes virtio_net. */
 static int is_named(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -53,7 +53,7 @@ int vm_modules(const struct settings *s)
 		path[strcspn(path, "\n")] = '\0';
 		if (path[0] && is_wanted(s, path))
 			failed = load(path);
-		/* Its memory is the guest's again. */
+		/* Returns its memory to the guest. */
 		unlink(path);
 	}
 	if (order)

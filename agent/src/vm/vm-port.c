@@ -1,5 +1,5 @@
-/* The serial port that leads to the host, found by its name. The kernel hears of ports and of their names in messages, so
- * both come a little after the driver. */
+/* The serial port to the host, found by its name. The kernel receives ports and their names in messages, so both appear
+ * shortly after the driver. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

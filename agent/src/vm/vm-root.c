@@ -1,5 +1,5 @@
-/* The root of the guest: the image read-only, and on top of it a disk (or memory) of its own for what it changes. The
- * initramfs cannot be unmounted, so the new root is moved over it. */
+/* The root of the guest: the image read-only, with a disk (or memory) on top for changes. The initramfs cannot be
+ * unmounted, so the new root is moved over it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int mount_image(const struct settings *s)
 	return 0;
 }
 
-/* Bounded in bytes and, since an inode is kernel memory too, in files. */
+/* Bounded in bytes and, because an inode is kernel memory too, in files. */
 static int mount_memory(const char *path, uint64_t bytes, const char *mode, unsigned long flags)
 {
 	char options[128];
@@ -37,14 +37,14 @@ static int mount_memory(const char *path, uint64_t bytes, const char *mode, unsi
 	return mount("tmpfs", path, "tmpfs", flags, options);
 }
 
-/* It is thrown away with the guest: what keeps a file system whole over a crash is left out. */
+/* It is discarded with the guest: options that keep a file system consistent after a crash are left out. */
 static int mount_changes(const struct settings *s)
 {
 	char node[300];
 	int missing = vm_disk(s, &overlay, node, sizeof(node));
 
 	if (missing < 0 || mkdir("/changes", 0755))
-		return fail("a place for changes");
+		return fail("find a disk for changes");
 	if (missing && mount_memory("/changes", settings_number(s, "changes_bytes", MEBIBYTE), "0755", 0))
 		return fail("mount memory for changes");
 	if (!missing && mount(node, "/changes", "ext4", MS_NOATIME, "nobarrier,noinit_itable,errors=continue"))
@@ -54,7 +54,7 @@ static int mount_changes(const struct settings *s)
 	return 0;
 }
 
-/* A pool's tenants write to their workspaces alone: nothing else needs a place for changes. */
+/* A pool's tenants write only to their workspaces: nothing else needs space for changes. */
 static int mount_root(const struct settings *s)
 {
 	static const char layers[] = "lowerdir=/image,upperdir=/changes/upper,workdir=/changes/work";
@@ -91,7 +91,7 @@ static int mount_system(const struct settings *s)
 		mount_tmpfs_at("/run", tmp, "0755") ? -1 : 0;
 }
 
-/* devtmpfs has only what drivers ask for. */
+/* devtmpfs has only the nodes of drivers. */
 static int link_devices(void)
 {
 	static const char *const links[][2] = {

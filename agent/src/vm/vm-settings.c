@@ -1,5 +1,5 @@
-/* Settings come through QEMU's fw_cfg (else by vm-drive.c), read by its two ports: no module is needed, and nothing stands
- * in the command line, which every process of the guest can read. (QEMU docs/specs/fw_cfg) */
+/* Settings come through QEMU's fw_cfg (otherwise vm-drive.c), read by its two ports: this needs no module, and keeps
+ * them out of the kernel command line, which every process of the guest can read. (QEMU docs/specs/fw_cfg) */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define DIRECTORY 0x19
 #define FILES_MAX 4096
 
-/* As the device lays it out, numbers big endian. */
+/* The layout of the device, numbers big endian. */
 struct file {
 	uint8_t size[4], key[2], reserved[2];
 	char name[56];
@@ -36,7 +36,7 @@ static uint32_t big_endian(const uint8_t *bytes, int count)
 	return number;
 }
 
-/* Its size, with its bytes next to be read; 0 when there is no such file. */
+/* Returns the size and selects the file for reading; 0 when there is no such file. */
 static size_t find(void)
 {
 	struct file file;
@@ -54,7 +54,7 @@ static size_t find(void)
 	return 0;
 }
 
-/* 1 also for a QEMU without that file. */
+/* Returns 1 also for a QEMU without that file. */
 static int read_settings(struct settings *s)
 {
 	uint8_t signature[4];

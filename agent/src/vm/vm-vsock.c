@@ -1,4 +1,4 @@
-/* The port to the host where the monitor has a vsock: the host connects, as often as it likes. vsock(7) */
+/* The port to the host where the monitor has a vsock: the host connects, any number of times. vsock(7) */
 #define _GNU_SOURCE
 #include <sys/socket.h>
 #include <linux/vm_sockets.h>

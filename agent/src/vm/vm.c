@@ -1,4 +1,4 @@
-/* /init of a virtual machine: from the initramfs to an agent at work in the image's root. */
+/* /init of a virtual machine: from the initramfs to an agent that serves in the image's root. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ int vm_is_init(int argc, char **argv)
 	return argc > 0 && strcmp(argv[0], "/init") == 0 && getpid() == 1;
 }
 
-/* The monitor ends with its guest, and keeps the console's last words for the host until then. */
+/* The monitor ends with its guest, and keeps the console's last lines for the host until then. */
 static _Noreturn void end(const char *reason)
 {
 	dprintf(STDERR_FILENO, "svc-agent: %s\n", reason);
@@ -38,7 +38,7 @@ static _Noreturn void end(const char *reason)
 	_exit(1);
 }
 
-/* What finding devices needs, before there is a root to move into. */
+/* Mounts needed to find devices, before there is a root. */
 static int mount_first(void)
 {
 	mkdir("/dev", 0755);
@@ -72,7 +72,7 @@ static int take_options(struct settings *s, struct serve_options *options)
 	return settings_secret(s, options->secret) ? fail("secret") : 0;
 }
 
-/* A disk is found with modules only, and what the monitor itself holds says which of them are needless. */
+/* A disk needs modules, and settings held by the monitor say which of them are not needed. */
 static int learn(struct settings *s)
 {
 	int status = vm_settings(s);
@@ -82,7 +82,7 @@ static int learn(struct settings *s)
 	return status == 0 ? 0 : vm_drive(s);
 }
 
-/* The last: the host takes an open port for a guest that is ready. */
+/* The last step: the host takes an open port as the sign of a ready guest. */
 static int open_port(const struct settings *s, struct serve_options *options)
 {
 	unsigned vsock = (unsigned)settings_number(s, "vsock_port", 0);
@@ -94,7 +94,7 @@ static int open_port(const struct settings *s, struct serve_options *options)
 	return options->listen_fd < 0 && options->in_fd < 0 ? -1 : 0;
 }
 
-/* The monitor's console is read for guests that do not start alone, and takes an interrupt for each letter. */
+/* The monitor's console is read only for guests that fail to start, and each character costs an interrupt. */
 static void leave_console(void)
 {
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

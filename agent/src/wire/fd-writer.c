@@ -1,4 +1,4 @@
-/* Bytes on their way into a descriptor. */
+/* Writes a stream's bytes into a descriptor. */
 #include "wire/fd-writer.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void finish(struct fd_writer *writer, int error)
 	writer->done(writer, error);
 }
 
-/* The number of bytes taken; -1: the descriptor is finished, and `done` was called. */
+/* Returns the number of bytes written; -1: the descriptor is finished, and `done` was called. */
 static ssize_t put(struct fd_writer *writer, const uint8_t *bytes, size_t size)
 {
 	ssize_t written = write(writer->watch.fd, bytes, size);

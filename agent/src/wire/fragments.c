@@ -24,7 +24,7 @@ static int append(struct pending *to, const uint8_t *bytes, size_t size)
 
 	if (size > ARGUMENTS_MAX - to->size)
 		return -1;
-	/* One more byte, for the NUL that closes the last text. */
+	/* One more byte, for the NUL that ends the last string. */
 	grown = realloc(to->bytes, to->size + size + 1);
 	if (!grown)
 		return -1;

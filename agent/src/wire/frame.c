@@ -1,4 +1,4 @@
-/* Frames: lengths are checked before anything is believed. */
+/* Frames: a length is checked before it is used. */
 #include "wire/frame.h"
 
 #include "wire/wire.h"

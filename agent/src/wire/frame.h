@@ -1,4 +1,4 @@
-/* Frames of agent/PROTOCOL.md: how they are cut out of bytes, and what is around a payload. */
+/* Frames of agent/PROTOCOL.md: parsing, and what surrounds a payload. */
 #ifndef SVC_FRAME_H
 #define SVC_FRAME_H
 
@@ -24,16 +24,16 @@ enum frame_type {
 struct frame {
 	uint8_t type;
 	uint32_t stream, tag;
-	uint8_t *payload; /* the byte behind it may be written over */
+	uint8_t *payload; /* the byte after it may be overwritten */
 	size_t size;
 };
 
-/* The frame at the start of `bytes`: the number of bytes it takes, 0 when it is not all there yet, -1 when its length
- * is out of range. */
+/* Parses the frame at the start of `bytes`: returns the number of bytes it takes, 0 when it is incomplete, -1 when its
+ * length is out of range. */
 ssize_t frame_parse(uint8_t *bytes, size_t size, struct frame *frame);
-/* Writes what comes before a payload of `size` bytes. */
+/* Writes the header of a payload of `size` bytes. */
 void frame_head(uint8_t head[FRAME_HEAD], enum frame_type type, uint32_t stream, size_t size);
-/* A tag without a zero byte. */
+/* Returns a random tag without a zero byte. */
 bool frame_tag_fits(uint32_t tag);
 
 #endif

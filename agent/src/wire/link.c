@@ -1,4 +1,4 @@
-/* Connections. Each hunts until a HELLO makes it the session's; a fault of the session makes it hunt again. */
+/* Connections. Each resynchronises until a HELLO makes it the session's; a session that fails resynchronises again. */
 #define _GNU_SOURCE
 #include "wire/link.h"
 
@@ -16,7 +16,7 @@
 #include "wire/session.h"
 
 #define BUFFER_SIZE (3 * 65536)
-#define HUNTING_MAX 4
+#define RESYNCING_MAX 4
 #define HUNT_US 5000000
 #define SILENCE_US 20000
 
@@ -25,10 +25,10 @@ enum stage { HUNT, HELLO, OPEN };
 struct conn {
 	struct conn *next; /* the newest first */
 	struct watch in, out;
-	struct timer timer; /* the end of a hunt; the next look at a stream without a host */
+	struct timer timer; /* the end of a resync; the next look at a stream without a host */
 	enum stage stage;
-	struct resync hunt;
-	bool is_lasting, waits; /* a stream without connections: its end is only the host's */
+	struct resync resync;
+	bool is_lasting, waits; /* a byte stream without connections: only the host ends it */
 	size_t start, end;
 	uint8_t buffer[BUFFER_SIZE];
 };
@@ -55,25 +55,25 @@ static void conn_close(struct conn *conn, const char *reason)
 static void resync_again(struct conn *conn)
 {
 	conn->stage = HUNT;
-	conn->hunt = (struct resync){ 0 };
+	conn->resync = (struct resync){ 0 };
 	if (!conn->is_lasting)
 		timer_set(&conn->timer, HUNT_US);
 }
 
-/* Connections that hunt beyond the limit go, the oldest first: a host that comes now is served. */
+/* Beyond the limit the oldest unauthenticated connections are closed, so that a new host is served. */
 static void limit_hunting(void)
 {
 	struct conn *next;
-	int hunting = 0;
+	int resyncing = 0;
 
 	for (struct conn *conn = conns; conn; conn = next) {
 		next = conn->next;
-		if (conn->stage != OPEN && ++hunting > HUNTING_MAX)
+		if (conn->stage != OPEN && ++resyncing > RESYNCING_MAX)
 			conn_close(conn, "");
 	}
 }
 
-/* The connection of the session before goes with it; a lasting one is the same as ours. */
+/* The previous session's connection is closed with it; a permanent stream is the same one. */
 static bool begin_session(struct conn *conn, const struct frame *hello)
 {
 	struct conn *old = session_conn();
@@ -102,12 +102,12 @@ static void take_frame(struct conn *conn, const struct frame *frame)
 		return;
 	}
 	if (session_take(frame))
-		session_fault(conn, "the host broke the rules");
+		session_fault(conn, "the host violated the protocol");
 	else if (session_is_broken())
-		session_fault(conn, "the host does not read, or memory is short");
+		session_fault(conn, "the host does not read, or memory is exhausted");
 }
 
-/* One step through what was read; false when more is needed. */
+/* Parses one step of the input; returns false when more is needed. */
 static bool advance(struct conn *conn)
 {
 	uint8_t *bytes = conn->buffer + conn->start;
@@ -119,7 +119,7 @@ static bool advance(struct conn *conn)
 	if (size == 0)
 		return false;
 	if (conn->stage == HUNT) {
-		used = (ssize_t)resync_take(&conn->hunt, bytes, size, &found);
+		used = (ssize_t)resync_take(&conn->resync, bytes, size, &found);
 		/* The secret may be among them. */
 		explicit_bzero(bytes, (size_t)used);
 		conn->start += (size_t)used;
@@ -133,7 +133,7 @@ static bool advance(struct conn *conn)
 	if (used > 0)
 		take_frame(conn, &frame);
 	else if (conn->stage == OPEN)
-		session_fault(conn, "a frame has an impossible length");
+		session_fault(conn, "a frame has an invalid length");
 	else
 		resync_again(conn);
 	return true;
@@ -148,7 +148,7 @@ static void advance_all(struct conn *conn)
 	conn->start = 0;
 }
 
-/* A stream without connections whose host is away reports that without end: look again a little later. */
+/* A stream without connections reports endlessly that its host is away: check again a little later. */
 static void host_is_away(struct conn *conn)
 {
 	if (!conn->is_lasting) {
@@ -156,7 +156,7 @@ static void host_is_away(struct conn *conn)
 		return;
 	}
 	if (session_conn() == conn)
-		session_fault(conn, "the host went away");
+		session_fault(conn, "the host disconnected");
 	conn->waits = true;
 	timer_set(&conn->timer, SILENCE_US);
 }
@@ -272,7 +272,7 @@ int link_open(const struct serve_options *options)
 void link_sweep(void)
 {
 	if (session_is_broken())
-		session_fault(session_conn(), "the host does not read, or memory is short");
+		session_fault(session_conn(), "the host does not read, or memory is exhausted");
 }
 
 void link_flush(int ms)

@@ -1,4 +1,4 @@
-/* What waits to be written to the host. */
+/* The output queue to the host. */
 #include "wire/queue.h"
 
 #include <errno.h>

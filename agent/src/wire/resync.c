@@ -1,33 +1,33 @@
-/* Hunting. The secret holds no zero byte, so a candidate ends at the next zero and nothing is ever looked at twice. */
+/* The secret holds no zero byte, so a candidate ends at the next zero and no byte is examined twice. */
 #include "wire/resync.h"
 
 #include "base/secret.h"
 
-static bool take_one(struct resync *hunt, uint8_t byte)
+static bool take_one(struct resync *resync, uint8_t byte)
 {
 	bool found;
 
 	if (byte == 0) {
-		hunt->zeros = hunt->size ? 1 : hunt->zeros + (hunt->zeros < HUNT_ZEROS);
-		hunt->size = 0;
+		resync->zeros = resync->size ? 1 : resync->zeros + (resync->zeros < RESYNC_ZEROS);
+		resync->size = 0;
 		return false;
 	}
-	if (hunt->zeros < HUNT_ZEROS) {
-		hunt->zeros = 0;
+	if (resync->zeros < RESYNC_ZEROS) {
+		resync->zeros = 0;
 		return false;
 	}
-	hunt->candidate[hunt->size++] = byte;
-	if (hunt->size < SECRET_SIZE)
+	resync->candidate[resync->size++] = byte;
+	if (resync->size < SECRET_SIZE)
 		return false;
-	found = secret_equals(hunt->candidate);
-	*hunt = (struct resync){ 0 };
+	found = secret_equals(resync->candidate);
+	*resync = (struct resync){ 0 };
 	return found;
 }
 
-size_t resync_take(struct resync *hunt, const uint8_t *bytes, size_t size, bool *found)
+size_t resync_take(struct resync *resync, const uint8_t *bytes, size_t size, bool *found)
 {
 	for (size_t i = 0; i < size; i++)
-		if ((*found = take_one(hunt, bytes[i])))
+		if ((*found = take_one(resync, bytes[i])))
 			return i + 1;
 	*found = false;
 	return size;

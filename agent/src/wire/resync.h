@@ -1,4 +1,4 @@
-/* Hunting for an opening in a byte stream of unknown past. */
+/* Finds the opening of a session in a byte stream with unknown earlier content. */
 #ifndef SVC_RESYNC_H
 #define SVC_RESYNC_H
 
@@ -8,16 +8,16 @@
 
 #include "agent.h"
 
-#define HUNT_ZEROS 64
+#define RESYNC_ZEROS 64
 
 struct resync {
-	size_t zeros; /* zero bytes in a row, as far as they matter */
-	size_t size;  /* bytes of the candidate behind them */
+	size_t zeros; /* zero bytes in a row, counted up to the required number */
+	size_t size;  /* bytes of the candidate after them */
 	uint8_t candidate[SECRET_SIZE];
 };
 
-/* Takes bytes until the secret has directly followed enough zeros; the number taken. `*found` is set when it has, and
- * `hunt` is then as new. */
-size_t resync_take(struct resync *hunt, const uint8_t *bytes, size_t size, bool *found);
+/* Takes bytes until the secret directly follows enough zeros; returns the number taken. Then sets `*found` and resets
+ * the state. */
+size_t resync_take(struct resync *resync, const uint8_t *bytes, size_t size, bool *found);
 
 #endif

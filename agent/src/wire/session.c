@@ -1,4 +1,4 @@
-/* The one session. */
+/* The one session between the agent and a host. */
 #include "wire/session.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static struct {
 	uint32_t tag;
 	bool broken;
 	struct queue queue;
-	struct pipe_room room; /* of what it is written to */
+	struct pipe_room room; /* of the transport */
 	uint8_t boot[8];
 } session;
 
@@ -29,7 +29,7 @@ void session_init(void)
 	started = now_us();
 	memcpy(session.boot, &started, sizeof(session.boot));
 	if (getrandom(session.boot, sizeof(session.boot), GRND_NONBLOCK) < 0)
-		log_line("no random numbers yet: the boot number is the time");
+		log_line("no random bytes are available yet; using the time as the boot number");
 }
 
 uint64_t uptime_ms(void)
@@ -55,12 +55,12 @@ int session_start(struct conn *conn, const struct frame *hello)
 {
 	if (hello->type != FRAME_HELLO || hello->size != HELLO_SIZE || !frame_tag_fits(hello->tag))
 		return -1;
-	session_end("another began");
+	session_end("a new session started");
 	session.conn = conn;
 	session.tag = hello->tag;
 	session.broken = false;
 	welcome(hello->payload + 1);
-	log_line("session began");
+	log_line("session started");
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static void commit(enum frame_type type, uint32_t stream, uint8_t *payload, size
 
 void session_commit_data(uint32_t stream, uint8_t channel, size_t size)
 {
-	/* Nothing was queued since session_reserve(), so this is the same memory. */
+	/* Nothing was queued since session_reserve(), so this returns the same memory. */
 	uint8_t *payload = queue_reserve(&session.queue, 0) + FRAME_HEAD;
 
 	payload[0] = channel;

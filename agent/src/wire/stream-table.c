@@ -1,4 +1,4 @@
-/* The streams that are open. A stream is found by its number in a small table; ended ones are forgotten at once. */
+/* The open streams. A stream is found by its number in a small table; ended streams are removed at once. */
 #include <stdlib.h>
 
 #include "wire/fragments.h"

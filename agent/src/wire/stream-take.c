@@ -1,4 +1,4 @@
-/* What the host sends for streams: it opens them, feeds them, gives credit and cancels. All of it may be hostile. */
+/* Handles the host's frames for streams: open, data, credit and cancel. All of them may be hostile. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,10 +7,10 @@
 
 #define CREDIT_MAX 0x7fffffffU
 
-/* Behind the number of a kind or method with this bit the arguments begin with the tenant's uid. */
+/* With this bit in the number of a kind or method, the arguments begin with the tenant's uid. */
 #define FOR_USER 0x80
 
-/* 0 or a positive errno. */
+/* Returns 0 or a positive errno. */
 static int read_user(struct stream *stream, const struct frame *frame, struct reader *arguments)
 {
 	if (!(frame->payload[0] & FOR_USER))
@@ -93,7 +93,7 @@ static void take_cancel(struct stream *stream)
 		stream_fail(stream, ECANCELED);
 }
 
-/* The shape of a frame is judged even when its stream has ended. */
+/* The format of a frame is checked even when its stream has ended. */
 static bool is_well_formed(const struct frame *frame)
 {
 	switch (frame->type) {

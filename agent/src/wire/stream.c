@@ -1,11 +1,11 @@
-/* What kinds send on their streams, within the credit that the host gives. */
+/* Sends the frames of streams, within the credit that the host grants. */
 #include "wire/stream.h"
 
 #include <string.h>
 
 #include "wire/session.h"
 
-/* Each return wakes a chain of processes, up to five through an engine. */
+/* Each credit frame wakes a chain of processes, up to five through an engine. */
 #define CREDIT_STEP (FIRST_CREDIT / 2)
 #define LEAST_RESERVE 1024
 

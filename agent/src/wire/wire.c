@@ -1,4 +1,4 @@
-/* Values inside a payload. */
+/* Reads and writes the values inside a payload. */
 #include "wire/wire.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Values inside a payload, little endian. Everything that is read is hostile: a read beyond the end sets `bad` and
- * gives zeros, so that a whole message is read first and judged once. */
+/* Values inside a payload, little endian. All input is hostile: a read beyond the end sets `bad` and returns zeros, so
+ * that a message is read to its end and checked once. */
 #ifndef SVC_WIRE_H
 #define SVC_WIRE_H
 
@@ -9,7 +9,7 @@
 
 struct reader {
 	uint8_t *at, *end; /* one more byte than `end` must be writable */
-	uint8_t *close;    /* where the text read last ends */
+	uint8_t *close;    /* where the last string ends */
 	bool bad;
 };
 
@@ -20,13 +20,13 @@ uint32_t read_u32(struct reader *reader);
 uint64_t read_u64(struct reader *reader);
 /* Points into the message. */
 uint8_t *read_bytes(struct reader *reader, size_t *size);
-/* A text without NUL bytes. It is closed with a NUL in place, over bytes read already, at the next read or at the
- * end: use it after reader_done(). */
+/* Reads a string without NUL bytes. It is terminated with a NUL in place, over bytes already read, at the next read or
+ * at the end: use it after reader_done(). */
 char *read_text(struct reader *reader);
-/* True when everything was well formed and nothing is left. */
+/* Returns whether everything was well formed and nothing is left. */
 bool reader_done(struct reader *reader);
 
-/* A writer to bounded memory of the caller; what does not fit is dropped and `full` set. */
+/* Writes to memory of the caller; what does not fit is dropped and sets `full`. */
 struct writer {
 	uint8_t *at, *end;
 	bool full;
