@@ -24,8 +24,8 @@ import { jsonLines as engineLines } from '../../src/providers/container/json-lin
 import { firstFile, tarOf } from '../../src/providers/container/tar.ts';
 import { jsonLines as backendLines } from '../../src/providers/custom/exec-answer.ts';
 import { envelopes } from '../../src/providers/hosted/envelopes.ts';
+import { parseStat } from '../../src/providers/local/processes.ts';
 import { QmpLines } from '../../src/providers/microvm/qmp-lines.ts';
-import { parseStat } from '../../src/providers/userspace/processes.ts';
 import { infoRecord } from '../../test/support/scripted/agent.ts';
 import { pax, tarArchive } from '../../test/support/tar.ts';
 import type { Outcome } from './campaign.ts';

@@ -5,14 +5,14 @@ import { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import { feed } from './feed.ts';
 import { DATA_MAX } from './protocol.ts';
+import type { Requests } from './requests.ts';
 import type { AgentStream } from './stream.ts';
-import type { Talk } from './talk.ts';
 import { WireWriter } from './wire.ts';
 
 const CONNECT_MS = 30_000;
 
 /** Resolves when connected. Aborting `signal`, also later, destroys the connection. */
-export async function connectPort(talk: Talk, port: number, signal?: AbortSignal): Promise<Duplex> {
+export async function connectPort(requests: Requests, port: number, signal?: AbortSignal): Promise<Duplex> {
   const plan = {
     args: () => portArguments(port),
     channels: [0],
@@ -20,9 +20,9 @@ export async function connectPort(talk: Talk, port: number, signal?: AbortSignal
     endsAtEof: true,
     decode: () => undefined,
   };
-  const stream = talk.open('connect', plan, signal);
-  const lift = stream.within(CONNECT_MS, talk.clock, 'connect');
-  talk.attend(stream, 'connect');
+  const stream = requests.open('connect', plan, signal);
+  const lift = stream.within(CONNECT_MS, requests.clock, 'connect');
+  requests.keepAlive(stream, 'connect');
   await stream.started;
   lift();
   return tunnel(stream);

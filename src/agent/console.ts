@@ -1,20 +1,20 @@
 // The console of a sandbox as lines. A line longer than 64 KiB comes in several.
 
 import { StringDecoder } from 'node:string_decoder';
-import type { Talk } from './talk.ts';
+import type { Requests } from './requests.ts';
 import { WireWriter } from './wire.ts';
 
 const LINE_MAX = 64 * 1024;
 
 /** Opened by the first read of it; ends when the kept lines are told, or with the stream when it follows. */
 export async function* consoleLines(
-  talk: Talk,
+  requests: Requests,
   options: { lines: number; follow: boolean },
   signal?: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   const args = () => new WireWriter().u32(options.lines).u8(options.follow ? 1 : 0);
-  const stream = talk.open('console', { args, channels: [1], decode: () => undefined }, signal);
-  talk.attend(stream, 'console');
+  const stream = requests.open('console', { args, channels: [1], decode: () => undefined }, signal);
+  requests.keepAlive(stream, 'console');
   const decoder = new StringDecoder('utf8');
   let text = '';
   try {

@@ -4,19 +4,19 @@
 import { AgentFault } from './fault.ts';
 import type { Incoming } from './incoming.ts';
 import type { OutputChunk } from './io.ts';
-import type { Talk } from './talk.ts';
+import type { Requests } from './requests.ts';
 
 const CHANNELS = [undefined, 'stdout', 'stderr'] as const;
 
 /** One consumer. Ends, without an error, with the stream; how it ended is said by `exit`. */
-export function execOutput(talk: Talk, incoming: Incoming): AsyncIterable<OutputChunk> {
+export function execOutput(requests: Requests, incoming: Incoming): AsyncIterable<OutputChunk> {
   const done = { done: true, value: undefined } as const;
   const next = async (): Promise<IteratorResult<OutputChunk, undefined>> => {
     const piece = await incoming.next();
     if (!piece) return done;
     const channel = CHANNELS[piece.channel];
     if (channel) return { done: false, value: { channel, data: piece.data } };
-    talk.fault(new AgentFault(`output on channel ${piece.channel}`));
+    requests.fault(new AgentFault(`output on channel ${piece.channel}`));
     return done;
   };
   const leave = async () => {

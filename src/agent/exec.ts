@@ -7,8 +7,8 @@ import { execOutput } from './exec-output.ts';
 import { noStdin, openStdin } from './exec-stdin.ts';
 import { resizeExec } from './execs.ts';
 import type { Exec, ExecExit, ExecSpec } from './io.ts';
+import type { Requests } from './requests.ts';
 import { Cancelled } from './stream.ts';
-import type { Talk } from './talk.ts';
 
 /** The agent keeps an exec's deadline, and needs up to 2 s to kill; after this much more it is not believed. */
 const BACKSTOP_MS = 5000;
@@ -21,10 +21,10 @@ const KEYED_WORDS = {
 };
 
 /** Starts a program. Never throws: what cannot be started rejects `started` and `exit`. */
-export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exec {
-  const startedAt = talk.clock.monotonic();
+export function startExec(requests: Requests, spec: ExecSpec, signal?: AbortSignal): Exec {
+  const startedAt = requests.clock.monotonic();
   const args = () => execArguments(spec);
-  const stream = talk.open(
+  const stream = requests.open(
     'exec',
     {
       args,
@@ -35,10 +35,10 @@ export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exe
     },
     signal,
   );
-  if (spec.timeoutMs) stream.within(spec.timeoutMs + BACKSTOP_MS, talk.clock, 'exec');
-  talk.attend(stream, 'exec');
+  if (spec.timeoutMs) stream.within(spec.timeoutMs + BACKSTOP_MS, requests.clock, 'exec');
+  requests.keepAlive(stream, 'exec');
   const exit = stream.result.catch((error: unknown) => {
-    if (error instanceof Cancelled) return killed(talk.clock.monotonic() - startedAt);
+    if (error instanceof Cancelled) return killed(requests.clock.monotonic() - startedAt);
     throw error;
   });
   exit.catch(() => undefined);
@@ -46,10 +46,10 @@ export function startExec(talk: Talk, spec: ExecSpec, signal?: AbortSignal): Exe
     exec_id: spec.exec_id,
     started: stream.started,
     stdin: spec.stdin ? openStdin(stream) : noStdin,
-    output: execOutput(talk, stream.incoming),
+    output: execOutput(requests, stream.incoming),
     exit,
     kill: () => stream.askToEnd(),
-    resize: (rows, cols) => resizeExec(talk, spec.exec_id, { rows, cols }),
+    resize: (rows, cols) => resizeExec(requests, spec.exec_id, { rows, cols }),
     isRepeat: () => !stream.hasStarted,
   };
 }

@@ -8,10 +8,10 @@ import { noStdin } from './exec-stdin.ts';
 import { AgentFault } from './fault.ts';
 import type { Exec, ExecExit, ExecRecord } from './io.ts';
 import { collect } from './listing.ts';
+import type { Requests } from './requests.ts';
 import { signalName, signalNumber } from './signals.ts';
 import { stamp } from './stamp.ts';
 import type { AgentStream } from './stream.ts';
-import type { Talk } from './talk.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const ATTACH_MS = 30_000;
@@ -24,67 +24,75 @@ const WORDS = {
 };
 
 /** All running execs and the ended ones that are still kept, in the agent's order. */
-export async function listExecs(talk: Talk, signal?: AbortSignal): Promise<ExecRecord[]> {
+export async function listExecs(requests: Requests, signal?: AbortSignal): Promise<ExecRecord[]> {
   const plan = {
     args: () => new WireWriter(),
     channels: [0],
     decode: (reader: WireReader) => ({ count: reader.u32(), truncated: false }),
   };
-  const stream = talk.open('execs', plan, signal);
-  stream.within(LIST_MS, talk.clock, 'execs');
-  return (await collect(talk, stream, { decode: readRecord, ...LIST_BOUNDS })).records;
+  const stream = requests.open('execs', plan, signal);
+  stream.within(LIST_MS, requests.clock, 'execs');
+  return (await collect(requests, stream, { decode: readRecord, ...LIST_BOUNDS })).records;
 }
 
 /** Replays an exec's tail. Rejects with `not_found` when the agent does not know it. */
 export async function attachExec(
-  talk: Talk,
+  requests: Requests,
   target: { exec_id: string; follow: boolean },
   signal?: AbortSignal,
 ): Promise<Exec & { truncated: boolean }> {
   const { exec_id } = target;
   const args = () => new WireWriter().str(exec_id).u8(target.follow ? 1 : 0);
-  const stream = talk.open('attach', { args, channels: [0, 1, 2], decode: readExit, words: WORDS }, signal);
-  talk.attend(stream, 'attach');
-  const truncated = await readTruncated(talk, stream);
+  const stream = requests.open(
+    'attach',
+    { args, channels: [0, 1, 2], decode: readExit, words: WORDS },
+    signal,
+  );
+  requests.keepAlive(stream, 'attach');
+  const truncated = await readTruncated(requests, stream);
   return {
     exec_id,
     truncated,
     started: Promise.resolve(),
     stdin: noStdin,
-    output: execOutput(talk, stream.incoming),
+    output: execOutput(requests, stream.incoming),
     exit: stream.result,
-    kill: () => killExec(talk, exec_id),
-    resize: (rows, cols) => resizeExec(talk, exec_id, { rows, cols }),
+    kill: () => killExec(requests, exec_id),
+    resize: (rows, cols) => resizeExec(requests, exec_id, { rows, cols }),
   };
 }
 
 /** Sends a signal, by name, to the exec's process group. */
-export function signalExec(talk: Talk, exec_id: string, signal: string): Promise<void> {
+export function signalExec(requests: Requests, exec_id: string, signal: string): Promise<void> {
   const args = () => new WireWriter().str(exec_id).u32(signalNumber(signal));
-  return talk.call('signal', () => undefined, { args, words: WORDS });
+  return requests.call('signal', () => undefined, { args, words: WORDS });
 }
 
 /** `bad_request` when the exec has no terminal. */
-export function resizeExec(talk: Talk, exec_id: string, size: { rows: number; cols: number }): Promise<void> {
+export function resizeExec(
+  requests: Requests,
+  exec_id: string,
+  size: { rows: number; cols: number },
+): Promise<void> {
   const args = () => new WireWriter().str(exec_id).u16(size.rows).u16(size.cols);
-  return talk.call('resize', () => undefined, { args, words: WORDS });
+  return requests.call('resize', () => undefined, { args, words: WORDS });
 }
 
 /** An attach carries one byte on channel 0 before anything else. */
-async function readTruncated(talk: Talk, stream: AgentStream<ExecExit>): Promise<boolean> {
-  const lift = stream.within(ATTACH_MS, talk.clock, 'attach');
+async function readTruncated(requests: Requests, stream: AgentStream<ExecExit>): Promise<boolean> {
+  const lift = stream.within(ATTACH_MS, requests.clock, 'attach');
   const piece = await stream.incoming.next();
   lift();
   if (!piece) await stream.result;
   if (piece?.channel === 0 && piece.data.length === 1) return piece.data[0] !== 0;
-  throw talk.fault(new AgentFault('attach without its first byte'));
+  throw requests.fault(new AgentFault('attach without its first byte'));
 }
 
 /** Its stream is not ours to cancel, so the two steps are made from here. A failure means that it has ended. */
-function killExec(talk: Talk, exec_id: string): void {
-  const send = (name: string) => signalExec(talk, exec_id, name).catch(() => undefined);
+function killExec(requests: Requests, exec_id: string): void {
+  const send = (name: string) => signalExec(requests, exec_id, name).catch(() => undefined);
   void send('SIGTERM');
-  talk.clock.after(KILL_AFTER_MS, () => void send('SIGKILL'));
+  requests.clock.after(KILL_AFTER_MS, () => void send('SIGKILL'));
 }
 
 function readRecord(reader: WireReader): ExecRecord {

@@ -8,8 +8,8 @@ import { feed } from './feed.ts';
 import { readFileInfo } from './file-info.ts';
 import type { FileRead } from './io.ts';
 import { DATA_MAX } from './protocol.ts';
+import type { Requests } from './requests.ts';
 import type { AgentStream } from './stream.ts';
-import type { Talk } from './talk.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
 const FIRST_ANSWER_MS = 30_000;
@@ -23,19 +23,23 @@ export interface ReadRange {
 }
 
 /** As SandboxFiles.read. */
-export async function readFile(talk: Talk, range: ReadRange, signal?: AbortSignal): Promise<FileRead> {
+export async function readFile(
+  requests: Requests,
+  range: ReadRange,
+  signal?: AbortSignal,
+): Promise<FileRead> {
   const length = range.length === undefined ? TO_THE_END : BigInt(range.length);
   const args = () => new WireWriter().str(range.path).u64(BigInt(range.offset)).u64(length);
   const decode = (reader: WireReader) => reader.u64();
-  const stream = talk.open('read', { args, channels: [0, 1], decode, words: WORDS }, signal);
-  const lift = stream.within(FIRST_ANSWER_MS, talk.clock, 'read');
-  const info = await firstInfo(talk, stream);
+  const stream = requests.open('read', { args, channels: [0, 1], decode, words: WORDS }, signal);
+  const lift = stream.within(FIRST_ANSWER_MS, requests.clock, 'read');
+  const info = await firstInfo(requests, stream);
   lift();
-  talk.attend(stream, 'read');
-  return { info, content: contentOf(talk, stream, range.length ?? Number.POSITIVE_INFINITY) };
+  requests.keepAlive(stream, 'read');
+  return { info, content: contentOf(requests, stream, range.length ?? Number.POSITIVE_INFINITY) };
 }
 
-async function firstInfo(talk: Talk, stream: AgentStream<number>): Promise<FileInfo> {
+async function firstInfo(requests: Requests, stream: AgentStream<number>): Promise<FileInfo> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < DATA_MAX) {
     const piece = await stream.incoming.next();
@@ -43,10 +47,10 @@ async function firstInfo(talk: Talk, stream: AgentStream<number>): Promise<FileI
     if (piece?.channel !== 0) break;
     bytes = Buffer.concat([bytes, piece.data]);
     const info = readWhole(bytes);
-    if (info instanceof AgentFault) throw talk.fault(info);
+    if (info instanceof AgentFault) throw requests.fault(info);
     if (info) return info;
   }
-  throw talk.fault(new AgentFault('content without its facts'));
+  throw requests.fault(new AgentFault('content without its facts'));
 }
 
 function readWhole(bytes: Buffer): FileInfo | AgentFault | undefined {
@@ -61,16 +65,16 @@ function readWhole(bytes: Buffer): FileInfo | AgentFault | undefined {
 }
 
 /** Errors reach whoever listens; with nobody listening they do not end the process. */
-function contentOf(talk: Talk, stream: AgentStream<number>, wanted: number): Readable {
+function contentOf(requests: Requests, stream: AgentStream<number>, wanted: number): Readable {
   let received = 0;
   const check = (data: Buffer, channel: number) => {
     received += data.length;
     if (channel !== 1 || received > wanted)
-      throw talk.fault(new AgentFault('content that was not asked for'));
+      throw requests.fault(new AgentFault('content that was not asked for'));
   };
   const finish = (readable: Readable, bytes: number) => {
     if (bytes === received) readable.push(null);
-    else readable.destroy(talk.fault(new AgentFault(`content of ${received} bytes said to be ${bytes}`)));
+    else readable.destroy(requests.fault(new AgentFault(`content of ${received} bytes said to be ${bytes}`)));
   };
   const onEnd = (readable: Readable) => {
     stream.result.then(

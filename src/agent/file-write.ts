@@ -3,8 +3,8 @@
 
 import type { Readable } from 'node:stream';
 import { KEEP_MODE } from './protocol.ts';
+import type { Requests } from './requests.ts';
 import type { AgentStream } from './stream.ts';
-import type { Talk } from './talk.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 /** After the last byte: rename, and what the disk of the sandbox takes. */
@@ -26,17 +26,17 @@ export interface WritePlan {
  * As SandboxFiles.write. Rejects with the body's own error when that fails. When the sandbox refuses early, the body is
  * left as it is, undestroyed: an HTTP request must live on to carry the answer.
  */
-export async function writeFile(talk: Talk, plan: WritePlan, signal?: AbortSignal): Promise<Written> {
+export async function writeFile(requests: Requests, plan: WritePlan, signal?: AbortSignal): Promise<Written> {
   const args = () =>
     new WireWriter()
       .str(plan.path)
       .u32(plan.mode ?? KEEP_MODE)
       .u8(MAKE_PARENTS);
   const decode = (reader: WireReader) => ({ size: reader.u64(), atomic: reader.u8() !== 0 });
-  const stream = talk.open('write', { args, decode }, signal);
-  talk.attend(stream, 'write');
+  const stream = requests.open('write', { args, decode }, signal);
+  requests.keepAlive(stream, 'write');
   sendBody(stream, plan.body).then(
-    () => stream.within(COMMIT_MS, talk.clock, 'write'),
+    () => stream.within(COMMIT_MS, requests.clock, 'write'),
     (error) => stream.cancel(error),
   );
   return await stream.result;

@@ -9,7 +9,7 @@ import { writeFile } from './file-write.ts';
 import type { Room, SandboxFiles } from './io.ts';
 import { collect, type ListingEnd } from './listing.ts';
 import { KEEP_MODE } from './protocol.ts';
-import type { Talk } from './talk.ts';
+import type { Requests } from './requests.ts';
 import { type WireReader, WireWriter } from './wire.ts';
 
 const LONG_MS = 10 * 60_000;
@@ -21,19 +21,19 @@ const PATTERN = {
 };
 
 /** All of SandboxFiles. */
-export function sandboxFiles(talk: Talk): SandboxFiles {
+export function sandboxFiles(requests: Requests): SandboxFiles {
   return {
     stat: (path, signal) =>
-      talk.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
-    read: (path, range, signal) => readFile(talk, { path, ...range }, signal),
-    write: (path, body, { mode }, signal) => writeFile(talk, { path, body, mode }, signal),
-    list: (path, depth, signal, room) => list(talk, { path, depth, room }, signal),
-    glob: (pattern, limit, signal, room) => glob(talk, { pattern, limit, room }, signal),
-    ...changes(talk),
+      requests.call('stat', readFileInfo, { args: () => new WireWriter().str(path), signal }),
+    read: (path, range, signal) => readFile(requests, { path, ...range }, signal),
+    write: (path, body, { mode }, signal) => writeFile(requests, { path, body, mode }, signal),
+    list: (path, depth, signal, room) => list(requests, { path, depth, room }, signal),
+    glob: (pattern, limit, signal, room) => glob(requests, { pattern, limit, room }, signal),
+    ...changes(requests),
   };
 }
 
-function changes(talk: Talk): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
+function changes(requests: Requests): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'remove'> {
   const none = () => undefined;
   return {
     mkdir: (path, { mode, parents }, signal) => {
@@ -42,10 +42,10 @@ function changes(talk: Talk): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'r
           .str(path)
           .u32(mode ?? KEEP_MODE)
           .u8(parents ? 1 : 0);
-      return talk.call('mkdir', none, { args, signal });
+      return requests.call('mkdir', none, { args, signal });
     },
     move: (from, to, signal) => {
-      return talk.call('move', none, {
+      return requests.call('move', none, {
         args: () => new WireWriter().str(from).str(to),
         deadlineMs: LONG_MS,
         words: { [ERRNO.ENOENT]: 'There is nothing at the path to move, or no folder to move it to.' },
@@ -53,26 +53,26 @@ function changes(talk: Talk): Pick<SandboxFiles, 'mkdir' | 'move' | 'chmod' | 'r
       });
     },
     chmod: (path, mode, signal) => {
-      return talk.call('chmod', none, { args: () => new WireWriter().str(path).u32(mode), signal });
+      return requests.call('chmod', none, { args: () => new WireWriter().str(path).u32(mode), signal });
     },
     remove: (path, recursive, signal) => {
       const args = () => new WireWriter().str(path).u8(recursive ? 1 : 0);
-      return talk.call('remove', none, { args, deadlineMs: LONG_MS, signal });
+      return requests.call('remove', none, { args, deadlineMs: LONG_MS, signal });
     },
   };
 }
 
 /** `payload_too_large` for more than 50,000 entries or 32 MiB: a list cut short would read as the whole. */
 async function list(
-  talk: Talk,
+  requests: Requests,
   what: { path: string; depth: number; room: Room | undefined },
   signal?: AbortSignal,
 ): Promise<FileInfo[]> {
   const args = () => new WireWriter().str(what.path).u32(what.depth).u32(LIST_MAX);
-  const stream = talk.open('list', { args, channels: [0], decode: readEnd }, signal);
-  stream.within(LONG_MS, talk.clock, 'list');
-  talk.attend(stream, 'list');
-  const { records, truncated } = await collect(talk, stream, {
+  const stream = requests.open('list', { args, channels: [0], decode: readEnd }, signal);
+  stream.within(LONG_MS, requests.clock, 'list');
+  requests.keepAlive(stream, 'list');
+  const { records, truncated } = await collect(requests, stream, {
     decode: readFileInfo,
     records: LIST_MAX,
     bytes: LIST_BYTES,
@@ -86,17 +86,17 @@ async function list(
 
 /** At most `limit` paths; more are left out, as `io.ts` says. */
 async function glob(
-  talk: Talk,
+  requests: Requests,
   what: { pattern: string; limit: number; room: Room | undefined },
   signal?: AbortSignal,
 ): Promise<string[]> {
   const args = () => new WireWriter().str(what.pattern).u32(what.limit);
-  const stream = talk.open('glob', { args, channels: [0], decode: readEnd, words: PATTERN }, signal);
-  stream.within(LONG_MS, talk.clock, 'glob');
-  talk.attend(stream, 'glob');
+  const stream = requests.open('glob', { args, channels: [0], decode: readEnd, words: PATTERN }, signal);
+  stream.within(LONG_MS, requests.clock, 'glob');
+  requests.keepAlive(stream, 'glob');
   const decode = (reader: WireReader) => reader.str();
   const plan = { decode, records: what.limit, bytes: LIST_BYTES, room: what.room };
-  return (await collect(talk, stream, plan)).records;
+  return (await collect(requests, stream, plan)).records;
 }
 
 function readEnd(reader: WireReader): ListingEnd {

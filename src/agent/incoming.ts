@@ -1,14 +1,14 @@
 // The receiving direction of one stream: what arrived waits here until the consumer takes it, and only then may the
 // agent send more.
 import { ReceiveCredit } from './credit.ts';
+import type { FrameWriter } from './frame-writer.ts';
 import { Inbox, type Piece } from './inbox.ts';
-import type { Link } from './link.ts';
 import { TYPE } from './protocol.ts';
 import { WireWriter } from './wire.ts';
 
 export class Incoming {
   readonly #id: number;
-  readonly #link: Link;
+  readonly #frames: FrameWriter;
   readonly #inbox = new Inbox();
   readonly #credit: ReceiveCredit;
   /** Nothing more is expected; with `#isClosed` the agent is not given credit either. */
@@ -17,10 +17,10 @@ export class Incoming {
   #isDiscarding = false;
   #onReadable: (() => void) | undefined;
 
-  constructor(id: number, link: Link) {
+  constructor(id: number, frames: FrameWriter) {
     this.#id = id;
-    this.#link = link;
-    this.#credit = new ReceiveCredit(link.wide);
+    this.#frames = frames;
+    this.#credit = new ReceiveCredit(frames.wide);
   }
 
   /** The next piece that has arrived, in order; taking it gives its credit back. undefined: nothing now. */
@@ -90,7 +90,7 @@ export class Incoming {
   #giveBack(bytes: number): void {
     const step = this.#credit.take(bytes);
     if (step === 0 || this.#isClosed) return;
-    this.#link.frame(TYPE.CREDIT, this.#id, new WireWriter().u32(step).bytes());
+    this.#frames.send(TYPE.CREDIT, this.#id, new WireWriter().u32(step).bytes());
   }
 
   #wake(): void {

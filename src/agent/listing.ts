@@ -4,8 +4,8 @@
 import { ServiceError } from '../domain/errors.ts';
 import { AgentFault, ShortRead } from './fault.ts';
 import type { Room } from './io.ts';
+import type { Requests } from './requests.ts';
 import type { AgentStream } from './stream.ts';
-import type { Talk } from './talk.ts';
 import { WireReader } from './wire.ts';
 
 export interface ListingPlan<T> {
@@ -30,7 +30,7 @@ const RECORD_COST = 384;
 
 /** Takes the whole stream. Rejects as its result does. */
 export async function collect<T>(
-  talk: Talk,
+  requests: Requests,
   stream: AgentStream<ListingEnd>,
   plan: ListingPlan<T>,
 ): Promise<{ records: T[]; truncated: boolean }> {
@@ -44,13 +44,13 @@ export async function collect<T>(
     try {
       left = readAll(left.length > 0 ? Buffer.concat([left, piece.data]) : piece.data, plan, records);
     } catch (error) {
-      throw talk.fault(error);
+      throw requests.fault(error);
     }
     charge(stream, plan, piece.data.length + (records.length - before) * RECORD_COST);
   }
   const { count, truncated } = await stream.result;
   if (count !== records.length || left.length > 0)
-    throw talk.fault(new AgentFault('listing of another length'));
+    throw requests.fault(new AgentFault('listing of another length'));
   return { records, truncated };
 }
 

@@ -1,18 +1,18 @@
 // The sending direction of one stream: bytes leave in order, as far as credit and transport allow.
 import { SendCredit } from './credit.ts';
-import type { Link } from './link.ts';
+import type { FrameWriter } from './frame-writer.ts';
 import { DATA_MAX, TYPE } from './protocol.ts';
 
 export class Outgoing {
   readonly #id: number;
-  readonly #link: Link;
+  readonly #frames: FrameWriter;
   readonly #credit = new SendCredit();
   #isStopped = false;
   #last: Promise<unknown> | undefined;
 
-  constructor(id: number, link: Link) {
+  constructor(id: number, frames: FrameWriter) {
     this.#id = id;
-    this.#link = link;
+    this.#frames = frames;
   }
 
   /** Resolves when all of `data` has left, after all that was sent before; false: the stream was over before that. */
@@ -44,15 +44,15 @@ export class Outgoing {
   async #pump(channel: number, data: Buffer): Promise<boolean> {
     let at = 0;
     while (at < data.length && !this.#isStopped) {
-      const room = this.#link.isFull ? 0 : this.#credit.spend(Math.min(data.length - at, DATA_MAX));
-      if (room > 0) this.#link.data(this.#id, channel, data.subarray(at, at + room));
-      else await (this.#link.isFull ? this.#link.drained() : this.#credit.wait());
+      const room = this.#frames.isFull ? 0 : this.#credit.spend(Math.min(data.length - at, DATA_MAX));
+      if (room > 0) this.#frames.sendData(this.#id, channel, data.subarray(at, at + room));
+      else await (this.#frames.isFull ? this.#frames.drained() : this.#credit.wait());
       at += room;
     }
     return at === data.length && !this.#isStopped;
   }
 
   #close(channel: number): void {
-    if (!this.#isStopped) this.#link.frame(TYPE.EOF, this.#id, Buffer.from([channel]));
+    if (!this.#isStopped) this.#frames.send(TYPE.EOF, this.#id, Buffer.from([channel]));
   }
 }

@@ -1,31 +1,112 @@
-// A sandbox's agent as SandboxIo: opens the wire on one duplex byte stream and puts the parts together.
-import type { Logger } from '../domain/ports.ts';
-import { Conversation } from './conversation.ts';
-import { sandboxInside } from './inside.ts';
+// A session with the guest agent on one duplex byte stream. Every end of a session passes through `#end`.
+import type { Duplex } from 'node:stream';
+import type { ServiceError } from '../domain/errors.ts';
+import type { Clock, Logger } from '../domain/ports.ts';
+import { AgentFault, sandboxLost } from './fault.ts';
+import { FrameParser } from './frame.ts';
+import { FrameWriter } from './frame-writer.ts';
+import { type HandshakeDeps, openWire } from './handshake.ts';
 import type { AgentIo } from './io.ts';
-import { type OpeningDeps, openWire } from './opening.ts';
+import { Requests } from './requests.ts';
+import { sandboxIo } from './sandbox-io.ts';
 import { seedGuest } from './seed.ts';
+import { Streams } from './streams.ts';
 import { userIo } from './user.ts';
 
-export interface SessionDeps extends OpeningDeps {
+export interface SessionDeps extends HandshakeDeps {
   logger: Logger;
 }
 
 /**
- * Opens a session; the agent ends the one before it. The stream belongs to the session from now on and is destroyed
- * with it. Rejects with `unavailable` when the agent does not answer (at most 6 s), or with the signal's reason;
- * `signal` has no meaning after that.
+ * Opens a session; the agent ends the previous one. The session owns the stream and destroys it at its end. Rejects with
+ * `unavailable` when the agent does not answer within 6 s, or with the signal's reason; `signal` has no effect afterwards.
  */
 export async function openSession(deps: SessionDeps, signal?: AbortSignal): Promise<AgentIo> {
   const { tag, build, rest } = await openWire(deps, signal);
-  deps.logger.debug({ build }, 'agent session open');
-  const conversation = new Conversation(deps, tag, rest);
-  const { talk, closed } = conversation;
+  deps.logger.debug({ build }, 'Agent session opened.');
+  const session = new Session(deps, tag, rest);
+  const { requests, closed } = session;
   return {
-    ...sandboxInside(talk),
-    as: (user) => userIo(talk, user, closed),
-    seed: (order, signal) => seedGuest(talk, order, signal),
-    close: () => conversation.close(),
+    ...sandboxIo(requests),
+    as: (user) => userIo(requests, user, closed),
+    seed: (order, signal) => seedGuest(requests, order, signal),
+    close: () => session.close(),
     closed,
   };
+}
+
+export class Session {
+  /** Requests that concern the entire sandbox. */
+  readonly requests: Requests;
+  /** Resolves once, when it is over. */
+  readonly closed: Promise<void>;
+  readonly #stream: Duplex;
+  readonly #logger: Logger;
+  readonly #frames: FrameWriter;
+  readonly #streams: Streams;
+  #close!: () => void;
+  #isOver = false;
+  #bytesReceived = 0;
+
+  constructor(deps: { stream: Duplex; clock: Clock; logger: Logger }, tag: number, rest: Buffer) {
+    const { stream } = deps;
+    this.#stream = stream;
+    this.#logger = deps.logger;
+    this.#frames = new FrameWriter(stream, tag, () => this.fault(new AgentFault('the agent does not read')));
+    this.#streams = new Streams(this.#frames);
+    this.requests = new Requests({
+      clock: deps.clock,
+      send: (request, signal) => this.#streams.open(request, signal),
+      fault: (error) => this.fault(error),
+      bytesReceived: () => this.#bytesReceived,
+    });
+    this.closed = new Promise((resolve) => {
+      this.#close = resolve;
+    });
+    this.#listen(
+      new FrameParser(tag, (type, id, payload) => this.#streams.dispatch(type, id, payload)),
+      rest,
+    );
+  }
+
+  /** The agent broke the protocol: ends the session. The answer is what to tell the caller. */
+  fault(error: unknown): ServiceError {
+    return this.#end(error);
+  }
+
+  /** Ends the session from our side. Safe twice. */
+  close(): void {
+    this.#end(undefined);
+  }
+
+  #listen(parser: FrameParser, rest: Buffer): void {
+    const take = (chunk: Buffer) => {
+      this.#bytesReceived += chunk.length;
+      try {
+        if (!this.#isOver) parser.push(chunk);
+      } catch (error) {
+        this.fault(error);
+      }
+    };
+    const lost = () => this.#end(new Error('the stream ended'));
+    this.#stream
+      .on('end', lost)
+      .on('close', lost)
+      .on('error', (error) => this.#end(error));
+    if (this.#stream.destroyed || this.#stream.readableEnded) return void lost();
+    if (rest.length > 0) take(rest);
+    this.#stream.on('data', take).resume();
+  }
+
+  #end(cause: unknown): ServiceError {
+    const error = sandboxLost(cause);
+    if (this.#isOver) return error;
+    this.#isOver = true;
+    if (cause) this.#logger.warn({ err: cause }, 'Agent session lost.');
+    this.#frames.close();
+    this.#stream.destroy();
+    this.#streams.endAll(error);
+    this.#close();
+    return error;
+  }
 }

@@ -4,11 +4,11 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { ERRNO, errnoError } from './errno.ts';
 import { AgentFault, tooLate } from './fault.ts';
+import type { FrameWriter } from './frame-writer.ts';
 import { Incoming } from './incoming.ts';
-import type { Link } from './link.ts';
 import { Outgoing } from './outgoing.ts';
-import type { StreamPlan } from './plan.ts';
 import { TYPE } from './protocol.ts';
+import type { StreamRequest } from './request.ts';
 import { WireReader } from './wire.ts';
 
 export class AgentStream<T> {
@@ -20,8 +20,8 @@ export class AgentStream<T> {
   readonly id: number;
   readonly incoming: Incoming;
   readonly outgoing: Outgoing;
-  readonly #plan: StreamPlan<T>;
-  readonly #link: Link;
+  readonly #request: StreamRequest<T>;
+  readonly #frames: FrameWriter;
   readonly #undo = new Set<() => void>();
   #start!: () => void;
   #resolve!: (value: T) => void;
@@ -31,17 +31,17 @@ export class AgentStream<T> {
   #isCancelled = false;
   #isSettled = false;
 
-  constructor(id: number, plan: StreamPlan<T>, link: Link) {
+  constructor(id: number, request: StreamRequest<T>, frames: FrameWriter) {
     this.id = id;
-    this.#plan = plan;
-    this.#link = link;
-    this.incoming = new Incoming(id, link);
-    this.outgoing = new Outgoing(id, link);
+    this.#request = request;
+    this.#frames = frames;
+    this.incoming = new Incoming(id, frames);
+    this.outgoing = new Outgoing(id, frames);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.started = plan.starts
+    this.started = request.starts
       ? new Promise((resolve, reject) => {
           this.#start = resolve;
           this.result.then(() => resolve(), reject);
@@ -87,7 +87,7 @@ export class AgentStream<T> {
   askToEnd(): void {
     if (this.#isCancelled || this.#isSettled) return;
     this.#isCancelled = true;
-    this.#link.frame(TYPE.CANCEL, this.id, Buffer.alloc(0));
+    this.#frames.send(TYPE.CANCEL, this.id, Buffer.alloc(0));
   }
 
   /** Ends it for the caller now, with `reason`; the agent is told and its answer dropped. */
@@ -116,19 +116,19 @@ export class AgentStream<T> {
 
   #onData(payload: Buffer): void {
     const channel = payload[0];
-    if (channel === undefined || !this.#plan.channels?.includes(channel) || this.incoming.isEof)
+    if (channel === undefined || !this.#request.channels?.includes(channel) || this.incoming.isEof)
       throw new AgentFault('stray DATA');
     this.#hasData = true;
     this.incoming.receive(channel, payload.subarray(1));
   }
 
   #onEof(channel: number): void {
-    if (this.#plan.endsAtEof && channel === 0) this.incoming.end();
+    if (this.#request.endsAtEof && channel === 0) this.incoming.end();
   }
 
   #onStarted(payload: Buffer): void {
     only(payload, (reader) => reader.u32());
-    if (!this.#plan.starts || this.#hasStarted || this.#hasData) throw new AgentFault('stray STARTED');
+    if (!this.#request.starts || this.#hasStarted || this.#hasData) throw new AgentFault('stray STARTED');
     this.#hasStarted = true;
     this.#start();
   }
@@ -143,14 +143,14 @@ export class AgentStream<T> {
   }
 
   #readResult(payload: Buffer): () => void {
-    const value = only(payload, this.#plan.decode);
+    const value = only(payload, this.#request.decode);
     return () => this.#resolve(value);
   }
 
   #readError(type: number, payload: Buffer): () => void {
     if (type !== TYPE.ERROR) throw new AgentFault(`frame type ${type}`);
     const [errno, text] = only(payload, (reader) => [reader.u32(), reader.str()] as const);
-    const error = errno === ERRNO.ECANCELED ? new Cancelled() : errnoError(errno, text, this.#plan.words);
+    const error = errno === ERRNO.ECANCELED ? new Cancelled() : errnoError(errno, text, this.#request.words);
     return () => this.#reject(error);
   }
 

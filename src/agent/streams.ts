@@ -3,9 +3,9 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { ErrorCode } from '../schema/error.ts';
 import { AgentFault } from './fault.ts';
-import type { Link } from './link.ts';
-import type { StreamPlan } from './plan.ts';
+import type { FrameWriter } from './frame-writer.ts';
 import { ARGUMENTS_MAX, CALLS_MAX, FOR_USER, PAYLOAD_MAX, STREAMS_MAX, TYPE } from './protocol.ts';
+import type { StreamRequest } from './request.ts';
 import { AgentStream } from './stream.ts';
 import { WireWriter } from './wire.ts';
 
@@ -15,27 +15,27 @@ interface Listener {
 }
 
 export class Streams {
-  readonly #link: Link;
+  readonly #frames: FrameWriter;
   readonly #open = new Map<number, { listener: Listener; isCall: boolean }>();
   #calls = 0;
   #lastId = 0;
   #over: ServiceError | undefined;
 
-  constructor(link: Link) {
-    this.#link = link;
+  constructor(frames: FrameWriter) {
+    this.#frames = frames;
   }
 
-  /** Sends the plan. Always answers a stream; one that could not be sent has failed already. */
-  open<T>(plan: StreamPlan<T>, signal?: AbortSignal): AgentStream<T> {
+  /** Sends the request. Always answers a stream; one that could not be sent has failed already. */
+  open<T>(request: StreamRequest<T>, signal?: AbortSignal): AgentStream<T> {
     try {
       signal?.throwIfAborted();
-      const payload = this.#prepare(plan);
-      const stream = new AgentStream(this.#freeId(), plan, this.#link);
-      this.#send(stream, plan, payload);
+      const payload = this.#prepare(request);
+      const stream = new AgentStream(this.#freeId(), request, this.#frames);
+      this.#send(stream, request, payload);
       if (signal) stream.tie(signal);
       return stream;
     } catch (error) {
-      const stream = new AgentStream(0, plan, this.#link);
+      const stream = new AgentStream(0, request, this.#frames);
       stream.fail(error);
       return stream;
     }
@@ -59,18 +59,19 @@ export class Streams {
   }
 
   /** The kind and its arguments, or the reason why nothing can be sent now. */
-  #prepare(plan: StreamPlan<unknown>): Buffer {
+  #prepare(request: StreamRequest<unknown>): Buffer {
     if (this.#over) throw this.#over;
     const streams = this.#open.size - this.#calls;
-    const isFull = plan.type === TYPE.CALL ? this.#calls >= CALLS_MAX : streams >= STREAMS_MAX;
-    if (isFull || this.#link.isBusy)
+    const isFull = request.type === TYPE.CALL ? this.#calls >= CALLS_MAX : streams >= STREAMS_MAX;
+    if (isFull || this.#frames.isBusy)
       throw refused(
         'resource_limit',
         'Too many operations at once in this sandbox.',
         'Wait for others to end.',
       );
-    const own = plan.args().bytes();
-    const args = plan.uid === undefined ? own : Buffer.concat([new WireWriter().u32(plan.uid).bytes(), own]);
+    const own = request.args().bytes();
+    const args =
+      request.uid === undefined ? own : Buffer.concat([new WireWriter().u32(request.uid).bytes(), own]);
     if (args.length > ARGUMENTS_MAX)
       throw refused(
         'bad_request',
@@ -81,16 +82,16 @@ export class Streams {
   }
 
   /** Arguments that are longer than a frame go ahead in PARTs. */
-  #send<T>(stream: AgentStream<T>, plan: StreamPlan<T>, args: Buffer): void {
-    const isCall = plan.type === TYPE.CALL;
+  #send<T>(stream: AgentStream<T>, request: StreamRequest<T>, args: Buffer): void {
+    const isCall = request.type === TYPE.CALL;
     this.#open.set(stream.id, { listener: stream, isCall });
     if (isCall) this.#calls += 1;
-    const code = plan.uid === undefined ? plan.code : plan.code | FOR_USER;
+    const code = request.uid === undefined ? request.code : request.code | FOR_USER;
     let at = 0;
     for (; args.length - at > PAYLOAD_MAX - 1; at += PAYLOAD_MAX) {
-      this.#link.frame(TYPE.PART, stream.id, args.subarray(at, at + PAYLOAD_MAX));
+      this.#frames.send(TYPE.PART, stream.id, args.subarray(at, at + PAYLOAD_MAX));
     }
-    this.#link.frame(plan.type, stream.id, Buffer.concat([Buffer.from([code]), args.subarray(at)]));
+    this.#frames.send(request.type, stream.id, Buffer.concat([Buffer.from([code]), args.subarray(at)]));
   }
 
   #freeId(): number {

@@ -3,11 +3,11 @@ import { loadProcessConfig } from '../config/process-config.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/real-host.ts';
 import type { BuildDeps } from '../ops/image/build.ts';
-import type { ImagePlaces } from '../providers/microvm/images.ts';
+import type { ImageFolders } from '../providers/microvm/images.ts';
 import { SILENT } from './doctor.ts';
 
 /** `file` is what `--config` says. */
-export function imagePlacesHere(file: string | undefined): ImagePlaces {
+export function imagePlacesHere(file: string | undefined): ImageFolders {
   const { microvm } = loadProcessConfig({ file }).config.providers;
   return { dataFolder: microvm.data_dir, configured: microvm.images };
 }

@@ -3,12 +3,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Conversation } from '../../src/agent/conversation.ts';
 import { encodeFrame } from '../../src/agent/frame.ts';
+import { openWire } from '../../src/agent/handshake.ts';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { openWire } from '../../src/agent/opening.ts';
 import { FIRST_CREDIT, KIND, TYPE } from '../../src/agent/protocol.ts';
-import { openSession } from '../../src/agent/session.ts';
+import { openSession, Session } from '../../src/agent/session.ts';
 import { WireWriter } from '../../src/agent/wire.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
@@ -164,14 +163,14 @@ describeWith(['cc'], 'sessions of the real agent', () => {
         clock: realClock(),
         random: realRandom(),
       });
-      const conversation = new Conversation(
+      const session = new Session(
         { stream, clock: realClock(), logger: silentLogger },
         reopened.tag,
         reopened.rest,
       );
-      await conversation.talk.call('ping', (reader) => [reader.u64(), reader.u32()]);
-      conversation.close();
-      await conversation.closed;
+      await session.requests.call('ping', (reader) => [reader.u64(), reader.u32()]);
+      session.close();
+      await session.closed;
     }
     expect(existsSync(join(agent.folder, 'bad'))).toBe(false);
     await works(await agent.open());

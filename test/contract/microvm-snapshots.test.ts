@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSession } from '../../src/agent/session.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realRandom } from '../../src/host/random.ts';
-import { openAgentSocket } from '../../src/providers/agent-socket.ts';
+import { openAgentSocket } from '../../src/providers/local/agent-socket.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { type RecordingLogger, recordingLogger, silentLogger } from '../support/fakes/ports.ts';
 import { type MicrovmHome, microvmHome } from '../support/hosts/microvm.ts';

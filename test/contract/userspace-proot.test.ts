@@ -5,9 +5,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
+import { UID_BASE } from '../../src/providers/local/uids.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { UID_BASE } from '../../src/providers/userspace/identity.ts';
-import { MARK, markOf, strays } from '../../src/providers/userspace/marks.ts';
+import {
+  MARKER_VARIABLE,
+  markedProcesses,
+  processMarker,
+} from '../../src/providers/userspace/process-marker.ts';
 import { NOTHING, remains } from '../support/checks/auditor.ts';
 import {
   freshId,
@@ -112,9 +116,9 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     const io = await provider.attach({ id, epoch: 1 }, soon());
     await sh(io, 'setsid env -i /bin/sleep 600 >/dev/null 2>&1 & setsid sleep 600 >/dev/null 2>&1 &');
     const uid = UID_BASE + record(id).uid_slot;
-    expect((await strays('none', uid)).length).toBeGreaterThanOrEqual(4);
+    expect((await markedProcesses('none', uid)).length).toBeGreaterThanOrEqual(4);
     await provider.destroy({ id, epoch: 1 }, soon());
-    expect(await strays('none', uid)).toEqual([]);
+    expect(await markedProcesses('none', uid)).toEqual([]);
   });
 
   it('whose tracer is killed is lost, serves nobody, and its strays are ended', async () => {
@@ -124,9 +128,9 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     await sh(io, 'setsid sleep 600 >/dev/null 2>&1 &');
     const { runner_pid, uid_slot } = record(id);
     expect(loaders(UID_BASE + uid_slot)).toHaveLength(1);
-    const mark = markOf({ places: { short } as never }, `${id}.1`);
+    const mark = processMarker({ folders: { short } as never }, `${id}.1`);
     // Before it sleeps it needs its tracer for calls of its own, and would fail without.
-    await until('the stray to sleep', async () => (await strays(mark, undefined)).some(isAsleep));
+    await until('the stray to sleep', async () => (await markedProcesses(mark, undefined)).some(isAsleep));
     process.kill(runner_pid, 'SIGKILL');
     await io.closed;
     await until(
@@ -134,9 +138,9 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
       async () => (await provider.inspect({ id, epoch: 1 }, soon())) === 'stopped',
     );
     await expect(provider.attach({ id, epoch: 1 }, soon())).rejects.toMatchObject({ code: 'unavailable' });
-    expect((await strays(mark, undefined)).length).toBeGreaterThan(0);
+    expect((await markedProcesses(mark, undefined)).length).toBeGreaterThan(0);
     await provider.destroy({ id, epoch: 1 }, soon());
-    expect(await strays(mark, UID_BASE + uid_slot)).toEqual([]);
+    expect(await markedProcesses(mark, UID_BASE + uid_slot)).toEqual([]);
     expect(loaders(UID_BASE + uid_slot)).toEqual([]);
     expect(remains({ home: place.home }, [id])).toEqual(NOTHING);
   });
@@ -149,7 +153,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     const hold = `import signal, socket, os
 s = socket.socket(socket.AF_UNIX); s.bind('${folder}/agent.sock'); s.listen(1)
 os.kill(os.getpid(), signal.SIGSTOP)`;
-    const env = { [MARK]: markOf({ places: { short } as never }, `${id}.1`) };
+    const env = { [MARKER_VARIABLE]: processMarker({ folders: { short } as never }, `${id}.1`) };
     const left = spawn('/usr/bin/python3', ['-c', hold], { env, stdio: 'ignore' });
     const ended = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)));
     await until('it is stopped', () => /^State:\tT/m.test(readFileSync(`/proc/${left.pid}/status`, 'utf8')));

@@ -4,19 +4,19 @@ import { ServiceError } from '../../domain/errors.ts';
 import {
   findImage,
   type GuestImage,
-  type ImagePlaces,
+  type ImageFolders,
   listImages,
   noImage,
   removeImage,
 } from '../../providers/microvm/images.ts';
 import type { ImageItem } from '../../schema/image-report.ts';
 
-export async function imageItems(places: ImagePlaces): Promise<ImageItem[]> {
+export async function imageItems(places: ImageFolders): Promise<ImageItem[]> {
   return (await listImages(places)).map(itemOf);
 }
 
 /** Throws `not_found`, and `conflict` when the configuration names it or guests run on it. */
-export async function dropImage(places: ImagePlaces, name: string, users = usersOf): Promise<ImageItem> {
+export async function dropImage(places: ImageFolders, name: string, users = usersOf): Promise<ImageItem> {
   if (Object.hasOwn(places.configured, name)) throw configured(name);
   const image = await findImage(places, name);
   if (!image) throw noImage(name);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { MicrovmDeps } from './deps.ts';
-import { fileIdentity } from './identity.ts';
+import { fileIdentity } from './file-identity.ts';
 import type { MonitorKind, Trial } from './monitor-kind.ts';
 import type { Accelerator } from './monitor-plan.ts';
 

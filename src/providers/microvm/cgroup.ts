@@ -3,8 +3,8 @@
 import { writeFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
-import type { CgroupHost } from '../userspace/cgroup-host.ts';
-import { type CgroupPlan, planCgroups } from '../userspace/cgroups.ts';
+import type { CgroupHost } from '../local/cgroup-host.ts';
+import { type CgroupPlan, planCgroups } from '../local/cgroup-plan.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
 
 /** QEMU itself, and room for pages of files that can be dropped; emulated, what it translates, too. */

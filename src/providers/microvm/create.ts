@@ -1,18 +1,18 @@
-// Making one runtime: claimed, then restored from a template or booted, and undone if that fails.
+// Making one runtime: claimed, then restored from a snapshot or booted, and undone if that fails.
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
+import { runtimeName } from '../local/instance-folders.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
-import { runtimeName } from '../userspace/places.ts';
 import { boot } from './boot.ts';
 import { clear } from './destroy.ts';
+import { runtimePaths } from './folders.ts';
 import { chooseImage } from './image.ts';
 import { claimFolder, type Making } from './launch.ts';
-import { runtimePaths } from './places.ts';
 import { restore } from './restore.ts';
 import { shapeFor } from './shape.ts';
+import type { SnapshotHold } from './snapshot-source.ts';
 import type { MicrovmState } from './state.ts';
-import type { Held } from './templates.ts';
 
 /** Throws `conflict` when this attempt at the sandbox exists already. What failed or was aborted is gone when it settles. */
 export async function createRuntime(
@@ -34,7 +34,7 @@ export async function createRuntime(
 
 interface Start {
   making: Making;
-  held: Held | undefined;
+  held: SnapshotHold | undefined;
 }
 
 /** What it is made of. Nothing of it is there yet. */
@@ -44,7 +44,7 @@ async function found(
   signal: AbortSignal,
 ): Promise<Start & { warnings: string[] }> {
   const name = runtimeName(spec);
-  const paths = runtimePaths(state.places, name);
+  const paths = runtimePaths(state.folders, name);
   const { image, warnings } = await chooseImage(state.images, spec.image);
   await state.prepare();
   const machinery = await state.machinery.ready();
@@ -52,7 +52,7 @@ async function found(
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
   refuseDifferences(spec.strict, [...warnings, ...making.shape.warnings]);
   const isKept = state.config.snapshots && state.monitor.restores;
-  return { making, held: isKept ? await state.templates.hold(making, signal) : undefined, warnings };
+  return { making, held: isKept ? await state.snapshots.hold(making, signal) : undefined, warnings };
 }
 
 async function start(state: MicrovmState, { making, held }: Start, signal: AbortSignal): Promise<void> {
@@ -66,14 +66,14 @@ async function start(state: MicrovmState, { making, held }: Start, signal: Abort
   }
 }
 
-/** False when the template would not do: nothing of the attempt is left then. */
+/** False when the snapshot would not do: nothing of the attempt is left then. */
 async function restored(
   state: MicrovmState,
-  { making, held }: { making: Making; held: Held },
+  { making, held }: { making: Making; held: SnapshotHold },
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    await restore(state, { making, template: held.template }, signal);
+    await restore(state, { making, snapshot: held.snapshot }, signal);
     held.worked();
     return true;
   } catch (error) {

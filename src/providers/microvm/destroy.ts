@@ -3,31 +3,31 @@
 import { readdir, readFile, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import { removeCgroups } from '../userspace/cgroup-end.ts';
-import { until } from '../userspace/patience.ts';
-import { ifOurs, ifPresent } from '../userspace/presence.ts';
-import { isAlive, killProcess, type ProcessMark, parseStat } from '../userspace/processes.ts';
-import { releaseSlot, releaseSlots } from '../userspace/uid-slots.ts';
-import { type RuntimePaths, runtimePaths } from './places.ts';
+import { pollUntil } from '../local/poll-until.ts';
+import { ifOurs, ifPresent } from '../local/presence.ts';
+import { isAlive, killProcess, type ProcessIdentity, parseStat } from '../local/processes.ts';
+import { removeCgroups } from '../local/remove-cgroups.ts';
+import { releaseSlot, releaseSlots } from '../local/uid-slots.ts';
+import { type RuntimePaths, runtimePaths } from './folders.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';
 import type { MicrovmState } from './state.ts';
 
 /** Resolves when nothing of the runtime is left; also when there was nothing. Throws `unavailable` when it would not die. */
 export async function clear(state: MicrovmState, name: string, signal?: AbortSignal): Promise<void> {
-  const paths = runtimePaths(state.places, name);
+  const paths = runtimePaths(state.folders, name);
   const record = await readRecord(paths.folder);
   await endMonitor(state, { paths, record }, signal);
   const cgroups = { own: cgroupName(state, name), host: await state.cgroups(), recorded: record?.cgroups };
   await removeCgroups(state.clock, cgroups, signal);
   await rm(paths.overlay, { force: true });
-  if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
-  else if (state.host.uid === 0) await releaseSlots(state.places, name);
+  if (record?.uid_slot !== undefined) await releaseSlot(state.folders, record.uid_slot, name);
+  else if (state.host.uid === 0) await releaseSlots(state.folders, name);
   await removeFolder(paths.folder);
 }
 
 /** Flat and named for the instance, so that a sweep knows its own; in the process list, too. */
-export function cgroupName({ places }: Pick<MicrovmState, 'places'>, name: string): string {
-  return `svc-${places.short}-${name}`;
+export function cgroupName({ folders }: Pick<MicrovmState, 'folders'>, name: string): string {
+  return `svc-${folders.short}-${name}`;
 }
 
 /** Whether its monitor lives: same boot, same number, same start. */
@@ -36,7 +36,7 @@ export async function isRunning(state: MicrovmState, record: RuntimeRecord): Pro
   return mark !== undefined && record.boot_id === state.host.bootId && isAlive(mark);
 }
 
-function markOf({ pid, pid_start }: RuntimeRecord): ProcessMark | undefined {
+function markOf({ pid, pid_start }: RuntimeRecord): ProcessIdentity | undefined {
   return pid === undefined || pid_start === undefined ? undefined : { pid, start: pid_start };
 }
 
@@ -55,17 +55,17 @@ async function endMonitor(
   const known = record && markOf(record);
   const marks = known ? [known] : await unrecorded(paths);
   for (const mark of marks) await killProcess(mark);
-  await until(state.clock, async () => (await living(marks)) === 0, signal);
+  await pollUntil(state.clock, async () => (await living(marks)) === 0, signal);
 }
 
-async function living(marks: readonly ProcessMark[]): Promise<number> {
+async function living(marks: readonly ProcessIdentity[]): Promise<number> {
   return (await Promise.all(marks.map(isAlive))).filter(Boolean).length;
 }
 
 /** The server was killed between the start of a monitor and its record: the monitor's own arguments name the folder. */
-async function unrecorded({ pidfile, sockets }: RuntimePaths): Promise<ProcessMark[]> {
+async function unrecorded({ pidfile, sockets }: RuntimePaths): Promise<ProcessIdentity[]> {
   const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found: ProcessMark[] = [];
+  const found: ProcessIdentity[] = [];
   for (const pid of numbers) {
     const words = ((await ifOurs(readFile(`/proc/${pid}/cmdline`, 'latin1'))) ?? '').split('\0');
     const isOurs = words.includes(pidfile) || words.includes(sockets.monitor);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { parseImage } from '../../domain/image.ts';
 import { makeFolders } from '../../host/make-folders.ts';
-import { fileIdentity } from './identity.ts';
+import { fileIdentity } from './file-identity.ts';
 
 const RECORD = '.json';
 const LONGEST_NAME = 100;
@@ -35,7 +35,7 @@ export interface GuestImage {
   record?: ImageRecord;
 }
 
-export interface ImagePlaces {
+export interface ImageFolders {
   /** `providers.microvm.data_dir` */
   dataFolder: string;
   /** `providers.microvm.images`: files by name; they go before what was built. */
@@ -45,20 +45,20 @@ export interface ImagePlaces {
 export const imagesFolder = (dataFolder: string) => join(dataFolder, 'images');
 
 /** Undefined when there is none of that name, or its file is gone. Throws `provider_error` when it may not be read. */
-export async function findImage(places: ImagePlaces, name: string): Promise<GuestImage | undefined> {
-  const configured = Object.hasOwn(places.configured, name) ? places.configured[name] : undefined;
+export async function findImage(folders: ImageFolders, name: string): Promise<GuestImage | undefined> {
+  const configured = Object.hasOwn(folders.configured, name) ? folders.configured[name] : undefined;
   if (configured !== undefined) return configuredImage(name, configured);
   if (!isImageName(name)) return undefined;
-  const record = await readRecord(recordPath(places.dataFolder, name));
-  return record && builtImage(places.dataFolder, record);
+  const record = await readRecord(recordPath(folders.dataFolder, name));
+  return record && builtImage(folders.dataFolder, record);
 }
 
 /** Those that can be run, by name. Throws `provider_error` when the folder is there but cannot be read. */
-export async function listImages(places: ImagePlaces): Promise<GuestImage[]> {
-  const files = (await readdir(imagesFolder(places.dataFolder)).catch(ifAbsent)) ?? [];
+export async function listImages(folders: ImageFolders): Promise<GuestImage[]> {
+  const files = (await readdir(imagesFolder(folders.dataFolder)).catch(ifAbsent)) ?? [];
   const built = files.filter((file) => file.endsWith(RECORD)).map(nameOfRecord);
-  const names = new Set([...built, ...Object.keys(places.configured)]);
-  const images = await Promise.all([...names].sort().map((name) => findImage(places, name)));
+  const names = new Set([...built, ...Object.keys(folders.configured)]);
+  const images = await Promise.all([...names].sort().map((name) => findImage(folders, name)));
   return images.filter((image) => image !== undefined);
 }
 

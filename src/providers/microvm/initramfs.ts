@@ -8,7 +8,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
 import { cached } from './cached.ts';
 import { type CpioEntry, cpioOf } from './cpio.ts';
-import { fileIdentity } from './identity.ts';
+import { fileIdentity } from './file-identity.ts';
 import type { GuestKernel } from './kernel.ts';
 import { type GuestModule, planModules } from './modules.ts';
 import { packingOf, unpack } from './packing.ts';

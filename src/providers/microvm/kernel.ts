@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
 import { cached } from './cached.ts';
-import { fileIdentity } from './identity.ts';
+import { fileIdentity } from './file-identity.ts';
 import { type KernelFacts, kernelFacts, packedKernel } from './kernel-image.ts';
 import { findKernel, findModules, KERNEL_PLACES, type KernelPlaces } from './kernel-search.ts';
 import { unpack } from './packing.ts';

@@ -2,14 +2,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Detached } from '../../host/host.ts';
+import { claimSlot } from '../local/uid-slots.ts';
+import { UID_BASE } from '../local/uids.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import { UID_BASE } from '../userspace/identity.ts';
-import { claimSlot } from '../userspace/uid-slots.ts';
 import { joining, makeCgroups, monitorCgroups } from './cgroup.ts';
 import { cgroupName, startOf } from './destroy.ts';
+import type { RuntimePaths } from './folders.ts';
 import type { Machinery } from './machinery.ts';
 import type { MonitorMemory, MonitorPlan } from './monitor-plan.ts';
-import type { RuntimePaths } from './places.ts';
 import { type RuntimeRecord, unwritable, writeRecord } from './record.ts';
 import type { Shape } from './shape.ts';
 import type { MicrovmState } from './state.ts';
@@ -56,7 +56,7 @@ export async function launch(
   signal: AbortSignal,
 ): Promise<Launched> {
   const { paths, machinery } = making;
-  const slot = state.host.uid === 0 ? await claimSlot(state.places, making.name, state.random) : undefined;
+  const slot = state.host.uid === 0 ? await claimSlot(state.folders, making.name, state.random) : undefined;
   const plan = planOf(state, making, { slot, way });
   const host = await state.cgroups();
   const cgroups = monitorCgroups(host, plan);

@@ -1,10 +1,10 @@
 // Runtimes as the run folders tell: they are what a restarted server still knows.
 import { lstat } from 'node:fs/promises';
+import { parseRuntimeName, runFolder, runtimeName, runtimeNames } from '../local/instance-folders.ts';
+import { ifPresent } from '../local/presence.ts';
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
-import { parseRuntimeName, runFolder, runtimeName } from '../userspace/places.ts';
-import { ifPresent } from '../userspace/presence.ts';
 import { isRunning } from './destroy.ts';
-import { isTemplateRun, runtimeNames } from './places.ts';
+import { isSnapshotRun } from './folders.ts';
 import { readRecord } from './record.ts';
 import type { MicrovmState } from './state.ts';
 
@@ -14,15 +14,15 @@ export async function inspectRuntime(state: MicrovmState, ref: RuntimeRef): Prom
 
 /** A folder without a record is listed as stopped: something has to be cleared. */
 export async function listRuntimes(state: MicrovmState): Promise<RuntimeListing[]> {
-  const names = await runtimeNames(state.places);
-  const shown = names.filter((name) => !isTemplateRun(name));
+  const names = await runtimeNames(state.folders);
+  const shown = names.filter((name) => !isSnapshotRun(name));
   const listings = await Promise.all(shown.map((name) => describe(state, name)));
   return listings.filter((listing) => listing !== undefined);
 }
 
 async function describe(state: MicrovmState, name: string): Promise<RuntimeListing | undefined> {
   const label = parseRuntimeName(name);
-  const folder = runFolder(state.places, name);
+  const folder = runFolder(state.folders, name);
   const facts = await ifPresent(lstat(folder));
   if (!label || !facts?.isDirectory()) return undefined;
   const record = await readRecord(folder);

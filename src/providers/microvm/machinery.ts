@@ -2,15 +2,17 @@
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { once } from '../userspace/state.ts';
+import { once } from '../../domain/once.ts';
+import type { MicrovmConfig } from '../../schema/config-microvm.ts';
 import { type AcceleratorKind, acceleratorSource } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
-import { fileIdentity } from './identity.ts';
+import { fileIdentity } from './file-identity.ts';
+import { FIRECRACKER } from './firecracker/firecracker.ts';
 import { initramfsSource } from './initramfs.ts';
 import { type GuestKernel, kernelSource } from './kernel.ts';
 import type { MonitorKind } from './monitor-kind.ts';
-import { monitorKind } from './monitor-kinds.ts';
 import type { Accelerator } from './monitor-plan.ts';
+import { QEMU } from './qemu.ts';
 
 const VERSION_MS = 10_000;
 const RATE_MS = 10_000;
@@ -110,4 +112,9 @@ async function clockRate({ host, packageRoot }: MicrovmDeps): Promise<number> {
   throw new ServiceError('unavailable', 'Virtual machines need an x86-64 processor.', {
     remedy: 'Use another provider on this machine.',
   });
+}
+
+/** The monitor that the configuration names. */
+export function monitorKind({ monitor }: Pick<MicrovmConfig, 'monitor'>): MonitorKind {
+  return monitor === 'firecracker' ? FIRECRACKER : QEMU;
 }

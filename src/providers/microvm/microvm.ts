@@ -1,15 +1,18 @@
 // The microvm provider: sandboxes in virtual machines, with svc-agent as /init of each guest.
-import type { Provider } from '../provider.ts';
-import { runtimeName } from '../userspace/places.ts';
-import { attachRuntime } from './attach.ts';
+import type { SandboxIo } from '../../agent/io.ts';
+import { openSession } from '../../agent/session.ts';
+import { agentSecret } from '../../domain/agent-secret.ts';
+import { runtimeName } from '../local/instance-folders.ts';
+import type { Provider, RuntimeRef } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import type { MicrovmDeps } from './deps.ts';
 import { clear } from './destroy.ts';
+import { runtimePaths } from './folders.ts';
 import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
 import { probeMicrovm } from './probe.ts';
-import { listSnapshots } from './snapshots.ts';
-import { openState } from './state.ts';
+import { listSnapshots } from './snapshot-list.ts';
+import { type MicrovmState, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
@@ -26,7 +29,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     destroy: (ref, signal) => clear(state, runtimeName(ref), signal),
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: async () => {
-      await state.templates.tidy().catch((error: unknown) => {
+      await state.snapshots.tidy().catch((error: unknown) => {
         state.logger.warn({ err: error }, 'a guest that was being saved is left');
       });
       return listRuntimes(state);
@@ -35,4 +38,13 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     ...(state.monitor.restores && { snapshots: () => listSnapshots(state) }),
     close: () => state.leave(),
   };
+}
+
+/** Throws `unavailable` when the runtime is not running, its agent does not answer, or another session has the port. */
+async function attachRuntime(state: MicrovmState, ref: RuntimeRef, signal: AbortSignal): Promise<SandboxIo> {
+  const { sockets } = runtimePaths(state.folders, runtimeName(ref));
+  const { clock, random, logger, monitor } = state;
+  const stream = await monitor.openAgent(clock, sockets.agent, signal);
+  const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
+  return openSession({ stream, secret, clock, random, logger }, signal);
 }

@@ -3,8 +3,8 @@
 import { chmod, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { once } from '../../domain/once.ts';
 import type { Host } from '../../host/host.ts';
-import { once } from '../userspace/state.ts';
 import { findProgram } from './e2fsprogs.ts';
 import { unwritable } from './record.ts';
 

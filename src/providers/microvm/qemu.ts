@@ -1,6 +1,6 @@
 // QEMU as a monitor: everything stands in its arguments, and its agent's port is a socket as it is.
 import { join } from 'node:path';
-import { openAgentSocket } from '../agent-socket.ts';
+import { openAgentSocket } from '../local/agent-socket.ts';
 import { QEMU_MODULES } from './initramfs.ts';
 import { kernelArguments } from './kernel-arguments.ts';
 import { ready } from './monitor.ts';

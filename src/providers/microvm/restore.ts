@@ -1,19 +1,19 @@
-// A guest from a template: it goes on where the saved one stood, and is made one of its own before anything of a user
+// A guest from a snapshot: it goes on where the saved one stood, and is made one of its own before anything of a user
 // runs in it. One that cannot be told apart from its siblings in every part is no sandbox: it is given up.
 import { open, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { openAgentSocket } from '../agent-socket.ts';
 import { withinDeadline } from '../deadline.ts';
+import { openAgentSocket } from '../local/agent-socket.ts';
 import { type Launched, launch, type Making } from './launch.ts';
 import { openMonitor, reasonOf, untilEnded } from './monitor.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
 import { copySparse } from './overlay.ts';
+import type { Snapshot } from './snapshot.ts';
+import { withoutMemory } from './snapshot-state.ts';
 import type { MicrovmState } from './state.ts';
-import type { Template } from './template.ts';
-import { withoutMemory } from './template-state.ts';
 
 /** Many times what it takes, even on a crowded machine, and short enough to boot a guest instead. */
 const RESTORE_MS = 30_000;
@@ -25,14 +25,14 @@ const NOTHING = Buffer.from('restored=1\0');
 /** What is left when this throws is in the run folder, for `clear`. */
 export async function restore(
   state: MicrovmState,
-  { making, template }: { making: Making; template: Template },
+  { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,
 ): Promise<void> {
   const expired = new ServiceError('timeout', 'A saved virtual machine did not go on in time.');
   const bounds = { ms: RESTORE_MS, expired, signal };
   let work: Promise<unknown> = Promise.resolve();
   const call = (either: AbortSignal) => {
-    const going = started(state, { making, template }, either);
+    const going = started(state, { making, snapshot }, either);
     work = going.catch(() => undefined);
     return going;
   };
@@ -42,13 +42,13 @@ export async function restore(
 
 async function started(
   state: MicrovmState,
-  { making, template }: { making: Making; template: Template },
+  { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,
 ): Promise<void> {
-  const { process, plan } = await launched(state, { making, template }, signal);
+  const { process, plan } = await launched(state, { making, snapshot }, signal);
   const alive = untilEnded(process, signal);
   try {
-    await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, template }, alive)]);
+    await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, snapshot }, alive)]);
     await rm(making.paths.settings, { force: true });
   } catch (error) {
     throw await reasonOf(state.clock, { process, error });
@@ -60,14 +60,14 @@ async function started(
 /** A monitor that waits for the state, which it has as its standard input. */
 async function launched(
   state: MicrovmState,
-  { making, template }: { making: Making; template: Template },
+  { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,
 ): Promise<Launched> {
-  const saved = await open(template.state);
+  const saved = await open(snapshot.state);
   const way = {
     settings: NOTHING,
-    memory: { kind: 'file', path: template.memory, isShared: false } as const,
-    overlay: (path: string) => copySparse(state.host, { from: template.overlay ?? '', to: path }, signal),
+    memory: { kind: 'file', path: snapshot.memory, isShared: false } as const,
+    overlay: (path: string) => copySparse(state.host, { from: snapshot.overlay ?? '', to: path }, signal),
     state: saved.fd,
   };
   return launch(state, making, way, signal).finally(() => saved.close());
@@ -85,13 +85,13 @@ async function goOn(clock: MicrovmState['clock'], plan: MonitorPlan, signal: Abo
 
 async function individualise(
   state: MicrovmState,
-  { making, template }: { making: Making; template: Template },
+  { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,
 ): Promise<void> {
   const { spec, paths } = making;
   const { clock, random, logger } = state;
   const stream = await agentSocket(clock, paths.sockets.agent, signal);
-  const secret = Buffer.from(template.record.secret, 'hex');
+  const secret = Buffer.from(snapshot.record.secret, 'hex');
   const io = await openSession({ stream, secret, clock, random, logger }, signal);
   try {
     const order = {

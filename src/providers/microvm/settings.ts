@@ -1,7 +1,8 @@
 // What a guest's agent is told (agent/src/vm/vm.h): records "key=value", each ended by a NUL byte. The monitor hands them
 // over; nothing of it stands in an argument or in the guest's command line.
+
+import { encodeSettings, type Setting } from '../local/settings.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
-import { encodeSettings, type Setting } from '../userspace/settings.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const MAX_RING = 8 * MEBIBYTE;

@@ -3,10 +3,10 @@
 import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
-import { ifOurs, ifPresent } from '../userspace/presence.ts';
+import { ifOurs, ifPresent } from '../local/presence.ts';
 import type { MicrovmDeps } from './deps.ts';
 import type { Machinery } from './machinery.ts';
-import { readTemplateFacts } from './template.ts';
+import { readSnapshotFacts } from './snapshot.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Far below a day. */
@@ -47,7 +47,7 @@ async function touchParts({ clock, machinery }: StaleParts): Promise<void> {
   for (const folder of foldersOf(machinery)) await utimes(folder, now, now).catch(() => undefined);
 }
 
-/** Removes what no guest that runs, no template of any server and not `machinery` is made of. Throws system errors. */
+/** Removes what no guest that runs, no snapshot of any server and not `machinery` is made of. Throws system errors. */
 export async function pruneParts(parts: StaleParts): Promise<void> {
   const { dataFolder, machinery } = parts;
   await touchParts(parts);
@@ -55,7 +55,7 @@ export async function pruneParts(parts: StaleParts): Promise<void> {
   const old = [...(await oldIn(parts, 'kernels')), ...(await oldIn(parts, 'initramfs'))];
   const candidates = old.filter((folder) => !own.includes(folder));
   if (candidates.length === 0) return;
-  const digests = await digestsOfTemplates(join(dataFolder, 'templates'));
+  const digests = await digestsOfSnapshots(join(dataFolder, 'templates'));
   const commands = await commandsThatRun();
   for (const folder of candidates) {
     const isRun = commands.some((words) => words.includes(folder));
@@ -76,7 +76,7 @@ async function oldIn({ clock, dataFolder }: StaleParts, kind: string): Promise<s
 }
 
 /** Of the kernels and first roots that saved guests run, hex. */
-async function digestsOfTemplates(root: string): Promise<string[]> {
+async function digestsOfSnapshots(root: string): Promise<string[]> {
   const instances = (await ifPresent(readdir(root))) ?? [];
   const folders = await Promise.all(
     instances.map(async (name) => {
@@ -84,7 +84,7 @@ async function digestsOfTemplates(root: string): Promise<string[]> {
       return keys.map((key) => join(root, name, key));
     }),
   );
-  const facts = await Promise.all(folders.flat().map(readTemplateFacts));
+  const facts = await Promise.all(folders.flat().map(readSnapshotFacts));
   return facts.flatMap((each) => (each ? [each.kernel_digest, each.initramfs_digest] : []));
 }
 

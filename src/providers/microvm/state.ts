@@ -1,32 +1,32 @@
 // What the parts of the provider share: places and machinery are found once and kept.
+
+import { once } from '../../domain/once.ts';
 import { type Limiter, limiter } from '../limiter.ts';
-import { type CgroupHost, findCgroupHost } from '../userspace/cgroup-host.ts';
-import { once } from '../userspace/state.ts';
-import { sweepSlots } from '../userspace/uid-slots.ts';
+import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
+import { runtimeNames } from '../local/instance-folders.ts';
+import { sweepSlots } from '../local/uid-slots.ts';
 import type { AcceleratorKind } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
-import { imageNames } from './image.ts';
-import type { ImagePlaces } from './images.ts';
-import { type MachinerySource, machinerySource } from './machinery.ts';
-import type { MonitorKind } from './monitor-kind.ts';
-import { monitorKind } from './monitor-kinds.ts';
-import { type Overlays, overlaySource } from './overlay.ts';
 import {
-  leaveMicrovmPlaces,
-  type MicrovmPlaces,
-  makeMicrovmPlaces,
-  microvmPlaces,
-  runtimeNames,
+  type MicrovmFolders,
+  makeMicrovmFolders,
+  microvmFolders,
+  removeMicrovmFolders,
   sweepOverlays,
-} from './places.ts';
+} from './folders.ts';
+import { imageNames } from './image.ts';
+import type { ImageFolders } from './images.ts';
+import { type MachinerySource, machinerySource, monitorKind } from './machinery.ts';
+import type { MonitorKind } from './monitor-kind.ts';
+import { type Overlays, overlaySource } from './overlay.ts';
+import { type SnapshotSource, snapshotSource } from './snapshot-source.ts';
 import { partsTended } from './stale-parts.ts';
-import { type Templates, templateSource } from './templates.ts';
 
 /** A boot keeps a processor busy: more at once would only all be late. */
 const BOOTS = { waiting: 2000, waitMs: 60_000 };
 
 export interface MicrovmState extends MicrovmDeps {
-  places: MicrovmPlaces;
+  folders: MicrovmFolders;
   machinery: MachinerySource;
   monitor: MonitorKind;
   overlays: Overlays;
@@ -34,22 +34,22 @@ export interface MicrovmState extends MicrovmDeps {
   cgroups(): Promise<CgroupHost>;
   /** Guests that boot. */
   boots: Limiter;
-  images: ImagePlaces;
+  images: ImageFolders;
   /** Looks; see image.ts. */
   imageNames(): Promise<string[]>;
-  templates: Templates;
+  snapshots: SnapshotSource;
   /** Folders; claims of uids and disks without a runtime go. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<void>;
   /** Ends what is being saved. Folders that `prepare` made here go when nothing is in them; another's, such as a service's beside us, stay. */
   leave(): Promise<void>;
   /** What was found, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
-  bounds(): CgroupHost['places'] | undefined;
+  bounds(): CgroupHost['folders'] | undefined;
   knownImages(): string[];
 }
 
 export function openState(deps: MicrovmDeps): MicrovmState {
-  const places = microvmPlaces(deps);
+  const folders = microvmFolders(deps);
   const found = machinerySource(deps);
   const images = { dataFolder: deps.config.data_dir, configured: deps.config.images };
   let kind: AcceleratorKind | undefined;
@@ -68,20 +68,20 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   };
   const state: MicrovmState = {
     ...deps,
-    places,
+    folders,
     monitor: monitorKind(deps.config),
     machinery: { ...found, accelerator, ready },
-    overlays: overlaySource(deps.host, places.overlays, deps.config.overlay_mb),
-    templates: templateSource(() => state),
-    ...cgroupSource(places),
+    overlays: overlaySource(deps.host, folders.overlays, deps.config.overlay_mb),
+    snapshots: snapshotSource(() => state),
+    ...cgroupSource(folders),
     boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
     prepare: once(async () => {
       isPrepared = true;
-      await prepareOnce(deps, places);
+      await prepareOnce(deps, folders);
     }),
     leave: async () => {
-      await state.templates.close();
-      if (isPrepared) await leaveMicrovmPlaces(places);
+      await state.snapshots.close();
+      if (isPrepared) await removeMicrovmFolders(folders);
     },
     accelerator: () => kind,
     images,
@@ -94,18 +94,18 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   return state;
 }
 
-function cgroupSource({ short }: MicrovmPlaces): Pick<MicrovmState, 'cgroups' | 'bounds'> {
+function cgroupSource({ short }: MicrovmFolders): Pick<MicrovmState, 'cgroups' | 'bounds'> {
   let found: CgroupHost | undefined;
   const cgroups = once(async () => {
     found = await findCgroupHost(`svc-${short}-trial`);
     return found;
   });
-  return { cgroups, bounds: () => found?.places };
+  return { cgroups, bounds: () => found?.folders };
 }
 
-async function prepareOnce(deps: MicrovmDeps, places: MicrovmPlaces): Promise<void> {
-  await makeMicrovmPlaces(places, deps.host.uid);
-  const live = new Set(await runtimeNames(places));
-  await sweepSlots(places, (name) => !live.has(name));
-  await sweepOverlays(places, live);
+async function prepareOnce(deps: MicrovmDeps, folders: MicrovmFolders): Promise<void> {
+  await makeMicrovmFolders(folders, deps.host.uid);
+  const live = new Set(await runtimeNames(folders));
+  await sweepSlots(folders, (name) => !live.has(name));
+  await sweepOverlays(folders, live);
 }

@@ -1,12 +1,12 @@
 // One sandbox to be made, in full: what create decided, before any runner's words for it. Types only.
-import type { CgroupPlan } from './cgroups.ts';
-import type { View } from './view.ts';
+import type { CgroupPlan } from '../local/cgroup-plan.ts';
+import type { RootfsView } from './rootfs-view.ts';
 
 export interface Blueprint {
   /** runtime_id. */
   name: string;
   id: string;
-  view: View;
+  view: RootfsView;
   network: 'none' | 'host';
   /** Path of svc-agent and of the workspace on disk as the runner can reach them. */
   agent: string;

@@ -1,7 +1,8 @@
 // The sandbox in bubblewrap's words. 0.8 is needed: --size bounds what a guest can fill, --disable-userns ends nesting.
 // Not used: --die-with-parent (runtimes outlive the server), --new-session (launch has called setsid).
+
+import { INSIDE_GID, INSIDE_UID } from '../local/uids.ts';
 import type { Blueprint } from './blueprint.ts';
-import { INSIDE_GID, INSIDE_UID } from './identity.ts';
 
 /** What init needs until it has made the namespace, outside of which it then has no right. */
 const POOL_RIGHTS = ['CAP_SYS_ADMIN', 'CAP_SETUID', 'CAP_SETGID'];

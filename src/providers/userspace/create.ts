@@ -3,16 +3,16 @@ import { agentSecret } from '../../domain/agent-secret.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
+import { runFolder, runtimeName, socketPath } from '../local/instance-folders.ts';
+import { claimBlock, claimSlot } from '../local/uid-slots.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
 import { clear } from './destroy.ts';
-import { type CreateOrder, type Drawing, differences, draw } from './drawing.ts';
 import { launch } from './launch.ts';
-import { markOf } from './marks.ts';
-import { runFolder, runtimeName, socketPath } from './places.ts';
+import { type CreateOrder, differences, planSandbox, type SandboxPlan } from './plan.ts';
+import { processMarker } from './process-marker.ts';
 import { hasFolder, type RecordDraft } from './record.ts';
 import type { UserspaceState } from './state.ts';
 import { makeTracedRoot } from './traced-root.ts';
-import { claimBlock, claimSlot } from './uid-slots.ts';
 import { makeWorkspace } from './workspace.ts';
 
 /** Throws `conflict` when this attempt at the sandbox exists already. What failed or was aborted is gone when it settles. */
@@ -24,8 +24,8 @@ export async function createRuntime(
   const name = runtimeName(order.spec);
   await wrapNotStarted(prepared(state, order), signal);
   signal.throwIfAborted();
-  if (await hasFolder(runFolder(state.places, name))) throw exists();
-  socketPath(state.places, name);
+  if (await hasFolder(runFolder(state.folders, name))) throw exists();
+  socketPath(state.folders, name);
   try {
     return await make(state, order, signal);
   } catch (error) {
@@ -55,7 +55,7 @@ async function make(state: UserspaceState, order: CreateOrder, signal: AbortSign
     runner.name === 'proot'
       ? await makeTracedRoot(state, spec, slot)
       : await makeWorkspace(state, spec, slot);
-  const drawing = await draw(state, order, { slot, workspace });
+  const drawing = await planSandbox(state, order, { slot, workspace });
   const { blueprint, staged, memory_mb } = drawing;
   const record = recordDraft(state, order, drawing);
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
@@ -66,14 +66,18 @@ async function make(state: UserspaceState, order: CreateOrder, signal: AbortSign
 
 /** Distance from UID_BASE of the sandbox's uid, or of the first of a pool's; undefined: the server's own. */
 async function claimUids(state: UserspaceState, { role }: RuntimeSpec, name: string) {
-  const { places, random, host } = state;
+  const { folders, random, host } = state;
   if (host.uid === 0)
-    return role === 'pool' ? claimBlock(places, name, random) : claimSlot(places, name, random);
+    return role === 'pool' ? claimBlock(folders, name, random) : claimSlot(folders, name, random);
   if (role === 'pool') throw new ServiceError('not_implemented', 'Userspace needs root to host a pool.');
   return undefined;
 }
 
-function recordDraft(state: UserspaceState, { runner, spec }: CreateOrder, drawing: Drawing): RecordDraft {
+function recordDraft(
+  state: UserspaceState,
+  { runner, spec }: CreateOrder,
+  drawing: SandboxPlan,
+): RecordDraft {
   return {
     instance: state.instance.id,
     id: spec.id,
@@ -83,7 +87,7 @@ function recordDraft(state: UserspaceState, { runner, spec }: CreateOrder, drawi
     created_at: new Date(state.clock.now()).toISOString(),
     expires_at: spec.expires_at,
     ...(drawing.slot === undefined ? {} : { uid_slot: drawing.slot }),
-    ...(runner.name === 'proot' ? { mark: markOf(state, drawing.blueprint.name) } : {}),
+    ...(runner.name === 'proot' ? { mark: processMarker(state, drawing.blueprint.name) } : {}),
     cgroups: drawing.blueprint.cgroups.folders,
   };
 }

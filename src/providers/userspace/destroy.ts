@@ -5,16 +5,16 @@ import { readdir, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import { removeCgroups } from './cgroup-end.ts';
-import { UID_BASE } from './identity.ts';
-import { markOf, strays } from './marks.ts';
-import { until } from './patience.ts';
-import { runFolder } from './places.ts';
-import { isAlive, kill, killProcess, type ProcessMark } from './processes.ts';
+import { runFolder } from '../local/instance-folders.ts';
+import { pollUntil } from '../local/poll-until.ts';
+import { isAlive, kill, killProcess, type ProcessIdentity } from '../local/processes.ts';
+import { removeCgroups } from '../local/remove-cgroups.ts';
+import { releaseSlot, releaseSlots } from '../local/uid-slots.ts';
+import { UID_BASE } from '../local/uids.ts';
+import { markedProcesses, processMarker } from './process-marker.ts';
 import { hasFolder, type RuntimeRecord, readRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
 import { removeLoader } from './traced-loader.ts';
-import { releaseSlot, releaseSlots } from './uid-slots.ts';
 import { removeWorkspace } from './workspace.ts';
 
 /** How long a runner may take over its own end. */
@@ -27,7 +27,7 @@ interface Remains {
 
 /** Resolves when nothing of the runtime is left; also when there was nothing. Throws `unavailable` when it would not die. */
 export async function clear(state: UserspaceState, name: string, signal?: AbortSignal): Promise<void> {
-  const folder = runFolder(state.places, name);
+  const folder = runFolder(state.folders, name);
   const record = await readRecord(folder);
   await endProcesses(state, { name, record }, signal);
   await endStrays(state, { name, record }, signal);
@@ -39,8 +39,8 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   await removeCgroups(state.clock, cgroups, signal);
   if (markIn(state, { name, record }) !== undefined) await removeLoader(state, name, record);
   await removeWorkspace(state, name, signal);
-  if (record?.uid_slot !== undefined) await releaseSlot(state.places, record.uid_slot, name);
-  else if (state.host.uid === 0) await releaseSlots(state.places, name);
+  if (record?.uid_slot !== undefined) await releaseSlot(state.folders, record.uid_slot, name);
+  else if (state.host.uid === 0) await releaseSlots(state.folders, name);
   await removeFolder(folder);
 }
 
@@ -54,7 +54,7 @@ export async function isRunning(state: UserspaceState, record: RuntimeRecord): P
 
 /** Flat and named for the instance, so that a sweep knows its own. */
 export function cgroupName(state: UserspaceState, name: string): string {
-  return `svc-${state.places.short}-${name}`;
+  return `svc-${state.folders.short}-${name}`;
 }
 
 async function endProcesses(
@@ -75,18 +75,18 @@ async function endProcesses(
     if (state.clock.monotonic() > stopped) await killProcess(runner);
     return !(await isAlive(first)) && !(await isAlive(runner));
   };
-  await until(state.clock, gone, signal);
+  await pollUntil(state.clock, gone, signal);
 }
 
 /** Under a tracer the agent ends all that came from it, and then itself, when it gets the chance. */
 async function askToEnd(
   state: UserspaceState,
-  first: ProcessMark,
+  first: ProcessIdentity,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await killProcess(first, 'SIGTERM');
   const late = state.clock.monotonic() + RUNNER_PATIENCE_MS;
-  await until(state.clock, async () => state.clock.monotonic() > late || !(await isAlive(first)), signal);
+  await pollUntil(state.clock, async () => state.clock.monotonic() > late || !(await isAlive(first)), signal);
 }
 
 /** Where no namespace ends them: what carries the sandbox's mark or has its uid, until nothing does. */
@@ -99,16 +99,16 @@ async function endStrays(
   if (mark === undefined || (record && record.boot_id !== state.host.bootId)) return;
   const uid = record?.uid_slot === undefined ? undefined : UID_BASE + record.uid_slot;
   const none = async () => {
-    const pids = await strays(mark, uid);
+    const pids = await markedProcesses(mark, uid);
     pids.forEach(kill);
     return pids.length === 0;
   };
-  await until(state.clock, none, signal);
+  await pollUntil(state.clock, none, signal);
 }
 
 /** Undefined: a namespace ends all that runs in it. */
 function markIn(state: UserspaceState, { name, record }: Remains): string | undefined {
-  return record?.mark ?? (state.config.runner === 'proot' ? markOf(state, name) : undefined);
+  return record?.mark ?? (state.config.runner === 'proot' ? processMarker(state, name) : undefined);
 }
 
 /** Without a record the launcher has not let go: init ends by itself. Its socket is refused once nobody holds it. */
@@ -117,10 +117,11 @@ async function endUnrecorded(
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const folder = runFolder(state.places, name);
+  const folder = runFolder(state.folders, name);
   // A tracer that was killed early leaves a stopped process that ends by nothing else.
   await endStrays(state, { name, record: undefined }, signal);
-  if (await hasFolder(folder)) await until(state.clock, () => isRefused(join(folder, 'agent.sock')), signal);
+  if (await hasFolder(folder))
+    await pollUntil(state.clock, () => isRefused(join(folder, 'agent.sock')), signal);
 }
 
 /** What connecting to a socket that nobody holds says; all else says nothing. */

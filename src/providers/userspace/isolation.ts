@@ -1,6 +1,6 @@
 // What really separates a sandbox here, in words for `svc provider get userspace`. Says nothing that is not in force.
 import type { Capability, Isolation } from '../../schema/provider.ts';
-import { MAX_PROCESSES } from './cgroups.ts';
+import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
 import type { UserspaceState } from './state.ts';
 
 /** A tracer that rewrites paths is no wall: what is limited is limited for guests that play by the rules. */
@@ -17,7 +17,7 @@ const NOTHING: Isolation = {
 export function isolationOf(state: UserspaceState): Isolation {
   const { config, host } = state;
   if (config.runner === 'proot') return NOTHING;
-  const bounds = state.prepared()?.cgroups.places;
+  const bounds = state.prepared()?.cgroups.folders;
   return {
     filesystem: 'mount_namespace: own root, host programs read-only',
     process: `pid_namespace: ${bounds?.has('pids') ? `at most ${MAX_PROCESSES} by cgroup` : `at most ${MAX_PROCESSES} per user`}, no capabilities, system call denylist`,

@@ -1,16 +1,16 @@
 // Starts one blueprint by the launcher. The secret travels on its standard input: arguments and environments of a
 // process can be read by others.
 import { ServiceError } from '../../domain/errors.ts';
+import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
+import { runFolder } from '../local/instance-folders.ts';
+import { encodeSettings, type Setting } from '../local/settings.ts';
+import { POOL_UIDS, UID_BASE } from '../local/uids.ts';
 import type { Blueprint } from './blueprint.ts';
 import { bwrapArguments } from './bwrap.ts';
-import { MAX_PROCESSES } from './cgroups.ts';
-import { POOL_UIDS, UID_BASE } from './identity.ts';
-import { MARK, markOf } from './marks.ts';
-import { runFolder } from './places.ts';
+import { MARKER_VARIABLE, processMarker } from './process-marker.ts';
 import { prootArguments, prootSettings } from './proot.ts';
 import type { RecordDraft } from './record.ts';
 import type { Runner } from './runner.ts';
-import { encodeSettings, type Setting } from './settings.ts';
 import type { UserspaceState } from './state.ts';
 import { rootSettings, unshareArguments } from './unshare.ts';
 
@@ -48,7 +48,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
   const words = wordsOf(state, runner, blueprint);
   return [
     ['secret', secret.toString('hex')],
-    ['run_dir', runFolder(state.places, blueprint.name)],
+    ['run_dir', runFolder(state.folders, blueprint.name)],
     ['record', JSON.stringify(record)],
     ...identity(order),
     ...Object.entries(order.staged).map(([name, source]): Setting => ['stage', `${name}=${source}`]),
@@ -70,7 +70,7 @@ function wordsOf(
 ): { args: string[]; settings: Setting[] } {
   if (name === 'bwrap') return { args: bwrapArguments(blueprint), settings: [['built', '1']] };
   if (name === 'unshare') return { args: unshareArguments(blueprint), settings: rootSettings(blueprint) };
-  const mark = `${MARK}=${markOf(state, blueprint.name)}`;
+  const mark = `${MARKER_VARIABLE}=${processMarker(state, blueprint.name)}`;
   return { args: prootArguments(blueprint), settings: prootSettings(blueprint, mark) };
 }
 

@@ -2,8 +2,8 @@
 import { access, constants, lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { asServiceError } from '../../domain/errors.ts';
+import { UnusableFolder } from '../local/instance-folders.ts';
 import type { ProbeReport } from '../provider.ts';
-import { UnusableFolder } from './places.ts';
 import type { RunnerChoice } from './runner.ts';
 import type { UserspaceState } from './state.ts';
 
@@ -24,7 +24,7 @@ export async function probeUserspace(
     const languages = await orAbort(languageFindings(state), signal);
     const findings = [
       { name: 'runner', ok: true, message: `${runner.name} works.` },
-      limitsFinding([...cgroups.places.keys()]),
+      limitsFinding([...cgroups.folders.keys()]),
       ...languages,
     ];
     const missing = languages.filter(({ ok }) => !ok);

@@ -1,7 +1,7 @@
 // The sandbox in proot's words. It traces its processes and rewrites the paths in their system calls: a view, no wall.
 // What it rewrites is older than Linux 4.11; the agent hides younger calls (agent/src/init/lockdown-traced.c).
+import type { Setting } from '../local/settings.ts';
 import type { Blueprint } from './blueprint.ts';
-import type { Setting } from './settings.ts';
 import { TRACED_DEVICES } from './traced-root.ts';
 
 const AGENT = '/.svc/svc-agent';

@@ -3,7 +3,7 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import { ifPresent } from './presence.ts';
+import { ifPresent } from '../local/presence.ts';
 
 /** What the server hands to the launcher. */
 export interface RecordDraft {
@@ -16,7 +16,7 @@ export interface RecordDraft {
   expires_at: string;
   /** Absent when the sandbox has the server's uid. */
   uid_slot?: number;
-  /** See marks.ts; present where no namespace ends what runs in the sandbox. */
+  /** See process-marker.ts; present where no namespace ends what runs in the sandbox. */
   mark?: string;
   /** Folders to remove with the runtime, wherever the server's own cgroup was then. */
   cgroups: string[];

@@ -1,12 +1,19 @@
 // Which program makes the namespaces. A version says little about what a host allows, so each candidate starts one
 // small sandbox for real; the first that works is kept until the server ends.
 import { ServiceError } from '../../domain/errors.ts';
+import { once } from '../../domain/once.ts';
 import { isAtLimit } from '../../host/at-limit.ts';
+import {
+  isTrial,
+  runtimeName,
+  runtimeNames,
+  TRIAL_PREFIX,
+  UnusableFolder,
+} from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
-import { isTrial, runtimeName, TRIAL_PREFIX, UnusableFolder } from './places.ts';
-import { once, runtimeNames, type UserspaceState } from './state.ts';
+import type { UserspaceState } from './state.ts';
 
 export interface Runner {
   name: 'bwrap' | 'unshare' | 'proot';
@@ -93,7 +100,7 @@ async function tryRunner(
 
 /** A host that starts no sandboxes any more must still be rid of them. */
 async function clearTrials(state: UserspaceState): Promise<void> {
-  const trials = (await runtimeNames(state.places)).filter(isTrial);
+  const trials = (await runtimeNames(state.folders)).filter(isTrial);
   if (trials.length > 0) await state.prepare().catch(() => undefined);
   for (const name of trials) await clear(state, name);
 }

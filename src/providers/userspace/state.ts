@@ -1,16 +1,21 @@
 // What the parts of the provider share: places, cgroups and the view are found once and kept.
-import { readdir, rm, rmdir } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
+import { once } from '../../domain/once.ts';
 import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
-import { type CgroupHost, findCgroupHost } from './cgroup-host.ts';
+import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
+import {
+  type InstanceFolders,
+  instanceFolders,
+  makeInstanceFolders,
+  runtimeNames,
+} from '../local/instance-folders.ts';
+import { sweepSlots } from '../local/uid-slots.ts';
 import type { UserspaceDeps } from './deps.ts';
 import { makeEtc } from './etc.ts';
 import { type Launcher, openLauncher } from './launcher.ts';
-import { makePlaces, type Places, parseRuntimeName, placesFor } from './places.ts';
-import { ifPresent } from './presence.ts';
-import { sweepSlots } from './uid-slots.ts';
-import { hostView, imageView, type View } from './view.ts';
+import { hostView, imageView, type RootfsView } from './rootfs-view.ts';
 
 export interface Prepared {
   /** Path of svc-agent. */
@@ -19,7 +24,7 @@ export interface Prepared {
 }
 
 export interface UserspaceState extends UserspaceDeps {
-  places: Places;
+  folders: InstanceFolders;
   launcher: Launcher;
   /** Folders, stale claims, agent, cgroups. Done once; a failure is tried again by the next caller. */
   prepare(): Promise<Prepared>;
@@ -28,33 +33,33 @@ export interface UserspaceState extends UserspaceDeps {
   /** The folder that `prepare` made here goes when no runtime is in it; another's, such as a service's beside us, stays. */
   leave(): Promise<void>;
   /** Of `rootfs`, or the host view. Looked at again after a few seconds, and after `forgetViews`: folders change. */
-  view(rootfs: string | undefined, network: 'none' | 'host'): Promise<View>;
+  view(rootfs: string | undefined, network: 'none' | 'host'): Promise<RootfsView>;
   forgetViews(): void;
   /** For every look into rootfs folders and `workspace_base`. */
   slowly: SlowFolders;
 }
 
 export function openState(deps: UserspaceDeps): UserspaceState {
-  const places = placesFor(deps.host.uid, deps.instance.id, deps.runtimeDir);
+  const folders = instanceFolders(deps.host.uid, deps.instance.id, deps.runtimeDir);
   let found: Prepared | undefined;
   let isPrepared = false;
   const prepare = once(async () => {
     isPrepared = true;
-    found = await prepareOnce(deps, places);
+    found = await prepareOnce(deps, folders);
     return found;
   });
   const slowly = slowFolders(deps.clock);
   const views = keptViews(deps, (rootfs, network) =>
-    rootfs ? imageView(rootfs, slowly) : hostView(join(places.instance, 'etc'), network),
+    rootfs ? imageView(rootfs, slowly) : hostView(join(folders.instance, 'etc'), network),
   );
   return {
     ...deps,
-    places,
+    folders,
     launcher: openLauncher(deps.host, deps.clock, async () => (await prepare()).agent),
     prepare,
     prepared: () => found,
     leave: async () => {
-      if (isPrepared) await leavePlaces(places);
+      if (isPrepared) await removeInstanceFolders(folders);
     },
     ...views,
     slowly,
@@ -68,7 +73,7 @@ function keptViews(
   { clock }: UserspaceDeps,
   look: UserspaceState['view'],
 ): Pick<UserspaceState, 'view' | 'forgetViews'> {
-  const kept = new Map<string, { view: Promise<View>; until: number }>();
+  const kept = new Map<string, { view: Promise<RootfsView>; until: number }>();
   return {
     view(rootfs, network) {
       const key = JSON.stringify([rootfs, network]);
@@ -83,37 +88,19 @@ function keptViews(
   };
 }
 
-async function prepareOnce(deps: UserspaceDeps, places: Places): Promise<Prepared> {
+async function prepareOnce(deps: UserspaceDeps, folders: InstanceFolders): Promise<Prepared> {
   const agent = await findAgent(deps.packageRoot, process.arch);
-  await makePlaces(places, deps.host.uid);
-  await makeEtc(join(places.instance, 'etc'));
-  const live = new Set(await runtimeNames(places));
-  await sweepSlots(places, (name) => !live.has(name));
-  return { agent, cgroups: await findCgroupHost(`svc-${places.short}-trial`) };
-}
-
-/** Names of all run folders of this instance. Throws `unavailable` when they cannot be known. */
-export async function runtimeNames(places: Places): Promise<string[]> {
-  const names = (await ifPresent(readdir(places.instance))) ?? [];
-  return names.filter((name) => parseRuntimeName(name));
+  await makeInstanceFolders(folders, deps.host.uid);
+  await makeEtc(join(folders.instance, 'etc'));
+  const live = new Set(await runtimeNames(folders));
+  await sweepSlots(folders, (name) => !live.has(name));
+  return { agent, cgroups: await findCgroupHost(`svc-${folders.short}-trial`) };
 }
 
 /** Takes the instance's folder off the host when no runtime is in it. Idempotent; never throws. */
-async function leavePlaces(places: Places): Promise<void> {
-  const names = await runtimeNames(places).catch(() => undefined);
+async function removeInstanceFolders(folders: InstanceFolders): Promise<void> {
+  const names = await runtimeNames(folders).catch(() => undefined);
   if (names?.length !== 0) return;
-  await rm(join(places.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
-  await rmdir(places.instance).catch(() => undefined);
-}
-
-/** The result of the first success, shared by all callers; a failure is not kept. */
-export function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= work().catch((error: unknown) => {
-      running = undefined;
-      throw error;
-    });
-    return running;
-  };
+  await rm(join(folders.instance, 'etc'), { recursive: true, force: true }).catch(() => undefined);
+  await rmdir(folders.instance).catch(() => undefined);
 }

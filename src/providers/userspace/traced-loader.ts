@@ -2,10 +2,10 @@
 // killed, and 5.1 puts it there whatever PROOT_TMP_DIR says.
 import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UID_BASE } from './identity.ts';
+import { slotsOf } from '../local/uid-slots.ts';
+import { UID_BASE } from '../local/uids.ts';
 import type { RuntimeRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
-import { slotsOf } from './uid-slots.ts';
 
 /** Compiled into proot. */
 const FOLDER = '/tmp';
@@ -20,7 +20,7 @@ export async function removeLoader(
   name: string,
   record: RuntimeRecord | undefined,
 ): Promise<void> {
-  const slots = state.host.uid === 0 ? await slotsOf(state.places, name) : [];
+  const slots = state.host.uid === 0 ? await slotsOf(state.folders, name) : [];
   const isItsOwn = (pid: number, uid: number) =>
     slots.includes(uid - UID_BASE) || (uid === state.host.uid && pid === record?.runner_pid);
   for (const entry of await readdir(FOLDER).catch(() => [])) {

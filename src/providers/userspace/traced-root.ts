@@ -3,12 +3,12 @@
 import { chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../../host/make-folders.ts';
+import { UnusableFolder } from '../local/instance-folders.ts';
+import { UID_BASE } from '../local/uids.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import { UID_BASE } from './identity.ts';
 import { chooseImage } from './image.ts';
-import { UnusableFolder } from './places.ts';
+import type { RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
-import type { View } from './view.ts';
 import { workspaceFolder } from './workspace.ts';
 
 export const TRACED_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'pts'].map(
@@ -17,7 +17,7 @@ export const TRACED_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty
 const FOLDERS = ['proc', 'dev', 'dev/pts', 'run', 'var', '.svc'];
 /** The sandbox's own. */
 const WRITABLE = ['workspace', 'tmp', 'dev/shm'];
-const LINKS: View['links'] = [
+const LINKS: RootfsView['links'] = [
   { path: '/dev/fd', target: '/proc/self/fd' },
   { path: '/dev/stdin', target: '/proc/self/fd/0' },
   { path: '/dev/stdout', target: '/proc/self/fd/1' },

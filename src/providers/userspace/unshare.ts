@@ -1,8 +1,9 @@
 // The sandbox for util-linux's unshare, which makes the namespaces, and for `svc-agent init`, which makes the root.
 // Propagation is left alone: init makes the mounts private in one go with the rest.
+
+import type { Setting } from '../local/settings.ts';
+import { INSIDE_UID } from '../local/uids.ts';
 import type { Blueprint } from './blueprint.ts';
-import { INSIDE_UID } from './identity.ts';
-import type { Setting } from './settings.ts';
 
 /** A pool's user namespace is made by init, which maps more uids than unshare can. */
 export function unshareArguments({ network, agent, name, isPool }: Blueprint): string[] {

@@ -1,17 +1,21 @@
 // The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare (or from a tracer, by proot), with svc-agent as their first process.
+
+import type { SandboxIo } from '../../agent/io.ts';
+import { openSession } from '../../agent/session.ts';
+import { agentSecret } from '../../domain/agent-secret.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
-import type { Provider } from '../provider.ts';
-import { attachRuntime } from './attach.ts';
+import { openAgentSocket } from '../local/agent-socket.ts';
+import { runtimeName, socketPath } from '../local/instance-folders.ts';
+import type { Provider, RuntimeRef } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import type { UserspaceDeps } from './deps.ts';
 import { clear } from './destroy.ts';
 import { imageNames } from './image.ts';
 import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
-import { runtimeName } from './places.ts';
 import { probeUserspace } from './probe.ts';
 import { runnerChoice } from './runner.ts';
-import { openState } from './state.ts';
+import { openState, type UserspaceState } from './state.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
 export function userspaceProvider(deps: UserspaceDeps): Provider {
@@ -45,4 +49,17 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
       await state.leave();
     },
   };
+}
+
+/** Throws `unavailable` when the runtime is not running or its agent does not answer. */
+async function attachRuntime(
+  state: UserspaceState,
+  ref: RuntimeRef,
+  signal: AbortSignal,
+): Promise<SandboxIo> {
+  // A socket nobody holds refuses, so the record needs no look: process 1 is the only one that has it.
+  const stream = await openAgentSocket(socketPath(state.folders, runtimeName(ref)), signal);
+  const { clock, random, logger } = state;
+  const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
+  return openSession({ stream, secret, clock, random, logger }, signal);
 }

@@ -3,9 +3,9 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
+import { runtimeName, UnusableFolder } from '../local/instance-folders.ts';
+import { UID_BASE } from '../local/uids.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import { UID_BASE } from './identity.ts';
-import { runtimeName, UnusableFolder } from './places.ts';
 import { hasFolder } from './record.ts';
 import type { UserspaceState } from './state.ts';
 

@@ -6,9 +6,9 @@ import { realClock } from '../../../src/host/clock.ts';
 import { packageRoot } from '../../../src/host/package-root.ts';
 import { realRandom } from '../../../src/host/random.ts';
 import { realHost } from '../../../src/host/real-host.ts';
-import { microvmPlaces } from '../../../src/providers/microvm/places.ts';
+import { instanceFolders } from '../../../src/providers/local/instance-folders.ts';
+import { microvmFolders } from '../../../src/providers/microvm/folders.ts';
 import { openState } from '../../../src/providers/microvm/state.ts';
-import { placesFor } from '../../../src/providers/userspace/places.ts';
 import type { MicrovmConfig } from '../../../src/schema/config-microvm.ts';
 import { silentLogger } from '../../support/fakes/ports.ts';
 import { type UserspaceHome, userspaceHome } from '../../support/hosts/userspace.ts';
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => home.remove());
 
 it('userspace leaves the folders of another alone', async () => {
-  const { instance } = placesFor(process.getuid?.() ?? 0, home.instance.id, home.home);
+  const { instance } = instanceFolders(process.getuid?.() ?? 0, home.instance.id, home.home);
   mkdirSync(instance, { recursive: true, mode: 0o711 });
   const provider = home.provider();
   await provider.list(AbortSignal.timeout(60_000));
@@ -44,8 +44,8 @@ it('microvm leaves the folders of another alone, and takes its own', async () =>
     packageRoot: packageRoot(),
     runtimeDir: home.home,
   };
-  const places = microvmPlaces(deps);
-  const folders = [places.instance, places.overlays, places.templates];
+  const places = microvmFolders(deps);
+  const folders = [places.instance, places.overlays, places.snapshots];
   const service = openState(deps);
   try {
     await service.prepare();

@@ -1,5 +1,5 @@
 // The machine: Node, time, limits, memory, cgroups.
-import { parseHierarchies } from '../../../providers/userspace/cgroup-host.ts';
+import { parseHierarchies } from '../../../providers/local/cgroup-host.ts';
 import { isOlder } from '../advisories.ts';
 import { type CheckGroup, fail, failInProduction, pass, skip, warn } from '../check.ts';
 import type { CheckContext } from '../context.ts';

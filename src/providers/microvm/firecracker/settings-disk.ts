@@ -1,6 +1,6 @@
 // What the agent is told, as a disk that it reads and takes off the guest. (agent/src/vm/vm-drive.c)
 import { open } from 'node:fs/promises';
-import { encodeSettings } from '../../userspace/settings.ts';
+import { encodeSettings } from '../../local/settings.ts';
 import { unwritable } from '../record.ts';
 import { AGENT_PORT } from './requests.ts';
 

@@ -8,8 +8,8 @@ import type { Making } from '../../../../src/providers/microvm/launch.ts';
 import { untilGone } from '../../../../src/providers/microvm/monitor.ts';
 import { copySparse } from '../../../../src/providers/microvm/overlay.ts';
 import { restore } from '../../../../src/providers/microvm/restore.ts';
+import type { Snapshot } from '../../../../src/providers/microvm/snapshot.ts';
 import type { MicrovmState } from '../../../../src/providers/microvm/state.ts';
-import type { Template } from '../../../../src/providers/microvm/template.ts';
 import { fakeHost } from '../../../support/fakes/host.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
@@ -29,7 +29,7 @@ it('is over only when its work is, however long that takes after the abort', asy
     clock,
     host: fakeHost({ uid: 1000 }),
     config: { overlay_mb: 0, network: 'none' },
-    places: { short: 's' },
+    folders: { short: 's' },
     cgroups: async () => {
       news.emit('asked');
       await once(news, 'answer');
@@ -44,10 +44,10 @@ it('is over only when its work is, however long that takes after the abort', asy
     paths,
     machinery: { kernel: {}, initramfs: {} },
   };
-  const template = { state: join(folder, 'state') } as Template;
+  const snapshot = { state: join(folder, 'state') } as Snapshot;
   const stop = new AbortController();
   let isOver = false;
-  const restored = restore(state, { making: making as unknown as Making, template }, stop.signal).finally(
+  const restored = restore(state, { making: making as unknown as Making, snapshot }, stop.signal).finally(
     () => {
       isOver = true;
     },

@@ -5,11 +5,11 @@ import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { GuestKernel } from '../../../../src/providers/microvm/kernel.ts';
+import { snapshotKey, writeSnapshot } from '../../../../src/providers/microvm/snapshot.ts';
 import { partsTended, pruneParts } from '../../../../src/providers/microvm/stale-parts.ts';
-import { templateKey, writeTemplate } from '../../../../src/providers/microvm/template.ts';
 import { fakeClock, recordingLogger } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
-import { TEMPLATE_FACTS } from './template-facts.ts';
+import { SNAPSHOT_FACTS } from './snapshot-facts.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -48,16 +48,16 @@ it('removes what nothing is made of, and keeps what this server starts guests wi
   expect(statSync(join(current.kernel.path, '..')).mtimeMs).toBe(clock.now());
 });
 
-it('keeps what a template of any server is made of', async () => {
+it('keeps what a snapshot of any server is made of', async () => {
   const { dataFolder, part, prune, left } = ground();
   part('kernels', '1-aaaa', 2);
   part('kernels', '1-bbbb', 2);
   part('initramfs', 'saved', 2);
   part('initramfs', 'other', 2);
-  const facts = { ...TEMPLATE_FACTS, kernel_digest: 'aaaa5678', initramfs_digest: 'digest of saved' };
-  const folder = join(dataFolder, 'templates', 'another', templateKey(facts));
+  const facts = { ...SNAPSHOT_FACTS, kernel_digest: 'aaaa5678', initramfs_digest: 'digest of saved' };
+  const folder = join(dataFolder, 'templates', 'another', snapshotKey(facts));
   mkdirSync(folder, { recursive: true });
-  await writeTemplate(folder, { facts, secret: '11'.repeat(16), created_at: '' });
+  await writeSnapshot(folder, { facts, secret: '11'.repeat(16), created_at: '' });
   await prune();
   expect(left()).toEqual([
     ['1-aaaa', '1-now'],

@@ -1,4 +1,4 @@
-// What a server that was killed while it saved a template leaves: its guest, which the next one's first list ends. Files and
+// What a server that was killed while it saved a snapshot leaves: its guest, which the next one's first list ends. Files and
 // processes are real; `sleep` stands for the monitor.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../../../src/host/clock.ts';
 import { realRandom } from '../../../../src/host/random.ts';
+import { parseStat } from '../../../../src/providers/local/processes.ts';
 import type { MicrovmDeps } from '../../../../src/providers/microvm/deps.ts';
 import { microvmProvider } from '../../../../src/providers/microvm/microvm.ts';
 import type { RuntimeRecord } from '../../../../src/providers/microvm/record.ts';
-import { parseStat } from '../../../../src/providers/userspace/processes.ts';
 import { fakeHost } from '../../../support/fakes/host.ts';
 import { silentLogger } from '../../../support/fakes/ports.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';

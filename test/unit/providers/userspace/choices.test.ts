@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { encodeSettings } from '../../../../src/providers/local/settings.ts';
 import { chooseImage, imageNames } from '../../../../src/providers/userspace/image.ts';
-import { encodeSettings } from '../../../../src/providers/userspace/settings.ts';
-import { sizesFor } from '../../../../src/providers/userspace/sizes.ts';
-import { hostView, imageView } from '../../../../src/providers/userspace/view.ts';
+import { sizesFor } from '../../../../src/providers/userspace/plan.ts';
+import { hostView, imageView } from '../../../../src/providers/userspace/rootfs-view.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const config = { images: { debian: '/images/debian' }, rootfs_path: '' };

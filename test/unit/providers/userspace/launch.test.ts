@@ -5,7 +5,7 @@ import type { UserspaceState } from '../../../../src/providers/userspace/state.t
 import { blueprint } from './blueprint.ts';
 
 const state = {
-  places: { root: '/run/svc', instance: '/run/svc/abc', short: 'abc', uids: '/run/svc/uids' },
+  folders: { root: '/run/svc', instance: '/run/svc/abc', short: 'abc', uids: '/run/svc/uids' },
   config: { max_disk_mb: 10 },
 } as UserspaceState;
 

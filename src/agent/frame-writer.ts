@@ -1,0 +1,95 @@
+// The sending half of a session: frames written in one turn of the event loop leave in one system call. The transport
+// must never be waited for inside a frame; senders of DATA ask `ready` before each.
+import type { Duplex } from 'node:stream';
+import { WideStreams } from './credit.ts';
+import { encodeFrame, frameHead } from './frame.ts';
+import { TYPE } from './protocol.ts';
+
+/** Below this, copying is cheaper than one more piece for the kernel. */
+const COPY_BELOW = 4096;
+/** Senders of DATA wait while this much is unsent. */
+const FULL_BYTES = 512 * 1024;
+/** New calls are refused over this much unsent. */
+const BUSY_BYTES = 8 * 1024 * 1024;
+/** An agent that lets this much pile up does not read: a fault. */
+const STUCK_BYTES = 16 * 1024 * 1024;
+
+export class FrameWriter {
+  /** Of the session, as it has one link. */
+  readonly wide = new WideStreams();
+  readonly #stream: Duplex;
+  readonly #tag: number;
+  readonly #tail: Buffer;
+  readonly #onStuck: () => void;
+  #corked = false;
+  #closed = false;
+  #waiting: (() => void)[] = [];
+
+  /** `onStuck` is called when the agent has stopped reading. */
+  constructor(stream: Duplex, tag: number, onStuck: () => void) {
+    this.#onStuck = onStuck;
+    this.#stream = stream;
+    this.#tag = tag;
+    this.#tail = Buffer.alloc(4);
+    this.#tail.writeUInt32LE(tag);
+    stream.on('drain', () => this.#wake());
+  }
+
+  /** Sends one frame. After `close` it does nothing. */
+  send(type: number, stream: number, payload: Buffer): void {
+    this.#write(encodeFrame({ type, stream, tag: this.#tag }, payload));
+  }
+
+  /** Sends one DATA frame of at most DATA_MAX bytes. `data` must not change afterwards. */
+  sendData(stream: number, channel: number, data: Buffer): void {
+    const fields = { type: TYPE.DATA, stream, tag: this.#tag };
+    const isShort = data.length < COPY_BELOW;
+    const pieces = isShort
+      ? [encodeFrame(fields, [channel], data)]
+      : [frameHead(fields, [channel], data.length), data, this.#tail];
+    for (const piece of pieces) this.#write(piece);
+  }
+
+  get isFull(): boolean {
+    return !this.#closed && this.#stream.writableLength >= FULL_BYTES;
+  }
+
+  get isBusy(): boolean {
+    return this.#stream.writableLength >= BUSY_BYTES;
+  }
+
+  /** Resolves when what is unsent has left, or the link was closed. */
+  drained(): Promise<void> {
+    if (!this.isFull) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Nothing more is sent; who waits is let go. */
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#closed) return;
+    if (this.#stream.writableLength > STUCK_BYTES) {
+      this.#onStuck();
+      return;
+    }
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#stream.cork();
+      process.nextTick(() => this.#flush());
+    }
+    this.#stream.write(bytes);
+  }
+
+  #flush(): void {
+    this.#corked = false;
+    this.#stream.uncork();
+  }
+
+  #wake(): void {
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+}

@@ -1,0 +1,80 @@
+// Asking the agent something: what the parts of a session (exec, files, …) are written against. A requests is with the whole
+// sandbox, or with one tenant of a pool (user.ts).
+import type { ServiceError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import { Keepalive, PONG_MS } from './keepalive.ts';
+import { KIND, METHOD, TYPE } from './protocol.ts';
+import type { StreamRequest } from './request.ts';
+import type { AgentStream } from './stream.ts';
+import { type WireReader, WireWriter } from './wire.ts';
+
+const CALL_MS = 30_000;
+
+export interface CallOptions {
+  args?: () => WireWriter;
+  deadlineMs?: number;
+  words?: StreamRequest<unknown>['words'];
+  signal?: AbortSignal | undefined;
+}
+
+/** Sends a request. Never throws: a stream that cannot be opened has failed. */
+export type SendRequest = <T>(request: StreamRequest<T>, signal?: AbortSignal) => AgentStream<T>;
+
+export interface RequestsDeps {
+  clock: Clock;
+  send: SendRequest;
+  /** The agent broke the protocol: ends the session. The answer is what to tell the caller. */
+  fault(error: unknown): ServiceError;
+  /** How much has come from the agent: any number that grows with it. */
+  bytesReceived(): number;
+}
+
+export class Requests {
+  readonly clock: Clock;
+  readonly send: SendRequest;
+  readonly fault: RequestsDeps['fault'];
+  readonly bytesReceived: RequestsDeps['bytesReceived'];
+  readonly #keepalive: Keepalive;
+
+  constructor({ clock, send, fault, bytesReceived }: RequestsDeps) {
+    this.clock = clock;
+    this.send = send;
+    this.fault = fault;
+    this.bytesReceived = bytesReceived;
+    const ping = () => this.call('ping', readPong, { deadlineMs: PONG_MS });
+    this.#keepalive = new Keepalive(clock, ping, bytesReceived);
+  }
+
+  /** Opens a stream of one kind. */
+  open<T>(
+    kind: keyof typeof KIND,
+    request: Omit<StreamRequest<T>, 'type' | 'code'>,
+    signal?: AbortSignal,
+  ): AgentStream<T> {
+    return this.send({ ...request, type: TYPE.OPEN, code: KIND[kind] }, signal);
+  }
+
+  /** One request and its answer, within 30 s unless told otherwise; when that is longer, as long as the agent lives. */
+  call<T>(
+    method: keyof typeof METHOD,
+    decode: (reader: WireReader) => T,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const { args = () => new WireWriter(), words = {}, deadlineMs = CALL_MS, signal } = options;
+    const stream = this.send({ type: TYPE.CALL, code: METHOD[method], args, words, decode }, signal);
+    stream.within(deadlineMs, this.clock, method);
+    if (deadlineMs > CALL_MS) this.keepAlive(stream, method);
+    return stream.result;
+  }
+
+  /** For what may rightly say nothing for long: ends the stream when the agent answers nothing for 30 s. */
+  keepAlive<T>(stream: AgentStream<T>, what: string): void {
+    this.#keepalive.watch(stream, what);
+  }
+}
+
+/** Reads the answer to a ping: uptime and number of execs. Nobody needs them; reading all of it detects a wrong answer. */
+export function readPong(reader: WireReader): void {
+  reader.u64();
+  reader.u32();
+}

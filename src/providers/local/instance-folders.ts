@@ -1,0 +1,101 @@
+// Where this instance keeps its runtimes on this machine. The folders can be walked through by a sandbox's uid, for the
+// runner starts with it, but not listed; the sockets and records in them are the server's alone.
+import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { ifPresent } from './presence.ts';
+
+/** sun_path is 108 bytes with its end. unix(7) */
+const LONGEST_SOCKET_PATH = 107;
+const NAME = /^[a-z0-9][a-z0-9-]{1,40}\.\d{1,10}$/;
+
+/** Sandboxes that only try a runner: nobody asked for them, so nobody is shown them. */
+export const TRIAL_PREFIX = 'trial-';
+
+export interface InstanceFolders {
+  /** Shared by all instances of this user on the host. */
+  root: string;
+  /** One folder a runtime, and `etc`. */
+  instance: string;
+  /** Twelve characters of the instance id, part of cgroup names. */
+  short: string;
+  /** Claims of uids, host-wide. */
+  uids: string;
+}
+
+export function instanceFolders(
+  uid: number,
+  instanceId: string,
+  runtimeDir: string | undefined,
+): InstanceFolders {
+  const short = instanceId.replaceAll('-', '').slice(0, 12);
+  const root = uid === 0 ? '/run/svc' : runtimeDir ? join(runtimeDir, 'svc') : `/tmp/svc-${uid}`;
+  return { root, instance: join(root, short), short, uids: join(root, 'uids') };
+}
+
+/** Name of a runtime in folders and cgroups, its `runtime_id`: a second attempt at a sandbox shares nothing with the first. */
+export function runtimeName(ref: { id: string; epoch: number }): string {
+  return `${ref.id}.${ref.epoch}`;
+}
+
+/** The other way round; undefined for what is no runtime's name. */
+export function parseRuntimeName(name: string): { id: string; epoch: number } | undefined {
+  if (!NAME.test(name)) return undefined;
+  const dot = name.lastIndexOf('.');
+  return { id: name.slice(0, dot), epoch: Number(name.slice(dot + 1)) };
+}
+
+export function isTrial(name: string): boolean {
+  return name.startsWith(TRIAL_PREFIX);
+}
+
+export function runFolder(folders: InstanceFolders, name: string): string {
+  if (!NAME.test(name)) throw new ServiceError('internal', 'A runtime has a name that no runtime can have.');
+  return join(folders.instance, name);
+}
+
+/** Throws `provider_error` when the path is longer than a socket's may be. */
+export function socketPath(folders: InstanceFolders, name: string): string {
+  const path = join(runFolder(folders, name), 'agent.sock');
+  if (Buffer.byteLength(path) <= LONGEST_SOCKET_PATH) return path;
+  throw new ServiceError('provider_error', 'The run folder lies too deep for sockets.', {
+    remedy: 'Set XDG_RUNTIME_DIR to a shorter path.',
+  });
+}
+
+/** Names of all run folders of this instance. Throws `unavailable` when they cannot be known. */
+export async function runtimeNames(folders: InstanceFolders): Promise<string[]> {
+  const names = (await ifPresent(readdir(folders.instance))) ?? [];
+  return names.filter((name) => parseRuntimeName(name));
+}
+
+/** Makes the folders. Idempotent. Throws `provider_error` when somebody else owns one: a link planted in /tmp is no place for us. */
+export async function makeInstanceFolders(folders: InstanceFolders, uid: number): Promise<void> {
+  await makeOwn(folders.root, uid, uid === 0 ? 0o711 : 0o700);
+  await makeOwn(folders.instance, uid, 0o711);
+  await makeOwn(folders.uids, uid, 0o700);
+}
+
+async function makeOwn(path: string, uid: number, mode: number): Promise<void> {
+  await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw notOurs(error);
+  });
+  const facts = await lstat(path);
+  if (!facts.isDirectory() || facts.uid !== uid) throw notOurs();
+  if ((facts.mode & 0o777) !== mode) await chmod(path, mode);
+}
+
+function notOurs(cause?: unknown): ServiceError {
+  return new ServiceError('provider_error', 'The folder for running sandboxes cannot be used.', {
+    cause,
+    remedy:
+      'As root it is /run/svc, else svc in XDG_RUNTIME_DIR: it must be writable and owned by the server.',
+  });
+}
+
+/** A folder of the configuration that cannot be used. It says nothing of a runner: no other one could use it either. */
+export class UnusableFolder extends ServiceError {
+  constructor(message: string, setting: string, cause: unknown) {
+    super('provider_error', message, { cause, remedy: setting });
+  }
+}

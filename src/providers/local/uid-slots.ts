@@ -1,0 +1,82 @@
+// Uids of sandboxes under a server of root. A claim is a link that leads nowhere and says whose it is: it is made with its
+// text in one step, so that no two servers of this host hand out the same uid and none is left without an owner.
+import { readdir, readlink, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Random } from '../../domain/ports.ts';
+import type { InstanceFolders } from './instance-folders.ts';
+import { POOL_BLOCKS, POOL_UIDS, UID_SLOTS } from './uids.ts';
+
+const SLOT = /^\d{1,9}$/;
+
+/** Claims a free uid for the runtime `name`, as its distance from UID_BASE. Throws `resource_limit` when all are taken. */
+export function claimSlot(folders: InstanceFolders, name: string, random: Random): Promise<number> {
+  return claimFree({ folders, name, random }, UID_SLOTS, (number) => number);
+}
+
+/** The same for a block of POOL_UIDS: the distance of its first. */
+export function claimBlock(folders: InstanceFolders, name: string, random: Random): Promise<number> {
+  return claimFree({ folders, name, random }, POOL_BLOCKS, (number) => (number + 1) * POOL_UIDS);
+}
+
+async function claimFree(
+  { folders, name, random }: { folders: InstanceFolders; name: string; random: Random },
+  count: number,
+  slotOf: (number: number) => number,
+): Promise<number> {
+  // Beginning anywhere spares the walk over taken ones, and a uid is not soon used again.
+  const start = random.bytes(2).readUInt16LE() % count;
+  for (let step = 0; step < count; step += 1) {
+    const slot = slotOf((start + step) % count);
+    if (await claim(join(folders.uids, `${slot}`), claimText(folders, name))) return slot;
+  }
+  throw new ServiceError('resource_limit', 'All uids for sandboxes are in use.', {
+    remedy: 'Destroy sandboxes that are no longer needed.',
+  });
+}
+
+/** Those of the runtime, as their distances from UID_BASE. */
+export async function slotsOf(folders: InstanceFolders, name: string): Promise<number[]> {
+  const slots = (await readdir(folders.uids).catch(() => [])).filter((slot) => SLOT.test(slot));
+  const texts = await Promise.all(slots.map((slot) => readlink(join(folders.uids, slot)).catch(() => '')));
+  return slots.filter((_, i) => texts[i] === claimText(folders, name)).map(Number);
+}
+
+/** Gives back every slot of the runtime. Idempotent. */
+export async function releaseSlots(folders: InstanceFolders, name: string): Promise<void> {
+  await sweepSlots(folders, (claimed) => claimed === name);
+}
+
+/** Gives back the slots of this instance whose runtime's name `isStale`; those of others are never touched. */
+export async function sweepSlots(
+  folders: InstanceFolders,
+  isStale: (name: string) => boolean,
+): Promise<void> {
+  for (const slot of await readdir(folders.uids).catch(() => [])) {
+    if (!SLOT.test(slot)) continue;
+    const path = join(folders.uids, slot);
+    const [short, name = ''] = (await readlink(path).catch(() => '')).split(' ');
+    if (short === folders.short && isStale(name)) await rm(path, { force: true });
+  }
+}
+
+/** One slot, known by number. Idempotent; a slot that somebody else has claimed since is left alone. */
+export async function releaseSlot(folders: InstanceFolders, slot: number, name: string): Promise<void> {
+  const path = join(folders.uids, `${slot}`);
+  const text = await readlink(path).catch(() => '');
+  if (text === claimText(folders, name)) await rm(path, { force: true });
+}
+
+function claimText(folders: InstanceFolders, name: string): string {
+  return `${folders.short} ${name}`;
+}
+
+async function claim(path: string, text: string): Promise<boolean> {
+  try {
+    await symlink(text, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new ServiceError('provider_error', 'A uid for the sandbox could not be claimed.', { cause: error });
+  }
+}

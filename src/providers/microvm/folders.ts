@@ -1,0 +1,85 @@
+// Where this instance keeps its virtual machines: sockets and records in a run folder, what they change in data_dir. All
+// of it is the server's alone: the monitor opens its files before it becomes another user.
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { makeFolders } from '../../host/make-folders.ts';
+import {
+  type InstanceFolders,
+  instanceFolders,
+  makeInstanceFolders,
+  runFolder,
+} from '../local/instance-folders.ts';
+import type { MicrovmDeps } from './deps.ts';
+
+/** sun_path is 108 bytes with its end. unix(7) */
+const LONGEST_SOCKET_PATH = 107;
+
+export interface MicrovmFolders extends InstanceFolders {
+  /** One file a runtime, for what its guest changes. */
+  overlays: string;
+  /** One folder a snapshot. */
+  snapshots: string;
+}
+
+/** Claims of uids are shared with userspace, folders are not: `v` keeps the two apart. */
+export function microvmFolders({ host, instance, runtimeDir, config }: MicrovmDeps): MicrovmFolders {
+  const folders = instanceFolders(host.uid, instance.id, runtimeDir);
+  const short = `${folders.short}v`;
+  return {
+    ...folders,
+    short,
+    instance: join(folders.root, short),
+    overlays: join(config.data_dir, 'overlays', short),
+    snapshots: join(config.data_dir, 'templates', short),
+  };
+}
+
+/** Names of guests that run only to be saved: nobody asked for them, so nobody is shown them. */
+export const SNAPSHOT_RUN_PREFIX = 'template-';
+
+export function isSnapshotRun(name: string): boolean {
+  return name.startsWith(SNAPSHOT_RUN_PREFIX);
+}
+
+/** Paths of one runtime. Throws `provider_error` when they are too long for sockets. */
+export function runtimePaths(folders: MicrovmFolders, name: string) {
+  const folder = runFolder(folders, name);
+  const paths = {
+    folder,
+    settings: join(folder, 'settings'),
+    pidfile: join(folder, 'pid'),
+    sockets: { agent: join(folder, 'agent.sock'), monitor: join(folder, 'vmm.sock') },
+    overlay: join(folders.overlays, name),
+  };
+  if (Buffer.byteLength(paths.sockets.agent) <= LONGEST_SOCKET_PATH) return paths;
+  throw new ServiceError('provider_error', 'The run folder lies too deep for sockets.', {
+    remedy: 'Set XDG_RUNTIME_DIR to a shorter path.',
+  });
+}
+export type RuntimePaths = ReturnType<typeof runtimePaths>;
+
+/** Makes the folders. Idempotent. Throws `provider_error`. */
+export async function makeMicrovmFolders(folders: MicrovmFolders, uid: number): Promise<void> {
+  await makeInstanceFolders(folders, uid);
+  for (const folder of [folders.overlays, folders.snapshots])
+    await makeFolders(folder, 0o700).catch((cause: unknown) => {
+      throw new ServiceError('provider_error', 'The folder for virtual machines could not be made.', {
+        cause,
+        remedy: 'Check that providers.microvm.data_dir can be written.',
+      });
+    });
+}
+
+/** Disks whose runtime has no run folder: those folders are memory, and gone with a reboot. */
+export async function sweepOverlays(folders: MicrovmFolders, live: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(folders.overlays))
+    if (!live.has(name)) await rm(join(folders.overlays, name), { recursive: true, force: true });
+}
+
+/** Takes the instance's folders off the host when no runtime is in them. Idempotent; never throws. */
+export async function removeMicrovmFolders(folders: MicrovmFolders): Promise<void> {
+  await rmdir(folders.overlays).catch(() => undefined);
+  await rmdir(folders.snapshots).catch(() => undefined);
+  await rmdir(folders.instance).catch(() => undefined);
+}

@@ -1,0 +1,216 @@
+// The snapshots of one instance: made once for many callers, given up when they no longer fit, never waited for twice
+// when they cannot be made, and never taken away from under a guest that starts.
+import { rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { once } from '../../domain/once.ts';
+import { withinDeadline } from '../deadline.ts';
+import { runtimeNames } from '../local/instance-folders.ts';
+import { clear } from './destroy.ts';
+import { fileIdentity } from './file-identity.ts';
+import { isSnapshotRun } from './folders.ts';
+import { type Making, networkOf } from './launch.ts';
+import { readSnapshot, recordPath, type Snapshot, type SnapshotFacts, snapshotKey } from './snapshot.ts';
+import { completeSnapshots, pruneSnapshots } from './snapshot-prune.ts';
+import { saveSnapshot } from './snapshot-save.ts';
+import { snapshotTrust } from './snapshot-trust.ts';
+import type { MicrovmState } from './state.ts';
+
+const SAVE_MS = 120_000;
+/** A sandbox is booted when saving takes longer: its own deadline has to leave time for that. */
+const WAIT_MS = 20_000;
+/** After a failure guests are booted for this long before another try. */
+const PAUSE_MS = 60_000;
+
+/** A snapshot that a guest is started from: it stays until `release`. */
+export interface SnapshotHold {
+  snapshot: Snapshot;
+  /** The guest went on. */
+  worked(): void;
+  /** It did not, and the guest is booted. Whether the snapshot is to blame is told by its files, and by the next guest. */
+  failed(error: unknown): Promise<void>;
+  release(): void;
+}
+
+export interface SnapshotSource {
+  /**
+   * The one that fits, made when there is none. Undefined when it cannot be made, which is logged, or not in time: then it
+   * is for later guests. Rejects on abort.
+   */
+  hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined>;
+  list(): Promise<Snapshot[]>;
+  /** Ends guests that ran to be saved when their server ended. Done once; a failure is tried again by the next caller. */
+  tidy(): Promise<void>;
+  /** Ends what is being saved; resolves when nothing of it is left. None is made from then on. */
+  close(): Promise<void>;
+}
+
+export function snapshotSource(deps: () => MicrovmState, save = saveSnapshot): SnapshotSource {
+  return new InstanceSnapshots(deps, save);
+}
+
+class InstanceSnapshots implements SnapshotSource {
+  readonly #deps: () => MicrovmState;
+  readonly #save: typeof saveSnapshot;
+  readonly #making = new Map<string, Promise<Snapshot | undefined>>();
+  readonly #pausedUntil = new Map<string, number>();
+  /** How many guests start from each. */
+  readonly #inUse = new Map<string, number>();
+  readonly #over = new AbortController();
+  readonly #trust = snapshotTrust(async (path) => (await this.#deps().host.stat(path)) !== undefined);
+  readonly tidy: () => Promise<void>;
+
+  constructor(deps: () => MicrovmState, save: typeof saveSnapshot) {
+    this.#deps = deps;
+    this.#save = save;
+    this.tidy = once(() => endUnfinished(deps()));
+  }
+
+  async hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined> {
+    const state = this.#deps();
+    const facts = await factsOf(state, making);
+    const key = snapshotKey(facts);
+    if ((this.#pausedUntil.get(key) ?? 0) > state.clock.monotonic() || this.#over.signal.aborted)
+      return undefined;
+    const finding =
+      this.#making.get(key) ?? this.#find(making, facts).finally(() => this.#making.delete(key));
+    this.#making.set(key, finding);
+    // Before anything else is awaited: from here on it is not removed.
+    const count = (by: number) => void this.#inUse.set(key, (this.#inUse.get(key) ?? 0) + by);
+    count(1);
+    try {
+      const snapshot = await inTime(state, finding, signal);
+      if (!snapshot) return void count(-1);
+      await touch(state, snapshot);
+      return {
+        snapshot,
+        worked: () => this.#trust.gain(snapshot),
+        failed: (error) => this.#doubt(snapshot, { id: making.spec.id, error }),
+        release: () => count(-1),
+      };
+    } catch (error) {
+      count(-1);
+      throw error;
+    }
+  }
+
+  list(): Promise<Snapshot[]> {
+    return completeSnapshots(this.#deps().folders);
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort(new ServiceError('unavailable', 'The server is stopping.'));
+    await Promise.all(this.#making.values());
+  }
+
+  async #doubt(snapshot: Snapshot, { id, error }: { id: string; error: unknown }): Promise<void> {
+    const verdict = await this.#trust.judge(snapshot, id, error);
+    const { logger } = this.#deps();
+    if (verdict === 'sound' || verdict === 'replaced')
+      return logger.warn(
+        { err: error, snapshot: snapshot.key },
+        'a guest did not go on: it is booted instead',
+      );
+    this.#pause(snapshot.key, error);
+    if (verdict === 'spoilt' && !this.#making.has(snapshot.key))
+      await rm(snapshot.folder, { recursive: true, force: true });
+  }
+
+  /** Never rejects. */
+  async #find(making: Making, facts: SnapshotFacts): Promise<Snapshot | undefined> {
+    const state = this.#deps();
+    const key = snapshotKey(facts);
+    const folder = join(state.folders.snapshots, key);
+    try {
+      await this.tidy();
+      const there = await readSnapshot(folder);
+      if (there) return there;
+      if (await state.host.stat(folder))
+        state.logger.warn({ snapshot: key }, 'a snapshot is not what was saved: it is made again');
+      const made = await this.#saved({ making, facts, folder });
+      await pruneSnapshots(state.folders, made, (name) => this.#making.has(name) || this.#isInUse(name));
+      return made;
+    } catch (error) {
+      if (!this.#over.signal.aborted) this.#pause(key, error);
+      return undefined;
+    }
+  }
+
+  #isInUse(key: string): boolean {
+    return (this.#inUse.get(key) ?? 0) > 0;
+  }
+
+  /** For all who wait: the end of one of them does not end it. It boots a guest, so it waits for its turn as one. */
+  #saved(order: { making: Making; facts: SnapshotFacts; folder: string }): Promise<Snapshot> {
+    const state = this.#deps();
+    const { signal } = this.#over;
+    const expired = new ServiceError('timeout', 'A virtual machine could not be saved in time.');
+    const bounds = { ms: SAVE_MS, expired, signal };
+    return state.boots.run(async () => {
+      let work: Promise<unknown> = Promise.resolve();
+      const call = (either: AbortSignal) => {
+        const saving = this.#save(state, order, either);
+        work = saving.catch(() => undefined);
+        return saving;
+      };
+      // Its turn ends when nothing of its guest is left, also where its end takes longer than a caller waits.
+      return await withinDeadline(state.clock, bounds, call).finally(() => work);
+    }, signal);
+  }
+
+  #pause(key: string, error: unknown): void {
+    const { clock, logger } = this.#deps();
+    this.#pausedUntil.set(key, clock.monotonic() + PAUSE_MS);
+    logger.warn({ err: error, snapshot: key }, 'no snapshot: virtual machines are booted instead');
+  }
+}
+
+async function factsOf(
+  state: MicrovmState,
+  { image, machinery, shape, spec }: Making,
+): Promise<SnapshotFacts> {
+  const { kernel, initramfs, monitor, accelerator } = machinery;
+  return {
+    image: image.name,
+    image_identity: (await fileIdentity(image.path)) ?? '',
+    kernel: kernel.version,
+    kernel_digest: kernel.digest,
+    initramfs_digest: initramfs.digest,
+    monitor: monitor.version,
+    accelerator: accelerator.kind,
+    boot_id: state.host.bootId,
+    memory_mb: shape.memory_mb,
+    vcpus: shape.vcpus,
+    network: networkOf(state, spec),
+    role: spec.role ?? 'sandbox',
+    overlay_mb: state.config.overlay_mb,
+  };
+}
+
+/** Guests that ran to be saved when their server ended. */
+async function endUnfinished(state: MicrovmState): Promise<void> {
+  const names = await runtimeNames(state.folders);
+  for (const name of names.filter(isSnapshotRun)) await clear(state, name);
+}
+
+/** Last used now. */
+async function touch({ clock }: MicrovmState, { folder }: Snapshot): Promise<void> {
+  const now = clock.now() / 1000;
+  await utimes(recordPath(folder), now, now).catch(() => undefined);
+}
+
+/** What is found; undefined when that takes too long. Rejects on abort. */
+async function inTime(
+  { clock }: MicrovmState,
+  finding: Promise<Snapshot | undefined>,
+  signal: AbortSignal,
+): Promise<Snapshot | undefined> {
+  const over = new AbortController();
+  const late = clock.sleep(WAIT_MS, AbortSignal.any([signal, over.signal])).then(() => undefined);
+  try {
+    return await Promise.race([finding, late]);
+  } finally {
+    over.abort();
+    late.catch(() => undefined);
+  }
+}

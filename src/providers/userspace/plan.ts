@@ -1,0 +1,107 @@
+// From what was asked to what is made: the wish is cut to what this host gives, each cut named in a warning.
+import { join } from 'node:path';
+import type { UserspaceConfig } from '../../schema/config.ts';
+import { MAX_PROCESSES, POOL_PROCESSES, planCgroups } from '../local/cgroup-plan.ts';
+import { runFolder, runtimeName } from '../local/instance-folders.ts';
+import type { RuntimeSpec } from '../provider.ts';
+import type { Blueprint, Sizes } from './blueprint.ts';
+import { cgroupName } from './destroy.ts';
+import { chooseImage } from './image.ts';
+import type { Runner } from './runner.ts';
+import type { UserspaceState } from './state.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+export interface CreateOrder {
+  runner: Runner;
+  spec: RuntimeSpec;
+}
+
+/** What was claimed on the host for this runtime. */
+export interface Claims {
+  slot: number | undefined;
+  workspace: string | undefined;
+}
+
+export interface SandboxPlan {
+  blueprint: Blueprint;
+  /** Name in the run folder → host path, for a sandbox with a uid of its own: see launch-child.c. */
+  staged: Record<string, string>;
+  slot: number | undefined;
+  image: string;
+  memory_mb: number;
+  warnings: string[];
+}
+
+export async function planSandbox(
+  state: UserspaceState,
+  order: CreateOrder,
+  claims: Claims,
+): Promise<SandboxPlan> {
+  const { runner, spec } = order;
+  const { agent, cgroups } = await state.prepare();
+  const name = runtimeName(spec);
+  const image = chooseImage(state.config, spec.image);
+  const network = runner.name === 'proot' ? 'host' : networkOf(state, spec);
+  const memory_mb = memoryFor(state, spec);
+  const sources = { 'svc-agent': agent, ...(claims.workspace ? { workspace: claims.workspace } : {}) };
+  const isStaged = claims.slot !== undefined;
+  const reach = (part: string, path: string) =>
+    isStaged ? join(runFolder(state.folders, name), part) : path;
+  const blueprint: Blueprint = {
+    name,
+    id: spec.id,
+    view: await state.view(image.rootfs, network),
+    network,
+    agent: reach('svc-agent', agent),
+    ...(claims.workspace ? { workspace: reach('workspace', claims.workspace) } : {}),
+    ...(spec.role === 'pool' && { isPool: true as const }),
+    ...(isStaged && runner.name === 'bwrap' ? { terminals: reach('pts', '') } : {}),
+    sizes: sizesFor(memory_mb, state.config),
+    cgroups: planCgroups(cgroups, cgroupName(state, name), {
+      memory_mb,
+      vcpus: spec.vcpus,
+      processes: spec.role === 'pool' ? POOL_PROCESSES : MAX_PROCESSES,
+    }),
+  };
+  return {
+    blueprint,
+    staged: isStaged ? sources : {},
+    slot: claims.slot,
+    image: image.name,
+    memory_mb,
+    warnings: differences(state, order),
+  };
+}
+
+function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
+  return spec.network === 'default' && state.config.network === 'host' ? 'host' : 'none';
+}
+
+const memoryFor = ({ config }: Pick<UserspaceState, 'config'>, spec: RuntimeSpec) =>
+  Math.min(spec.memory_mb, config.max_memory_mb);
+
+/** Between what is asked and what would run, as far as is known before anything is made. */
+export function differences(state: Pick<UserspaceState, 'config'>, { spec, runner }: CreateOrder): string[] {
+  const image = chooseImage(state.config, spec.image);
+  const memory_mb = memoryFor(state, spec);
+  const warnings = [...image.warnings];
+  if (runner.name === 'proot')
+    warnings.push(
+      'proot separates nothing: this sandbox can reach the files, processes and network of the host as its user.',
+    );
+  if (spec.memory_mb > memory_mb)
+    warnings.push(
+      `memory_mb is ${memory_mb}, the most that userspace sandboxes get here, instead of ${spec.memory_mb}.`,
+    );
+  if (image.rootfs && runner.name === 'bwrap')
+    warnings.push('The image is read-only: bubblewrap makes no overlay.');
+  return warnings;
+}
+
+/** Half of the memory for /workspace, a quarter for /tmp and for /dev/shm each; none above max_disk_mb. */
+export function sizesFor(memoryMb: number, config: Pick<UserspaceConfig, 'max_disk_mb'>): Sizes {
+  const share = (part: number) =>
+    Math.max(1, Math.min(config.max_disk_mb, Math.floor(memoryMb / part))) * MEBIBYTE;
+  return { workspace: share(2), tmp: share(4), shm: share(4), root: share(4) };
+}

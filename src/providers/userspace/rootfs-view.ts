@@ -1,0 +1,70 @@
+// What of the host a sandbox sees, as data: both runners make the same root of it. What is not listed is not there.
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SlowFolders } from '../../host/slow-folders.ts';
+import { UnusableFolder } from '../local/instance-folders.ts';
+import { HOST_PARTS } from './etc.ts';
+
+export interface Bind {
+  /** Path inside. */
+  target: string;
+  /** Host path with no link in it: links are followed here, where "/" still is the host's. */
+  source: string;
+}
+
+export interface RootfsView {
+  /** Read-only, also all mounts below. A target inside an earlier one exists there already. */
+  binds: Bind[];
+  links: { path: string; target: string }[];
+  folders: string[];
+  /** The image folder, where a private overlay over all of it is better than the binds. */
+  overlay?: string;
+}
+
+/** Made by the sandbox's own mounts, whatever an image has there. */
+const OWN = ['proc', 'dev', 'tmp', 'workspace', 'sys', '.svc'];
+const USR_LINKS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
+
+/** /usr and what makes it run. `etc`: the folder of etc.ts. */
+export async function hostView(etc: string, network: 'none' | 'host'): Promise<RootfsView> {
+  const view: RootfsView = {
+    binds: [{ target: '/usr', source: '/usr' }],
+    links: [{ path: '/var/tmp', target: '../tmp' }],
+    folders: ['/run', '/var'],
+  };
+  for (const name of USR_LINKS) await addEntry(view, '/', name);
+  view.binds.push({ target: '/etc', source: etc });
+  const parts = network === 'host' ? [...HOST_PARTS, '/etc/resolv.conf'] : HOST_PARTS;
+  for (const path of parts) {
+    const source = await realpath(path).catch(() => undefined);
+    if (source) view.binds.push({ target: path, source });
+  }
+  return view;
+}
+
+/** Everything in an image folder but what a sandbox has of its own. Throws `provider_error` when it cannot be read. */
+export async function imageView(image: string, slowly: SlowFolders): Promise<RootfsView> {
+  try {
+    return await slowly(() => look(image));
+  } catch (cause) {
+    throw new UnusableFolder(
+      'The root folder of an image cannot be read.',
+      'Check providers.userspace.rootfs_path and images: each must be a folder the server can read.',
+      cause,
+    );
+  }
+}
+
+async function look(image: string): Promise<RootfsView> {
+  const root = await realpath(image);
+  const view: RootfsView = { binds: [], links: [], folders: [], overlay: root };
+  for (const name of (await readdir(root)).sort()) if (!OWN.includes(name)) await addEntry(view, root, name);
+  return view;
+}
+
+async function addEntry(view: RootfsView, root: string, name: string): Promise<void> {
+  const source = join(root, name);
+  const facts = await lstat(source).catch(() => undefined);
+  if (facts?.isSymbolicLink()) view.links.push({ path: `/${name}`, target: await readlink(source) });
+  else if (facts?.isDirectory() || facts?.isFile()) view.binds.push({ target: `/${name}`, source });
+}

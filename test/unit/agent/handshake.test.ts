@@ -1,0 +1,46 @@
+// Finding the answer of the agent between leftovers: only a whole frame with our nonce and our tag is one.
+import { expect, test } from 'vitest';
+import { encodeFrame } from '../../../src/agent/frame.ts';
+import { WelcomeSearch } from '../../../src/agent/handshake.ts';
+import { TYPE } from '../../../src/agent/protocol.ts';
+import { WireWriter } from '../../../src/agent/wire.ts';
+
+const nonce = Buffer.from('0123456789abcdef');
+const [TAG, OTHER] = [0x01020304, 0x05060708];
+
+function welcome(tag = TAG, type: number = TYPE.WELCOME, mark = nonce): Buffer {
+  const payload = new WireWriter().raw(mark).u8(1).str('build').u64(5n).bytes();
+  return encodeFrame({ type, stream: 0, tag }, payload);
+}
+
+const found = { version: 1, build: 'build', boot: 5n };
+
+test.each([
+  ['with another tag', welcome(OTHER)],
+  ['of another type', welcome(TAG, TYPE.RESULT)],
+  ['with another nonce', welcome(TAG, TYPE.WELCOME, Buffer.alloc(16, 1))],
+  ['that is our own nonce alone', nonce],
+])('a frame %s is passed over, the right one behind it is found', (_, wrong) => {
+  const search = new WelcomeSearch(nonce, TAG);
+  expect(search.push(wrong)).toBeUndefined();
+  expect(search.push(Buffer.concat([Buffer.alloc(50, 7), welcome(), Buffer.from('rest')]))).toEqual({
+    ...found,
+    rest: Buffer.from('rest'),
+  });
+});
+
+test('is found byte by byte', () => {
+  const search = new WelcomeSearch(nonce, TAG);
+  const bytes = Buffer.concat([Buffer.from('old rubbish'), welcome()]);
+  const answers = [...bytes].map((byte) => search.push(Buffer.from([byte])));
+  expect(answers.slice(0, -1).every((answer) => answer === undefined)).toBe(true);
+  expect(answers.at(-1)).toMatchObject(found);
+});
+
+test('gives up after a mebibyte', () => {
+  const search = new WelcomeSearch(nonce, TAG);
+  search.push(Buffer.alloc(1024 * 1024));
+  expect(search.isExhausted).toBe(false);
+  search.push(Buffer.alloc(1));
+  expect(search.isExhausted).toBe(true);
+});

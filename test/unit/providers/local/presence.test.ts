@@ -1,0 +1,63 @@
+// What may be taken for gone, and what only could not be looked at.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { lstat, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { ifOurs, ifPresent } from '../../../../src/providers/local/presence.ts';
+
+const failing = (code: string) => Promise.reject(Object.assign(new Error(code), { code }));
+const folder = mkdtempSync(join(tmpdir(), 'svc-presence-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('only ENOENT and ESRCH say that something is gone', () => {
+  it.each(['ENOENT', 'ESRCH'])('%s', async (code) => {
+    expect(await ifPresent(failing(code))).toBeUndefined();
+  });
+
+  it.each(['EMFILE', 'ENFILE', 'EIO', 'EACCES', 'EPERM', 'ENOMEM', 'EINTR', 'ENOTDIR', 'ELOOP'])(
+    'not %s',
+    async (code) => {
+      await expect(ifPresent(failing(code))).rejects.toMatchObject({ code: 'unavailable' });
+    },
+  );
+
+  it('nor what is hidden, where it may be somebody else’s', async () => {
+    expect(await ifOurs(failing('EACCES'))).toBeUndefined();
+    await expect(ifOurs(failing('EMFILE'))).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('by the system itself', async () => {
+    writeFileSync(join(folder, 'file'), 'x');
+    expect(await ifPresent(readFile(join(folder, 'file'), 'utf8'))).toBe('x');
+    expect(await ifPresent(lstat(join(folder, 'none')))).toBeUndefined();
+    expect(await ifPresent(readFile('/proc/4194303/stat', 'utf8'))).toBeUndefined();
+  });
+});
+
+describe('while no file can be opened', () => {
+  it('neither a process nor a run folder counts as gone, and none is missing from a list', async () => {
+    vi.resetModules();
+    const emfile = () => failing('EMFILE');
+    vi.doMock('node:fs/promises', async (original) => ({
+      ...(await original<typeof import('node:fs/promises')>()),
+      ...{ readFile: emfile, lstat: emfile, readdir: emfile },
+    }));
+    const { isAlive, killProcess } = await import('../../../../src/providers/local/processes.ts');
+    const { markedProcesses: strays } = await import('../../../../src/providers/userspace/process-marker.ts');
+    const { runtimeNames } = await import('../../../../src/providers/local/instance-folders.ts');
+    const { startOf } = await import('../../../../src/providers/microvm/destroy.ts');
+    const own = { pid: process.pid, start: 1 };
+    const places = { instance: folder } as Parameters<typeof runtimeNames>[0];
+    for (const look of [
+      () => isAlive(own),
+      () => killProcess(own, 'SIGCONT'),
+      () => strays('x', undefined),
+      () => runtimeNames(places),
+      () => startOf(process.pid),
+    ])
+      await expect(look()).rejects.toMatchObject({ message: expect.stringContaining('EMFILE') });
+    vi.doUnmock('node:fs/promises');
+    vi.resetModules();
+  });
+});
