@@ -11,6 +11,7 @@ import { WireReader } from '../../src/agent/wire.ts';
 import { followEvents } from '../../src/client/events.ts';
 import { byteLines } from '../../src/domain/byte-lines.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
+import { jsonLines } from '../../src/domain/json-lines.ts';
 import { JsonList } from '../../src/domain/json-list.ts';
 import { JsonObject } from '../../src/domain/json-object.ts';
 import { documentIn } from '../../src/domain/json-reading.ts';
@@ -20,9 +21,9 @@ import { endToEnd } from '../../src/http/previews/header-lists.ts';
 import { tarEntries } from '../../src/ops/image/tar-reader.ts';
 import { inspectBundle } from '../../src/ops/support/inspect.ts';
 import { AttachedStream } from '../../src/providers/container/attached-stream.ts';
-import { jsonLines as engineLines } from '../../src/providers/container/json-lines.ts';
+import { ENGINE_LINES } from '../../src/providers/container/json-lines.ts';
 import { firstFile, tarOf } from '../../src/providers/container/tar.ts';
-import { jsonLines as backendLines } from '../../src/providers/custom/exec-answer.ts';
+import { BACKEND_LINES } from '../../src/providers/custom/exec-answer.ts';
 import { envelopes } from '../../src/providers/hosted/envelopes.ts';
 import { parseStat } from '../../src/providers/local/processes.ts';
 import { QmpLines } from '../../src/providers/microvm/qmp-lines.ts';
@@ -46,8 +47,14 @@ const FORMATS: Record<string, readonly [Sample, Read]> = {
   'tar of the engine': [engineTar, (_, bytes) => requireWithin(firstFile(bytes), bytes)],
   'tar of an image': [imageTar, readImageTar],
   'frames of the engine': [engineFrames, readEngineFrames],
-  'lines of the engine': [lines, (chance, bytes) => drained(engineLines(streamOf(chance, bytes)))],
-  'lines of a backend': [lines, (chance, bytes) => drained(backendLines(streamOf(chance, bytes)))],
+  'lines of the engine': [
+    lines,
+    (chance, bytes) => drained(jsonLines(streamOf(chance, bytes), ENGINE_LINES)),
+  ],
+  'lines of a backend': [
+    lines,
+    (chance, bytes) => drained(jsonLines(streamOf(chance, bytes), BACKEND_LINES)),
+  ],
   'lines of bytes': [lines, sameLines],
   'events of a backend': [events, sameEnvelopes],
   'events of the service': [serverEvents, readServerEvents],

@@ -1,21 +1,23 @@
 // Bodies that come line by line, NDJSON among them: lines bounded, a broken connection told apart from the end.
 import { byteLines } from '../domain/byte-lines.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { judgedJson } from '../domain/json-reading.ts';
+import { type JsonLineFormat, jsonLine } from '../domain/json-lines.ts';
 import type { RouteId } from '../http/paths.ts';
 import { type CallOptions, type ClientAnswer, type Connection, send, transportFailure } from './call.ts';
 
-/** 64 KiB of output, every byte of it escaped, stays far below. */
-const BOUND = {
+const FORMAT: JsonLineFormat<unknown> = {
+  /** 64 KiB of output, every byte of it escaped, stays far below. */
   bytes: 4 * 1024 * 1024,
+  /** A line is one event, one piece of output or one command in a list. */
+  structure: { depth: 64, tokens: 20_000 },
   tooLong: () => new ServiceError('internal', 'A line of the stream is too long.'),
+  read: (value) => value,
+  invalid: (cause) => new ServiceError('internal', 'A line of the stream is not JSON.', { cause }),
 };
-/** A line says one thing: an event, a piece of output, a command in a list. */
-const STRUCTURE = { depth: 64, tokens: 20_000 };
 
 /** Objects of a stream as they come; empty lines are signs of life. Leaving early closes the connection. */
 export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
-  for await (const line of bodyLines(answer, signal)) if (line.length > 0) yield lineFrom<T>(line);
+  for await (const line of bodyLines(answer, signal)) if (line.length > 0) yield jsonLine(line, FORMAT) as T;
 }
 
 /** `jsonLines` of what has no end of its own: the client's closing ends it. */
@@ -39,18 +41,10 @@ export const untilClosed = ({ closing }: Connection, signal: AbortSignal | undef
 /** Lines of a body as they come, without their ends, each at most 4 MiB. Leaving early closes the connection. */
 export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    yield* byteLines(answer.body as AsyncIterable<Buffer>, BOUND);
+    yield* byteLines(answer.body as AsyncIterable<Buffer>, FORMAT);
   } catch (error) {
     throw transportFailure(error, answer.opaque, signal);
   } finally {
     answer.body.destroy();
-  }
-}
-
-function lineFrom<T>(bytes: Buffer): T {
-  try {
-    return judgedJson(bytes, STRUCTURE) as T;
-  } catch (cause) {
-    throw new ServiceError('internal', 'A line of the stream is not JSON.', { cause });
   }
 }

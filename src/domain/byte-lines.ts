@@ -1,43 +1,67 @@
-// Lines out of bytes that arrive in pieces of any size. Cutting is done on bytes, so that a character in two pieces stays in
-// one line; a line has a bound; and what many short lines cost is spread over turns of the event loop.
+// Splits bytes that arrive in pieces of any size into lines. Splitting works on bytes, so that a character in two pieces stays
+// in one line. A line has a bound.
 import { setImmediate } from 'node:timers/promises';
 import { ByteBlocks } from './byte-blocks.ts';
 
 const NEWLINE = 10;
-/** A piece of 64 KiB may hold as many lines as bytes. */
+/** A piece of 64 KiB may hold as many lines as bytes: their cost is spread over turns of the event loop. */
 const LINES_PER_TURN = 500;
 
 export interface LineBound {
-  /** Of one line, its end not counted. */
+  /** The longest line, without its end. */
   bytes: number;
-  /** What is thrown for a longer one. */
+  /** The error for a longer one. */
   tooLong(): Error;
 }
 
-/** Each line in order, without its end; what follows the last end comes last when it is not empty. The source's errors pass. */
-export async function* byteLines(
-  source: AsyncIterable<Buffer>,
-  { bytes: most, tooLong }: LineBound,
-): AsyncGenerator<Buffer> {
-  let waiting = new ByteBlocks();
-  let size = 0;
-  let count = 0;
-  for await (const piece of source) {
+export class LineSplitter {
+  readonly #bound: LineBound;
+  #waiting = new ByteBlocks();
+  #size = 0;
+
+  constructor(bound: LineBound) {
+    this.#bound = bound;
+  }
+
+  /** Each line that `piece` completes, without its end. */
+  *take(piece: Buffer): Generator<Buffer> {
     let from = 0;
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
-      if (size + end - from > most) throw tooLong();
-      yield size === 0 ? piece.subarray(from, end) : joined(waiting, piece.subarray(from, end));
-      [waiting, size, from] = [new ByteBlocks(), 0, end + 1];
-      if (++count % LINES_PER_TURN === 0) await setImmediate();
+      const line = this.#completed(piece.subarray(from, end));
+      from = end + 1;
+      yield line;
     }
-    size += piece.length - from;
-    if (size > most) throw tooLong();
-    waiting.append(piece.subarray(from));
+    this.#append(piece.subarray(from));
   }
-  if (size > 0) yield Buffer.concat(waiting.taken());
+
+  /** The bytes behind the last line end. */
+  rest(): Buffer {
+    this.#size = 0;
+    return Buffer.concat(this.#waiting.taken());
+  }
+
+  #completed(last: Buffer): Buffer {
+    if (this.#size === 0 && last.length <= this.#bound.bytes) return last;
+    this.#append(last);
+    return this.rest();
+  }
+
+  #append(bytes: Buffer): void {
+    this.#size += bytes.length;
+    if (this.#size > this.#bound.bytes) throw this.#bound.tooLong();
+    this.#waiting.append(bytes);
+  }
 }
 
-function joined(before: ByteBlocks, last: Buffer): Buffer {
-  before.append(last);
-  return Buffer.concat(before.taken());
+/** Each line in order, without its end. Bytes behind the last line end come last. Errors of the source pass. */
+export async function* byteLines(source: AsyncIterable<Buffer>, bound: LineBound): AsyncGenerator<Buffer> {
+  const lines = new LineSplitter(bound);
+  let count = 0;
+  for await (const piece of source)
+    for (const line of lines.take(piece)) {
+      yield line;
+      if (++count % LINES_PER_TURN === 0) await setImmediate();
+    }
+  const rest = lines.rest();
+  if (rest.length > 0) yield rest;
 }

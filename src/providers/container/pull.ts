@@ -3,11 +3,12 @@
 // without the image would tell a caller what runs in the engine's network.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
+import { jsonLines } from '../../domain/json-lines.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Engine } from './engine.ts';
 import { EngineRefusal, engineLost } from './engine-faults.ts';
 import { fullName } from './image-name.ts';
-import { jsonLines } from './json-lines.ts';
+import { ENGINE_LINES } from './json-lines.ts';
 
 const TELL_MS = 5000;
 /** A failure is told no sooner: a port that is closed answers at once, a registry a moment later. */
@@ -67,7 +68,7 @@ async function follow(deps: PullDeps, reference: string, answer: IncomingMessage
   const { clock, logger, engine } = deps;
   let told = clock.monotonic();
   try {
-    for await (const line of jsonLines(answer)) {
+    for await (const line of jsonLines(answer, ENGINE_LINES)) {
       const { error, status, id } = line as Progress;
       if (error !== undefined) throw new EngineRefusal('pull an image', 200, `${error}`);
       if (clock.monotonic() - told < TELL_MS) continue;

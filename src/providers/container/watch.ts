@@ -1,7 +1,9 @@
 // The engine's own news of our containers.
+
+import { jsonLines } from '../../domain/json-lines.ts';
 import type { RuntimeEvent } from '../provider.ts';
 import { engineLost } from './engine-faults.ts';
-import { jsonLines } from './json-lines.ts';
+import { ENGINE_LINES } from './json-lines.ts';
 import { containerName, identityOf, instanceFilter, ownName } from './names.ts';
 import type { ContainerState } from './state.ts';
 
@@ -26,7 +28,7 @@ export async function watchRuntimes(
     signal.addEventListener('abort', stop, { once: true });
     try {
       if (signal.aborted) return;
-      for await (const line of jsonLines(answer)) tell(state, line, heard);
+      for await (const line of jsonLines(answer, ENGINE_LINES)) tell(state, line, heard);
     } finally {
       signal.removeEventListener('abort', stop);
       answer.destroy();

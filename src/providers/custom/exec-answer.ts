@@ -1,8 +1,7 @@
 // What a backend answers to an exec: NDJSON as it comes, or one JSON result at the end.
 import { setImmediate } from 'node:timers/promises';
 import type { ExecExit, OutputChunk } from '../../agent/io.ts';
-import { byteLines } from '../../domain/byte-lines.ts';
-import { judgedJson } from '../../domain/json-reading.ts';
+import { type JsonLineFormat, jsonLines } from '../../domain/json-lines.ts';
 import { invalidReply, orInvalidJson } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import { CUSTOM_BACKEND, objectIn } from './backend.ts';
@@ -10,6 +9,13 @@ import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 const MAX_RESULT = 64 * 1024 * 1024;
 /** Of a result, its outputs left out. */
 const RESULT = { bytes: 64 * 1024, depth: 8, tokens: 256 };
+export const BACKEND_LINES: JsonLineFormat<Record<string, unknown>> = {
+  bytes: 4 * 1024 * 1024,
+  structure: { depth: 8, tokens: 256 },
+  tooLong: () => invalidReply(CUSTOM_BACKEND, 'gave a line that is too long'),
+  read: objectIn,
+  invalid: (error) => orInvalidJson(CUSTOM_BACKEND, error),
+};
 const CHANNELS = ['stdout', 'stderr'] as const;
 
 export type ExecPart =
@@ -29,7 +35,7 @@ export async function* execParts(reply: Reply): AsyncGenerator<ExecPart> {
 }
 
 async function* lineParts(reply: Reply): AsyncGenerator<ExecPart> {
-  for await (const line of jsonLines(reply.body())) {
+  for await (const line of jsonLines(reply.body(), BACKEND_LINES)) {
     if (line.stream === 'stdout' || line.stream === 'stderr')
       yield { output: { channel: line.stream, data: bytesIn(line.data, line.encoding) } };
     else if (line.stream === 'exit') yield { exit: exitIn(line) };
@@ -77,25 +83,3 @@ function exitIn({ exit_code, signal, timed_out }: Record<string, unknown>): Omit
     ...(typeof signal === 'string' && /^SIG[A-Z0-9+]{1,16}$/.test(signal) && { signal }),
   };
 }
-
-/** A line says one thing. */
-const STRUCTURE = { depth: 8, tokens: 256 };
-const BOUND = {
-  bytes: 4 * 1024 * 1024,
-  tooLong: () => invalidReply(CUSTOM_BACKEND, 'gave a line that is too long'),
-};
-
-/** Each object in order. Throws `provider_error` for a line that is no object or is too long; the body's own errors pass. */
-export async function* jsonLines(body: AsyncIterable<Buffer>): AsyncGenerator<Record<string, unknown>> {
-  for await (const line of byteLines(body, BOUND)) if (!isBlank(line)) yield lineFrom(line);
-}
-
-function lineFrom(line: Buffer): Record<string, unknown> {
-  try {
-    return objectIn(judgedJson(line, STRUCTURE));
-  } catch (error) {
-    throw orInvalidJson(CUSTOM_BACKEND, error);
-  }
-}
-
-const isBlank = (line: Buffer) => /^\s*$/.test(line.toString('latin1'));

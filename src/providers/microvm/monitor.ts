@@ -2,12 +2,13 @@
 // never sent to a caller.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { Detached } from '../../host/host.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
 import { AGENT_DEVICE, CONSOLE_BYTES, CONSOLE_ID } from './qemu-arguments.ts';
 import { Qmp } from './qmp.ts';
 
-const CONNECT_PAUSE_MS = 5;
+const CONNECT_PAUSE_MS = 2;
 const LAST_WORDS = 4000;
 const LAST_WORDS_MS = 100;
 
@@ -101,7 +102,7 @@ export async function reasonOf(
   { process, error }: { process: Detached; error: unknown },
 ): Promise<unknown> {
   const died = process.ended.then(() => ended(process));
-  return Promise.race([died, clock.sleep(LAST_WORDS_MS).then(() => error)]);
+  return orAfter(clock, LAST_WORDS_MS, died, () => error);
 }
 
 /** What a guest whose monitor is gone is to a caller. */

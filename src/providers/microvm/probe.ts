@@ -1,5 +1,6 @@
 // Whether virtual machines can be started, and with what.
 import { asServiceError } from '../../domain/errors.ts';
+import { abortable } from '../../domain/timeout.ts';
 import type { ProbeReport } from '../provider.ts';
 import { findProgram } from './e2fsprogs.ts';
 import { noFormatter } from './overlay.ts';
@@ -19,7 +20,7 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
     accelerator(state),
   ];
   const late = { name: 'probe', ok: false, message: 'The probe did not end in time.' };
-  const findings = await Promise.all(looks.map((each) => orLate(each, late, signal)));
+  const findings = await Promise.all(looks.map((each) => abortable(each, signal).catch(() => late)));
   const fault = findings.find(({ ok, name }) => !ok && name !== 'accelerator');
   return { healthy: fault === undefined, ...(fault && { message: fault.message }), findings };
 }
@@ -46,13 +47,4 @@ async function accelerator({ machinery }: MicrovmState): Promise<Finding> {
   const message =
     'Guests are emulated, which is many times slower: no guest boots with KVM here, or providers.microvm.accelerator says so.';
   return { ...finding, ok: false, message };
-}
-
-function orLate(work: Promise<Finding>, late: Finding, signal: AbortSignal): Promise<Finding> {
-  return new Promise((resolve) => {
-    const giveUp = () => resolve(late);
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    void work.then(resolve).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }

@@ -1,14 +1,13 @@
 // A guest from a snapshot: it goes on where the saved one stood, and is made one of its own before anything of a user
 // runs in it. One that cannot be told apart from its siblings in every part is no sandbox: it is given up.
 import { open, rm } from 'node:fs/promises';
-import type { Socket } from 'node:net';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { withinDeadline } from '../deadline.ts';
 import { openAgentSocket } from '../local/agent-socket.ts';
 import { type Launched, launch, type Making } from './launch.ts';
-import { openMonitor, reasonOf, untilEnded } from './monitor.ts';
+import { openMonitor, reasonOf, untilEnded, untilThere } from './monitor.ts';
 import type { MonitorPlan } from './monitor-plan.ts';
 import { copySparse } from './overlay.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -17,7 +16,6 @@ import type { MicrovmState } from './state.ts';
 
 /** Many times what it takes, even on a crowded machine, and short enough to boot a guest instead. */
 const RESTORE_MS = 30_000;
-const CONNECT_PAUSE_MS = 2;
 const ENTROPY_BYTES = 64;
 /** The agent has read its settings before it was saved. */
 const NOTHING = Buffer.from('restored=1\0');
@@ -90,7 +88,7 @@ async function individualise(
 ): Promise<void> {
   const { spec, paths } = making;
   const { clock, random, logger } = state;
-  const stream = await agentSocket(clock, paths.sockets.agent, signal);
+  const stream = await untilThere(clock, signal, () => openAgentSocket(paths.sockets.agent, signal));
   const secret = Buffer.from(snapshot.record.secret, 'hex');
   const io = await openSession({ stream, secret, clock, random, logger }, signal);
   try {
@@ -104,19 +102,6 @@ async function individualise(
     if (missing.length > 0) throw notItsOwn(missing);
   } finally {
     io.close();
-  }
-}
-
-/** It appears a little after the process; what comes before the guest goes on waits in it. */
-async function agentSocket(clock: MicrovmState['clock'], path: string, signal: AbortSignal): Promise<Socket> {
-  for (;;) {
-    try {
-      return await openAgentSocket(path, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof ServiceError)) throw error;
-      await clock.sleep(CONNECT_PAUSE_MS, signal);
-    }
   }
 }
 

@@ -4,6 +4,7 @@ import { rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
+import { abortable, orAfter } from '../../domain/timeout.ts';
 import { withinDeadline } from '../deadline.ts';
 import { runtimeNames } from '../local/instance-folders.ts';
 import { clear } from './destroy.ts';
@@ -79,7 +80,7 @@ class InstanceSnapshots implements SnapshotSource {
     const count = (by: number) => void this.#inUse.set(key, (this.#inUse.get(key) ?? 0) + by);
     count(1);
     try {
-      const snapshot = await inTime(state, finding, signal);
+      const snapshot = await orAfter(state.clock, WAIT_MS, abortable(finding, signal), () => undefined);
       if (!snapshot) return void count(-1);
       await touch(state, snapshot);
       return {
@@ -197,20 +198,4 @@ async function endUnfinished(state: MicrovmState): Promise<void> {
 async function touch({ clock }: MicrovmState, { folder }: Snapshot): Promise<void> {
   const now = clock.now() / 1000;
   await utimes(recordPath(folder), now, now).catch(() => undefined);
-}
-
-/** What is found; undefined when that takes too long. Rejects on abort. */
-async function inTime(
-  { clock }: MicrovmState,
-  finding: Promise<Snapshot | undefined>,
-  signal: AbortSignal,
-): Promise<Snapshot | undefined> {
-  const over = new AbortController();
-  const late = clock.sleep(WAIT_MS, AbortSignal.any([signal, over.signal])).then(() => undefined);
-  try {
-    return await Promise.race([finding, late]);
-  } finally {
-    over.abort();
-    late.catch(() => undefined);
-  }
 }

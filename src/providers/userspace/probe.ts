@@ -2,6 +2,7 @@
 import { access, constants, lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { asServiceError } from '../../domain/errors.ts';
+import { abortable } from '../../domain/timeout.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
 import type { ProbeReport } from '../provider.ts';
 import type { RunnerChoice } from './runner.ts';
@@ -19,9 +20,9 @@ export async function probeUserspace(
   signal: AbortSignal,
 ): Promise<ProbeReport> {
   try {
-    const runner = await orAbort(runners.choose(), signal);
+    const runner = await abortable(runners.choose(), signal);
     const { cgroups } = await state.prepare();
-    const languages = await orAbort(languageFindings(state), signal);
+    const languages = await abortable(languageFindings(state), signal);
     const findings = [
       { name: 'runner', ok: true, message: `${runner.name} works.` },
       limitsFinding([...cgroups.folders.keys()]),
@@ -100,13 +101,4 @@ async function resolveInside(root: string, path: string): Promise<string> {
     }
   }
   return join(root, place);
-}
-
-function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -3,6 +3,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { judgedJson, ONE_THING } from '../../../domain/json-reading.ts';
 import type { Clock } from '../../../domain/ports.ts';
+import { withTimeout } from '../../../domain/timeout.ts';
 import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from '../qmp-faults.ts';
 import type { ApiRequest } from './requests.ts';
 
@@ -43,20 +44,16 @@ interface Asked extends Order {
 /** The deadline is for all of the answer, however slowly it drips. */
 async function answerTo({ clock, socketPath, method, path, body }: Asked, signal: AbortSignal) {
   signal.throwIfAborted();
-  const late = new AbortController();
-  const timer = clock.after(ANSWER_MS, () => late.abort());
-  const either = AbortSignal.any([signal, late.signal]);
-  try {
-    const text = body && JSON.stringify(body);
-    const { status, answer } = await exchange({ socketPath, method, path, text }, either);
+  const text = body && JSON.stringify(body);
+  const error = () => monitorSlow(`${method} ${path}`, ANSWER_MS);
+  return withTimeout({ clock, ms: ANSWER_MS, error, signal }, async (either) => {
+    const { status, answer } = await exchange({ socketPath, method, path, text }, either).catch((cause) => {
+      either.throwIfAborted();
+      throw cause;
+    });
     if (status >= 200 && status < 300) return answer;
     throw new MonitorRefusal(`${method} ${path}`, `${status} ${faultIn(answer)}`);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw late.signal.aborted ? monitorSlow(`${method} ${path}`, ANSWER_MS) : error;
-  } finally {
-    timer.cancel();
-  }
+  });
 }
 
 interface Exchange {

@@ -1,0 +1,58 @@
+// Bounds on work by time. Each function cancels its timer when the work settles, so that no timer keeps a process alive.
+import type { Clock } from './ports.ts';
+
+export interface Timeout {
+  clock: Clock;
+  ms: number;
+  /** Makes the reason of the abort. */
+  error: () => Error;
+  /** Aborts the work as well, with its own reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `work` with a signal that aborts after `ms`, or with `signal`. Settles when `work` settles: for work that may ignore
+ * its signal use `orAfter`, or `withinDeadline` of the providers.
+ */
+export async function withTimeout<T>(
+  { clock, ms, error, signal }: Timeout,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const timer = clock.after(ms, () => late.abort(error()));
+  try {
+    return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** What `work` resolves to, or `late()` after `ms`; `late` may throw. The work goes on, and its later failure is ignored. */
+export function orAfter<T, L>(clock: Clock, ms: number, work: Promise<T>, late: () => L): Promise<T | L> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(ms, () => {
+      try {
+        resolve(late());
+      } catch (error) {
+        reject(error);
+      }
+    });
+    const settle =
+      <V>(settled: (value: V) => void) =>
+      (value: V) => {
+        timer.cancel();
+        settled(value);
+      };
+    work.then(settle(resolve), settle(reject));
+  });
+}
+
+/** What `work` settles to, or the signal's reason when it aborts first. The work goes on for its other callers. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
