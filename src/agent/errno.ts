@@ -31,7 +31,7 @@ type Row = [code: ErrorCode, message: string, facts?: ErrorFacts];
 const FULL: Row = [
   'resource_limit',
   'The disk of the sandbox is full.',
-  { status: 507, remedy: 'Remove files inside it.' },
+  { status: 507, remedy: 'Remove files in the sandbox.' },
 ];
 const FORBIDDEN: Row = ['forbidden', 'The sandbox does not permit this.'];
 
@@ -49,8 +49,8 @@ const TABLE: Record<number, Row> = {
   [ERRNO.E2BIG]: ['bad_request', 'Arguments and environment are too long.'],
   [ERRNO.EAGAIN]: [
     'resource_limit',
-    'The sandbox has no room for one more operation.',
-    { remedy: 'Wait for others to end.' },
+    'The sandbox cannot run another operation now.',
+    { remedy: 'Wait until another operation ends.' },
   ],
   [ERRNO.EBUSY]: ['conflict', 'The path is in use in the sandbox.'],
   [ERRNO.EEXIST]: ['conflict', 'The path exists already.'],

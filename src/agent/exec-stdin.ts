@@ -6,7 +6,7 @@ import type { Outgoing } from './outgoing.ts';
 /** An exec without a pipe on its standard input. */
 export const noStdin: Exec['stdin'] = {
   write: async () => {
-    throw new ServiceError('bad_request', 'This command has no standard input to write to.');
+    throw new ServiceError('bad_request', 'This command does not have a standard input.');
   },
   end: () => undefined,
 };
@@ -16,7 +16,7 @@ export function openStdin(stream: { outgoing: Outgoing }): Exec['stdin'] {
   let isEnded = false;
   return {
     write: async (data) => {
-      if (isEnded) throw new ServiceError('bad_request', 'The standard input was ended.');
+      if (isEnded) throw new ServiceError('bad_request', 'The standard input is closed.');
       await stream.outgoing.send(0, data);
     },
     end: () => {

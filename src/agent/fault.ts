@@ -16,7 +16,7 @@ export class ShortRead extends AgentFault {
 export function sandboxLost(cause?: unknown): ServiceError {
   return new ServiceError('unavailable', 'The sandbox stopped answering.', {
     cause,
-    remedy: 'Try again; if it stays so, destroy the sandbox and spawn a new one.',
+    remedy: 'Try again. If the error persists, destroy the sandbox and spawn a new one.',
   });
 }
 

@@ -48,7 +48,7 @@ function changes(requests: Requests): Pick<SandboxFiles, 'mkdir' | 'move' | 'chm
       return requests.call('move', none, {
         args: () => new WireWriter().str(from).str(to),
         deadlineMs: LONG_MS,
-        words: { [ERRNO.ENOENT]: 'There is nothing at the path to move, or no folder to move it to.' },
+        words: { [ERRNO.ENOENT]: 'The path to move or the target folder does not exist.' },
         signal,
       });
     },

@@ -102,7 +102,7 @@ export class Session {
     const error = sandboxLost(cause);
     if (this.#isOver) return error;
     this.#isOver = true;
-    if (cause) this.#logger.warn({ err: cause }, 'Agent session lost.');
+    if (cause) this.#logger.warn({ err: cause }, 'Agent session lost; closing its streams.');
     this.#frames.close();
     this.#stream.destroy();
     this.#streams.endAll(error);

@@ -15,7 +15,7 @@ export function signalName(number: number): string {
 export function signalNumber(name: string): number {
   const number = NAMES.indexOf(name) + 1;
   if (number === 0)
-    throw new ServiceError('bad_request', 'The signal is not known.', {
+    throw new ServiceError('bad_request', 'Unknown signal.', {
       remedy: 'Use a name such as SIGTERM.',
     });
   return number;

@@ -67,7 +67,7 @@ export class Streams {
       throw refused(
         'resource_limit',
         'Too many operations at once in this sandbox.',
-        'Wait for others to end.',
+        'Wait until another operation ends.',
       );
     const own = request.args().bytes();
     const args =

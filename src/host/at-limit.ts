@@ -4,9 +4,9 @@ import { ServiceError } from '../domain/errors.ts';
 const CODE = 'EMFILE';
 
 export const atLimit = () =>
-  new ServiceError('unavailable', 'The service has as many files open as it may.', {
-    remedy: 'Try again; if it stays so, raise its limit of open files.',
-    cause: Object.assign(new Error('no descriptors are left for a child'), { code: CODE }),
+  new ServiceError('unavailable', 'The service has reached its limit of open files.', {
+    remedy: 'Try again. If the error persists, raise the limit of open files.',
+    cause: Object.assign(new Error('no file descriptors left for a child process'), { code: CODE }),
   });
 
 /** Says nothing of the program that was to be started. */

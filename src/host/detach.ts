@@ -27,7 +27,7 @@ export function detach(file: string, args: readonly string[], stdin?: number): P
   (stderr as Readable & Socket).unref();
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
-      reject(new ServiceError('unavailable', 'A program of this machine could not be started.', { cause })),
+      reject(new ServiceError('unavailable', 'Could not start a program on this host.', { cause })),
     );
     child.once('spawn', () => {
       const { pid = 0 } = child;

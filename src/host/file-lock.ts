@@ -29,5 +29,5 @@ export async function lockFile(program: string, fd: number): Promise<boolean> {
 const notTaken = (cause: unknown) =>
   new ServiceError('unavailable', 'The database file cannot be locked.', {
     cause,
-    remedy: 'Put it on a local disk; check that svc-agent of this package may be executed.',
+    remedy: 'Put it on a local disk. Check that the svc-agent in this package is executable.',
   });

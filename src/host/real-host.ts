@@ -63,9 +63,9 @@ async function orUnavailable<T>(look: () => Promise<T>): Promise<T> {
     return await look();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ServiceError('unavailable', `A file of this machine could not be looked at (${code}).`, {
+    throw new ServiceError('unavailable', `Could not inspect a file on this host (${code}).`, {
       cause: error,
-      remedy: 'Check the rights of this user, and the disk.',
+      remedy: 'Check the permissions of the server's user, and the disk.',
     });
   }
 }

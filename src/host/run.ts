@@ -77,9 +77,9 @@ function killGroup(child: ResultPromise): void {
 }
 
 function late(): ServiceError {
-  return new ServiceError('timeout', 'A program of this machine did not end in time.');
+  return new ServiceError('timeout', 'A program on this host did not end in time.');
 }
 
 function notStarted(cause: unknown): ServiceError {
-  return new ServiceError('unavailable', 'A program of this machine could not be started.', { cause });
+  return new ServiceError('unavailable', 'Could not start a program on this host.', { cause });
 }

@@ -41,6 +41,6 @@ export function slowFolders(clock: Clock): SlowFolders {
 
 function hangs(): ServiceError {
   return new ServiceError('unavailable', `A folder did not answer within ${PATIENCE_MS / 1000} s.`, {
-    remedy: 'Look at what is mounted there.',
+    remedy: 'Check the mounts of the configured folders.',
   });
 }

@@ -185,7 +185,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     const ids = [await spawned(), await spawned()];
     for (const id of ids) expect(await ask(id, 'hostname')).toEqual([id]);
     expect(warnings().slice(before)).toEqual([
-      'a guest did not go on: it is booted instead',
+      'Snapshot restore failed; booting the VM instead.',
       'no template: virtual machines are booted instead',
     ]);
     expect(templates()).toEqual([]);

@@ -72,7 +72,7 @@ describeWith(['root', 'proot', 'python3'], 'a sandbox of proot', () => {
     expect(provider.hostsPools).toBe(false);
     const id = freshId();
     const { warnings } = await provider.create(runtimeSpec(id), soon());
-    expect(warnings).toEqual([expect.stringMatching(/^proot separates nothing/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^proot does not isolate/)]);
     await provider.destroy({ id, epoch: 1 }, soon());
   });
 

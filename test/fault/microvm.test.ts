@@ -114,7 +114,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
       const cut = await refused(() => truncateSync(broken, 512));
       expect(cut).toMatchObject({
         code: 'provider_error',
-        message: 'The virtual machine could not be started.',
+        message: 'Could not start the virtual machine.',
       });
       expect(cut.cause?.message).toContain('image');
       const noise = await refused(() => writeFileSync(broken, Buffer.alloc(MEBIBYTE, 'x')));

@@ -119,14 +119,14 @@ async function undo(state: ContainerState, name: string, signal: AbortSignal): P
   try {
     await removeContainer(state, name, stop.signal);
   } catch (error) {
-    state.logger.warn({ err: error, runtime: name }, 'a failed create left traces');
+    state.logger.warn({ err: error, runtime: name }, 'Could not clean up after a failed spawn; the next reconciliation retries.');
   } finally {
     timer.cancel();
   }
 }
 
 function exists(cause: unknown): ServiceError {
-  return new ServiceError('conflict', 'This sandbox has a runtime already.', { cause });
+  return new ServiceError('conflict', 'This sandbox already has a runtime.', { cause });
 }
 
 const MEBIBYTE = 1024 * 1024;

@@ -50,7 +50,7 @@ export function isTrial(name: string): boolean {
 }
 
 export function runFolder(folders: InstanceFolders, name: string): string {
-  if (!NAME.test(name)) throw new ServiceError('internal', 'A runtime has a name that no runtime can have.');
+  if (!NAME.test(name)) throw new ServiceError('internal', 'Invalid runtime name.');
   return join(folders.instance, name);
 }
 
@@ -58,7 +58,7 @@ export function runFolder(folders: InstanceFolders, name: string): string {
 export function socketPath(folders: InstanceFolders, name: string): string {
   const path = join(runFolder(folders, name), 'agent.sock');
   if (Buffer.byteLength(path) <= LONGEST_SOCKET_PATH) return path;
-  throw new ServiceError('provider_error', 'The run folder lies too deep for sockets.', {
+  throw new ServiceError('provider_error', 'The path of the run folder is too long for sockets.', {
     remedy: 'Set XDG_RUNTIME_DIR to a shorter path.',
   });
 }
@@ -86,7 +86,7 @@ async function makeOwn(path: string, uid: number, mode: number): Promise<void> {
 }
 
 function notOurs(cause?: unknown): ServiceError {
-  return new ServiceError('provider_error', 'The folder for running sandboxes cannot be used.', {
+  return new ServiceError('provider_error', 'Cannot use the folder for running sandboxes.', {
     cause,
     remedy:
       'As root it is /run/svc, else svc in XDG_RUNTIME_DIR: it must be writable and owned by the server.',

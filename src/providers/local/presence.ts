@@ -19,8 +19,8 @@ export function ifOurs<T>(look: Promise<T>): Promise<T | undefined> {
 function unlessIn(codes: ReadonlySet<string>, cause: unknown): undefined {
   const { code = 'no code' } = cause as NodeJS.ErrnoException;
   if (codes.has(code)) return undefined;
-  throw new ServiceError('unavailable', `It cannot be said whether a runtime is there (${code}).`, {
+  throw new ServiceError('unavailable', `Could not determine whether a runtime exists (${code}).`, {
     cause,
-    remedy: 'Try again; look at the descriptors and the memory of the server.',
+    remedy: 'Try again. Check the open files and the memory of the server.',
   });
 }

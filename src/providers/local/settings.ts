@@ -15,7 +15,7 @@ export function encodeSettings(settings: readonly Setting[]): Buffer {
 }
 
 function unwritable(): ServiceError {
-  return new ServiceError('provider_error', 'The sandbox cannot be described to its launcher.', {
+  return new ServiceError('provider_error', 'The settings of the sandbox cannot be passed to its launcher.', {
     remedy: 'Check the paths in providers.userspace.',
   });
 }

@@ -77,6 +77,6 @@ async function claim(path: string, text: string): Promise<boolean> {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new ServiceError('provider_error', 'A uid for the sandbox could not be claimed.', { cause: error });
+    throw new ServiceError('provider_error', 'Could not claim a uid for the sandbox.', { cause: error });
   }
 }

@@ -93,7 +93,7 @@ function noEmulation({ title }: MonitorKind): ServiceError {
 
 function noKvm({ emulates }: MonitorKind): ServiceError {
   const other = emulates ? 'providers.microvm.accelerator' : 'providers.microvm.monitor to qemu';
-  return new ServiceError('unavailable', 'No guest boots with KVM on this machine.', {
+  return new ServiceError('unavailable', 'KVM cannot boot a guest on this host.', {
     remedy: `Enable (nested) virtualisation and access to /dev/kvm, or set ${other}.`,
   });
 }

@@ -65,13 +65,13 @@ function asFault(error: unknown): never {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) throw error;
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    throw new ServiceError('resource_limit', 'The disk is full where microVMs are kept.', {
+    throw new ServiceError('resource_limit', 'The disk that holds microVMs is full.', {
       cause: error,
       remedy: 'Free space below providers.microvm.data_dir.',
       status: 507,
     });
-  throw new ServiceError('provider_error', `A file of microVMs cannot be written (${code}).`, {
+  throw new ServiceError('provider_error', `Could not write a file for microVMs (${code}).`, {
     cause: error,
-    remedy: 'Look at providers.microvm.data_dir: the server must own it.',
+    remedy: 'Check providers.microvm.data_dir: the server must own it.',
   });
 }

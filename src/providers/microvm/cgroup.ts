@@ -37,9 +37,9 @@ export async function makeCgroups({ folders, limits }: CgroupPlan): Promise<void
         if (needed && !path.includes('/cpu.')) throw error;
       });
   } catch (cause) {
-    throw new ServiceError('provider_error', 'The limits of a virtual machine could not be set.', {
+    throw new ServiceError('provider_error', 'Could not set the limits of a virtual machine.', {
       cause,
-      remedy: 'svc provider get microvm says what this host lacks.',
+      remedy: 'Run svc provider get microvm to see what this host lacks.',
     });
   }
 }

@@ -88,6 +88,9 @@ async function restored(
 /** The first failure is what the caller hears of; traces are swept like any runtime without a row. */
 async function undo(state: MicrovmState, name: string): Promise<void> {
   await clear(state, name).catch((error: unknown) => {
-    state.logger.warn({ err: error, runtime: name }, 'a failed create left traces');
+    state.logger.warn(
+      { err: error, runtime: name },
+      'Could not clean up after a failed spawn; the next reconciliation retries.',
+    );
   });
 }

@@ -53,7 +53,7 @@ export function runtimePaths(folders: MicrovmFolders, name: string) {
     overlay: join(folders.overlays, name),
   };
   if (Buffer.byteLength(paths.sockets.agent) <= LONGEST_SOCKET_PATH) return paths;
-  throw new ServiceError('provider_error', 'The run folder lies too deep for sockets.', {
+  throw new ServiceError('provider_error', 'The path of the run folder is too long for sockets.', {
     remedy: 'Set XDG_RUNTIME_DIR to a shorter path.',
   });
 }
@@ -64,7 +64,7 @@ export async function makeMicrovmFolders(folders: MicrovmFolders, uid: number): 
   await makeInstanceFolders(folders, uid);
   for (const folder of [folders.overlays, folders.snapshots])
     await makeFolders(folder, 0o700).catch((cause: unknown) => {
-      throw new ServiceError('provider_error', 'The folder for virtual machines could not be made.', {
+      throw new ServiceError('provider_error', 'Could not create the folder for virtual machines.', {
         cause,
         remedy: 'Check that providers.microvm.data_dir can be written.',
       });

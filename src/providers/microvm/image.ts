@@ -15,7 +15,7 @@ export async function chooseImage(folders: ImageFolders, asked: string | undefin
   const named = asked === undefined ? undefined : await findImage(folders, asked);
   if (named) return { image: named, warnings: [] };
   const image = await firstImage(folders);
-  const words = `Image ${asked} is none of the images for virtual machines: the sandbox runs on ${image.name}.`;
+  const words = `Image ${asked} is not an image for virtual machines: the sandbox runs on ${image.name}.`;
   return { image, warnings: asked === undefined ? [] : [words] };
 }
 
@@ -24,8 +24,8 @@ async function firstImage(folders: ImageFolders): Promise<GuestImage> {
   const configured = Object.keys(folders.configured);
   const image = all.find(({ name }) => name === configured[0]) ?? all[0];
   if (image) return image;
-  throw new ServiceError('unavailable', 'There is no image for virtual machines.', {
-    remedy: 'Make one with svc image build, or name a file in providers.microvm.images.',
+  throw new ServiceError('unavailable', 'No image for virtual machines found.', {
+    remedy: 'Build one with svc image build, or name a file in providers.microvm.images.',
   });
 }
 
@@ -35,7 +35,7 @@ export async function imageNames(folders: ImageFolders): Promise<string[]> {
   const names = (await listImages(folders)).map(({ name }) => name);
   const missing = Object.keys(folders.configured).find((name) => !names.includes(name));
   if (missing === undefined) return names;
-  throw new ServiceError('unavailable', `The file of image ${missing} is not there.`, {
-    remedy: 'Mend providers.microvm.images.',
+  throw new ServiceError('unavailable', `The file of image ${missing} does not exist.`, {
+    remedy: 'Correct providers.microvm.images.',
   });
 }

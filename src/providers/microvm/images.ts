@@ -65,7 +65,7 @@ export async function listImages(folders: ImageFolders): Promise<GuestImage[]> {
 /** Throws `bad_request` for what cannot be the name of a built image. */
 export function parseImageName(name: string): string {
   if (isImageName(name)) return name;
-  throw new ServiceError('bad_request', 'An image cannot have that name.', {
+  throw new ServiceError('bad_request', 'Invalid image name.', {
     remedy: `Write it like debian:12, at most ${LONGEST_NAME} characters.`,
   });
 }
@@ -105,8 +105,8 @@ export async function removeImage(dataFolder: string, name: string): Promise<Ima
 }
 
 export function noImage(name: string): ServiceError {
-  return new ServiceError('not_found', `There is no image ${name} for microVMs.`, {
-    remedy: 'See `svc image list`; make one by `svc image build`.',
+  return new ServiceError('not_found', `Image ${name} for microVMs does not exist.`, {
+    remedy: 'Run `svc image list` to see the images, or `svc image build` to build one.',
   });
 }
 
@@ -164,7 +164,7 @@ function ifAbsent(cause: NodeJS.ErrnoException): undefined {
   if (ABSENT.includes(`${cause.code}`)) return undefined;
   throw new ServiceError('provider_error', 'The images for virtual machines cannot be read.', {
     cause,
-    remedy: 'Run `svc image build` as the user of the service: images are for their owner alone.',
+    remedy: 'Run `svc image build` as the user of the service: only their owner can read images.',
   });
 }
 

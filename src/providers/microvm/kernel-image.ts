@@ -96,6 +96,6 @@ function hasNote(notes: Buffer): boolean {
 function unusable(why: string): ServiceError {
   return new ServiceError('provider_error', `The kernel for microVMs ${why}.`, {
     remedy:
-      'Set providers.microvm.kernel_path to a kernel, such as that of the package linux-image-cloud-amd64.',
+      'Set providers.microvm.kernel_path to a kernel, such as the one in the package linux-image-cloud-amd64.',
   });
 }

@@ -24,7 +24,7 @@ export async function findKernel(configured: string, { boot }: KernelPlaces): Pr
   const cloud = versions.filter((version) => version.endsWith(CLOUD));
   const newest = (cloud.length > 0 ? cloud : versions).sort(byVersion).at(-1);
   if (newest !== undefined) return join(boot, `vmlinuz-${newest}`);
-  throw new ServiceError('provider_error', 'There is no kernel for microVMs.', {
+  throw new ServiceError('provider_error', 'No kernel for microVMs found.', {
     remedy: 'Install linux-image-cloud-amd64, or set providers.microvm.kernel_path.',
   });
 }
@@ -56,6 +56,6 @@ function ifAbsent(cause: NodeJS.ErrnoException): undefined {
   if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return undefined;
   throw new ServiceError('provider_error', 'The modules of the kernel for microVMs cannot be read.', {
     cause,
-    remedy: 'Let the server read /lib/modules; a unit of systemd must not have ProtectKernelModules=yes.',
+    remedy: 'Let the server read /lib/modules. Its systemd unit must not set ProtectKernelModules=yes.',
   });
 }

@@ -43,7 +43,7 @@ export interface Launched {
 export async function claimFolder(folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'EEXIST')
-      throw new ServiceError('conflict', 'This sandbox has a runtime already.', { cause });
+      throw new ServiceError('conflict', 'This sandbox already has a runtime.', { cause });
     throw unwritable(cause);
   });
 }

@@ -82,7 +82,7 @@ function copyMatch(cursor: Cursor, offset: number, length: number): void {
 }
 
 function damaged(): ServiceError {
-  return new ServiceError('provider_error', 'What was to be unpacked for microVMs is damaged.', {
+  return new ServiceError('provider_error', 'A compressed kernel or module for microVMs is damaged.', {
     remedy: 'Install the kernel package again.',
   });
 }

@@ -101,7 +101,7 @@ async function examine(
 }
 
 function noMonitor({ title, remedy }: MonitorKind): ServiceError {
-  return new ServiceError('unavailable', `There is no ${title} to run virtual machines.`, { remedy });
+  return new ServiceError('unavailable', `${title} is not installed.`, { remedy });
 }
 
 async function clockRate({ host, packageRoot }: MicrovmDeps): Promise<number> {

@@ -30,7 +30,10 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: async () => {
       await state.snapshots.tidy().catch((error: unknown) => {
-        state.logger.warn({ err: error }, 'a guest that was being saved is left');
+        state.logger.warn(
+          { err: error },
+          'Could not end an unfinished snapshot run; retrying on the next list.',
+        );
       });
       return listRuntimes(state);
     },

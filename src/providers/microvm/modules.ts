@@ -61,6 +61,6 @@ function nameOf(path: string): string {
 
 function missing(name: string): ServiceError {
   return new ServiceError('provider_error', `The kernel for microVMs has no ${name}.`, {
-    remedy: 'Use a kernel with virtio, such as that of the package linux-image-cloud-amd64.',
+    remedy: 'Use a kernel with virtio, such as the one in the package linux-image-cloud-amd64.',
   });
 }

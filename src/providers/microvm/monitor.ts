@@ -112,8 +112,9 @@ function ended(process: Detached): ServiceError {
 
 /** `words` are for the log. */
 export function notStarted(words: string): ServiceError {
-  return new ServiceError('provider_error', 'The virtual machine could not be started.', {
+  return new ServiceError('provider_error', 'Could not start the virtual machine.', {
     cause: new Error(words),
-    remedy: 'svc provider get microvm says what this host lacks; the log has the last words of the guest.',
+    remedy:
+      'Run svc provider get microvm to see what this host lacks. The log holds the last console output.',
   });
 }

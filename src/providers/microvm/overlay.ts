@@ -125,7 +125,7 @@ function blocksOf(bytes: Buffer, zeros: Buffer, start: number): Piece[] {
 }
 
 export function noFormatter(cause?: unknown): ServiceError {
-  return new ServiceError('provider_error', 'The disk of a virtual machine could not be formatted.', {
+  return new ServiceError('provider_error', 'Could not format the disk of a virtual machine.', {
     cause,
     remedy: 'Install e2fsprogs (mke2fs), or set providers.microvm.overlay_mb to 0.',
   });

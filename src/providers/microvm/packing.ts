@@ -93,8 +93,12 @@ function missing(packing: Packing, program: string | undefined): ServiceError {
 }
 
 function damaged(packing: Packing, cause?: unknown): ServiceError {
-  return new ServiceError('provider_error', `A kernel or module for microVMs is no whole ${packing}.`, {
-    cause,
-    remedy: 'Install the kernel package again.',
-  });
+  return new ServiceError(
+    'provider_error',
+    `A kernel or module for microVMs is not a complete ${packing} file.`,
+    {
+      cause,
+      remedy: 'Install the kernel package again.',
+    },
+  );
 }

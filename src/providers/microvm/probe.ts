@@ -14,7 +14,7 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
   const looks = [
     look('monitor', async () => `${state.monitor.title} ${(await machinery.monitor()).version} is there.`),
     look('kernel', async () => `Guests run Linux ${(await machinery.kernel()).version}.`),
-    look('agent', () => machinery.initramfs().then(() => 'It is in the first root of guests.')),
+    look('agent', () => machinery.initramfs().then(() => 'The guest agent is ready.')),
     look('images', async () => `Images: ${(await state.imageNames()).join(', ')}.`),
     ...(state.config.overlay_mb > 0 ? [look('overlay', () => formatter(state))] : []),
     accelerator(state),
@@ -27,7 +27,7 @@ export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Pr
 
 async function formatter({ host }: MicrovmState): Promise<string> {
   if (!(await findProgram(host, 'mke2fs'))) throw noFormatter();
-  return 'Disks for what guests change can be formatted.';
+  return 'Overlay disks can be formatted.';
 }
 
 async function look(name: string, words: () => Promise<string>): Promise<Finding> {
@@ -45,6 +45,6 @@ async function accelerator({ machinery }: MicrovmState): Promise<Finding> {
   if (finding.message !== 'emulation')
     return finding.ok ? { ...finding, message: 'KVM runs guests.' } : { ...finding, name: 'kvm' };
   const message =
-    'Guests are emulated, which is many times slower: no guest boots with KVM here, or providers.microvm.accelerator says so.';
+    'Guests are emulated, which is many times slower: KVM does not work on this host, or providers.microvm.accelerator excludes it.';
   return { ...finding, ok: false, message };
 }

@@ -13,9 +13,9 @@ export class MonitorRefusal extends Error {
 
 /** No connection, or one that broke before the answer came: nobody knows what the monitor did. */
 export function monitorLost(cause: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The monitor of the virtual machine cannot be reached.', {
+  return new ServiceError('unavailable', 'Could not reach the monitor of the virtual machine.', {
     cause,
-    remedy: 'The sandbox may have ended: spawn another.',
+    remedy: 'The sandbox may have ended. Spawn another one.',
   });
 }
 
@@ -23,13 +23,13 @@ export function monitorSlow(what: string, ms: number): ServiceError {
   return new ServiceError(
     'unavailable',
     `The monitor of the virtual machine did not answer within ${ms / 1000} s.`,
-    { cause: new Error(what), remedy: 'Look at the load of this host.' },
+    { cause: new Error(what), remedy: 'Check the load of this host.' },
   );
 }
 
 /** What it said is not its protocol, or longer than any of its answers is. */
 export function monitorGarbled(what: string, cause?: unknown): ServiceError {
-  return new ServiceError('provider_error', 'The monitor of the virtual machine makes no sense.', {
+  return new ServiceError('provider_error', 'The monitor of the virtual machine sent an invalid message.', {
     cause: new Error(what, { cause }),
     remedy: 'Check that providers.microvm.monitor_path is the monitor that providers.microvm.monitor names.',
   });

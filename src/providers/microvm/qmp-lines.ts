@@ -37,7 +37,7 @@ function parseMessage(line: Buffer): QmpMessage {
   const id = typeof message.id === 'number' ? message.id : -1;
   if ('return' in message) return { kind: 'answer', id, value: message.return };
   if ('error' in message) return { kind: 'refusal', id, words: wordsOf(fieldsOf(message.error)) };
-  throw monitorGarbled('a message of no known kind');
+  throw monitorGarbled('an unknown kind of message');
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

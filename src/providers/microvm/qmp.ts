@@ -124,7 +124,7 @@ export class Qmp {
     // The answer to a command that was given up.
     if (!waiting && id > 0 && id <= this.#lastId) return;
     if (!waiting || (id === 0) !== (message.kind === 'greeting'))
-      throw monitorGarbled('an answer to nothing that was asked');
+      throw monitorGarbled('an answer without a request');
     if (message.kind === 'refusal') waiting.reject(new MonitorRefusal(waiting.command, message.words));
     else waiting.resolve(message.kind === 'answer' ? message.value : undefined);
   }

@@ -39,12 +39,12 @@ export async function writeRecord(folder: string, record: RuntimeRecord): Promis
 export function unwritable(cause: unknown): ServiceError {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new ServiceError('resource_limit', 'There is no space left for virtual machines.', {
+    return new ServiceError('resource_limit', 'No space left for virtual machines.', {
       cause,
       status: 507,
       remedy: 'Free space in /run and below providers.microvm.data_dir.',
     });
-  return new ServiceError('provider_error', 'A file of a virtual machine could not be written.', {
+  return new ServiceError('provider_error', 'Could not write a file of a virtual machine.', {
     cause,
     remedy: 'Check that the server owns /run/svc and providers.microvm.data_dir.',
   });
@@ -58,7 +58,7 @@ export async function readRecord(folder: string): Promise<RuntimeRecord | undefi
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (cause instanceof SyntaxError || code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new ServiceError('provider_error', 'The record of a runtime could not be read.', { cause });
+    throw new ServiceError('provider_error', 'Could not read the record of a runtime.', { cause });
   }
 }
 

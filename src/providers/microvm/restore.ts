@@ -26,7 +26,7 @@ export async function restore(
   { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,
 ): Promise<void> {
-  const expired = new ServiceError('timeout', 'A saved virtual machine did not go on in time.');
+  const expired = new ServiceError('timeout', 'Restoring a snapshot took too long.');
   const bounds = { ms: RESTORE_MS, expired, signal };
   let work: Promise<unknown> = Promise.resolve();
   const call = (either: AbortSignal) => {
@@ -106,7 +106,7 @@ async function individualise(
 }
 
 function notItsOwn(missing: readonly string[]): ServiceError {
-  return new ServiceError('provider_error', 'A saved virtual machine could not be made a new one.', {
+  return new ServiceError('provider_error', 'Could not give a restored virtual machine its own identity.', {
     cause: new Error(`not done: ${missing.join(', ')}`),
   });
 }

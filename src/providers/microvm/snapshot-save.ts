@@ -51,7 +51,10 @@ export async function saveSnapshot(
     throw error;
   } finally {
     await clear(state, name).catch((error: unknown) => {
-      state.logger.warn({ err: error, runtime: name }, 'a saved virtual machine left traces');
+      state.logger.warn(
+        { err: error, runtime: name },
+        'Could not clean up after saving a VM; retrying on the next list.',
+      );
     });
   }
 }
@@ -71,7 +74,7 @@ function snapshotMaking(state: MicrovmState, { making, facts }: SaveOrder): Maki
 async function enoughSpace(state: MicrovmState, { making }: SaveOrder): Promise<void> {
   const { freeBytes } = await state.host.fileSystem(state.folders.snapshots);
   if (freeBytes < making.shape.memory_mb * MEBIBYTE)
-    throw unwritable(Object.assign(new Error('not enough for a snapshot'), { code: 'ENOSPC' }));
+    throw unwritable(Object.assign(new Error('not enough disk space for a snapshot'), { code: 'ENOSPC' }));
 }
 
 async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal): Promise<Snapshot> {

@@ -110,7 +110,7 @@ class InstanceSnapshots implements SnapshotSource {
     if (verdict === 'sound' || verdict === 'replaced')
       return logger.warn(
         { err: error, snapshot: snapshot.key },
-        'a guest did not go on: it is booted instead',
+        'Snapshot restore failed; booting the VM instead.',
       );
     this.#pause(snapshot.key, error);
     if (verdict === 'spoilt' && !this.#making.has(snapshot.key))
@@ -127,7 +127,7 @@ class InstanceSnapshots implements SnapshotSource {
       const there = await readSnapshot(folder);
       if (there) return there;
       if (await state.host.stat(folder))
-        state.logger.warn({ snapshot: key }, 'a snapshot is not what was saved: it is made again');
+        state.logger.warn({ snapshot: key }, 'Snapshot files changed; creating the snapshot again.');
       const made = await this.#saved({ making, facts, folder });
       await pruneSnapshots(state.folders, made, (name) => this.#making.has(name) || this.#isInUse(name));
       return made;
@@ -145,7 +145,7 @@ class InstanceSnapshots implements SnapshotSource {
   #saved(order: { making: Making; facts: SnapshotFacts; folder: string }): Promise<Snapshot> {
     const state = this.#deps();
     const { signal } = this.#over;
-    const expired = new ServiceError('timeout', 'A virtual machine could not be saved in time.');
+    const expired = new ServiceError('timeout', 'Saving a virtual machine took too long.');
     const bounds = { ms: SAVE_MS, expired, signal };
     return state.boots.run(async () => {
       let work: Promise<unknown> = Promise.resolve();
@@ -162,7 +162,7 @@ class InstanceSnapshots implements SnapshotSource {
   #pause(key: string, error: unknown): void {
     const { clock, logger } = this.#deps();
     this.#pausedUntil.set(key, clock.monotonic() + PAUSE_MS);
-    logger.warn({ err: error, snapshot: key }, 'no snapshot: virtual machines are booted instead');
+    logger.warn({ err: error, snapshot: key }, 'Could not create a snapshot; booting VMs instead.');
   }
 }
 

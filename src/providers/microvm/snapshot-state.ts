@@ -94,8 +94,8 @@ async function completed({ qmp, clock }: StateOrder, signal: AbortSignal): Promi
 }
 
 function failed(words: string): ServiceError {
-  return new ServiceError('provider_error', 'A virtual machine could not be saved.', {
+  return new ServiceError('provider_error', 'Could not save a virtual machine.', {
     cause: new Error(words),
-    remedy: 'Look at the space below providers.microvm.data_dir.',
+    remedy: 'Check the free space below providers.microvm.data_dir.',
   });
 }

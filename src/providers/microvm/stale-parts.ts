@@ -33,7 +33,7 @@ export function partsTended(
     const tend = marked ? touchParts : pruneParts;
     marked = { what, until: clock.monotonic() + MARKED_MS };
     await tend({ clock, dataFolder: config.data_dir, machinery }).catch((error: unknown) => {
-      logger.warn({ err: error }, 'old kernels of virtual machines are left');
+      logger.warn({ err: error }, 'Could not remove unused VM kernels; leaving them on disk.');
     });
   };
 }

@@ -43,7 +43,10 @@ async function prepared(state: UserspaceState, order: CreateOrder): Promise<void
 /** The first failure is what the caller hears of; traces are swept like any runtime without a row. */
 async function undo(state: UserspaceState, name: string): Promise<void> {
   await clear(state, name).catch((error: unknown) => {
-    state.logger.warn({ err: error, runtime: name }, 'a failed create left traces');
+    state.logger.warn(
+      { err: error, runtime: name },
+      'Could not clean up after a failed spawn; the next reconciliation retries.',
+    );
   });
 }
 
@@ -93,5 +96,5 @@ function recordDraft(
 }
 
 function exists(): ServiceError {
-  return new ServiceError('conflict', 'This sandbox has a runtime already.');
+  return new ServiceError('conflict', 'This sandbox already has a runtime.');
 }

@@ -150,5 +150,5 @@ async function removeFolder(folder: string): Promise<void> {
 
 function ignoreAbsent(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT')
-    throw new ServiceError('provider_error', 'A run folder could not be removed.', { cause: error });
+    throw new ServiceError('provider_error', 'Could not remove a run folder.', { cause: error });
 }

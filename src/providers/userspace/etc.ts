@@ -50,7 +50,7 @@ export async function makeEtc(folder: string): Promise<void> {
       await rename(`${path}.new`, path);
     }
   } catch (cause) {
-    throw new ServiceError('provider_error', 'The files of the host view could not be written.', { cause });
+    throw new ServiceError('provider_error', 'Could not write /etc of the sandboxes.', { cause });
   }
 }
 

@@ -36,9 +36,9 @@ export async function launch(
 ): Promise<string[]> {
   const { ok, text } = await state.launcher.launch(encodeSettings(launchSettings(state, order)), signal);
   if (ok) return text.split('\n').filter((line) => line !== '');
-  throw new ServiceError('provider_error', 'The sandbox could not be started.', {
+  throw new ServiceError('provider_error', 'Could not start the sandbox.', {
     cause: new Error(text),
-    remedy: 'svc provider get userspace says what this host lacks.',
+    remedy: 'Run svc provider get userspace to see what this host lacks.',
   });
 }
 

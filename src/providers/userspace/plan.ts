@@ -88,14 +88,14 @@ export function differences(state: Pick<UserspaceState, 'config'>, { spec, runne
   const warnings = [...image.warnings];
   if (runner.name === 'proot')
     warnings.push(
-      'proot separates nothing: this sandbox can reach the files, processes and network of the host as its user.',
+      'proot does not isolate: this sandbox can reach the files, processes and network of the host as its user.',
     );
   if (spec.memory_mb > memory_mb)
     warnings.push(
-      `memory_mb is ${memory_mb}, the most that userspace sandboxes get here, instead of ${spec.memory_mb}.`,
+      `memory_mb is ${memory_mb} instead of ${spec.memory_mb}: providers.userspace.max_memory_mb limits it.`,
     );
   if (image.rootfs && runner.name === 'bwrap')
-    warnings.push('The image is read-only: bubblewrap makes no overlay.');
+    warnings.push('The image is read-only: bubblewrap does not support an overlay.');
   return warnings;
 }
 

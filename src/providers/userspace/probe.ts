@@ -53,7 +53,7 @@ function limitsFinding(bounded: string[]): Finding {
     name: 'limits',
     ok: false,
     message:
-      'No cgroup can be made here: memory is limited for each process, not in sum. Delegate a cgroup to the service.',
+      'The service cannot create cgroups: memory is limited for each process, not in total. Delegate a cgroup to the service.',
   };
 }
 

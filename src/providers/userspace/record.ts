@@ -41,7 +41,7 @@ export async function readRecord(folder: string): Promise<RuntimeRecord | undefi
     text = await readFile(join(folder, 'runtime.json'), 'utf8');
   } catch (error) {
     if (isAbsent(error)) return undefined;
-    throw new ServiceError('provider_error', 'The record of a runtime could not be read.', { cause: error });
+    throw new ServiceError('provider_error', 'Could not read the record of a runtime.', { cause: error });
   }
   return parse(text);
 }

@@ -63,7 +63,7 @@ async function firstThatWorks(state: UserspaceState, end: AbortSignal): Promise<
     reasons.push(`${name} ${reason}`);
   }
   throw new ServiceError('provider_error', `No runner works: ${reasons.join('; ')}.`, {
-    remedy: 'Allow user namespaces to unprivileged processes, and install util-linux or bubblewrap 0.8.',
+    remedy: 'Allow unprivileged user namespaces, and install util-linux or bubblewrap 0.8.',
   });
 }
 
@@ -93,7 +93,7 @@ async function tryRunner(
     end.throwIfAborted();
     if (isAtLimit(error) || error instanceof UnusableFolder) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    state.logger.warn({ err: error, runner: runner.name }, 'a runner does not work');
+    state.logger.warn({ err: error, runner: runner.name }, 'Runner failed its trial; trying the next one.');
     return `failed (${cause instanceof Error ? cause.message : 'unknown'})`;
   }
 }

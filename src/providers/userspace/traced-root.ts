@@ -48,7 +48,7 @@ export async function makeTracedRoot(
     return root;
   } catch (cause) {
     throw new UnusableFolder(
-      'The root of the sandbox could not be made.',
+      'Could not create the root of the sandbox.',
       'Check that providers.userspace.workspace_base can be written.',
       cause,
     );

@@ -40,7 +40,11 @@ export function userspaceProvider(deps: UserspaceDeps): Provider {
     },
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: async () => {
-      await runners.sweep().catch((error: unknown) => state.logger.warn({ err: error }, 'a trial is left'));
+      await runners
+        .sweep()
+        .catch((error: unknown) =>
+          state.logger.warn({ err: error }, 'Could not remove a trial sandbox; retrying on the next list.'),
+        );
       return listRuntimes(state);
     },
     close: async () => {

@@ -38,7 +38,7 @@ export async function workspaceFolder(
     return path;
   } catch (cause) {
     throw new UnusableFolder(
-      'The workspace could not be made.',
+      'Could not create the workspace.',
       'Check that providers.userspace.workspace_base can be written.',
       cause,
     );
@@ -63,6 +63,5 @@ export async function removeWorkspace(
   if ((await remove()).code === 0) return;
   // Without root a folder that its owner closed must be opened first.
   await state.host.run('chmod', ['-R', 'u+rwx', '--', path], options);
-  if ((await remove()).code !== 0)
-    throw new ServiceError('provider_error', 'A workspace could not be removed.');
+  if ((await remove()).code !== 0) throw new ServiceError('provider_error', 'Could not remove a workspace.');
 }

@@ -74,7 +74,7 @@ function exchange({ socketPath, method, path, text }: Exchange, signal: AbortSig
       read(response).then((answer) => resolve({ status: response.statusCode ?? 0, answer }), reject);
     });
     call.on('error', (error) =>
-      reject(isGarbled(error) ? monitorGarbled('no HTTP', error) : monitorLost(error)),
+      reject(isGarbled(error) ? monitorGarbled('not HTTP', error) : monitorLost(error)),
     );
     // A change of protocol (101) ends a request without an error and without a response.
     call.once('close', () => {
@@ -110,7 +110,7 @@ function parsed(bytes: Buffer): unknown {
   try {
     return judgedJson(bytes, ONE_THING);
   } catch (error) {
-    throw monitorGarbled('an answer is no JSON', error);
+    throw monitorGarbled('an answer is not JSON', error);
   }
 }
 

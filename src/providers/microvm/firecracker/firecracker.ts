@@ -41,12 +41,12 @@ function refuse({ uid, network, version }: { uid: number; network: string; versi
     throw unfit(`Firecracker ${version} is too old.`, FIRECRACKER.remedy);
   if (uid === 0)
     throw unfit(
-      'Firecracker would keep the rights of root here.',
+      'Firecracker would keep root privileges.',
       'Run the server as an ordinary user that may open /dev/kvm, or set providers.microvm.monitor to qemu.',
     );
   if (network !== 'none')
     throw unfit(
-      'Firecracker gives guests no network here.',
+      'Firecracker guests cannot have a network.',
       'Set providers.microvm.network to none, or providers.microvm.monitor to qemu.',
     );
 }

@@ -37,5 +37,5 @@ export async function ready(
 /** Its socket is a little later than the process. What answers there is to be new. */
 async function unstarted(api: FirecrackerApi, signal: AbortSignal): Promise<void> {
   const { state } = ((await api.about(signal)) ?? {}) as { state?: unknown };
-  if (state !== 'Not started') throw notStarted('the monitor runs something already');
+  if (state !== 'Not started') throw notStarted('the monitor already runs a guest');
 }

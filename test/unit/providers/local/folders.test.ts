@@ -50,7 +50,7 @@ it('names a runtime by sandbox and epoch, there and back', () => {
 
 it('refuses a socket path that no socket can have', () => {
   const deep = instanceFolders(7, INSTANCE, `/${'d'.repeat(80)}`);
-  expect(() => socketPath(deep, 'sb-aaaaaaaaaaaa.1')).toThrow(/too deep/);
+  expect(() => socketPath(deep, 'sb-aaaaaaaaaaaa.1')).toThrow(/too long for sockets/);
 });
 
 it('makes its folders once and again, and takes none that is not its own', async () => {

@@ -169,8 +169,8 @@ it('goes when two sandboxes in a row do not go on', async () => {
   expect(left()).toEqual([]);
   expect(await hold('sb-c')).toBeUndefined();
   expect(warnings()).toEqual([
-    'a guest did not go on: it is booted instead',
-    'no snapshot: virtual machines are booted instead',
+    'Snapshot restore failed; booting the VM instead.',
+    'Could not create a snapshot; booting VMs instead.',
   ]);
   await clock.advance(60_000);
   expect(await hold('sb-c')).toBeDefined();
