@@ -65,7 +65,7 @@ async function orUnavailable<T>(look: () => Promise<T>): Promise<T> {
     const { code } = error as NodeJS.ErrnoException;
     throw new ServiceError('unavailable', `Could not inspect a file on this host (${code}).`, {
       cause: error,
-      remedy: 'Check the permissions of the server's user, and the disk.',
+      remedy: 'Check the permissions of the service user, and the disk.',
     });
   }
 }

@@ -119,7 +119,10 @@ async function undo(state: ContainerState, name: string, signal: AbortSignal): P
   try {
     await removeContainer(state, name, stop.signal);
   } catch (error) {
-    state.logger.warn({ err: error, runtime: name }, 'Could not clean up after a failed spawn; the next reconciliation retries.');
+    state.logger.warn(
+      { err: error, runtime: name },
+      'Could not clean up after a failed spawn; the next reconciliation retries.',
+    );
   } finally {
     timer.cancel();
   }
