@@ -114,10 +114,10 @@ describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
     await refused('rights of root', {}, { uid: 0 });
     await refused('no network', { network: 'user' });
     await refused('cannot emulate', { accelerator: 'emulation' });
-    await refused('No guest boots with KVM', {}, { hasKvm: false });
-    await refused('There is no Firecracker', { monitor_path: '/nowhere/firecracker' });
+    await refused('KVM cannot boot a guest', {}, { hasKvm: false });
+    await refused('Firecracker is not installed', { monitor_path: '/nowhere/firecracker' });
     mood('no kvm');
-    await refused('No guest boots with KVM');
+    await refused('KVM cannot boot a guest');
     mood('old');
     await refused('is too old');
     mood('well');

@@ -69,6 +69,6 @@ function syncsOf(syncs: NonNullable<FakeHostFacts['syncs']>): Promise<number[]> 
 }
 
 export const ioError = () =>
-  new ServiceError('unavailable', 'A file of this machine could not be looked at (EIO).', {
+  new ServiceError('unavailable', 'Could not inspect a file on this host (EIO).', {
     remedy: 'Check the disk.',
   });

@@ -95,7 +95,7 @@ it('of the configuration go first, and change with their file', async () => {
 });
 
 it.each(['', '.hidden', 'a b', 'a\nb', '../up', 'x'.repeat(101)])('cannot be named %j', (name) => {
-  expect(() => parseImageName(name)).toThrow(/cannot have that name/);
+  expect(() => parseImageName(name)).toThrow(/Invalid image name/);
 });
 
 it('that cannot be read are not called absent', async () => {
