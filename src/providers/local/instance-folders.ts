@@ -78,18 +78,25 @@ export async function makeInstanceFolders(folders: InstanceFolders, uid: number)
 
 async function makeOwn(path: string, uid: number, mode: number): Promise<void> {
   await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw notOurs(error);
+    if (error.code !== 'EEXIST') throw unusable(NOT_WRITABLE, error);
   });
   const facts = await lstat(path);
-  if (!facts.isDirectory() || facts.uid !== uid) throw notOurs();
+  if (!facts.isDirectory()) throw unusable(NOT_WRITABLE);
+  if (facts.uid !== uid) throw unusable(uid === 0 ? OF_A_SERVICE : OF_ANOTHER);
   if ((facts.mode & 0o777) !== mode) await chmod(path, mode);
 }
 
-function notOurs(cause?: unknown): ServiceError {
+const NOT_WRITABLE =
+  'As root it is /run/svc, else svc in XDG_RUNTIME_DIR: it must be a folder that the server can write.';
+/** A service of an ordinary user owns /run/svc. To take it away would end its sandboxes. */
+const OF_A_SERVICE =
+  'Another user owns /run/svc, such as a running service. Run this command as that user; do not change the owner.';
+const OF_ANOTHER = 'Another user owns it. Set XDG_RUNTIME_DIR to a folder that only you can write.';
+
+function unusable(remedy: string, cause?: unknown): ServiceError {
   return new ServiceError('provider_error', 'Cannot use the folder for running sandboxes.', {
     cause,
-    remedy:
-      'As root it is /run/svc, else svc in XDG_RUNTIME_DIR: it must be writable and owned by the server.',
+    remedy,
   });
 }
 

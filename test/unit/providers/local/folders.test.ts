@@ -1,5 +1,14 @@
 // Names, places, records and claims: what a later server relies on to find runtimes, and two servers to stay apart.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -51,6 +60,15 @@ it('names a runtime by sandbox and epoch, there and back', () => {
 it('refuses a socket path that no socket can have', () => {
   const deep = instanceFolders(7, INSTANCE, `/${'d'.repeat(80)}`);
   expect(() => socketPath(deep, 'sb-aaaaaaaaaaaa.1')).toThrow(/too long for sockets/);
+});
+
+it('does not take /run/svc from a service of another user', async () => {
+  mkdirSync(folders.root);
+  if (own() === 0) chownSync(folders.root, 1234, 1234);
+  await expect(makeInstanceFolders(folders, 0)).rejects.toMatchObject({
+    code: 'provider_error',
+    remedy: expect.stringContaining('Run this command as that user'),
+  });
 });
 
 it('makes its folders once and again, and takes none that is not its own', async () => {
