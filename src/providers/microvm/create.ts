@@ -45,6 +45,7 @@ async function found(
 ): Promise<Start & { warnings: string[] }> {
   const name = runtimeName(spec);
   const paths = runtimePaths(state.folders, name);
+  await state.checkDataFolder();
   const { image, warnings } = await chooseImage(state.images, spec.image);
   await state.prepare();
   const machinery = await state.machinery.ready();

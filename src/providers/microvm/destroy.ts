@@ -19,7 +19,7 @@ export async function clear(state: MicrovmState, name: string, signal?: AbortSig
   await endMonitor(state, { paths, record }, signal);
   const cgroups = { own: cgroupName(state, name), host: await state.cgroups(), recorded: record?.cgroups };
   await removeCgroups(state.clock, cgroups, signal);
-  await rm(paths.overlay, { force: true });
+  await state.slowly(() => rm(paths.overlay, { force: true }));
   if (record?.uid_slot !== undefined) await releaseSlot(state.folders, record.uid_slot, name);
   else if (state.host.uid === 0) await releaseSlots(state.folders, name);
   await removeFolder(paths.folder);

@@ -4,6 +4,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
+import type { SlowFolders } from '../../host/slow-folders.ts';
 import {
   type InstanceFolders,
   instanceFolders,
@@ -78,8 +79,10 @@ export async function sweepOverlays(folders: MicrovmFolders, live: ReadonlySet<s
 }
 
 /** Takes the instance's folders off the host when no runtime is in them. Idempotent; never throws. */
-export async function removeMicrovmFolders(folders: MicrovmFolders): Promise<void> {
-  await rmdir(folders.overlays).catch(() => undefined);
-  await rmdir(folders.snapshots).catch(() => undefined);
+export async function removeMicrovmFolders(folders: MicrovmFolders, slowly: SlowFolders): Promise<void> {
   await rmdir(folders.instance).catch(() => undefined);
+  const removeData = async () => {
+    for (const folder of [folders.overlays, folders.snapshots]) await rmdir(folder).catch(() => undefined);
+  };
+  await slowly(removeData).catch(() => undefined);
 }

@@ -11,13 +11,15 @@ type Finding = ProbeReport['findings'][number];
 /** Never throws; settles when `signal` aborts, while what it began goes on for the next probe. */
 export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Promise<ProbeReport> {
   const { machinery } = state;
+  const dataFolder = state.checkDataFolder();
+  const inDataFolder = <T>(work: () => Promise<T>) => dataFolder.then(work);
   const looks = [
     look('monitor', async () => `${state.monitor.title} ${(await machinery.monitor()).version} is there.`),
-    look('kernel', async () => `Guests run Linux ${(await machinery.kernel()).version}.`),
-    look('agent', () => machinery.initramfs().then(() => 'The guest agent is ready.')),
-    look('images', async () => `Images: ${(await state.imageNames()).join(', ')}.`),
+    look('kernel', async () => `Guests run Linux ${(await inDataFolder(machinery.kernel)).version}.`),
+    look('agent', () => inDataFolder(machinery.initramfs).then(() => 'The guest agent is ready.')),
+    look('images', async () => `Images: ${(await inDataFolder(state.imageNames)).join(', ')}.`),
     ...(state.config.overlay_mb > 0 ? [look('overlay', () => formatter(state))] : []),
-    accelerator(state),
+    accelerator(() => inDataFolder(machinery.accelerator)),
   ];
   const late = { name: 'probe', ok: false, message: 'The probe did not end in time.' };
   const findings = await Promise.all(looks.map((each) => abortable(each, signal).catch(() => late)));
@@ -40,8 +42,8 @@ async function look(name: string, words: () => Promise<string>): Promise<Finding
 }
 
 /** Emulation works, and is told of. */
-async function accelerator({ machinery }: MicrovmState): Promise<Finding> {
-  const finding = await look('accelerator', () => machinery.accelerator());
+async function accelerator(choose: () => Promise<string>): Promise<Finding> {
+  const finding = await look('accelerator', choose);
   if (finding.message !== 'emulation')
     return finding.ok ? { ...finding, message: 'KVM runs guests.' } : { ...finding, name: 'kvm' };
   const message =

@@ -9,6 +9,7 @@ const BLOCK = 512;
 
 /** The oldest first. */
 export async function listSnapshots(state: MicrovmState): Promise<RuntimeSnapshot[]> {
+  await state.checkDataFolder();
   const snapshots = await state.snapshots.list();
   const found = await Promise.all(snapshots.map(snapshotOf));
   return found.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));

@@ -1,6 +1,7 @@
-// What the parts of the provider share: places and machinery are found once and kept.
-
+// The state that the parts of the provider share: folders and machinery are found once and kept.
+import { stat } from 'node:fs/promises';
 import { once } from '../../domain/once.ts';
+import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
 import { type Limiter, limiter } from '../limiter.ts';
 import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
 import { runtimeNames } from '../local/instance-folders.ts';
@@ -35,6 +36,10 @@ export interface MicrovmState extends MicrovmDeps {
   /** Guests that boot. */
   boots: Limiter;
   images: ImageFolders;
+  /** Bounds calls on data_dir, which may lie on a mount that hangs. */
+  slowly: SlowFolders;
+  /** Rejects with `unavailable` when data_dir hangs. Comes before work on data_dir that is too long for `slowly`. */
+  checkDataFolder(): Promise<void>;
   /** Looks; see image.ts. */
   imageNames(): Promise<string[]>;
   snapshots: SnapshotSource;
@@ -55,6 +60,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
   let kind: AcceleratorKind | undefined;
   let names = Object.keys(images.configured);
   let isPrepared = false;
+  const slowly = slowFolders(deps.clock);
   const tend = partsTended(deps);
   const accelerator = async () => {
     kind = await found.accelerator();
@@ -81,10 +87,12 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     }),
     leave: async () => {
       await state.snapshots.close();
-      if (isPrepared) await removeMicrovmFolders(folders);
+      if (isPrepared) await removeMicrovmFolders(folders, slowly);
     },
     accelerator: () => kind,
     images,
+    slowly,
+    checkDataFolder: async () => void (await slowly(() => stat(images.dataFolder).catch(() => undefined))),
     imageNames: async () => {
       names = await imageNames(images);
       return names;
