@@ -109,7 +109,7 @@ it('docs/remediation.md has a row for every error, each refusal of a spawn, and 
 });
 
 it('docs/events.md tells of every kind and of no other', () => {
-  const table = read('docs/events.md').split('## Kinds')[1] ?? '';
+  const table = read('docs/events.md').split('## Types')[1] ?? '';
   const told = [...table.matchAll(/^\| `([a-z._]+)`/gm)].map(([, name]) => name);
   expect(told.sort()).toEqual([...EVENT_TYPES, GAP_TYPE].sort());
 });
