@@ -1,5 +1,6 @@
 // The speed table as lines for a terminal, as results.json and as docs/performance.md.
 import { cpus, loadavg, release, totalmem } from 'node:os';
+import { MEANINGS } from './meanings.ts';
 import type { Row } from './row.ts';
 import type { Figures } from './stats.ts';
 
@@ -85,25 +86,52 @@ export function listText(groups: readonly Listed[]): string {
     .join('\n');
 }
 
-/** docs/performance.md: the same table with the host it was measured on. */
+/** docs/performance.md: what the rows mean, the figures, why rows miss, and the host they were measured on. */
 export function markdown({ host, started_at, rows, not_run }: Results): string {
   const facts = Object.entries(host).map(([name, value]) => `${name} ${value}`);
-  const limits = rows.filter(({ limit }) => limit !== undefined);
-  const table = [HEAD, HEAD.map(() => '---'), ...rows.map(cells)].map((line) => `| ${line.join(' | ')} |`);
+  const missed = rows.filter(({ pass, limit }) => !pass || limit !== undefined);
   return [
-    '# Performance',
-    '',
-    'Measured by `npm run bench`: each row is two things timed in turn in one run, and what counts is the ratio of their',
-    'medians, since machines differ; where it has a unit, their difference, or the figure itself without a baseline. The baseline of userspace rows is the raw',
-    'runner started from Node, building the same root for the same command; that of container rows is the Engine API spoken',
-    'by hand, with the same options.',
-    '',
-    ...table,
-    '',
-    ...limits.map(({ id, limit }) => `- ${id} meets a limit: ${limit}`),
-    ...not_run.map(({ id, reason }) => `- ${id}: not run: ${reason}.`),
-    ...(limits.length + not_run.length > 0 ? [''] : []),
-    `Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.`,
-    '',
-  ].join('\n');
+    INTRODUCTION,
+    table(MEANING_HEAD, rows.map(meaningCells)),
+    '## Rows that miss their bar',
+    [
+      ...missed.map((row) => `- ${row.id} ${reasonOf(row)}`),
+      ...not_run.map(({ id, reason }) => `- ${id}: not run: ${reason}.`),
+    ].join('\n'),
+    '## Figures',
+    'Times are medians and 95th percentiles. The interval in brackets holds the true value with 95 % confidence.',
+    table(HEAD, rows.map(cells)),
+    `Measured ${started_at.slice(0, 10)} on: ${facts.join(', ')}.\n`,
+  ].join('\n\n');
 }
+
+const INTRODUCTION = `# Performance
+
+\`npm run bench\` measures this page. Each row compares two things that run in turn on the same machine: ours and a baseline,
+the same job without the service. What counts is the ratio of their medians, because machines differ: 1.05 means 5 % slower
+than the baseline, 0.1 means ten times faster. A row with a unit is judged by the difference, or by its own figure where there
+is no baseline.
+
+The baseline of container rows is the Engine API, called by hand with the same options. The baseline of userspace rows is the
+raw runner, started from Node, which builds the same root for the same command.
+
+## What the rows mean`;
+
+const MEANING_HEAD = ['id', 'what it means for you', 'result', 'bar', ''];
+
+function meaningCells(row: Row): string[] {
+  const result = `${(row.ratio ?? row.value)?.toFixed(2)}${unitOf(row)}`;
+  return [row.id, MEANINGS[row.id]?.text ?? row.name, result, barText(row), row.pass ? 'pass' : 'FAIL'];
+}
+
+function reasonOf({ id, limit, interval, target }: Row): string {
+  if (limit !== undefined) return `meets a limit: ${limit}`;
+  const miss = MEANINGS[id]?.miss;
+  if (miss !== undefined) return `misses: ${miss}`;
+  return Math.min(...interval) <= target
+    ? 'misses by less than the measurement can tell: its interval contains the bar.'
+    : 'misses; the reason is not known yet.';
+}
+
+const table = (head: readonly string[], lines: readonly string[][]) =>
+  [head, head.map(() => '---'), ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n');

@@ -28,7 +28,7 @@ export const KINDS = {
   points: {
     title: 'Faults at every step',
     about:
-      'A real server with a real provider is killed, frozen, delayed or made to fail right before or after a step that changes state, under load. Then a server goes on with the same database, and an auditor reads processes, mounts, sockets, cgroups, folders, the engine and the database, never the API.',
+      'A real server with a real provider is killed, frozen, delayed or made to fail right before or after a step that changes state, under load. Then a server starts with the same database, and an auditor reads processes, mounts, sockets, cgroups, folders, the engine and the database, but never the API.',
     command: 'npm run proof -- --only points',
     trials: 'faults injected',
     faults: AUDITED,
@@ -37,7 +37,7 @@ export const KINDS = {
   simulation: {
     title: 'Simulation',
     about:
-      'The real control plane over a provider, a clock and workers that are made up, driven by a seed: requests, deadlines, faults, deaths, restarts. Every invariant is looked at after each step.',
+      'The real control plane with a simulated provider, clock and workers. A seed decides requests, timeouts, faults, crashes and restarts. Every invariant is checked after each step.',
     command: 'npm run proof -- --only simulation',
     trials: 'seeds',
     faults: { violations: 'seeds that broke an invariant' },
@@ -46,7 +46,7 @@ export const KINDS = {
   authorization: {
     title: 'Authorization',
     about:
-      'Every route, asked with every credential under every setting: each cell of the table has the answer that it must have. Separation of owners is asked for in the same way.',
+      'Every route is called with every credential under every setting, and each answer is compared with a table of expected ones. The separation of owners is checked in the same way.',
     command: 'npm run proof -- --only authorization',
     trials: 'cells',
     faults: { wrong: 'wrong cells' },
@@ -55,7 +55,7 @@ export const KINDS = {
   secrets: {
     title: 'Secrets',
     about:
-      'Secrets are planted wherever one can be, and everything that others may read is searched for them: as they are, in base64 and URL-encoded.',
+      'Secrets are planted wherever one can be, and everything that others may read is searched for them: in plain text, in base64 and URL-encoded.',
     command: 'npm run proof -- --only secrets',
     trials: 'canaries planted',
     faults: { found: 'canaries found' },
@@ -64,7 +64,7 @@ export const KINDS = {
   environment: {
     title: 'Faults of the environment',
     about:
-      'Engines, disks, descriptors, clocks, networks, clients and workers that fail beneath a real server. Each trial says what must hold, and the same auditor looks.',
+      'Engines, disks, descriptors, clocks, networks, clients and workers fail beneath a real server. Each trial states what must hold, and the same auditor checks it.',
     command: 'npm run proof -- --only environment',
     trials: 'faults injected',
     faults: AUDITED,
@@ -73,7 +73,7 @@ export const KINDS = {
   fuzz: {
     title: 'Hostile input',
     about:
-      'Malformed and mutated input for everything that reads input, from a seed. Nothing may crash, answer with a fault of the server, or take long.',
+      'Malformed and mutated input, from a seed, for every part that reads input. Nothing may crash, answer with an error of the server, or take long.',
     command: 'npm run fuzz',
     trials: 'cases',
     faults: { crashes: 'crashes', unexpected_5xx: 'unexpected 5xx', wrong: 'wrong answers' },
@@ -82,7 +82,7 @@ export const KINDS = {
   soak: {
     title: 'Soak',
     about:
-      'Mixed load for a long time with faults at random: what the server holds at the end is what it held after its first minutes.',
+      'Mixed load for a long time with random faults. At the end the server must hold no more memory, descriptors and disk than after its first minutes.',
     command: 'npm run soak',
     trials: 'operations',
     faults: { grown: 'measures that grew', failed: 'failed operations' },

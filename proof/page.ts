@@ -5,10 +5,20 @@ import type { ProofResults, ProofRow } from './results.ts';
 
 const HEAD = `# Reliability
 
-What was done to break the service, and what was found afterwards. A zero proves nothing by itself: beside each count stands
-the rate below which the truth lies with 95 % confidence, 3/N after N trials without a failure. Rows are of the day that
-they name; each is made again by the command above it, on a machine of one's own, which needs root and, for containers,
-Docker. Seeds are printed and taken by \`--seed\`.
+How we try to break the service, and what we found. Each table counts trials and failures. No failure in N trials does not
+mean that there is none: "rate below" is the failure rate that 95 % confidence excludes, 3/N after N trials without a failure.
+So a small number of trials gives a high bound, even when none of them failed.
+
+What the columns mean for you:
+
+- **rows lost**: a sandbox that the service acknowledged is missing from its database.
+- **runtimes leaked**: a container, process or virtual machine still runs, and nothing manages it.
+- **double spawns**: one request started two sandboxes.
+- **over-admissions**: more sandboxes ran than a limit allows.
+- **other failures**: anything else that was not settled after the fault, such as a lock or a folder that was left.
+
+The command above each table repeats its trials. They need root on a machine of their own and, for containers, Docker. Seeds
+are printed; \`--seed\` repeats one. Dates are those of the run.
 `;
 
 export function reliabilityPage(results: ProofResults): string {
@@ -23,11 +33,11 @@ function summary(results: ProofResults): string {
     const { trials, found } = totalOf(kind, results[name]);
     return [kind.title, `${number(trials)} ${kind.trials}`, ...judged(found, trials)];
   });
-  return table(['', 'tried', 'found', 'rate below'], lines);
+  return table(['', 'trials', 'failures', 'rate below'], lines);
 }
 
 function section(kind: Kind, rows: readonly ProofRow[]): string {
-  const head = `## ${kind.title}\n\n${kind.about} Made by \`${kind.command}\`.`;
+  const head = `## ${kind.title}\n\n${kind.about} Run it with \`${kind.command}\`.`;
   if (rows.length === 0) return `${head}\n\nNot run yet.`;
   const [faults, facts] = [Object.keys(kind.faults), Object.keys(kind.facts)].map((keys) =>
     inUse(keys, rows),
@@ -49,7 +59,7 @@ function notReached(rows: readonly ProofRow[]): string {
     steps.length > 0 ? [`- ${name}: ${steps.map((step) => `\`${step}\``).join(', ')}`] : [],
   );
   return lines.length > 0
-    ? `Not reached in these runs, so that nothing was tried there:\n\n${lines.join('\n')}`
+    ? `These runs did not reach the following steps, so nothing was tested there:\n\n${lines.join('\n')}`
     : '';
 }
 

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { MEANINGS } from '../../../bench/meanings.ts';
+import { markdown, type Results } from '../../../bench/report.ts';
+import { packageRoot } from '../../support/servers/server.ts';
+
+const results = JSON.parse(readFileSync(join(packageRoot, 'bench/results.json'), 'utf8')) as Results;
+
+it('says of every measured row what it means for a user', () => {
+  for (const { id } of results.rows)
+    expect([id, MEANINGS[id]?.text ?? '']).toEqual([id, expect.stringMatching(/\.$/)]);
+});
+
+it('explains every row that misses its bar', () => {
+  expect(markdown(results)).not.toContain('the reason is not known yet');
+});
+
+it('is the page that is committed', () => {
+  expect(readFileSync(join(packageRoot, 'docs/performance.md'), 'utf8')).toBe(markdown(results));
+});
