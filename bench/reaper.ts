@@ -8,7 +8,7 @@ import Sqlite from 'better-sqlite3';
 import { Reaper } from '../src/control/maintenance/reaper.ts';
 import { Publisher } from '../src/control/records/publish.ts';
 import { Destroyer } from '../src/control/runtime/destroy.ts';
-import { Spawns } from '../src/control/runtime/in-flight-spawns.ts';
+import { InFlightSpawns } from '../src/control/runtime/in-flight-spawns.ts';
 import { Sessions } from '../src/control/runtime/sessions.ts';
 import { KeyedLock } from '../src/domain/keyed-lock.ts';
 import { eventBus } from '../src/events/bus.ts';
@@ -72,7 +72,7 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
   const publisher = new Publisher({ bus, writer, clock });
   const attach = () => Promise.reject(new Error('There is nothing to attach to.'));
   const destroyer = new Destroyer({
-    ...{ sandboxes, publisher, clock, logger: SILENT, lock: new KeyedLock(), spawns: new Spawns() },
+    ...{ sandboxes, publisher, clock, logger: SILENT, lock: new KeyedLock(), spawns: new InFlightSpawns() },
     sessions: new Sessions({ clock, attach }),
     // As every real one, it answers in a later turn.
     runtimes: { destroy: () => pause(0) },

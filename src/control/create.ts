@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import { files } from './access/files.ts';
 import { logs } from './access/logs.ts';
 import { hasPreviews, previews } from './access/previews.ts';
-import { Reach } from './access/session-access.ts';
+import { SandboxAccess } from './access/session-access.ts';
 import type { ControlPlane } from './api/control-plane.ts';
 import { execs } from './exec/exec.ts';
 import { Background } from './maintenance/background.ts';
@@ -21,7 +21,7 @@ import { ClockWatch } from './maintenance/clock-watch.ts';
 import { Housekeeping } from './maintenance/housekeeping.ts';
 import { Reaper } from './maintenance/reaper.ts';
 import { Reconciler } from './maintenance/reconcile.ts';
-import { Watching } from './maintenance/runtime-watch.ts';
+import { RuntimeWatch } from './maintenance/runtime-watch.ts';
 import { Meter } from './metrics/meter.ts';
 import { metricViews } from './metrics/metric-views.ts';
 import { Metrics } from './metrics/metrics.ts';
@@ -36,13 +36,13 @@ import { ownerLimits } from './records/owner-limits.ts';
 import { Publisher } from './records/publish.ts';
 import { controlSettings, type Settings, takeDefaults } from './records/settings.ts';
 import { Destroyer } from './runtime/destroy.ts';
-import { Spawns } from './runtime/in-flight-spawns.ts';
-import { Vitals } from './runtime/liveness.ts';
+import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
+import { LivenessChecker } from './runtime/liveness.ts';
 import { Probes } from './runtime/probes.ts';
-import { abandoner } from './runtime/rollback.ts';
+import { rollbackSpawn } from './runtime/rollback.ts';
 import { runtimes } from './runtime/runtimes.ts';
 import { Sessions } from './runtime/sessions.ts';
-import { soleRuntimes } from './runtime/unique-runtimes.ts';
+import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
 import { sandboxes } from './sandboxes/sandboxes.ts';
 import { requirePoolHost } from './spawn/choose.ts';
 import { Spawner } from './spawn/spawn.ts';
@@ -55,7 +55,7 @@ import { BucketRateLimits } from './system/rate-limits.ts';
 import { snapshotViews } from './system/snapshots.ts';
 import { templates } from './templates/templates.ts';
 import { fleetOf } from './workers/fleet.ts';
-import { LeaseKeeper } from './workers/lease-monitor.ts';
+import { LeaseMonitor } from './workers/lease-monitor.ts';
 import { remoteRuntimes } from './workers/remote-runtimes.ts';
 import { RemoteStatus } from './workers/remote-status.ts';
 
@@ -97,7 +97,7 @@ export function createControlPlane(given: ControlDeps): ControlPlane {
   const parts = workingParts(deps);
   const background = backgroundWork(deps, settings, parts);
   const deadlineSet = () => background.reaper.wake();
-  const all = { ...deps, ...parts, ...background, settings, deadlineSet, ...whatHolds(deps, settings) };
+  const all = { ...deps, ...parts, ...background, settings, deadlineSet, ...limitDeps(deps, settings) };
   const queue = spawnQueue(all);
   const spawner = new Spawner({ ...all, queue });
   const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
@@ -149,7 +149,7 @@ function reload({
 }
 
 /** What requests are judged by. */
-function whatHolds({ host, store }: ControlDeps, settings: Settings) {
+function limitDeps({ host, store }: ControlDeps, settings: Settings) {
   const { enforce_owner, defaultProvider } = settings;
   const { quotas } = store;
   const limitsOf = ownerLimits(quotas, settings.ownerLimits);
@@ -184,13 +184,13 @@ function spawnQueue({
 /** The same parts; what goes through them is counted. */
 function metered<D extends ControlDeps & { metrics: Metrics }>(deps: D): D & { meter: Meter } {
   const meter = new Meter(deps);
-  deps.bus.subscribe((event) => meter.told(event));
+  deps.bus.subscribe((event) => meter.stored(event));
   const { store, providers } = deps;
   return {
     ...deps,
     meter,
     store: meter.store(store),
-    providers: meter.providers(soleRuntimes(providers, store)),
+    providers: meter.providers(uniqueRuntimes(providers, store)),
   };
 }
 
@@ -200,22 +200,19 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
   const publisher = new Publisher(deps);
   const fleet = fleetOf(deps);
   const vms = new Vms({ ...given, pool: deps.store.pool });
-  const { workers } = deps.store;
-  const elsewhere = remoteRuntimes({ workers, fleet, remote: deps.remote, clock: deps.clock });
-  const under = runtimes({
-    ...deps,
-    tenants: tenants({ ...deps, pool: deps.store.pool, vms }),
-    remote: elsewhere,
-  });
+  const { workers, pool } = deps.store;
+  const remote = remoteRuntimes({ workers, fleet, remote: deps.remote, clock: deps.clock });
+  const under = runtimes({ ...deps, tenants: tenants({ ...deps, pool, vms }), remote });
   const sessions = new Sessions({ ...deps, attach: under.attach });
-  const spawns = new Spawns();
+  const spawns = new InFlightSpawns();
   const lock = new KeyedLock();
   const destroyer = new Destroyer({ ...given, runtimes: under, publisher, sessions, spawns, lock });
-  const vitals = new Vitals({ ...given, runtimes: under, sessions, destroyer, publisher });
+  const liveness = new LivenessChecker({ ...given, runtimes: under, sessions, destroyer, publisher });
   const find = finder(given.sandboxes, deps.config.auth);
   const probes = new Probes({ ...given, publisher });
-  const reach = new Reach({ ...given, find, sessions, vitals });
-  const abandon = abandoner({ ...given, runtimes: under, publisher, retry: (id) => destroyer.retry(id) });
+  const access = new SandboxAccess({ ...given, find, sessions, liveness });
+  const retry = (id: string) => destroyer.retry(id);
+  const rollback = rollbackSpawn({ ...given, runtimes: under, publisher, retry });
   return {
     ...{
       runtimes: under,
@@ -225,11 +222,11 @@ function workingParts(deps: ControlDeps & { meter: Meter }) {
       spawns,
       lock,
       destroyer,
-      vitals,
+      liveness,
       find,
       probes,
-      reach,
-      abandon,
+      access,
+      rollback,
       fleet,
     },
     remoteStatus: new RemoteStatus({ ...given, runtimes: under, destroyer }),
@@ -255,9 +252,9 @@ function backgroundWork(
     reaper,
     clockWatch: new ClockWatch({ ...all, deadlineSet: () => reaper.wake() }),
     reconciler,
-    watching: new Watching({ ...all, reconciler }),
+    runtimeWatch: new RuntimeWatch({ ...all, reconciler }),
     housekeeping: new Housekeeping(all),
-    keeper: new LeaseKeeper(all),
+    leaseMonitor: new LeaseMonitor(all),
     prewarm: new Prewarm(all),
     rates: new BucketRateLimits({ ...deps, config: deps.config.rate_limit }),
     audit: new AuditTrail({ ...deps, audit: deps.store.audit }),

@@ -15,3 +15,7 @@ export function parseTemplateKey(text: string): TemplateKey {
   const slash = text.indexOf('/');
   return slash < 0 ? { name: text } : { owner_id: text.slice(0, slash), name: text.slice(slash + 1) };
 }
+
+export function ownedKey(name: string, owner_id: string | undefined): TemplateKey {
+  return owner_id === undefined ? { name } : { name, owner_id };
+}

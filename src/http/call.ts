@@ -1,6 +1,6 @@
 // One request as a handler sees it: the validated parts, who asks, and the signal that ends with the connection.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { Caller } from '../control/api/control-plane.ts';
+import type { Caller } from '../control/api/caller.ts';
 import { accountOf, type ByteLedger, type Hold } from '../domain/byte-ledger.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { AuthorizedCaller } from './caller.ts';

@@ -1,6 +1,6 @@
 // The caller as the control plane knows it: role, owner, credential, request id.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Caller } from '../control/api/control-plane.ts';
+import type { Caller } from '../control/api/caller.ts';
 import { type AccessRules, type Identity, mayAdminister, requireOwner } from '../domain/access.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { parseOwner } from '../domain/owner.ts';

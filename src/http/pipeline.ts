@@ -3,10 +3,10 @@
 // contract: a preflight needs no key, and a refused caller's body is never read.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { AuditLog } from '../control/api/audit.ts';
+import type { RateLimits } from '../control/api/rate-limits.ts';
 import type { AnsweredRequest } from '../control/api/system.ts';
-import type { Turnstile } from '../control/async/event-loop-yield.ts';
-import type { AuditLog } from '../control/system/audit.ts';
-import type { RateLimits } from '../control/system/rate-limits.ts';
+import type { EventLoopYield } from '../control/async/event-loop-yield.ts';
 import { accessRules, type Identity } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';
 import { accountOf } from '../domain/byte-ledger.ts';
@@ -58,7 +58,7 @@ export interface PipelineDeps {
   closing(): boolean;
   rates: RateLimits;
   audit: AuditLog;
-  turnstile: Turnstile;
+  eventLoop: EventLoopYield;
   /** What comes under the name of a preview is the gateway's. */
   previews: PreviewGateway;
 }
@@ -149,14 +149,14 @@ function alwaysHook(
 }
 
 /** Who is authorized goes on by turns with the others, owner by owner; so do answers to who is not. */
-function routeHook(route: Route, { current, config, turnstile }: FollowDeps): Hook {
+function routeHook(route: Route, { current, config, eventLoop }: FollowDeps): Hook {
   const limit = limitsOf(route, config.server);
   return (request, reply, done) => {
     const failure = refusalOf(route, request, reply, { access: current().access, limit });
     const { authorized, address } = request;
     const line = authorized ? accountOf(authorized.caller).name : `address ${address}`;
-    request.pass = () => turnstile.pass(line);
-    turnstile.enter(line, () => done(failure));
+    request.pass = () => eventLoop.pass(line);
+    eventLoop.enter(line, () => done(failure));
   };
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/api/control-plane.ts';
-import { Turnstile } from '../control/async/event-loop-yield.ts';
+import { EventLoopYield } from '../control/async/event-loop-yield.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
@@ -56,8 +56,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     ...{ ...deps, previews: deps.control.previews, server: deps.config.server, inFlight: running },
     connectionOf: (raw) => upgrades.of(raw),
   });
+  const eventLoop = new EventLoopYield(deps.clock);
   const steps = pipeline({
-    ...{ ...deps, rates, audit, previews, counted: metrics.request, turnstile: new Turnstile(deps.clock) },
+    ...{ ...deps, rates, audit, previews, eventLoop, counted: metrics.request },
     ...{ inFlight: running, closing: () => closed !== undefined },
   });
   // Paths of previews are the guest's: the router must neither judge nor match them.

@@ -2,7 +2,7 @@
 // edge. Whose records a caller sees is in http-owners.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tally } from '../../proof/tally.ts';
-import type { Caller } from '../../src/control/api/control-plane.ts';
+import type { Caller } from '../../src/control/api/caller.ts';
 import { PATHS, type RouteId } from '../../src/http/paths.ts';
 import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';

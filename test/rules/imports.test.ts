@@ -115,6 +115,27 @@ const TABLE: Record<string, Allowance> = {
   },
 };
 
+/** Inside control/: the rooms that each room may import, lowest first. Files at the top build the control plane and may import them all. */
+const CONTROL: Record<string, readonly string[]> = {
+  async: [],
+  api: [],
+  records: ['api'],
+  runtime: ['async', 'records'],
+  queue: ['records'],
+  pool: ['api', 'async', 'records', 'runtime'],
+  workers: ['api', 'async', 'runtime'],
+  access: ['api', 'async', 'records', 'runtime'],
+  exec: ['api', 'async', 'records', 'access'],
+  spawn: ['api', 'async', 'records', 'runtime', 'queue', 'workers'],
+  templates: ['api', 'records', 'spawn'],
+  prewarm: ['api', 'async', 'records', 'runtime', 'spawn'],
+  system: ['api', 'records', 'runtime', 'workers'],
+  sandboxes: ['api', 'records', 'runtime', 'spawn', 'workers'],
+  metrics: ['api', 'records', 'runtime', 'queue', 'workers', 'prewarm'],
+  maintenance: ['async', 'records', 'runtime', 'pool', 'workers', 'prewarm', 'system'],
+};
+const MOST_CONTROL_ENTRIES = 20;
+
 interface Import {
   from: SourceFile;
   /** A path relative to the package, or a package name. */
@@ -202,6 +223,36 @@ it('every import is allowed by the table', () => {
   expect(files.flatMap(faultsOf)).toEqual([]);
 });
 
+/** `src/control/spawn/plan.ts` → `spawn`; undefined for a file that is not in a room of control/. */
+const roomOf = (path: string) => /^src\/control\/([^/]+)\/[^/]+\.ts$/.exec(path)?.[1];
+
+const crossings = (file: SourceFile) =>
+  importsOf(file).flatMap(({ to, place }) => {
+    const [room, other] = [roomOf(file.path), roomOf(to)];
+    if (room === undefined || !to.startsWith('src/control/') || room === other) return [];
+    if (other !== undefined && CONTROL[room]?.includes(other)) return [];
+    return [
+      `${place} imports ${to}: control/${room} may import ${CONTROL[room]?.join(', ') || 'no other room'}`,
+    ];
+  });
+
+it('rooms of control/ import only the rooms below them', () => {
+  const inControl = files.filter(({ path }) => path.startsWith('src/control/'));
+  expect(inControl.flatMap(crossings)).toEqual([]);
+  const rooms = inControl.map(({ path }) => roomOf(path) ?? path);
+  const top = [...new Set(rooms)];
+  expect(top.filter((room) => !(room in CONTROL))).toEqual([
+    'src/control/build-runtime.ts',
+    'src/control/create.ts',
+  ]);
+  expect(top.length).toBeLessThanOrEqual(MOST_CONTROL_ENTRIES);
+  const order = Object.keys(CONTROL);
+  const upwards = order.flatMap((room, at) =>
+    (CONTROL[room] ?? []).filter((other) => order.indexOf(other) >= at).map((other) => `${room} → ${other}`),
+  );
+  expect(upwards).toEqual([]);
+});
+
 /** The face of `svc/client`: a package has one place that says what it gives. */
 const PACKAGE_FACE = 'src/client/package.ts';
 
@@ -226,7 +277,6 @@ it('relative imports carry their extension', () => {
 
 /** How many files of each folder lead back to themselves by types alone and are still to be separated. They only fall. */
 const IN_TYPE_CYCLES: Readonly<Record<string, number>> = {
-  control: 7,
   http: 3,
   ops: 4,
   providers: 19,
@@ -254,6 +304,14 @@ it('no file needs itself, types counted', () => {
   );
   expect(more).toEqual([]);
   expect(groups.filter(([path = '']) => !isWithin(path, Object.keys(IN_TYPE_CYCLES)))).toEqual([]);
+});
+
+it.each([
+  ['src/control/queue/x.ts', "import type { SpawnPlan } from '../spawn/plan.ts';"],
+  ['src/control/runtime/x.ts', "import { chooseProvider } from '../spawn/choose.ts';"],
+  ['src/control/access/x.ts', "import { createControlPlane } from '../create.ts';"],
+])('the table of control/ refuses in %s: %s', (path, text) => {
+  expect(crossings(parsed(path, text))).toHaveLength(1);
 });
 
 it.each([

@@ -4,16 +4,16 @@ import type { SandboxFiles } from '../../agent/io.ts';
 import { parseMode } from '../../domain/mode.ts';
 import { parsePath, parsePattern } from '../../domain/path.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { FileContentRead, Files } from '../api/files.ts';
 import type { Publisher } from '../records/publish.ts';
 import { readRange } from './file-range.ts';
-import type { Held, Reach } from './session-access.ts';
+import type { OpenSandbox, SandboxAccess } from './session-access.ts';
 
 const GLOB_LIMIT = 10_000;
 
 export interface FileDeps {
-  reach: Reach;
+  access: SandboxAccess;
   publisher: Publisher;
 }
 
@@ -117,14 +117,14 @@ const modeOption = (mode: string | undefined) =>
   mode === undefined ? {} : { mode: parseMode(mode, 'mode') };
 
 function perform<T>(deps: FileDeps, call: Call<T>): Promise<T> {
-  return deps.reach.told(call.id, () => attempt(deps, call));
+  return deps.access.explainFailure(call.id, () => attempt(deps, call));
 }
 
-async function attempt<T>({ reach, publisher }: FileDeps, call: Call<T>): Promise<T> {
-  const row = await reach.find(call.id, call.caller);
-  let held: Held | undefined;
+async function attempt<T>({ access, publisher }: FileDeps, call: Call<T>): Promise<T> {
+  const row = await access.find(call.id, call.caller);
+  let held: OpenSandbox | undefined;
   try {
-    held = await reach.open(row, call.signal);
+    held = await access.open(row, call.signal);
     const result = await call.work(held.io.files, row);
     const { release } = held;
     const over = call.until?.(result) ?? Promise.resolve();

@@ -3,19 +3,19 @@ import type { Hold } from '../../domain/byte-ledger.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { LogLine } from '../../schema/exec.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Logs } from '../api/execs.ts';
 import { orSilence } from '../async/silence.ts';
-import type { Held, Reach } from './session-access.ts';
+import type { OpenSandbox, SandboxAccess } from './session-access.ts';
 
 const LINE_BYTES = 32;
 
-export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
+export function logs({ access, clock }: { access: SandboxAccess; clock: Clock }): Logs {
   const open = async (id: string, caller: Caller, signal: AbortSignal) =>
-    reach.open(await reach.find(id, caller), signal);
+    access.open(await access.find(id, caller), signal);
   return {
     read: (id, lines, caller, signal, hold) =>
-      reach.told(id, async () => {
+      access.explainFailure(id, async () => {
         const held = await open(id, caller, signal);
         const kept: string[] = [];
         for await (const line of released(held, held.io.console({ lines, follow: false }, signal)))
@@ -25,7 +25,7 @@ export function logs({ reach, clock }: { reach: Reach; clock: Clock }): Logs {
     async follow(id, lines, caller, signal) {
       const held = await open(id, caller, signal);
       const console = held.io.console({ lines, follow: true }, signal);
-      const why = (error: unknown) => reach.told(id, () => Promise.reject(error));
+      const why = (error: unknown) => access.explainFailure(id, () => Promise.reject(error));
       return followed(released(held, console), { clock, signal, why });
     },
   };
@@ -58,7 +58,7 @@ async function* followed(
 }
 
 /** The session is let go when the lines are over or nobody wants them any more. */
-async function* released(held: Held, lines: AsyncIterable<string>): AsyncGenerator<string> {
+async function* released(held: OpenSandbox, lines: AsyncIterable<string>): AsyncGenerator<string> {
   let failure: unknown;
   try {
     yield* lines;

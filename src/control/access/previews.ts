@@ -5,14 +5,14 @@ import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { PREVIEW_TOKEN, type PreviewTarget, previewName } from '../../domain/preview.ts';
 import { previewKey, previewTokenEnd, signPreview } from '../../domain/preview-token.ts';
+import { lifeMs } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { SandboxRecord, Store } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Previews } from '../api/previews.ts';
-import { lifeMs } from '../spawn/plan.ts';
-import type { Reach } from './session-access.ts';
+import type { SandboxAccess } from './session-access.ts';
 
 const DEFAULT_TTL_MS = 3_600_000;
 
@@ -23,19 +23,19 @@ export interface PreviewsDeps {
   config: Pick<Config, 'server'>;
   store: Pick<Store, 'instance'>;
   providers: ProviderSet;
-  reach: Reach;
+  access: SandboxAccess;
   clock: Clock;
 }
 
 export function previews(deps: PreviewsDeps): Previews {
-  const { config, store, clock, reach } = deps;
+  const { config, store, clock, access } = deps;
   const { preview_domain: domain, preview_access, preview_signing_key } = config.server;
   const key = previewKey(preview_signing_key, store.instance.key);
   const isSigned = preview_access === 'signed';
   return {
     async link(id, { port, ttl }, caller, seen) {
       if (domain === '') throw noDomain();
-      const row = await reach.find(id, caller);
+      const row = await access.find(id, caller);
       requireConnect(deps.providers, row);
       if (!isSigned && ttl !== undefined) throw noTtl();
       const target = { sandbox_id: row.id, port };
@@ -67,10 +67,10 @@ function originOf(
 }
 
 async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: AbortSignal): Promise<Duplex> {
-  const { reach, providers } = deps;
-  const row = await reach.find(target.sandbox_id, VISITOR);
+  const { access, providers } = deps;
+  const row = await access.find(target.sandbox_id, VISITOR);
   requireConnect(providers, row);
-  const held = await reach.open(row, signal);
+  const held = await access.open(row, signal);
   try {
     const tunnel = await held.io.connect(target.port, signal);
     tunnel.once('close', () => held.release());

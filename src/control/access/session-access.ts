@@ -4,31 +4,31 @@ import type { SandboxIo } from '../../agent/io.ts';
 import { asServiceError, SandboxMissing } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Finder } from '../records/find.ts';
 import { endedSandbox, unknownSandbox } from '../records/views.ts';
-import type { Vitals } from '../runtime/liveness.ts';
-import type { Lease, Sessions } from '../runtime/sessions.ts';
-import { requireLocal } from '../workers/require-local.ts';
+import type { LivenessChecker } from '../runtime/liveness.ts';
+import { requireLocal } from '../runtime/runtimes.ts';
+import type { SessionHold, Sessions } from '../runtime/sessions.ts';
 
 /** A sandbox held open for one call. */
-export interface Held {
+export interface OpenSandbox {
   io: SandboxIo;
   /** To be called once at the call's end, with its error when it failed: one that did not answer is examined. */
   release(error?: unknown): void;
 }
 
-export interface ReachDeps {
+export interface SandboxAccessDeps {
   sandboxes: Pick<SandboxStore, 'get'>;
   find: Finder;
   sessions: Sessions;
-  vitals: Vitals;
+  liveness: LivenessChecker;
 }
 
-export class Reach {
-  readonly #deps: ReachDeps;
+export class SandboxAccess {
+  readonly #deps: SandboxAccessDeps;
 
-  constructor(deps: ReachDeps) {
+  constructor(deps: SandboxAccessDeps) {
     this.#deps = deps;
   }
 
@@ -40,7 +40,7 @@ export class Reach {
   }
 
   /** Its session. `unavailable` when it does not answer, `not_found` when that is because it is gone. */
-  async open(row: SandboxRecord, signal: AbortSignal): Promise<Held> {
+  async open(row: SandboxRecord, signal: AbortSignal): Promise<OpenSandbox> {
     const { io, release } = await this.#acquire(row, signal);
     return {
       io,
@@ -51,20 +51,20 @@ export class Reach {
     };
   }
 
-  async #acquire(row: SandboxRecord, signal: AbortSignal): Promise<Lease> {
-    const { sessions, vitals } = this.#deps;
+  async #acquire(row: SandboxRecord, signal: AbortSignal): Promise<SessionHold> {
+    const { sessions, liveness } = this.#deps;
     try {
       return await sessions.acquire(row, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      const finding = await vitals.examine(row.id);
+      const finding = await liveness.check(row.id);
       if (finding === 'answers') return sessions.acquire(row, signal);
       throw finding === 'lost' ? await this.#ended(row.id) : error;
     }
   }
 
   /** The same work; a call that failed in the middle says that the sandbox has ended, when it has meanwhile. */
-  async told<T>(id: string, work: () => Promise<T>): Promise<T> {
+  async explainFailure<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -85,9 +85,9 @@ export class Reach {
   }
 
   #learn(row: SandboxRecord, error: unknown, signal: AbortSignal): void {
-    const { vitals } = this.#deps;
-    if (error === undefined) void vitals.answered(row).catch(() => undefined);
-    else if (!signal.aborted && tellsOfItsEnd(error)) void vitals.examine(row.id);
+    const { liveness } = this.#deps;
+    if (error === undefined) void liveness.answered(row).catch(() => undefined);
+    else if (!signal.aborted && tellsOfItsEnd(error)) void liveness.check(row.id);
   }
 }
 

@@ -1,27 +1,18 @@
 // What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
-import type { Role } from '../../domain/access.ts';
 import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
-import type { AuditLog } from '../system/audit.ts';
-import type { RateLimits } from '../system/rate-limits.ts';
+import type { AuditLog } from './audit.ts';
+import type { Caller } from './caller.ts';
 import type { EventViews } from './events.ts';
 import type { Execs, Logs } from './execs.ts';
 import type { Files } from './files.ts';
 import type { Previews } from './previews.ts';
 import type { Quotas } from './quotas.ts';
+import type { RateLimits } from './rate-limits.ts';
 import type { HealthViews, MetricViews, PoolViews, ProviderViews, SnapshotViews } from './system.ts';
 import type { Templates } from './templates.ts';
 import type { Workers } from './workers.ts';
-
-/** Who asks. `owner` is the validated X-User-ID. */
-export interface Caller {
-  role: Role;
-  owner?: string;
-  /** A hash that stands for the credential: the scope of idempotency keys without an owner. */
-  credential: string;
-  request_id: string;
-}
 
 export interface Sandboxes {
   /** The whole of a spawn (docs/design/api.md#sandboxes). `signal` aborts when the client has gone; a spawn already

@@ -1,7 +1,7 @@
 // What the control plane offers to readers of events.
 import type { EventReader } from '../../events/feed.ts';
 import type { Event, EventQuery } from '../../schema/event.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller } from './caller.ts';
 
 export interface EventViews {
   /**

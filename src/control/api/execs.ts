@@ -11,7 +11,7 @@ import type {
   ExecResult,
   LogLine,
 } from '../../schema/exec.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller } from './caller.ts';
 
 /** With an Idempotency-Key a repeat joins the first one while it runs, and is told its result afterwards. */
 export type KeyableRequest = ExecRequest & { idempotencyKey?: string };

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { FileInfo, FileWritten } from '../../schema/file.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller } from './caller.ts';
 
 export interface Files {
   /** The half-open byte range wanted, as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */

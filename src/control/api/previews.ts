@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { PreviewTarget } from '../../domain/preview.ts';
 import type { PreviewLink, PreviewRequest } from '../../schema/preview.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller } from './caller.ts';
 
 export interface Previews {
   /** `seen`: scheme and port by which the caller reached us. `not_implemented` without a domain, or where there is no tunnel. */

@@ -1,6 +1,6 @@
 // What the control plane offers of limits of owners.
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../../schema/quota.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller } from './caller.ts';
 
 /** Limits of single owners. Under owner enforcement a caller that is no admin sees its own alone: others are `not_found`. */
 export interface Quotas {

@@ -8,7 +8,7 @@ import type {
   TemplateSpawn,
   TemplateUpdate,
 } from '../../schema/template.ts';
-import type { Caller } from './control-plane.ts';
+import type { Caller } from './caller.ts';
 
 /** Under owner enforcement a name means the caller's own template, else the one of this name that all share. */
 export interface Templates {

@@ -1,5 +1,5 @@
 // Background work, so much at once. Foreground work never waits here.
-export class Pool {
+export class ConcurrencyLimit {
   readonly #atOnce: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;

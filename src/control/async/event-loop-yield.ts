@@ -9,7 +9,7 @@ export const SHARE_MS = 1;
 
 type Lines = Map<string, (() => void)[]>;
 
-export class Turnstile {
+export class EventLoopYield {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** When the share began that is being used up. */
   #since: number;

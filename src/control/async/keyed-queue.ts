@@ -6,7 +6,7 @@ interface Lane {
   running: Map<string, Promise<unknown>>;
 }
 
-export class Lanes {
+export class KeyedQueue {
   readonly #atOnce: (lane: string) => number;
   readonly #lanes = new Map<string, Lane>();
 

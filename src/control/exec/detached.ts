@@ -6,8 +6,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import { signalWord } from '../../domain/exec-request.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { ExecDetached, ExecItem, ExecOutputQuery } from '../../schema/exec.ts';
-import type { Held } from '../access/session-access.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { OpenSandbox } from '../access/session-access.ts';
+import type { Caller } from '../api/caller.ts';
 import type { LiveRequest, StreamedLine } from '../api/execs.ts';
 import { execLines } from './exec-lines.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';
@@ -35,8 +35,8 @@ export async function detachExec(
 }
 
 /** Newest first. */
-export async function listExecs({ reach }: ExecDeps, id: string, asked: Asked): Promise<ExecItem[]> {
-  const records = await inside({ reach }, id, asked, ({ io }) => io.execs.list(asked.signal));
+export async function listExecs({ access }: ExecDeps, id: string, asked: Asked): Promise<ExecItem[]> {
+  const records = await inside({ access }, id, asked, ({ io }) => io.execs.list(asked.signal));
   return records.map(itemOf).sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
 }
 
@@ -51,13 +51,13 @@ export async function findExec(deps: ExecDeps, { id, exec_id }: Target, asked: A
 
 /** `name` may come without SIG and in any case. */
 export async function signalExec(
-  { reach }: ExecDeps,
+  { access }: ExecDeps,
   { id, exec_id }: Target,
   name: string,
   caller: Caller,
 ): Promise<void> {
   const asked = { caller, signal: new AbortController().signal };
-  await inside({ reach }, id, asked, ({ io }) => io.execs.signal(exec_id, signalWord(name)));
+  await inside({ access }, id, asked, ({ io }) => io.execs.signal(exec_id, signalWord(name)));
 }
 
 /** Rejects for everything that goes wrong before the first line. */
@@ -84,12 +84,12 @@ export function refuseWaiting(request: LiveRequest): void {
 
 /** A view of a detached command; the session is held until the view is over. */
 export async function attachTo(
-  { reach }: Pick<ExecDeps, 'reach'>,
+  { access }: Pick<ExecDeps, 'access'>,
   { id, exec_id }: Target,
   follow: boolean,
   { caller, signal }: Asked,
 ): Promise<{ exec: Exec & { truncated: boolean }; io: SandboxIo }> {
-  const held = await reach.open(await reach.find(id, caller), signal);
+  const held = await access.open(await access.find(id, caller), signal);
   try {
     const exec = await held.io.execs.attach(exec_id, follow, signal);
     exec.exit.then(
@@ -104,12 +104,12 @@ export async function attachTo(
 }
 
 async function inside<T>(
-  { reach }: Pick<ExecDeps, 'reach'>,
+  { access }: Pick<ExecDeps, 'access'>,
   id: string,
   { caller, signal }: Asked,
-  work: (held: Held) => Promise<T>,
+  work: (held: OpenSandbox) => Promise<T>,
 ): Promise<T> {
-  const held = await reach.open(await reach.find(id, caller), signal);
+  const held = await access.open(await access.find(id, caller), signal);
   try {
     const result = await work(held);
     held.release();

@@ -1,7 +1,7 @@
 // A command that its caller talks to: input while it runs, a terminal that changes its size, signals. The writers of the
 // WebSocket stand on this.
 import type { SandboxIo } from '../../agent/io.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { LiveExec, LiveRequest } from '../api/execs.ts';
 import { attachTo, detachExec } from './detached.ts';
 import { type ExecDeps, startExec } from './exec-start.ts';

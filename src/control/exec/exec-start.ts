@@ -15,15 +15,15 @@ import type { OutputEncoding } from '../../domain/output.ts';
 import { parsePath } from '../../domain/path.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Held, Reach } from '../access/session-access.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { OpenSandbox, SandboxAccess } from '../access/session-access.ts';
+import type { Caller } from '../api/caller.ts';
 import type { LiveRequest } from '../api/execs.ts';
 import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 
 export interface ExecDeps {
-  reach: Reach;
+  access: SandboxAccess;
   publisher: Publisher;
   settings: Settings;
   limitsOf: LimitsOf;
@@ -46,8 +46,8 @@ export async function startExec(
   request: LiveRequest & { keepStdin?: boolean },
   asked: { caller: Caller; signal: AbortSignal },
 ): Promise<StartedExec> {
-  const { reach, publisher } = deps;
-  const row = await reach.find(id, asked.caller);
+  const { access, publisher } = deps;
+  const row = await access.find(id, asked.caller);
   const { exec, io } = await launch(deps, row, request, asked.signal).catch((error: unknown) => {
     publisher.refusal('exec', row, error);
     throw error;
@@ -65,7 +65,7 @@ async function launch(
 ): Promise<{ exec: Exec; io: SandboxIo }> {
   const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await deps.limitsOf(row.owner_id);
   const spec = execSpec(request, row, deps.ids, { ...deps.settings.exec, maxMs, ownMs });
-  const held = await deps.reach.open(row, signal);
+  const held = await deps.access.open(row, signal);
   const exec = held.io.exec(spec, signal);
   follow(deps.publisher, row, exec, held);
   return { exec, io: held.io };
@@ -107,7 +107,7 @@ export function noteEnd(
 }
 
 /** Its events, and the session's release at its end, whoever is still there to read the answer. */
-function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: Held): void {
+function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: OpenSandbox): void {
   const { exec_id } = exec;
   const ended = (exit: ExecExit) => {
     noteEnd(publisher, row, exec_id, exit);

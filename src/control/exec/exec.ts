@@ -9,33 +9,34 @@ import { type ExecDeps, startExec } from './exec-start.ts';
 import { detachKeyed, isKeyed, keyedLines, keyedResult } from './keyed.ts';
 
 export function execs(deps: ExecDeps & { clock: Clock }): Execs {
-  const { clock, reach } = deps;
+  const { clock, access } = deps;
   return {
     run: (id, request, caller, signal, hold) =>
-      reach.told(id, async () => {
+      access.explainFailure(id, async () => {
         if (isKeyed(request)) return keyedResult(deps, id, request, { caller, signal, hold });
         const started = await startExec(deps, id, request, { caller, signal });
         return execResult(started, deps.settings.exec.maxOutputBytes, hold);
       }),
     stream: (id, request, caller, signal) =>
-      reach.told(id, async () => {
+      access.explainFailure(id, async () => {
         if (isKeyed(request)) return keyedLines(deps, id, request, { caller, signal });
         return execLines(await startExec(deps, id, request, { caller, signal }), { clock, signal });
       }),
     open: (id, request, caller, signal) =>
-      reach.told(id, () => openExec(deps, id, request, { caller, signal })),
+      access.explainFailure(id, () => openExec(deps, id, request, { caller, signal })),
     detach: (id, request, caller, signal) =>
-      reach.told(id, async () => {
+      access.explainFailure(id, async () => {
         if (!isKeyed(request)) return detachExec(deps, id, request, { caller, signal });
         refuseWaiting(request);
         const { exec_id } = await detachKeyed(deps, id, request, { caller, signal });
         return { exec_id };
       }),
-    list: (id, caller, signal) => reach.told(id, () => listExecs(deps, id, { caller, signal })),
+    list: (id, caller, signal) => access.explainFailure(id, () => listExecs(deps, id, { caller, signal })),
     get: (id, exec_id, caller, signal) =>
-      reach.told(id, () => findExec(deps, { id, exec_id }, { caller, signal })),
+      access.explainFailure(id, () => findExec(deps, { id, exec_id }, { caller, signal })),
     output: (target, query, caller, signal) =>
-      reach.told(target.id, () => detachedOutput(deps, target, query, { caller, signal })),
-    signal: (target, name, caller) => reach.told(target.id, () => signalExec(deps, target, name, caller)),
+      access.explainFailure(target.id, () => detachedOutput(deps, target, query, { caller, signal })),
+    signal: (target, name, caller) =>
+      access.explainFailure(target.id, () => signalExec(deps, target, name, caller)),
   };
 }

@@ -7,7 +7,7 @@ import { keyedExecId } from '../../domain/exec-key.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { ExecEnded, KeyableRequest, StreamedLine } from '../api/execs.ts';
 import { attachTo } from './detached.ts';
 import { execLines } from './exec-lines.ts';
@@ -31,8 +31,8 @@ export async function detachKeyed(
   { idempotencyKey, ...request }: KeyedRequest,
   { caller, signal }: Asked,
 ): Promise<{ exec_id: string; row: SandboxRecord; isRepeat: boolean }> {
-  const { reach, publisher, settings } = deps;
-  const row = await reach.find(id, caller);
+  const { access, publisher, settings } = deps;
+  const row = await access.find(id, caller);
   const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await deps.limitsOf(row.owner_id);
   const spec = {
     ...execSpec(request, row, deps.ids, { ...settings.exec, maxMs, ownMs }),
@@ -40,7 +40,7 @@ export async function detachKeyed(
     body: fingerprint('/exec', request),
   };
   if (spec.stdin) throw noInput();
-  const held = await reach.open(row, signal);
+  const held = await access.open(row, signal);
   try {
     if (!held.io.keepsKeys) throw notKept();
     const isRepeat = await started(held.io, spec);

@@ -5,18 +5,18 @@ import type { Vms } from '../pool/vms.ts';
 import type { Prewarm } from '../prewarm/prewarm.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
-import type { Spawns } from '../runtime/in-flight-spawns.ts';
-import type { Vitals } from '../runtime/liveness.ts';
+import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
+import type { LivenessChecker } from '../runtime/liveness.ts';
 import type { Sessions } from '../runtime/sessions.ts';
 import type { AuditTrail } from '../system/audit.ts';
 import type { BucketRateLimits } from '../system/rate-limits.ts';
-import type { LeaseKeeper } from '../workers/lease-monitor.ts';
+import type { LeaseMonitor } from '../workers/lease-monitor.ts';
 import type { LocalWorker } from '../workers/local-worker.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Reaper } from './reaper.ts';
 import type { Reconciler } from './reconcile.ts';
-import type { Watching } from './runtime-watch.ts';
+import type { RuntimeWatch } from './runtime-watch.ts';
 
 const PREWARM_RETRY_MS = 30_000;
 /** How long a start waits for the first comparison, and a stop for work under way. */
@@ -26,15 +26,15 @@ export interface BackgroundDeps {
   clockWatch: ClockWatch;
   reaper: Reaper;
   reconciler: Reconciler;
-  watching: Watching;
-  vitals: Vitals;
+  runtimeWatch: RuntimeWatch;
+  liveness: LivenessChecker;
   housekeeping: Housekeeping;
   localWorker: LocalWorker;
-  keeper: LeaseKeeper;
+  leaseMonitor: LeaseMonitor;
   destroyer: Destroyer;
   sessions: Sessions;
   vms: Vms;
-  spawns: Spawns;
+  spawns: InFlightSpawns;
   prewarm: Prewarm;
   rates: BucketRateLimits;
   audit: AuditTrail;
@@ -54,17 +54,17 @@ export class Background {
 
   /** Resolves after the first comparison, or when that takes too long: it then goes on. */
   async start(): Promise<void> {
-    const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, rates, vms, logger } =
+    const { clockWatch, reaper, housekeeping, localWorker, leaseMonitor, runtimeWatch, rates, vms, logger } =
       this.#deps;
     const compared = async () => {
       await clockWatch.start();
       if (this.#stopped) return;
       reaper.start();
       housekeeping.start();
-      watching.start();
+      runtimeWatch.start();
       await vms.start();
       if (this.#stopped) return;
-      await Promise.all([localWorker.start(), keeper.start(), this.#reconcile(true)]);
+      await Promise.all([localWorker.start(), leaseMonitor.start(), this.#reconcile(true)]);
     };
     rates.start();
     const inTime = await this.#within(compared());
@@ -74,15 +74,22 @@ export class Background {
 
   /** What is still under way after 5 s is left to the next start. */
   async stop(): Promise<void> {
-    const { clockWatch, reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm } =
+    const { clockWatch, reaper, housekeeping, localWorker, leaseMonitor, runtimeWatch, destroyer, prewarm } =
       this.#deps;
     const { sessions, vms, spawns, rates, audit } = this.#deps;
     this.#stopped = true;
     this.#timer?.cancel();
-    const over = [clockWatch, reaper, housekeeping, localWorker, keeper, watching, destroyer, prewarm].map(
-      (part) => part.stop(),
-    );
-    this.#deps.vitals.stop();
+    const over = [
+      clockWatch,
+      reaper,
+      housekeeping,
+      localWorker,
+      leaseMonitor,
+      runtimeWatch,
+      destroyer,
+      prewarm,
+    ].map((part) => part.stop());
+    this.#deps.liveness.stop();
     rates.stop();
     await this.#within(Promise.all([...over, spawns.settled(), audit.close()]));
     sessions.closeAll();

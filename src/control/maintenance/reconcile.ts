@@ -9,13 +9,13 @@ import type { Provider, ProviderSet, RuntimeListing } from '../../providers/prov
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { PrewarmedStore } from '../../store/seam/prewarmed.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { Pool } from '../async/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import { VM_EPOCH, type Vms } from '../pool/vms.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
-import type { Spawns } from '../runtime/in-flight-spawns.ts';
-import type { Vitals } from '../runtime/liveness.ts';
-import type { Abandon } from '../runtime/rollback.ts';
+import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
+import type { LivenessChecker } from '../runtime/liveness.ts';
+import type { Rollback } from '../runtime/rollback.ts';
 import { isOfRemoved } from '../runtime/runtimes.ts';
 
 const AT_ONCE = 16;
@@ -33,10 +33,10 @@ export interface ReconcileDeps {
   vms: Vms;
   providers: ProviderSet;
   publisher: Publisher;
-  spawns: Spawns;
+  spawns: InFlightSpawns;
   destroyer: Destroyer;
-  vitals: Vitals;
-  abandon: Abandon;
+  liveness: LivenessChecker;
+  rollback: Rollback;
   /** Its outage is a warning even while nothing uses it. */
   defaultProvider: string;
   clock: Clock;
@@ -45,7 +45,7 @@ export interface ReconcileDeps {
 
 export class Reconciler {
   readonly #deps: ReconcileDeps;
-  readonly #pool = new Pool(AT_ONCE);
+  readonly #pool = new ConcurrencyLimit(AT_ONCE);
   readonly #turns = new KeyedLock();
   /** Providers that did not answer the last time. */
   readonly #silent = new Set<string>();
@@ -152,24 +152,24 @@ export class Reconciler {
   }
 
   async #row(row: SandboxRecord, alive: boolean): Promise<void> {
-    const { destroyer, vitals } = this.#deps;
+    const { destroyer, liveness } = this.#deps;
     if (row.state === 'creating') {
       await this.#unfinished(row);
     } else if (row.state === 'destroying') {
       destroyer.finishLater(row);
     } else if (!alive || row.state === 'unhealthy') {
-      await vitals.examine(row.id);
+      await liveness.check(row.id);
     }
   }
 
   /** In this order: a spawn is in flight from before its row exists until the row is no longer `creating`. */
   async #unfinished({ id }: SandboxRecord): Promise<void> {
-    const { spawns, sandboxes, abandon } = this.#deps;
+    const { spawns, sandboxes, rollback } = this.#deps;
     if (spawns.has(id)) return;
     const row = await sandboxes.get(id);
     if (row?.state !== 'creating') return;
     this.#tell('end_unfinished_spawn', row, 'whoever was creating it has ended');
-    await abandon(row);
+    await rollback(row);
   }
 
   async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {

@@ -4,9 +4,9 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeEvent } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import { Pool } from '../async/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import { VM_EPOCH } from '../pool/vms.ts';
-import type { Vitals } from '../runtime/liveness.ts';
+import type { LivenessChecker } from '../runtime/liveness.ts';
 import type { Reconciler } from './reconcile.ts';
 
 const AT_ONCE = 16;
@@ -18,11 +18,11 @@ const ALL = 1_000_000;
 /** Rows that are being created or destroyed are in somebody's hands. */
 const EXAMINED = ['running', 'unhealthy'] as const;
 
-export interface WatchingDeps {
+export interface RuntimeWatchDeps {
   providers: ProviderSet;
   sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
   store: { pool: Pick<PoolStore, 'get'> };
-  vitals: Vitals;
+  liveness: LivenessChecker;
   reconciler: Reconciler;
   clock: Clock;
   logger: Logger;
@@ -30,15 +30,15 @@ export interface WatchingDeps {
 
 type Watched = Provider & Required<Pick<Provider, 'watch'>>;
 
-export class Watching {
-  readonly #deps: WatchingDeps;
-  readonly #pool = new Pool(AT_ONCE);
+export class RuntimeWatch {
+  readonly #deps: RuntimeWatchDeps;
+  readonly #pool = new ConcurrencyLimit(AT_ONCE);
   /** What waits to be examined: many events of one sandbox are one look. */
   readonly #waiting = new Set<string>();
   readonly #end = new AbortController();
   #loops: Promise<void>[] = [];
 
-  constructor(deps: WatchingDeps) {
+  constructor(deps: RuntimeWatchDeps) {
     this.#deps = deps;
   }
 
@@ -96,10 +96,10 @@ export class Watching {
   }
 
   async #examine(provider: Provider, id: string, epoch: number): Promise<void> {
-    const { vitals, logger } = this.#deps;
+    const { liveness, logger } = this.#deps;
     try {
       const ids = await this.#concerned(provider, id, epoch);
-      await Promise.all(ids.map((one) => vitals.examine(one)));
+      await Promise.all(ids.map((one) => liveness.check(one)));
     } catch (error) {
       logger.warn({ sandbox_id: id, err: error }, 'News of a runtime could not be followed.');
     }

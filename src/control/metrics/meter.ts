@@ -75,7 +75,7 @@ export class Meter {
   }
 
   /** A stored event. */
-  told({ type, sandbox_id: id, timestamp, data }: Event): void {
+  stored({ type, sandbox_id: id, timestamp, data }: Event): void {
     if (type === 'stream.gap') return;
     this.#metrics.count('svc_events_total', { type });
     if (id === undefined || !type.startsWith('sandbox.')) return;

@@ -6,11 +6,11 @@ import type { Clock } from '../../domain/ports.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { MetricsBody } from '../../schema/diagnostics.ts';
 import type { SandboxGroup, Store } from '../../store/store.ts';
+import type { RateStats } from '../api/rate-limits.ts';
 import type { PrewarmStats } from '../prewarm/prewarm.ts';
 import type { QueueCounts } from '../queue/queue-counters.ts';
 import type { QueueSettings } from '../records/settings.ts';
 import type { Probes } from '../runtime/probes.ts';
-import type { RateStats } from '../system/rate-limits.ts';
 import type { WorkerStats } from '../workers/worker-stats.ts';
 import type { Metrics } from './metrics.ts';
 

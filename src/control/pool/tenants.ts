@@ -8,7 +8,7 @@ import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
-import type { Lease } from '../runtime/sessions.ts';
+import type { SessionHold } from '../runtime/sessions.ts';
 import { atHome } from './home.ts';
 import { type Vms, vmEnded } from './vms.ts';
 
@@ -73,7 +73,7 @@ async function withUser(
   }
 }
 
-function userOf({ io, release }: Lease, row: Runtime): UserIo {
+function userOf({ io, release }: SessionHold, row: Runtime): UserIo {
   if (io.as) return io.as(poolUser(row));
   release();
   throw new ServiceError('internal', 'The runtime of the pool cannot hold several users.');

@@ -7,9 +7,9 @@ import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
-import { unlessGone } from '../async/abortable.ts';
+import { abortable } from '../async/abortable.ts';
 import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
-import { type Lease, Sessions } from '../runtime/sessions.ts';
+import { type SessionHold, Sessions } from '../runtime/sessions.ts';
 
 export const VM_EPOCH = 1;
 /** After these: the ends of others may take their time. */
@@ -56,11 +56,11 @@ export class Vms {
   async ready(vm: PoolVm, image: string | undefined, signal: AbortSignal): Promise<PoolVm> {
     if (vm.state === 'running') return vm;
     const making = this.#makings.get(vm.id) ?? this.#begin(vm, image);
-    return unlessGone(making.vm, signal);
+    return abortable(making.vm, signal);
   }
 
   /** Its one session, shared by all sandboxes in it. */
-  acquire(vm: PoolVm, signal: AbortSignal): Promise<Lease> {
+  acquire(vm: PoolVm, signal: AbortSignal): Promise<SessionHold> {
     return this.#sessions.acquire({ ...vm, epoch: VM_EPOCH }, signal);
   }
 

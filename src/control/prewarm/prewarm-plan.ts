@@ -1,21 +1,21 @@
 // What templates want to have ready: for each its shape, how many, and how one is planned.
 import { fairShares } from '../../domain/fair-shares.ts';
 import type { Ids } from '../../domain/ports.ts';
-import { prewarmShape } from '../../domain/prewarm-shape.ts';
 import { templateRequest } from '../../domain/template.ts';
 import { formatTemplateKey } from '../../domain/template-key.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Settings } from '../records/settings.ts';
 import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
+import { shapeOf } from '../spawn/take-prewarmed.ts';
 
 /** Nobody's: the owner is named by the spawn that takes it. */
 const NOBODY: Caller = { role: 'admin', credential: 'prewarm', request_id: 'prewarm' };
 
-export interface WarmPlanDeps extends ChooseDeps {
+export interface PrewarmPlanDeps extends ChooseDeps {
   templates: Pick<TemplateStore, 'prewarmed'>;
   settings: Settings;
   limitsOf: LimitsOf;
@@ -45,7 +45,7 @@ export interface Wants {
  * In all at most `defaults.max_prewarm`, which owners share, those of all templates without one as one more; within each,
  * by name, the first come first.
  */
-export async function wantedWarm(deps: WarmPlanDeps): Promise<Wants> {
+export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
   const templates = await deps.templates.prewarmed();
   const left = await shares(deps, templates);
   const wants: Wants = { all: [], unknown: new Map() };
@@ -63,7 +63,7 @@ export async function wantedWarm(deps: WarmPlanDeps): Promise<Wants> {
 }
 
 /** How many each owner may have ready: nobody more than the sandboxes that it may have. */
-async function shares({ settings, limitsOf }: WarmPlanDeps, templates: readonly TemplateRecord[]) {
+async function shares({ settings, limitsOf }: PrewarmPlanDeps, templates: readonly TemplateRecord[]) {
   const asked = new Map<string | undefined, number>();
   for (const { owner_id, prewarm } of templates) asked.set(owner_id, (asked.get(owner_id) ?? 0) + prewarm);
   for (const [owner_id, count] of asked) {
@@ -73,7 +73,7 @@ async function shares({ settings, limitsOf }: WarmPlanDeps, templates: readonly 
   return fairShares(asked, settings.maxPrewarm);
 }
 
-async function want(deps: WarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {
+async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Omit<Want, 'count'>> {
   const { settings, cpus, ids } = deps;
   const { setup } = template;
   const request = { ...templateRequest(template, {}), template: template.name };
@@ -84,12 +84,4 @@ async function want(deps: WarmPlanDeps, template: TemplateRecord): Promise<Omit<
   const example = plan(0);
   const key = formatTemplateKey(template);
   return { template: key, shape: shapeOf(template, example), provider, setup, env: example.row.env, plan };
-}
-
-/** The shape of what a plan would start. */
-export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
-  return prewarmShape(
-    { template: formatTemplateKey(template), version: template.version },
-    { ...row, image, setup },
-  );
 }

@@ -4,8 +4,8 @@ import type { AdmissionLimits } from '../../domain/admission.ts';
 import { overLimits } from '../../domain/prewarm-room.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import { within } from '../async/with-timeout.ts';
-import type { WarmEntry } from './prewarm-stock.ts';
-import { WarmKeeper, type WarmKeeperDeps } from './replenisher.ts';
+import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
+import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
 
 /** After one was taken: its first command has the processors for itself. */
 const REFILL_PAUSE_MS = 50;
@@ -14,7 +14,7 @@ const UNSURE_MS = 1000;
 const PING_MS = 500;
 const ROOM_MS = 5000;
 
-export type PrewarmDeps = WarmKeeperDeps & { sandboxes: Pick<SandboxStore, 'countActive'> };
+export type PrewarmDeps = ReplenisherDeps & { sandboxes: Pick<SandboxStore, 'countActive'> };
 
 export interface PrewarmStats {
   /** Asked for by templates, ready, and being made. */
@@ -32,72 +32,72 @@ export interface PrewarmStats {
 
 export class Prewarm {
   readonly #deps: PrewarmDeps;
-  readonly #keeper: WarmKeeper;
+  readonly #replenisher: Replenisher;
   readonly #totals = { claimed: 0, missed: 0, evicted: 0 };
 
   constructor(deps: PrewarmDeps) {
     this.#deps = deps;
-    this.#keeper = new WarmKeeper(deps);
+    this.#replenisher = new Replenisher(deps);
   }
 
   /** Rejects when the rows cannot be read: nothing is kept then. */
   async start(): Promise<void> {
-    this.#keeper.start(await this.#deps.warm.all());
+    this.#replenisher.start(await this.#deps.warm.all());
   }
 
   /** What is ready stays for the next process. */
   stop(): Promise<void> {
-    return this.#keeper.stop();
+    return this.#replenisher.stop();
   }
 
   /** Templates are others than before. */
   changed(): void {
-    this.#keeper.look();
+    this.#replenisher.look();
   }
 
   /** Its runtime was found to be gone. */
   lost(id: string): void {
-    this.#keeper.lost(id);
+    this.#replenisher.lost(id);
   }
 
   /** One that answers, for this caller alone: to be followed by `claimed`, `putBack`, `forget` or `unsure`. */
-  async take(shape: string): Promise<WarmEntry | undefined> {
-    const { stock, wanted } = this.#keeper;
+  async take(shape: string): Promise<PrewarmEntry | undefined> {
+    const { stock, wanted } = this.#replenisher;
     for (let entry = stock.take(shape); entry; entry = stock.take(shape)) {
       if (await this.#answers(entry)) return entry;
-      void this.#keeper.end(entry);
+      void this.#replenisher.end(entry);
     }
     if (wanted.has(shape)) this.#totals.missed++;
     return undefined;
   }
 
   /** It is a sandbox now. Its session stays open for the first command. */
-  claimed(entry: WarmEntry): void {
+  claimed(entry: PrewarmEntry): void {
     this.#totals.claimed++;
     this.forget(entry);
   }
 
   /** It was not needed. */
-  putBack(entry: WarmEntry): void {
+  putBack(entry: PrewarmEntry): void {
     entry.state = 'ready';
-    this.#keeper.look();
+    this.#replenisher.look();
   }
 
   /** Its row is no warm one any more. */
-  forget(entry: WarmEntry): void {
-    this.#keeper.forget(entry);
-    this.#keeper.lookIn(REFILL_PAUSE_MS);
+  forget(entry: PrewarmEntry): void {
+    this.#replenisher.forget(entry);
+    this.#replenisher.lookIn(REFILL_PAUSE_MS);
   }
 
   /** The database failed in the middle of it: found out at the next look. */
-  unsure(entry: WarmEntry): void {
+  unsure(entry: PrewarmEntry): void {
     entry.state = 'unsure';
-    this.#keeper.lookIn(UNSURE_MS);
+    this.#replenisher.lookIn(UNSURE_MS);
   }
 
   /** Ends as many as a spawn that was admitted lacks room for, and waits for their end, at most 5 s. */
   async makeRoom(provider: string, limits: AdmissionLimits): Promise<void> {
-    const { stock } = this.#keeper;
+    const { stock } = this.#replenisher;
     if (stock.size === 0) return;
     const { total, by_provider } = await this.#deps.sandboxes.countActive();
     const mates = stock.all().filter(({ row }) => row.provider === provider).length;
@@ -107,12 +107,12 @@ export class Prewarm {
     const others = stock.spare().filter((entry) => !own.includes(entry));
     const victims = [...own, ...others.slice(0, Math.max(0, over.total - own.length))];
     this.#totals.evicted += victims.length;
-    const ended = victims.map((victim) => this.#keeper.end(victim));
+    const ended = victims.map((victim) => this.#replenisher.end(victim));
     if (ended.length > 0) await within(this.#deps.clock, ROOM_MS, Promise.all(ended));
   }
 
   stats(): PrewarmStats {
-    const { stock, wanted, totals } = this.#keeper;
+    const { stock, wanted, totals } = this.#replenisher;
     return {
       wanted: [...wanted.values()].reduce((sum, { count }) => sum + count, 0),
       ready: stock.in('ready').length,
@@ -126,7 +126,7 @@ export class Prewarm {
   }
 
   /** A runtime can die without closing its session. */
-  async #answers({ lease }: WarmEntry): Promise<boolean> {
+  async #answers({ lease }: PrewarmEntry): Promise<boolean> {
     const abort = new AbortController();
     const answered = await within(
       this.#deps.clock,

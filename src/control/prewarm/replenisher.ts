@@ -3,10 +3,10 @@
 import { asServiceError } from '../../domain/errors.ts';
 import type { Timer } from '../../domain/ports.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
-import { Pool } from '../async/concurrency-limit.ts';
-import { type Want, type WarmPlanDeps, wantedWarm } from './prewarm-plan.ts';
-import { type WarmEntry, WarmStock } from './prewarm-stock.ts';
-import { endWarm, makeWarm, type WarmMakingDeps, warmRow } from './start-prewarmed.ts';
+import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
+import { type PrewarmEntry, PrewarmStock } from '../runtime/prewarm-stock.ts';
+import { type PrewarmPlanDeps, type Want, wantedPrewarm } from './prewarm-plan.ts';
+import { endPrewarmed, prewarmRow, type StartPrewarmedDeps, startPrewarmed } from './start-prewarmed.ts';
 
 /** Starts at once: what spawns ask for comes first. */
 const AT_ONCE = 2;
@@ -15,13 +15,13 @@ const LAST_RETRY_MS = 60_000;
 /** Room comes and goes without a word to us. */
 const NO_ROOM_RETRY_MS = 5000;
 
-export type WarmKeeperDeps = WarmMakingDeps & WarmPlanDeps;
+export type ReplenisherDeps = StartPrewarmedDeps & PrewarmPlanDeps;
 
-export class WarmKeeper {
-  readonly stock = new WarmStock();
+export class Replenisher {
+  readonly stock = new PrewarmStock();
   readonly totals = { made: 0, failed: 0 };
-  readonly #deps: WarmKeeperDeps;
-  readonly #pool = new Pool(AT_ONCE);
+  readonly #deps: ReplenisherDeps;
+  readonly #pool = new ConcurrencyLimit(AT_ONCE);
   /** By shape. */
   readonly #failures = new Map<string, { attempts: number; until: number }>();
   #wanted = new Map<string, Want>();
@@ -30,7 +30,7 @@ export class WarmKeeper {
   #again = false;
   #running = false;
 
-  constructor(deps: WarmKeeperDeps) {
+  constructor(deps: ReplenisherDeps) {
     this.#deps = deps;
   }
 
@@ -79,7 +79,7 @@ export class WarmKeeper {
   }
 
   /** Ends one; a failure is tried again. Resolves when it is gone, or was not this time. */
-  end(entry: WarmEntry): Promise<void> {
+  end(entry: PrewarmEntry): Promise<void> {
     entry.state = 'ending';
     entry.abort.abort();
     entry.ending ??= this.#end(entry).finally(() => {
@@ -112,7 +112,7 @@ export class WarmKeeper {
   }
 
   async #look(): Promise<void> {
-    const { all, unknown } = await wantedWarm(this.#deps);
+    const { all, unknown } = await wantedPrewarm(this.#deps);
     for (const [template, err] of unknown)
       this.#deps.logger.debug({ template, err }, 'What a template wants ready cannot be said now.');
     if (unknown.size > 0) this.lookIn(LAST_RETRY_MS);
@@ -127,7 +127,7 @@ export class WarmKeeper {
   }
 
   /** Of one shape the oldest are kept. */
-  #isSurplus(entry: WarmEntry): boolean {
+  #isSurplus(entry: PrewarmEntry): boolean {
     if (entry.state !== 'ready' && entry.state !== 'starting') return false;
     const { shape } = entry.row;
     const count = this.#wanted.get(shape)?.count ?? 0;
@@ -142,7 +142,7 @@ export class WarmKeeper {
   }
 
   /** It is not ours any more. */
-  forget(entry: WarmEntry): void {
+  forget(entry: PrewarmEntry): void {
     this.stock.delete(entry.row.id);
     entry.lease?.release();
   }
@@ -154,7 +154,7 @@ export class WarmKeeper {
   }
 
   #begin(want: Want): void {
-    const row = warmRow(want, this.#deps.clock.now());
+    const row = prewarmRow(want, this.#deps.clock.now());
     this.#add(row, (entry) => this.#pool.run(() => this.#make(want, entry)));
   }
 
@@ -165,8 +165,8 @@ export class WarmKeeper {
     });
   }
 
-  #add(row: PrewarmedRecord, work: (entry: WarmEntry) => Promise<void>): void {
-    const entry: WarmEntry = {
+  #add(row: PrewarmedRecord, work: (entry: PrewarmEntry) => Promise<void>): void {
+    const entry: PrewarmEntry = {
       row,
       state: 'starting',
       abort: new AbortController(),
@@ -179,9 +179,9 @@ export class WarmKeeper {
     );
   }
 
-  async #make(want: Want, entry: WarmEntry): Promise<void> {
+  async #make(want: Want, entry: PrewarmEntry): Promise<void> {
     try {
-      Object.assign(entry, await makeWarm(this.#deps, want, entry.row, entry.abort.signal));
+      Object.assign(entry, await startPrewarmed(this.#deps, want, entry.row, entry.abort.signal));
       this.totals.made++;
       this.#failures.delete(want.shape);
     } catch (error) {
@@ -190,7 +190,7 @@ export class WarmKeeper {
     }
   }
 
-  #made(entry: WarmEntry): void {
+  #made(entry: PrewarmEntry): void {
     if (entry.state !== 'starting') return;
     entry.state = 'ready';
     void entry.lease?.io.closed.then(() => this.lost(entry.row.id));
@@ -210,13 +210,13 @@ export class WarmKeeper {
     this.#deps.logger.warn({ template, err: error }, 'A warm sandbox could not be made; it is tried again.');
   }
 
-  async #end(entry: WarmEntry): Promise<void> {
+  async #end(entry: PrewarmEntry): Promise<void> {
     const { row } = entry;
     try {
       await entry.making;
       entry.lease?.release();
       delete entry.lease;
-      await endWarm(this.#deps, entry.row);
+      await endPrewarmed(this.#deps, entry.row);
       this.stock.delete(row.id);
       this.look();
     } catch (error) {

@@ -6,11 +6,11 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../../store/seam/prewarmed.ts';
-import type { Lease, Sessions } from '../runtime/sessions.ts';
+import type { SessionHold, Sessions } from '../runtime/sessions.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { Want } from './prewarm-plan.ts';
 
-export interface WarmMakingDeps extends SetupDeps {
+export interface StartPrewarmedDeps extends SetupDeps {
   warm: PrewarmedStore;
   providers: ProviderSet;
   sessions: Pick<Sessions, 'acquire' | 'end'>;
@@ -18,11 +18,11 @@ export interface WarmMakingDeps extends SetupDeps {
 
 export interface Made {
   row: PrewarmedRecord;
-  lease: Lease;
+  lease: SessionHold;
 }
 
 /** The row that will stand for a new one. */
-export function warmRow(want: Want, now: number): PrewarmedRecord {
+export function prewarmRow(want: Want, now: number): PrewarmedRecord {
   const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = want.plan(now).row;
   const { template, shape } = want;
   const facts = { id, epoch, provider, image, memory_mb, vcpus, network, created_at };
@@ -33,8 +33,8 @@ export function warmRow(want: Want, now: number): PrewarmedRecord {
  * From a row to a ready sandbox with its session open. Throws `resource_limit` when there is no room for it; whatever
  * it throws, `endWarm` clears away what was begun.
  */
-export async function makeWarm(
-  deps: WarmMakingDeps,
+export async function startPrewarmed(
+  deps: StartPrewarmedDeps,
   want: Want,
   row: PrewarmedRecord,
   signal: AbortSignal,
@@ -57,8 +57,8 @@ export async function makeWarm(
 }
 
 /** Resolves when nothing of it is left. Idempotent. */
-export async function endWarm(
-  deps: WarmMakingDeps,
+export async function endPrewarmed(
+  deps: StartPrewarmedDeps,
   { id, epoch, provider, runtime_id }: PrewarmedRecord,
 ): Promise<void> {
   await deps.sessions.end(id);

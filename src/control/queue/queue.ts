@@ -6,9 +6,8 @@ import { FairQueue, type MissingCapacity, type QueueEntry } from '../../domain/f
 import type { Clock } from '../../domain/ports.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { QueueSettings } from '../records/settings.ts';
-import { admissionRefused } from './admission-refused.ts';
 import { QueueCounters, type QueueCounts } from './queue-counters.ts';
-import { gaveWay, queueFull, stopping, waitedTooLong } from './refusals.ts';
+import { admissionRefused, gaveWay, queueFull, stopping, waitedTooLong } from './refusals.ts';
 import { type Applicant, Ticket } from './ticket.ts';
 import { Waits } from './waits.ts';
 

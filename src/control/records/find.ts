@@ -3,7 +3,7 @@ import { visibleOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import { endedSandbox, unknownSandbox } from './views.ts';
 
 export interface Finder {

@@ -1,12 +1,11 @@
 // How events leave the control plane. Those of a state change are stored with it and told after the commit; all others
 // are buffered. Nothing about a sandbox is told after its end.
-import { asServiceError } from '../../domain/errors.ts';
+import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { EventBus } from '../../events/bus.ts';
 import type { EventWriter } from '../../events/writer.ts';
 import type { Event, EventDraft, EventType } from '../../schema/event.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Meter } from '../metrics/meter.ts';
 
 const ENDED_KEPT = 10_000;
 const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
@@ -14,12 +13,19 @@ const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
 /** Who an event is about; a spawn that was refused has a provider at most. */
 export type Subject = Partial<Pick<SandboxRecord, 'id' | 'owner_id' | 'provider'>>;
 
+/** Counts events and refusals for metrics. */
+export interface EventCounter {
+  /** An event that no state change waits for. */
+  noted(type: EventType, subject: Subject, data: Record<string, unknown>): void;
+  /** A spawn was refused. */
+  refused(error: ServiceError): void;
+}
+
 export interface PublisherDeps {
   bus: EventBus;
   writer: EventWriter;
   clock: Clock;
-  /** Counts what is buffered. */
-  meter?: Meter;
+  meter?: EventCounter;
 }
 
 export class Publisher {

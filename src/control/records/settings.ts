@@ -6,11 +6,11 @@ import type { PoolLimits } from '../../domain/pool.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import type { Config } from '../../schema/config.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
-import type { Shown } from './views.ts';
+import type { ViewSettings } from './views.ts';
 
 const SHORTEST_RECONCILE_MS = 1000;
 
-export interface Settings extends Shown {
+export interface Settings extends ViewSettings {
   enforce_owner: boolean;
   image: string;
   memory_mb: number;

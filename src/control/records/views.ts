@@ -2,7 +2,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 
 /** Everything there is to show. */
 export function sandboxView(row: SandboxRecord): Sandbox {
@@ -12,7 +12,7 @@ export function sandboxView(row: SandboxRecord): Sandbox {
 }
 
 /** What of it `caller` may see, with what this server adds to all. */
-export function shownTo(caller: Caller, sandbox: Sandbox, shown: Shown): Sandbox {
+export function shownTo(caller: Caller, sandbox: Sandbox, shown: ViewSettings): Sandbox {
   const view = plainView(sandbox);
   if (caller.role === 'admin' && sandbox.runtime_id !== undefined) view.runtime_id = sandbox.runtime_id;
   const domain = domainOf(sandbox, shown);
@@ -28,7 +28,7 @@ const KEPT: Record<'admins' | 'others', Kept> = { admins: new WeakMap(), others:
  * A row as it is. Of a record that the store keeps, which are frozen, the view is frozen too and the
  * same one each time: lists show a thousand that have not changed.
  */
-export function shownRow(caller: Caller, row: SandboxRecord, shown: Shown): Sandbox {
+export function shownRow(caller: Caller, row: SandboxRecord, shown: ViewSettings): Sandbox {
   const kept = KEPT[caller.role === 'admin' ? 'admins' : 'others'];
   const known = kept.get(row);
   if (known !== undefined && (known.preview_domain ?? '') === domainOf(row, shown)) return known;
@@ -59,7 +59,7 @@ function plainView(from: Sandbox | SandboxRecord): Sandbox {
   return view;
 }
 
-export interface Shown {
+export interface ViewSettings {
   /** Empty: there are no previews. */
   preview_domain: string;
   /** Whether a sandbox can have previews; all can where it is absent. */
@@ -67,7 +67,7 @@ export interface Shown {
 }
 
 /** Empty where the ports of `sandbox` cannot be reached: its previews answer 501. */
-function domainOf(sandbox: Sandbox | SandboxRecord, { preview_domain, hasPreviews }: Shown): string {
+function domainOf(sandbox: Sandbox | SandboxRecord, { preview_domain, hasPreviews }: ViewSettings): string {
   return hasPreviews?.(sandbox) === false ? '' : preview_domain;
 }
 

@@ -7,10 +7,10 @@ import { hasEnded } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { EndReason } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { Turnstile } from '../async/event-loop-yield.ts';
-import { Lanes } from '../async/keyed-queue.ts';
+import { EventLoopYield } from '../async/event-loop-yield.ts';
+import { KeyedQueue } from '../async/keyed-queue.ts';
 import type { Publisher } from '../records/publish.ts';
-import type { Spawns } from './in-flight-spawns.ts';
+import type { InFlightSpawns } from './in-flight-spawns.ts';
 import type { Runtimes } from './runtimes.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -29,7 +29,7 @@ export interface DestroyDeps {
   runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
   sessions: Sessions;
-  spawns: Spawns;
+  spawns: InFlightSpawns;
   /** Shared with whatever moves a deadline. */
   lock: KeyedLock;
   clock: Clock;
@@ -38,15 +38,15 @@ export interface DestroyDeps {
 
 export class Destroyer {
   readonly #deps: DestroyDeps;
-  readonly #lanes = new Lanes((lane) => BACKGROUND_AT_ONCE[sizeOf(lane)]);
+  readonly #background = new KeyedQueue((lane) => BACKGROUND_AT_ONCE[sizeOf(lane)]);
   readonly #works = new Map<string, Promise<void>>();
   readonly #retries = new Map<string, { attempts: number; timer?: Timer }>();
-  readonly #turnstile: Turnstile;
+  readonly #eventLoop: EventLoopYield;
   #stopped = false;
 
   constructor(deps: DestroyDeps) {
     this.#deps = deps;
-    this.#turnstile = new Turnstile(deps.clock);
+    this.#eventLoop = new EventLoopYield(deps.clock);
   }
 
   /**
@@ -76,7 +76,7 @@ export class Destroyer {
 
   /** The same without anybody waiting for it; once, however often it is asked for. */
   finishLater(row: SandboxRecord): void {
-    if (!this.#stopped) this.#lanes.run(laneOf(row), row.id, () => this.finish(row));
+    if (!this.#stopped) this.#background.run(laneOf(row), row.id, () => this.finish(row));
   }
 
   /** Tries a `destroying` row again after a while: 1 s, 2 s, 4 s … 60 s. */
@@ -92,7 +92,7 @@ export class Destroyer {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { timer } of this.#retries.values()) timer?.cancel();
-    await Promise.all([this.#lanes.stop(), Promise.allSettled(this.#works.values())]);
+    await Promise.all([this.#background.stop(), Promise.allSettled(this.#works.values())]);
   }
 
   async #mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
@@ -106,7 +106,7 @@ export class Destroyer {
       const patch = { state: 'destroying', end_reason: reason } as const;
       const events =
         reason === 'runtime_lost' ? [publisher.draft('sandbox.error', { ...row, ...patch })] : [];
-      await this.#turnstile.pass();
+      await this.#eventLoop.pass();
       const moved = await sandboxes.transition({ id, from: [row.state], epoch: row.epoch, patch, events });
       if (!moved) continue;
       publisher.committed(moved.events);
@@ -136,7 +136,7 @@ export class Destroyer {
     const { sandboxes, publisher } = this.#deps;
     const patch = { state: 'destroyed', ended_at: publisher.now() } as const;
     await publisher.end(row.id);
-    await this.#turnstile.pass();
+    await this.#eventLoop.pass();
     const events = [publisher.draft('sandbox.destroyed', { ...row, ...patch })];
     const moved = await sandboxes.transition({
       id: row.id,

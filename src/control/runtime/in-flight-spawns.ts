@@ -7,12 +7,12 @@ interface Flight {
   over: Promise<void>;
 }
 
-export interface Begun {
+export interface InFlightSpawn {
   signal: AbortSignal;
   end(): void;
 }
 
-export class Spawns {
+export class InFlightSpawns {
   readonly #flights = new Map<string, Flight>();
 
   has(id: string): boolean {
@@ -20,7 +20,7 @@ export class Spawns {
   }
 
   /** `id` is a spawn of this process until `end()`; `signal` aborts when the sandbox is destroyed meanwhile. */
-  begin(id: string): Begun {
+  begin(id: string): InFlightSpawn {
     const abort = new AbortController();
     let settle = () => {};
     const over = new Promise<void>((resolve) => {

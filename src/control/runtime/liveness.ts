@@ -5,19 +5,19 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RuntimeState } from '../../providers/provider.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { Pool } from '../async/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from './destroy.ts';
-import { AGAIN_MS, Missing } from './missing.ts';
+import { AGAIN_MS, MissingRuntimes } from './missing.ts';
 import type { Runtimes } from './runtimes.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Second looks at once: each waits for a commit when it finds the same. */
 const AT_ONCE = 64;
 
-export type Finding = 'answers' | 'silent' | 'lost' | 'unknown';
+export type Liveness = 'answers' | 'silent' | 'lost' | 'unknown';
 
-export interface VitalsDeps {
+export interface LivenessDeps {
   sandboxes: SandboxStore;
   runtimes: Pick<Runtimes, 'inspect'>;
   sessions: Sessions;
@@ -27,20 +27,20 @@ export interface VitalsDeps {
   logger: Logger;
 }
 
-export class Vitals {
-  readonly #deps: VitalsDeps;
-  readonly #running = new Map<string, Promise<Finding>>();
-  readonly #missing: Missing;
-  readonly #looks = new Pool(AT_ONCE);
+export class LivenessChecker {
+  readonly #deps: LivenessDeps;
+  readonly #running = new Map<string, Promise<Liveness>>();
+  readonly #missing: MissingRuntimes;
+  readonly #looks = new ConcurrencyLimit(AT_ONCE);
   #stopped = false;
 
-  constructor(deps: VitalsDeps) {
+  constructor(deps: LivenessDeps) {
     this.#deps = deps;
-    this.#missing = new Missing(deps);
+    this.#missing = new MissingRuntimes(deps);
   }
 
   /** Finds out and writes it down; by many at once it is done once. Never rejects: `unknown` when the provider does not say. */
-  examine(id: string): Promise<Finding> {
+  check(id: string): Promise<Liveness> {
     const running = this.#running.get(id);
     if (running) return running;
     const examining = this.#examine(id)
@@ -63,7 +63,7 @@ export class Vitals {
     this.#stopped = true;
   }
 
-  async #examine(id: string): Promise<Finding> {
+  async #examine(id: string): Promise<Liveness> {
     const row = await this.#deps.sandboxes.get(id);
     if (row?.state !== 'running' && row?.state !== 'unhealthy') {
       this.#missing.forget(id);
@@ -85,7 +85,7 @@ export class Vitals {
 
   #lookAgain(id: string): void {
     this.#deps.clock.after(AGAIN_MS, () => {
-      if (!this.#stopped) void this.#looks.run(() => this.examine(id));
+      if (!this.#stopped) void this.#looks.run(() => this.check(id));
     });
   }
 
@@ -103,7 +103,7 @@ export class Vitals {
     }
   }
 
-  async #lost({ id }: SandboxRecord): Promise<Finding> {
+  async #lost({ id }: SandboxRecord): Promise<Liveness> {
     const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
     if (marked) {
       const { provider } = marked;

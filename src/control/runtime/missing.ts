@@ -10,7 +10,7 @@ interface Found {
   since: number;
 }
 
-export class Missing {
+export class MissingRuntimes {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #found = new Map<string, Found>();
 

@@ -11,9 +11,9 @@ import type { Runtimes } from './runtimes.ts';
  * Never rejects: a row that could not be moved stays `creating`, and reconcile comes back to it. `failure` is what the
  * spawn failed with, where that is known.
  */
-export type Abandon = (row: SandboxRecord, failure?: unknown) => Promise<void>;
+export type Rollback = (row: SandboxRecord, failure?: unknown) => Promise<void>;
 
-export interface AbandonDeps {
+export interface RollbackDeps {
   sandboxes: SandboxStore;
   runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
@@ -22,7 +22,7 @@ export interface AbandonDeps {
   retry(id: string): void;
 }
 
-export function abandoner(deps: AbandonDeps): Abandon {
+export function rollbackSpawn(deps: RollbackDeps): Rollback {
   return async (row, failure) => {
     try {
       if (failure instanceof NotStarted || (await confirmedGone(deps, row))) await endAsError(deps, row);
@@ -34,7 +34,7 @@ export function abandoner(deps: AbandonDeps): Abandon {
 }
 
 async function confirmedGone(
-  { runtimes, logger }: AbandonDeps,
+  { runtimes, logger }: RollbackDeps,
   { runtime_id: _, ...row }: SandboxRecord,
 ): Promise<boolean> {
   try {
@@ -46,7 +46,7 @@ async function confirmedGone(
   }
 }
 
-async function endAsError({ sandboxes, publisher }: AbandonDeps, row: SandboxRecord): Promise<void> {
+async function endAsError({ sandboxes, publisher }: RollbackDeps, row: SandboxRecord): Promise<void> {
   const patch = { state: 'error', end_reason: 'spawn_failed', ended_at: publisher.now() } as const;
   await publisher.end(row.id);
   const moved = await sandboxes.transition({
@@ -59,7 +59,7 @@ async function endAsError({ sandboxes, publisher }: AbandonDeps, row: SandboxRec
   if (moved) publisher.committed(moved.events);
 }
 
-async function keepDestroying({ sandboxes, retry }: AbandonDeps, row: SandboxRecord): Promise<void> {
+async function keepDestroying({ sandboxes, retry }: RollbackDeps, row: SandboxRecord): Promise<void> {
   const patch = { state: 'destroying', end_reason: 'spawn_failed' } as const;
   const moved = await sandboxes.transition({
     id: row.id,

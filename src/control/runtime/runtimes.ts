@@ -1,19 +1,28 @@
 // What a sandbox row runs on: a runtime of its own at its provider, or a place in a VM of the pool (tenants.ts). Everything
 // that starts, reaches or ends sandboxes goes this way, so that nobody else tells the two apart.
 import type { SandboxIo } from '../../agent/io.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../../providers/provider.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { SpawnPlan } from '../spawn/plan.ts';
 
 /** What of a row is needed to find what it runs on. */
 export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &
   Partial<Pick<SandboxRecord, 'runtime_id' | 'vm_id' | 'uid' | 'worker_id'>>;
 
+/** What a runtime is created from. */
+export interface RuntimePlan {
+  row: SandboxRecord;
+  /** Undefined: the provider's default. */
+  image: string | undefined;
+  /** Any warning is a refusal. */
+  strict: boolean;
+}
+
 /** As the methods of Provider, for rows. */
 export interface Runtimes {
-  create(plan: Pick<SpawnPlan, 'row' | 'image' | 'strict'>, signal: AbortSignal): Promise<Created>;
+  create(plan: RuntimePlan, signal: AbortSignal): Promise<Created>;
   inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
   /** Idempotent; resolves only when nothing of it is left. */
   destroy(row: Runtime, signal: AbortSignal): Promise<void>;
@@ -67,15 +76,21 @@ function ownRuntimes(providers: ProviderSet): Runtimes {
   };
 }
 
-export function runtimeSpec({
-  row,
-  image,
-  strict,
-}: Pick<SpawnPlan, 'row' | 'image' | 'strict'>): RuntimeSpec {
+export function runtimeSpec({ row, image, strict }: RuntimePlan): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   return {
     ...{ id, epoch, image, memory_mb, vcpus, network, expires_at },
     ...(account !== undefined && { account }),
     ...(strict && { strict }),
   };
+}
+
+/** Throws `not_implemented` for a sandbox that another worker runs. */
+export function requireLocal({ worker_id }: { worker_id: string }): void {
+  if (worker_id === LOCAL_WORKER) return;
+  throw new ServiceError(
+    'not_implemented',
+    'The sandbox runs on another worker: exec, files, logs and previews do not reach it.',
+    { remedy: 'Spawn it while the server itself has room.' },
+  );
 }

@@ -2,7 +2,7 @@
 // closed after 60 s without any. One that is over is forgotten and the next call opens a new one.
 import type { SandboxIo } from '../../agent/io.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
-import { unlessGone } from '../async/abortable.ts';
+import { abortable } from '../async/abortable.ts';
 import type { Runtime } from './runtimes.ts';
 
 const IDLE_MS = 60_000;
@@ -10,7 +10,7 @@ const IDLE_MS = 60_000;
 const LEAVE_MS = 1000;
 
 /** One call's hold on a session. */
-export interface Lease {
+export interface SessionHold {
   io: SandboxIo;
   /** To be called once, when the call and all it started are over. */
   release(): void;
@@ -38,12 +38,12 @@ export class Sessions {
   }
 
   /** Rejects as the provider's `attach` does, or with the signal's reason: then others may still be waiting for the session. */
-  async acquire(row: Runtime, signal: AbortSignal): Promise<Lease> {
+  async acquire(row: Runtime, signal: AbortSignal): Promise<SessionHold> {
     const entry = this.#entries.get(row.id) ?? this.#open(row);
     entry.users++;
     entry.idle?.cancel();
     try {
-      const io = await unlessGone(entry.io, signal);
+      const io = await abortable(entry.io, signal);
       return { io, release: () => this.#leave(row.id, entry) };
     } catch (error) {
       this.#leave(row.id, entry);

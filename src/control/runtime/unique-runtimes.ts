@@ -18,7 +18,7 @@ const ALL = 1_000_000;
  * The same providers. With those that have `namesAreGiven`, `create` throws `provider_error` for a runtime that another
  * sandbox has until that is confirmed gone, and `destroy` leaves such a runtime alone.
  */
-export function soleRuntimes(set: ProviderSet, store: KnownSandboxes): ProviderSet {
+export function uniqueRuntimes(set: ProviderSet, store: KnownSandboxes): ProviderSet {
   const sole = new Map(
     set.all.map((provider) => [provider, provider.namesAreGiven ? soleIn(provider, store) : provider]),
   );

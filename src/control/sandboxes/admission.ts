@@ -11,18 +11,19 @@ import {
 import { formatDuration } from '../../domain/duration.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { lifeMs } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { AdmissionDecision as Shown } from '../../schema/admission.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { LimitsOf } from '../records/owner-limits.ts';
 import type { QueueSettings, Settings } from '../records/settings.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
-import { lifeMs, planSpawn, spawnOwner } from '../spawn/plan.ts';
-import { placementOf, refuseHere } from '../spawn/reserve.ts';
+import { planSpawn, spawnOwner } from '../spawn/plan.ts';
+import { placementOf, refuseLocally } from '../spawn/reserve.ts';
 import { type FullRequest, withTemplate } from '../spawn/template-request.ts';
 
 export interface AdmissionDeps extends ChooseDeps {
@@ -78,7 +79,7 @@ async function ask(
     const names = { id: '', ...(settings.pool && { vm_id: '' }) };
     const facts = { settings, cpus, provider, limits, setup, asksNetwork, ...names, now: clock.now() };
     const plan = planSpawn(request, caller, facts);
-    await refuseHere(deps, plan, provider);
+    await refuseLocally(deps, plan, provider);
     const placement = placementOf(deps, plan, provider);
     return {
       asked: requestOfRow(plan.row),

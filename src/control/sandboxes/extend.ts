@@ -3,16 +3,16 @@
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LIVE_STATES } from '../../domain/sandbox-state.ts';
+import { boundedLifeMs } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Finder } from '../records/find.ts';
 import type { LimitsOf } from '../records/owner-limits.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView, shownTo } from '../records/views.ts';
-import { boundedLifeMs } from '../spawn/plan.ts';
 import type { Fleet } from '../workers/fleet.ts';
 
 export interface ExtendDeps {

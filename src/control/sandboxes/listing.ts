@@ -6,8 +6,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import { trimmedOwner } from '../../domain/owner.ts';
 import type { Sandbox, SandboxListQuery } from '../../schema/sandbox.ts';
 import type { SandboxFilter, SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
-import { type Shown, shownRow } from '../records/views.ts';
+import type { Caller } from '../api/caller.ts';
+import { shownRow, type ViewSettings } from '../records/views.ts';
 
 const PAGE = 1000;
 const METADATA = 'metadata.';
@@ -29,7 +29,7 @@ export interface Page {
 
 /** One page, newest first. Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
 export async function listSandboxes(
-  deps: { sandboxes: Pick<SandboxStore, 'list'>; enforce_owner: boolean; settings: Shown },
+  deps: { sandboxes: Pick<SandboxStore, 'list'>; enforce_owner: boolean; settings: ViewSettings },
   query: SandboxListQuery,
   caller: Caller,
 ): Promise<Page> {

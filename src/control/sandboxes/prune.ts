@@ -2,7 +2,7 @@
 import { visibleOwner } from '../../domain/access.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 
 const CHUNK = 100;

@@ -5,7 +5,7 @@ import { PROVIDER_KINDS, type ProviderKind } from '../../schema/provider.ts';
 import type { Settings } from '../records/settings.ts';
 import type { Probes } from '../runtime/probes.ts';
 import type { Fleet } from '../workers/fleet.ts';
-import { elsewhere } from './remote-provider.ts';
+import { remoteProvider } from './remote-provider.ts';
 
 export interface ChooseDeps {
   providers: ProviderSet;
@@ -45,7 +45,7 @@ async function ofOthers({ fleet }: ChooseDeps, suits: (kind: ProviderKind) => bo
   const kinds = PROVIDER_KINDS.filter(suits);
   if (kinds.length === 0) return [];
   const offered = await fleet.offered();
-  return kinds.filter((kind) => offered.has(kind)).map(elsewhere);
+  return kinds.filter((kind) => offered.has(kind)).map(remoteProvider);
 }
 
 /**

@@ -4,13 +4,13 @@ import { ServiceError } from '../../domain/errors.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, Replay } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
-import { unlessGone } from '../async/abortable.ts';
+import type { Caller } from '../api/caller.ts';
+import { abortable } from '../async/abortable.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** What the client sent: the key, and the path it was sent to. */
-export interface Keyed {
+export interface IdempotencyKey {
   key: string | undefined;
   path: string;
 }
@@ -20,7 +20,7 @@ export interface Keyed {
  * owner, else the credential.
  */
 export function spawnClaim(
-  { key, path }: Keyed,
+  { key, path }: IdempotencyKey,
   request: SpawnRequest,
   caller: Caller,
 ): IdempotencyClaim | undefined {
@@ -72,7 +72,7 @@ export class SharedSpawns {
     if (shared.fingerprint !== claim.fingerprint) throw otherBody();
     shared.waiting++;
     try {
-      return await unlessGone(shared.result, signal);
+      return await abortable(shared.result, signal);
     } finally {
       shared.waiting--;
       if (shared.waiting === 0) shared.abandoned.abort(signal.reason);

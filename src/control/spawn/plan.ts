@@ -1,24 +1,20 @@
 // From a spawn request to the row that will stand for it: defaults, bounds, owner. Nothing has happened yet when it throws.
 import { requireOwner } from '../../domain/access.ts';
-import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
 import { parseOwner } from '../../domain/owner.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
+import { lifeMs } from '../../domain/ttl.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Settings } from '../records/settings.ts';
+import type { RuntimePlan } from '../runtime/runtimes.ts';
 
-export interface SpawnPlan {
-  row: SandboxRecord;
-  /** For the provider; undefined: its own default. */
-  image: string | undefined;
+export interface SpawnPlan extends RuntimePlan {
   warnings: string[];
-  /** To be refused where there is any warning. */
-  strict: boolean;
   /** Asked for, or the default: the row has what this host can give of it. */
   vcpus: number;
   /** Commands to run before it is running. */
@@ -94,29 +90,6 @@ function sharedWarnings(request: SpawnRequest, row: SandboxRecord): string[] {
     (key) => request[key] !== undefined && request[key] !== row[key],
   );
   return differs.map((key) => `${key}: the sandbox shares the ${row[key]} of its VM.`);
-}
-
-/** The life asked for in ms, at least 1s; else the default, as far as the limits allow. */
-export function lifeMs(ttl: string | undefined, defaultMs: number, { maxTtlMs }: OwnerLimits): number {
-  if (ttl === undefined) return maxTtlMs > 0 ? Math.min(defaultMs, maxTtlMs) : defaultMs;
-  const ms = parseDuration(ttl, 'ttl');
-  if (ms >= 1000) return ms;
-  throw new ServiceError('bad_request', 'ttl is too short.', { remedy: 'Ask for at least 1s.' });
-}
-
-/** The same where no admission follows: throws `resource_limit` for one over the maximum. */
-export function boundedLifeMs(ttl: string | undefined, defaultMs: number, limits: OwnerLimits): number {
-  const ms = lifeMs(ttl, defaultMs, limits);
-  if (limits.maxTtlMs > 0 && ms > limits.maxTtlMs) throw ttlRefused(limits.maxTtlMs);
-  return ms;
-}
-
-export function ttlRefused(maxTtlMs: number): ServiceError {
-  const max_ttl = formatDuration(maxTtlMs);
-  return new ServiceError('resource_limit', 'ttl is over the maximum.', {
-    remedy: `Ask for at most ${max_ttl}.`,
-    details: { reason: 'max_ttl', max_ttl },
-  });
 }
 
 /** X-User-ID wins over `owner_id`. */

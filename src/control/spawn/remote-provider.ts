@@ -3,14 +3,14 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 
-interface Elsewhere extends Provider {
+interface RemoteProvider extends Provider {
   readonly isElsewhere: true;
 }
 
 /** Whether this server itself may run what is planned by it. */
-export const isHere = (provider: Provider): boolean => !('isElsewhere' in provider);
+export const isLocal = (provider: Provider): boolean => !('isElsewhere' in provider);
 
-export function elsewhere(kind: ProviderKind): Elsewhere {
+export function remoteProvider(kind: ProviderKind): RemoteProvider {
   const refuse = async () => {
     throw new ServiceError('unavailable', `This server has no provider ${kind} of its own.`);
   };

@@ -8,22 +8,22 @@ import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Attempt } from '../queue/ticket.ts';
-import type { Begun, Spawns } from '../runtime/in-flight-spawns.ts';
+import type { InFlightSpawn, InFlightSpawns } from '../runtime/in-flight-spawns.ts';
 import { replayed } from './idempotency.ts';
 import type { SpawnPlan } from './plan.ts';
-import { isHere } from './remote-provider.ts';
-import { type ClaimDeps, claimWarm } from './take-prewarmed.ts';
+import { isLocal } from './remote-provider.ts';
+import { type TakePrewarmedDeps, takePrewarmed } from './take-prewarmed.ts';
 
-export interface PlaceDeps extends ClaimDeps {
+export interface ReserveDeps extends TakePrewarmedDeps {
   sandboxes: Pick<SandboxStore, 'reserve'>;
-  spawns: Spawns;
+  spawns: InFlightSpawns;
   providers: ProviderSet;
   /** A row with a deadline has been written. */
   deadlineSet(): void;
 }
 
 /** What to make a place for. */
-export interface Placing {
+export interface ReserveRequest {
   plan: SpawnPlan;
   provider: Provider;
   /** Of ready sandboxes that would do; undefined: none would. */
@@ -32,8 +32,8 @@ export interface Placing {
 }
 
 /** Throws what a strict spawn is refused for where this server has not got it, and no worker could have. */
-export async function refuseHere(
-  deps: Pick<PlaceDeps, 'fleet' | 'settings'>,
+export async function refuseLocally(
+  deps: Pick<ReserveDeps, 'fleet' | 'settings'>,
   plan: SpawnPlan,
   provider: Provider,
 ): Promise<void> {
@@ -44,11 +44,11 @@ export async function refuseHere(
 }
 
 /** A row to be started, or a sandbox that runs already. */
-export type Placed = { plan: SpawnPlan; provider: Provider; flight: Begun } | { sandbox: Sandbox };
+export type Reserved = { plan: SpawnPlan; provider: Provider; flight: InFlightSpawn } | { sandbox: Sandbox };
 
-export async function findPlace(deps: PlaceDeps, placing: Placing): Promise<Attempt<Placed>> {
+export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
   const { plan, shape, claim } = placing;
-  const taken = await claimWarm(deps, plan, shape, claim);
+  const taken = await takePrewarmed(deps, plan, shape, claim);
   // A ready sandbox is one of this server: where that has no place, another worker may have one.
   if (taken === undefined || ('decision' in taken && isPlaceless(taken.decision)))
     return reserveRow(deps, placing);
@@ -59,7 +59,10 @@ export async function findPlace(deps: PlaceDeps, placing: Placing): Promise<Atte
 }
 
 /** In flight before the row exists: reconcile must never see it without its spawn. */
-async function reserveRow(deps: PlaceDeps, { plan, provider, claim }: Placing): Promise<Attempt<Placed>> {
+async function reserveRow(
+  deps: ReserveDeps,
+  { plan, provider, claim }: ReserveRequest,
+): Promise<Attempt<Reserved>> {
   const { sandboxes, publisher, settings, spawns } = deps;
   const flight = spawns.begin(plan.row.id);
   try {
@@ -90,10 +93,10 @@ function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
  * those.
  */
 export function placementOf(
-  { fleet, settings }: Pick<PlaceDeps, 'fleet' | 'settings'>,
+  { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,
   { setup }: Pick<SpawnPlan, 'setup'>,
   provider: Provider,
 ): PlacementLimits {
   const remote = settings.pool === undefined && setup.length === 0;
-  return fleet.placement({ local: isHere(provider), remote });
+  return fleet.placement({ local: isLocal(provider), remote });
 }

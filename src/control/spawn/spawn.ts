@@ -4,13 +4,13 @@
 // without one nobody would ever hear of the sandbox, which is ended.
 import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
+import { ttlRefused } from '../../domain/ttl.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateStore } from '../../store/seam/templates.ts';
 import type { IdempotencyClaim, IdempotencyStore, SandboxStore } from '../../store/store.ts';
-import type { Caller } from '../api/control-plane.ts';
-import { shapeOf } from '../prewarm/prewarm-plan.ts';
+import type { Caller } from '../api/caller.ts';
 import type { SpawnQueue } from '../queue/queue.ts';
 import type { Attempt } from '../queue/ticket.ts';
 import type { LimitsOf } from '../records/owner-limits.ts';
@@ -18,14 +18,15 @@ import type { Subject } from '../records/publish.ts';
 import { shownTo } from '../records/views.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 import { alternatives, type ChooseDeps, chooseProvider } from './choose.ts';
-import { type Keyed, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
-import { planSpawn, type SpawnPlan, spawnOwner, ttlRefused } from './plan.ts';
-import { findPlace, type PlaceDeps, type Placed, refuseHere } from './reserve.ts';
+import { type IdempotencyKey, replayed, SharedSpawns, spawnClaim } from './idempotency.ts';
+import { planSpawn, type SpawnPlan, spawnOwner } from './plan.ts';
+import { type ReserveDeps, type Reserved, refuseLocally, reserveSandbox } from './reserve.ts';
 import { type StartDeps, startSandbox } from './start.ts';
-import { withOtherWays } from './suggest-providers.ts';
+import { suggestProviders } from './suggest-providers.ts';
+import { shapeOf } from './take-prewarmed.ts';
 import { withTemplate } from './template-request.ts';
 
-export interface SpawnDeps extends ChooseDeps, PlaceDeps, Omit<StartDeps, 'providers' | 'sandboxes'> {
+export interface SpawnDeps extends ChooseDeps, ReserveDeps, Omit<StartDeps, 'providers' | 'sandboxes'> {
   sandboxes: SandboxStore;
   templates: Pick<TemplateStore, 'get'>;
   idempotency: Pick<IdempotencyStore, 'find'>;
@@ -51,7 +52,12 @@ export class Spawner {
     this.#deps = deps;
   }
 
-  async spawn(request: SpawnRequest, caller: Caller, keyed: Keyed, signal: AbortSignal): Promise<Sandbox> {
+  async spawn(
+    request: SpawnRequest,
+    caller: Caller,
+    keyed: IdempotencyKey,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
     const claim = spawnClaim(keyed, request, caller);
     const spawn = (signal: AbortSignal) => this.#spawn({ request, caller, claim, signal });
     const sandbox = await (claim ? this.#shared.run(claim, signal, spawn) : spawn(signal));
@@ -112,25 +118,25 @@ export class Spawner {
     };
     const plan = await planned(provider);
     refuseLongLife(plan, await limitsOf(owner_id));
-    await refuseHere(this.#deps, plan, provider);
+    await refuseLocally(this.#deps, plan, provider);
     const placed = async (provider: Provider) => {
       const plan = await planned(provider);
       const hasWarm = template && template.prewarm > 0 && !settings.pool;
       const shape = hasWarm ? shapeOf(template, plan) : undefined;
-      return findPlace(this.#deps, { plan, provider, shape, claim });
+      return reserveSandbox(this.#deps, { plan, provider, shape, claim });
     };
     const others = () => alternatives(this.#deps, request.provider, provider);
     return { owner_id, provider: provider.kind, attempt: () => firstPlace(placed, provider, others) };
   }
 
-  async #start({ plan, provider, flight }: Exclude<Placed, { sandbox: Sandbox }>): Promise<Sandbox> {
+  async #start({ plan, provider, flight }: Exclude<Reserved, { sandbox: Sandbox }>): Promise<Sandbox> {
     const { prewarm, settings } = this.#deps;
     try {
       if (plan.row.worker_id === LOCAL_WORKER)
         await prewarm.makeRoom(provider.kind, settings.limits(provider.kind));
       return await startSandbox(this.#deps, plan, flight.signal);
     } catch (error) {
-      throw await withOtherWays(this.#deps, provider.kind, error);
+      throw await suggestProviders(this.#deps, provider.kind, error);
     } finally {
       flight.end();
     }
@@ -139,10 +145,10 @@ export class Spawner {
 
 /** A place with the provider that was chosen, else with the first of others that has one. */
 async function firstPlace(
-  placed: (provider: Provider) => Promise<Attempt<Placed>>,
+  placed: (provider: Provider) => Promise<Attempt<Reserved>>,
   chosen: Provider,
   others: () => Promise<Provider[]>,
-): Promise<Attempt<Placed>> {
+): Promise<Attempt<Reserved>> {
   let came = await placed(chosen);
   if ('admitted' in came || !isPlaceless(came.denied)) return came;
   for (const other of await others()) {

@@ -10,7 +10,7 @@ import type { SandboxStore } from '../../store/store.ts';
 import type { Publisher } from '../records/publish.ts';
 import { sandboxView } from '../records/views.ts';
 import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
-import type { Abandon } from '../runtime/rollback.ts';
+import type { Rollback } from '../runtime/rollback.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
 import { runSetup, type SetupDeps } from '../runtime/setup.ts';
 import type { SpawnPlan } from './plan.ts';
@@ -18,7 +18,7 @@ import type { SpawnPlan } from './plan.ts';
 export interface StartDeps extends SetupDeps {
   sandboxes: Pick<SandboxStore, 'transition'>;
   publisher: Publisher;
-  abandon: Abandon;
+  rollback: Rollback;
   runtimes: Pick<Runtimes, 'create'>;
 }
 
@@ -39,7 +39,7 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
     if (sandbox) return sandbox;
   } catch (error) {
     if (!signal.aborted) {
-      await deps.abandon(row, error);
+      await deps.rollback(row, error);
       throw error;
     }
   }

@@ -7,7 +7,7 @@ import type { Probes } from '../runtime/probes.ts';
 const NO_IMAGE = 'no_image';
 
 /** `error`, with the providers that work here named in its remedy where the image was what failed. */
-export async function withOtherWays(
+export async function suggestProviders(
   { providers, probes }: { providers: ProviderSet; probes: Pick<Probes, 'read'> },
   kind: string,
   error: unknown,

@@ -1,28 +1,43 @@
 // A spawn that takes a ready sandbox: admission, the change of hands and `running` are one transaction, so that a crash
 // leaves either a warm sandbox or a sandbox, and one is never given twice.
+import type { AdmissionLimits } from '../../domain/admission.ts';
 import { keptWarnings } from '../../domain/differences.ts';
+import { prewarmShape } from '../../domain/prewarm-shape.ts';
+import { formatTemplateKey } from '../../domain/template-key.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
+import type { TemplateRecord } from '../../store/seam/templates.ts';
 import type { IdempotencyClaim, Reservation, SandboxRecord, SandboxStore } from '../../store/store.ts';
-import type { Prewarm } from '../prewarm/prewarm.ts';
-import type { WarmEntry } from '../prewarm/prewarm-stock.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';
 import { sandboxView } from '../records/views.ts';
+import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import type { Fleet } from '../workers/fleet.ts';
 import type { SpawnPlan } from './plan.ts';
 
-export interface ClaimDeps {
+/** The ready sandboxes as a spawn uses them. */
+export interface ReadySandboxes {
+  /** One of this shape that answers, reserved for the caller, who calls `claimed`, `putBack`, `forget` or `unsure` next. */
+  take(shape: string): Promise<PrewarmEntry | undefined>;
+  claimed(entry: PrewarmEntry): void;
+  putBack(entry: PrewarmEntry): void;
+  forget(entry: PrewarmEntry): void;
+  unsure(entry: PrewarmEntry): void;
+  /** Ends as many as an admitted spawn needs room for. */
+  makeRoom(provider: string, limits: AdmissionLimits): Promise<void>;
+}
+
+export interface TakePrewarmedDeps {
   sandboxes: Pick<SandboxStore, 'reserve'>;
-  prewarm: Prewarm;
+  prewarm: ReadySandboxes;
   publisher: Publisher;
   settings: Settings;
   fleet: Fleet;
 }
 
 /** The running sandbox, or why it was not taken; undefined when there is none of this shape. */
-export async function claimWarm(
-  deps: ClaimDeps,
+export async function takePrewarmed(
+  deps: TakePrewarmedDeps,
   plan: SpawnPlan,
   shape: string | undefined,
   claim: IdempotencyClaim | undefined,
@@ -50,7 +65,7 @@ export async function claimWarm(
   return reservation;
 }
 
-function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: WarmEntry): SandboxRecord {
+function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: PrewarmEntry): SandboxRecord {
   const { id, epoch, image, memory_mb, vcpus, runtime_id } = warm;
   const runtime = runtime_id === undefined ? {} : { runtime_id };
   const differs = keptWarnings([...warnings, ...warm.warnings]);
@@ -59,9 +74,9 @@ function claimedRow({ row, warnings }: SpawnPlan, { row: warm }: WarmEntry): San
 }
 
 async function reserve(
-  { sandboxes, prewarm, publisher, settings, fleet }: ClaimDeps,
+  { sandboxes, prewarm, publisher, settings, fleet }: TakePrewarmedDeps,
   row: SandboxRecord,
-  entry: WarmEntry,
+  entry: PrewarmEntry,
   { claim, response }: { claim: IdempotencyClaim | undefined; response: string },
 ): Promise<Reservation> {
   const events = [publisher.draft('sandbox.created', row), publisher.draft('sandbox.running', row)];
@@ -73,4 +88,12 @@ async function reserve(
     prewarm.unsure(entry);
     throw error;
   }
+}
+
+/** The shape of what a plan would start. */
+export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
+  return prewarmShape(
+    { template: formatTemplateKey(template), version: template.version },
+    { ...row, image, setup },
+  );
 }

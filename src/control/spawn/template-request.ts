@@ -1,9 +1,9 @@
 // A spawn request with what its template says filled in.
 import { templateRequest } from '../../domain/template.ts';
+import { ownedKey } from '../../domain/template-key.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
 import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
-import { ownedKey } from '../templates/template-owner.ts';
-import { knownTemplate } from '../templates/template-views.ts';
+import { knownTemplate } from '../records/find-template.ts';
 
 export interface FullRequest {
   request: SpawnRequest;

@@ -5,26 +5,15 @@ import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { BatchWriter, type Writer } from '../../events/batch-writer.ts';
-import type { AuditDraft, AuditQuery, AuditRecord } from '../../schema/audit.ts';
+import type { AuditDraft, AuditQuery } from '../../schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../../store/seam/audit.ts';
+import type { AuditLog, AuditPage } from '../api/audit.ts';
 
 const PAGE = 100;
 const WAITING_LIMIT = 10_000;
 /** Each batch is synced to the disk. */
 const LINGER_MS = 50;
 const STAMP = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
-export interface AuditPage {
-  records: AuditRecord[];
-  next_cursor?: string;
-}
-
-export interface AuditLog {
-  /** Takes it and returns at once; never throws. */
-  record(draft: AuditDraft): void;
-  /** Newest first, with all that was recorded before the call. Throws `bad_request` for a stamp or cursor that is none. */
-  list(query: AuditQuery): Promise<AuditPage>;
-}
 
 export interface AuditDeps {
   audit: AuditStore;

@@ -7,7 +7,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { EventFeed } from '../../events/feed.ts';
 import { type Event, type EventQuery, GAP_TYPE } from '../../schema/event.ts';
 import type { EventBounds, EventStore } from '../../store/seam/events.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { EventSubscription, EventViews } from '../api/events.ts';
 
 const MOST_READERS = 5000;
@@ -22,13 +22,13 @@ export interface EventViewDeps {
   clock: Clock;
 }
 
-export interface EventDesk extends EventViews {
+export interface EventService extends EventViews {
   /** Readers there are now. */
   readers(): number;
 }
 
-export function eventViews(deps: EventViewDeps): EventDesk {
-  const places = new Places();
+export function eventViews(deps: EventViewDeps): EventService {
+  const places = new ReaderSlots();
   return {
     readers: () => places.taken(EVERYBODY),
     subscribe: async (query, caller) => {
@@ -106,7 +106,7 @@ function gapBefore(id: number, clock: Clock): Event {
 }
 
 /** Counts readers, in all and by owner. */
-class Places {
+class ReaderSlots {
   readonly #taken = new Map<string, number>();
 
   taken(who: string): number {

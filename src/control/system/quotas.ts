@@ -9,7 +9,7 @@ import { effectiveLimits, parseQuotaOwner, quotaOf } from '../../domain/quota.ts
 import type { EventDraft } from '../../schema/event.ts';
 import type { Quota } from '../../schema/quota.ts';
 import type { QuotaStore } from '../../store/seam/quotas.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Quotas } from '../api/quotas.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Settings } from '../records/settings.ts';

@@ -6,45 +6,11 @@ import type { Clock, Ids, Timer } from '../../domain/ports.ts';
 import type { RateVerdict } from '../../domain/rate.ts';
 import { RateBuckets } from '../../domain/rate-buckets.ts';
 import type { Config } from '../../schema/config.ts';
+import type { RateLimits, RateStats } from '../api/rate-limits.ts';
 
 const MINUTE_MS = 60_000;
 /** Wrong keys of one address that lock it for all, in multiples of those that lock it for whoever proved nothing there. */
 const GUESSES = 10;
-
-export interface RateStats {
-  enabled: boolean;
-  key_by: Config['rate_limit']['key_by'];
-  requests_per_minute: number;
-  burst: number;
-  max_buckets: number;
-  buckets: number;
-  evicted_total: number;
-  allowed_total: number;
-  limited_total: number;
-  /** Keys that were refused, and calls refused for too many of those. */
-  failed_total: number;
-  blocked_total: number;
-}
-
-export interface RateLimits {
-  readonly enabled: boolean;
-  readonly keyBy: Config['rate_limit']['key_by'];
-  /** The name of the bucket of what `text` stands for: a hash that only this process can make. */
-  bucket(text: string): string;
-  /** A call by an accepted caller. `wide` is the wider bucket of its key, for which it counts, too; the verdict is of `bucket`. */
-  call(bucket: string, wide?: string): RateVerdict;
-  /** Whether another key may be tried. */
-  mayTry(bucket: string): RateVerdict;
-  /** A key that was refused, or one that was missing. */
-  failed(bucket: string): RateVerdict;
-  /** Whether even one that proved itself lately may try; it is no such one's doing when not. */
-  mayProve(bucket: string): RateVerdict;
-  /** A key that was wrong, or that was not looked at. */
-  guessed(bucket: string): void;
-  stats(): RateStats;
-  /** The section of the configuration was changed; where it was, everybody begins with a full bucket. */
-  reload(): void;
-}
 
 export interface RateLimitDeps {
   config: Config['rate_limit'];

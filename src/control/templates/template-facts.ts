@@ -5,11 +5,11 @@ import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv, execArgv } from '../../domain/exec-request.ts';
 import { parseImage } from '../../domain/image.ts';
 import { refuseMasked } from '../../domain/template.ts';
+import { boundedLifeMs } from '../../domain/ttl.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { TemplateUpdate } from '../../schema/template.ts';
 import type { TemplateFacts } from '../../store/seam/templates.ts';
 import type { Settings } from '../records/settings.ts';
-import { boundedLifeMs } from '../spawn/plan.ts';
 
 export interface TemplateRules {
   settings: Settings;

@@ -2,8 +2,8 @@
 // anybody changes them; with it owners have their own, and those that are shared are for administrators to change.
 import { requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { TemplateKey } from '../../domain/template-key.ts';
-import type { Caller } from '../api/control-plane.ts';
+import { ownedKey, type TemplateKey } from '../../domain/template-key.ts';
+import type { Caller } from '../api/caller.ts';
 
 export interface OwnerRules {
   enforce_owner: boolean;
@@ -19,10 +19,6 @@ export function ownerOfNew(rules: OwnerRules, caller: Caller): string | undefine
 export function meantBy(rules: OwnerRules, caller: Caller, name: string): TemplateKey {
   requireOwner(rules, caller);
   return ownedKey(name, caller.owner);
-}
-
-export function ownedKey(name: string, owner_id: string | undefined): TemplateKey {
-  return owner_id === undefined ? { name } : { name, owner_id };
 }
 
 /** Throws `forbidden` for a shared template of which `caller` is not an administrator. */

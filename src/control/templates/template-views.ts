@@ -1,20 +1,8 @@
 // Templates as the API shows them.
-import { ServiceError } from '../../domain/errors.ts';
 import { maskedEnv } from '../../domain/template.ts';
-import type { TemplateKey } from '../../domain/template-key.ts';
 import type { Template } from '../../schema/template.ts';
-import type { TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
-import type { Caller } from '../api/control-plane.ts';
-
-/** The owner's, else the one that is shared. Throws `not_found`. */
-export async function knownTemplate(
-  store: Pick<TemplateStore, 'get'>,
-  key: TemplateKey,
-): Promise<TemplateRecord> {
-  const template = await store.get(key);
-  if (!template) throw unknownTemplate();
-  return template;
-}
+import type { TemplateRecord } from '../../store/seam/templates.ts';
+import type { Caller } from '../api/caller.ts';
 
 /** Empty maps and lists are left out; values of `env` are for admin keys. */
 export function templateView(template: TemplateRecord, { role }: Caller): Template {
@@ -25,8 +13,4 @@ export function templateView(template: TemplateRecord, { role }: Caller): Templa
     ...(Object.keys(env).length > 0 && { env: role === 'admin' ? env : maskedEnv(env) }),
     ...(setup.length > 0 && { setup }),
   };
-}
-
-export function unknownTemplate(): ServiceError {
-  return new ServiceError('not_found', 'There is no such template.', { remedy: 'List those there are.' });
 }

@@ -6,16 +6,17 @@ import { type Cursor, formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { unmaskedEnv } from '../../domain/template.ts';
-import { formatTemplateKey, parseTemplateKey } from '../../domain/template-key.ts';
+import { formatTemplateKey, ownedKey, parseTemplateKey } from '../../domain/template-key.ts';
 import type { Template, TemplateUpdate } from '../../schema/template.ts';
 import type { Replacement, TemplatePlace, TemplateStore } from '../../store/seam/templates.ts';
-import type { Caller } from '../api/control-plane.ts';
+import type { Caller } from '../api/caller.ts';
 import type { Templates } from '../api/templates.ts';
+import { knownTemplate, unknownTemplate } from '../records/find-template.ts';
 import type { Spawner } from '../spawn/spawn.ts';
 import { type TemplateRules, templateFacts } from './template-facts.ts';
-import { meantBy, ownedKey, ownerOfNew, refuseChange } from './template-owner.ts';
+import { meantBy, ownerOfNew, refuseChange } from './template-owner.ts';
 import { templatePage } from './template-page.ts';
-import { knownTemplate, templateView, unknownTemplate } from './template-views.ts';
+import { templateView } from './template-views.ts';
 
 const PAGE = 1000;
 /** An update is made again when another one came between its reading and its writing. */

@@ -4,10 +4,10 @@ import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { Lanes } from '../async/keyed-queue.ts';
+import { KeyedQueue } from '../async/keyed-queue.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
-import type { Spawns } from '../runtime/in-flight-spawns.ts';
-import type { Abandon } from '../runtime/rollback.ts';
+import type { InFlightSpawns } from '../runtime/in-flight-spawns.ts';
+import type { Rollback } from '../runtime/rollback.ts';
 import type { Leases } from './leases.ts';
 import { isStale, type WorkerTerms } from './worker-terms.ts';
 
@@ -17,25 +17,25 @@ export const LOST_AFTER_MS = 30_000;
 /** Spawns of one worker that are abandoned at once: the look goes on beside them. */
 const ABANDONED_AT_ONCE = 8;
 
-export interface KeeperDeps {
+export interface LeaseMonitorDeps {
   fleet: { leases: Leases; terms: WorkerTerms };
   store: { workers: Pick<WorkerStore, 'list'> };
   sandboxes: SandboxStore;
-  spawns: Spawns;
+  spawns: InFlightSpawns;
   destroyer: Destroyer;
-  abandon: Abandon;
+  rollback: Rollback;
   clock: Clock;
   logger: Logger;
 }
 
-export class LeaseKeeper {
-  readonly #deps: KeeperDeps;
-  readonly #abandoned = new Lanes(() => ABANDONED_AT_ONCE);
+export class LeaseMonitor {
+  readonly #deps: LeaseMonitorDeps;
+  readonly #abandoned = new KeyedQueue(() => ABANDONED_AT_ONCE);
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(deps: KeeperDeps) {
+  constructor(deps: LeaseMonitorDeps) {
     this.#deps = deps;
   }
 
@@ -83,10 +83,10 @@ export class LeaseKeeper {
 
   /** Whoever was creating it has ended. In this order: a spawn is in flight until its row is no longer `creating`. */
   async #unfinished(id: string): Promise<void> {
-    const { sandboxes, spawns, abandon } = this.#deps;
+    const { sandboxes, spawns, rollback } = this.#deps;
     if (spawns.has(id)) return;
     const row = await sandboxes.get(id);
-    if (row?.state === 'creating') await abandon(row);
+    if (row?.state === 'creating') await rollback(row);
   }
 
   #isHeard(worker: WorkerRecord | undefined): boolean {

@@ -25,7 +25,7 @@ export class LocalWorker {
 
   constructor(deps: LocalWorkerDeps) {
     this.#deps = deps;
-    this.#body = selfPortrait(deps);
+    this.#body = localHeartbeat(deps);
   }
 
   /** Resolves after the first heartbeat; never rejects. */
@@ -61,7 +61,7 @@ export class LocalWorker {
   }
 }
 
-function selfPortrait({ providers, host, version }: LocalWorkerDeps): HeartbeatBody {
+function localHeartbeat({ providers, host, version }: LocalWorkerDeps): HeartbeatBody {
   const capabilities = new Set(providers.all.flatMap((provider) => provider.capabilities));
   return {
     ...{ hostname: host.hostname ?? '', status: 'online', version },

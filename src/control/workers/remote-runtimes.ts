@@ -6,10 +6,9 @@ import type { Clock } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
-import { type Runtime, type Runtimes, runtimeSpec } from '../runtime/runtimes.ts';
+import { type Runtime, type Runtimes, requireLocal, runtimeSpec } from '../runtime/runtimes.ts';
 import type { Fleet } from './fleet.ts';
 import { LOST_AFTER_MS } from './lease-monitor.ts';
-import { requireLocal } from './require-local.ts';
 
 export interface RemoteRuntimesDeps {
   workers: Pick<WorkerStore, 'get'>;

@@ -4,7 +4,7 @@ import type { Clock, Logger } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
-import { AGAIN_MS, Missing } from '../runtime/missing.ts';
+import { AGAIN_MS, MissingRuntimes } from '../runtime/missing.ts';
 import type { Runtimes } from '../runtime/runtimes.ts';
 
 const WITHIN_MS = 2000;
@@ -23,11 +23,11 @@ export class RemoteStatus {
   readonly #deps: RemoteStatusDeps;
   /** When it was asked last, monotonic. */
   readonly #asked = new Map<string, number>();
-  readonly #missing: Missing;
+  readonly #missing: MissingRuntimes;
 
   constructor(deps: RemoteStatusDeps) {
     this.#deps = deps;
-    this.#missing = new Missing(deps);
+    this.#missing = new MissingRuntimes(deps);
   }
 
   /** Whether `fresh` has anybody to ask: not for one of this server. */

@@ -2,7 +2,8 @@
 // answers execs from the command's words, and fails when told to.
 import { PassThrough, Readable } from 'node:stream';
 import type { ExecExit } from '../../../src/agent/io.ts';
-import type { Caller, ControlPlane } from '../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../src/control/api/caller.ts';
+import type { ControlPlane } from '../../../src/control/api/control-plane.ts';
 import type { ExecEnded, LiveExec, LiveRequest } from '../../../src/control/api/execs.ts';
 import type { ByteRange } from '../../../src/control/api/files.ts';
 import { BucketRateLimits } from '../../../src/control/system/rate-limits.ts';

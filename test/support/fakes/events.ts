@@ -1,5 +1,5 @@
 // Events of the fake control plane: the real feed over a memory store, with the test as the publisher.
-import type { Caller } from '../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../src/control/api/caller.ts';
 import type { EventViews } from '../../../src/control/api/events.ts';
 import { eventViews } from '../../../src/control/system/events.ts';
 import { eventBus } from '../../../src/events/bus.ts';

@@ -1,5 +1,5 @@
 // The templates of the fake control plane: a map, and the versions that If-Match is about.
-import type { Caller } from '../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../src/control/api/caller.ts';
 import type { Templates } from '../../../src/control/api/templates.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';

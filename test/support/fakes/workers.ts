@@ -1,5 +1,5 @@
 // Workers of the control plane that tests of its edges work with: a map and notes of what was asked.
-import type { Caller } from '../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../src/control/api/caller.ts';
 import type { Workers } from '../../../src/control/api/workers.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { signLease } from '../../../src/domain/lease.ts';

@@ -1,6 +1,7 @@
 // A whole control plane over the memory store and a fake provider, with time in the test's hand.
 import { setMaxListeners } from 'node:events';
-import type { Caller, ControlPlane } from '../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../src/control/api/caller.ts';
+import type { ControlPlane } from '../../../src/control/api/control-plane.ts';
 import { createControlPlane } from '../../../src/control/create.ts';
 import { ByteLedger, type Hold, SERVICE_ACCOUNT } from '../../../src/domain/byte-ledger.ts';
 import type { Boot } from '../../../src/domain/ports.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { sandboxLost } from '../../../../src/agent/fault.ts';
 import { logs } from '../../../../src/control/access/logs.ts';
-import type { Reach } from '../../../../src/control/access/session-access.ts';
+import type { SandboxAccess } from '../../../../src/control/access/session-access.ts';
 import { endedSandbox } from '../../../../src/control/records/views.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
 import { api, forever } from '../../../support/servers/control.ts';
@@ -14,15 +14,15 @@ function broken(hasEnded: boolean) {
     throw sandboxLost();
   }
   const released: unknown[] = [];
-  const reach = {
+  const access = {
     find: async () => ({}),
     open: async () => ({ io: { console }, release: (error: unknown) => released.push(error) }),
-    told: (_: string, work: () => Promise<unknown>) =>
+    explainFailure: (_: string, work: () => Promise<unknown>) =>
       work().catch((error) => {
         throw hasEnded ? endedSandbox({ end_reason: 'destroyed' }) : error;
       }),
   };
-  return { logs: logs({ reach: reach as unknown as Reach, clock: fakeClock() }), released };
+  return { logs: logs({ access: access as unknown as SandboxAccess, clock: fakeClock() }), released };
 }
 
 async function followed(console: ReturnType<typeof broken>): Promise<unknown[]> {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { previews } from '../../../../src/control/access/previews.ts';
-import type { Reach } from '../../../../src/control/access/session-access.ts';
+import type { SandboxAccess } from '../../../../src/control/access/session-access.ts';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
 import type { ProviderSet } from '../../../../src/providers/provider.ts';
 import { FAKE_PORT } from '../../../support/fakes/io.ts';
@@ -128,7 +128,7 @@ describe('a connection', () => {
     const made = previews({
       ...{ config, store, clock },
       providers: { get: () => ({ capabilities: ['exec'] }) } as unknown as ProviderSet,
-      reach: { find: async () => row } as unknown as Reach,
+      access: { find: async () => row } as unknown as SandboxAccess,
     });
     const none = { code: 'not_implemented', status: 501 };
     await expect(made.link('sb-a', { port: 80 }, api, seen)).rejects.toMatchObject(none);

@@ -1,6 +1,6 @@
 // So much in a turn of the event loop, whoever comes together; nobody is left behind.
 import { expect, it } from 'vitest';
-import { Turnstile } from '../../../../src/control/async/event-loop-yield.ts';
+import { EventLoopYield } from '../../../../src/control/async/event-loop-yield.ts';
 import { fakeClock } from '../../../support/fakes/ports.ts';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -8,12 +8,12 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** `count` at once, each of whose work takes `ms`; how many were through after each turn. */
 async function through(count: number, ms: number): Promise<number[]> {
   let elapsed = 0;
-  const turnstile = new Turnstile({ ...fakeClock(), monotonic: () => elapsed });
+  const eventLoop = new EventLoopYield({ ...fakeClock(), monotonic: () => elapsed });
   const passed: number[] = [];
   // Asked for first: what happens within a turn is counted before the next one begins.
   let over = turn();
   const all = Array.from({ length: count }, async (_, n) => {
-    await turnstile.pass();
+    await eventLoop.pass();
     elapsed += ms;
     passed.push(n);
   });
@@ -42,10 +42,10 @@ it('lets one through in each turn whose work lasts longer', async () => {
 
 it('lets lines pass by turns, and within a line those who came first', async () => {
   let elapsed = 0;
-  const turnstile = new Turnstile({ monotonic: () => elapsed });
+  const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
   const passed: string[] = [];
   const enter = (line: string, name: string) =>
-    turnstile.enter(line, () => {
+    eventLoop.enter(line, () => {
       elapsed += 3;
       passed.push(name);
     });
@@ -70,10 +70,10 @@ it('lets lines pass by turns, and within a line those who came first', async () 
 
 it('lets a line of which none has passed in this round go before one that has', async () => {
   let elapsed = 0;
-  const turnstile = new Turnstile({ monotonic: () => elapsed });
+  const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
   const passed: string[] = [];
   const enter = (line: string) =>
-    turnstile.enter(line, () => {
+    eventLoop.enter(line, () => {
       elapsed += 3;
       passed.push(line);
     });
@@ -86,15 +86,15 @@ it('lets a line of which none has passed in this round go before one that has', 
 
 it('lets the first of a turn go on at once', () => {
   const passed: string[] = [];
-  new Turnstile({ monotonic: () => 0 }).enter('one', () => passed.push('one'));
+  new EventLoopYield({ monotonic: () => 0 }).enter('one', () => passed.push('one'));
   expect(passed).toEqual(['one']);
 });
 
 it('counts what promises do behind the first call', async () => {
   let elapsed = 0;
-  const turnstile = new Turnstile({ monotonic: () => elapsed });
+  const eventLoop = new EventLoopYield({ monotonic: () => elapsed });
   let begun = 0;
-  turnstile.enter('', () => {
+  eventLoop.enter('', () => {
     elapsed += 10;
   });
   const work = async () => {
@@ -102,7 +102,7 @@ it('counts what promises do behind the first call', async () => {
     for (let n = 0; n < 5; n += 1) await undefined;
     elapsed += 10;
   };
-  for (let n = 0; n < 4; n += 1) turnstile.enter('', () => void work());
+  for (let n = 0; n < 4; n += 1) eventLoop.enter('', () => void work());
   expect(begun).toBe(0);
   await turn();
   expect(begun).toBe(1);

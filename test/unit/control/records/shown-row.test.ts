@@ -1,6 +1,6 @@
 // Rows as callers see them, kept by the row: one caller must never get what was made for another.
 import { expect, it } from 'vitest';
-import type { Caller } from '../../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../../src/control/api/caller.ts';
 import { shownRow } from '../../../../src/control/records/views.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 

@@ -1,7 +1,7 @@
 // Which provider a spawn is planned for, where some are only at other workers.
 import { expect, it } from 'vitest';
 import { alternatives, type ChooseDeps, chooseProvider } from '../../../../src/control/spawn/choose.ts';
-import { isHere } from '../../../../src/control/spawn/remote-provider.ts';
+import { isLocal } from '../../../../src/control/spawn/remote-provider.ts';
 import type { Provider, ProviderSet } from '../../../../src/providers/provider.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';
@@ -48,12 +48,12 @@ it('auto is nothing where neither this server nor a worker has any that is healt
 
 it('what is taken of others is theirs alone, also where this server has one of its kind', async () => {
   const theirs = await chooseProvider(scene({ here: both, elsewhere: both }), undefined);
-  expect([theirs.kind, isHere(theirs)]).toEqual(['container', false]);
+  expect([theirs.kind, isLocal(theirs)]).toEqual(['container', false]);
   const deps = scene({ here: both, healthy: 'userspace', elsewhere: ['container', 'microvm', 'userspace'] });
   const ours = await chooseProvider(deps, undefined);
-  expect([ours.kind, isHere(ours)]).toEqual(['userspace', true]);
+  expect([ours.kind, isLocal(ours)]).toEqual(['userspace', true]);
   const others = await alternatives(deps, undefined, ours);
-  expect(others.map((each) => [each.kind, isHere(each)])).toEqual([
+  expect(others.map((each) => [each.kind, isLocal(each)])).toEqual([
     ['container', false],
     ['microvm', false],
   ]);

@@ -1,6 +1,6 @@
 // A failure for want of an image names what works on this host.
 import { expect, it } from 'vitest';
-import { withOtherWays } from '../../../../src/control/spawn/suggest-providers.ts';
+import { suggestProviders } from '../../../../src/control/spawn/suggest-providers.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import { fakeDeps } from '../../../support/fakes/ports.ts';
@@ -13,7 +13,7 @@ const providers = providerSet([
 ]);
 const ways = (error: unknown, healthy = true) => {
   const read = async () => ({ report: { healthy, findings: [] }, latency_ms: 1 });
-  return withOtherWays({ providers, probes: { read } }, 'container', error);
+  return suggestProviders({ providers, probes: { read } }, 'container', error);
 };
 const missing = new ServiceError('provider_error', 'Image x is not on the container engine.', {
   remedy: 'Pull it.',

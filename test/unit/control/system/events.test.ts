@@ -1,6 +1,6 @@
 // Who may follow which events, where a reader begins, and how many there may be.
 import { expect, it } from 'vitest';
-import type { Caller } from '../../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../../src/control/api/caller.ts';
 import type { Event, EventQuery } from '../../../../src/schema/event.ts';
 import { admin, api, owned, world } from '../../../support/servers/control.ts';
 import { until } from '../../../support/until.ts';

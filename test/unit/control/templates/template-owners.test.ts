@@ -1,6 +1,6 @@
 // Whose templates a caller reaches: their own first, then those that all share, which administrators alone change.
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../../../src/control/api/control-plane.ts';
+import type { Caller } from '../../../../src/control/api/caller.ts';
 import { admin, api, forever, owned, roomy, type World, world } from '../../../support/servers/control.ts';
 
 const [ann, bob] = [owned('ann'), owned('bob')];
