@@ -49,7 +49,7 @@ export class SpawnQueue {
     const { owner_id: owner = '', provider } = applicant;
     const queues = this.#settings.overflow === 'queue';
     if (!queues || !this.#fair.mustWait({ owner, provider })) {
-      const tried = await applicant.attempt();
+      const tried = await applicant.attempt(false);
       if ('admitted' in tried) return tried.admitted;
       if (!queues || !isCapacityDenial(tried.denied)) throw admissionRefused(tried.denied);
       return this.#wait(applicant, tried.denied.reason ?? BEHIND_OTHERS, signal);
@@ -96,7 +96,9 @@ export class SpawnQueue {
     if (this.#fair.size >= this.#settings.most) this.#makeRoom(applicant.owner_id ?? '');
     return new Promise<T>((resolve, reject) => {
       const ticket = new Ticket(applicant, {
-        ...{ signal, reject, left: this.#left },
+        signal,
+        reject,
+        left: this.#left,
         resolve: (admitted) => resolve(admitted as T),
       });
       this.#begin(this.#fair.add(ticket), reason);

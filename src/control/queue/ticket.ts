@@ -9,7 +9,8 @@ export type Attempt<T> = { admitted: T } | { denied: AdmissionDecision };
 export interface Applicant<T> {
   owner_id: string | undefined;
   provider: string;
-  attempt(): Promise<Attempt<T>>;
+  /** `hasWaited`: time has passed since the spawn was queued. */
+  attempt(hasWaited: boolean): Promise<Attempt<T>>;
 }
 
 /** The promise that is waited on, and what ends the waiting from outside. */
@@ -42,7 +43,7 @@ export class Ticket {
   }
 
   attempt(): Promise<Attempt<unknown>> {
-    return this.#applicant.attempt();
+    return this.#applicant.attempt(true);
   }
 
   /** Both end its waiting, the first one counts. */

@@ -111,22 +111,28 @@ export class Spawner {
     const provider = await chooseProvider(this.#deps, request.provider);
     told.subject = { ...told.subject, provider: provider.kind };
     const names = { id: ids.sandbox(), ...(settings.pool && { vm_id: ids.vm() }) };
-    const planned = async (provider: Provider) => {
-      const asksNetwork = short.network === 'default';
-      const facts = { settings, cpus, provider, setup, asksNetwork, ...names };
-      return planSpawn(request, caller, { ...facts, limits: await limitsOf(owner_id), now: clock.now() });
+    const asksNetwork = short.network === 'default';
+    const planned = (provider: Provider, limits: OwnerLimits) => {
+      const facts = { settings, cpus, provider, setup, asksNetwork, limits, now: clock.now() };
+      return planSpawn(request, caller, { ...facts, ...names });
     };
-    const plan = await planned(provider);
-    refuseLongLife(plan, await limitsOf(owner_id));
-    await refuseLocally(this.#deps, plan, provider);
-    const placed = async (provider: Provider) => {
-      const plan = await planned(provider);
+    const limits = await limitsOf(owner_id);
+    const first = planned(provider, limits);
+    refuseLongLife(first, limits);
+    await refuseLocally(this.#deps, first, provider);
+    const reserve = (plan: SpawnPlan, provider: Provider) => {
       const hasWarm = template && template.prewarm > 0 && !settings.pool;
       const shape = hasWarm ? shapeOf(template, plan) : undefined;
       return reserveSandbox(this.#deps, { plan, provider, shape, claim });
     };
     const others = () => alternatives(this.#deps, request.provider, provider);
-    return { owner_id, provider: provider.kind, attempt: () => firstPlace(placed, provider, others) };
+    // The first plan serves the first attempt. After a wait, time and limits have moved on: it is planned again.
+    const attempt = async (hasWaited: boolean) => {
+      const now = hasWaited ? await limitsOf(owner_id) : limits;
+      const planOf = (each: Provider) => (hasWaited || each !== provider ? planned(each, now) : first);
+      return firstReservation((each) => reserve(planOf(each), each), provider, others);
+    };
+    return { owner_id, provider: provider.kind, attempt };
   }
 
   async #start({ plan, provider, flight }: Exclude<Reserved, { sandbox: Sandbox }>): Promise<Sandbox> {
@@ -144,15 +150,15 @@ export class Spawner {
 }
 
 /** A place with the provider that was chosen, else with the first of others that has one. */
-async function firstPlace(
-  placed: (provider: Provider) => Promise<Attempt<Reserved>>,
+async function firstReservation(
+  reserve: (provider: Provider) => Promise<Attempt<Reserved>>,
   chosen: Provider,
   others: () => Promise<Provider[]>,
 ): Promise<Attempt<Reserved>> {
-  let came = await placed(chosen);
+  let came = await reserve(chosen);
   if ('admitted' in came || !isPlaceless(came.denied)) return came;
   for (const other of await others()) {
-    const next = await placed(other);
+    const next = await reserve(other);
     if ('admitted' in next) return next;
     // One that only lacks room may be waited for.
     if (!isCapacityDenial(came.denied)) came = next;

@@ -30,6 +30,23 @@ describe('a spawn', () => {
     expect(w.told).toEqual(await w.events());
   });
 
+  it('plans once and reads the limits of its owner once', async () => {
+    const w = world();
+    const calls = { plans: 0, limits: 0 };
+    const { describe: describeProvider } = w.fake;
+    w.provider.describe = () => {
+      calls.plans += 1;
+      return describeProvider();
+    };
+    const { get } = w.store.quotas;
+    w.store.quotas.get = (owner_id) => {
+      calls.limits += 1;
+      return get(owner_id);
+    };
+    await w.control.sandboxes.spawn({}, owned('ann'), {}, forever);
+    expect(calls).toEqual({ plans: 1, limits: 1 });
+  });
+
   it('shows runtime_id to admins alone', async () => {
     const w = world();
     expect(await w.control.sandboxes.spawn({}, admin, {}, forever)).toHaveProperty('runtime_id', 'rt-1');
