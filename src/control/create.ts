@@ -1,50 +1,30 @@
 // Puts the control plane together. `app` hands in the parts; nothing here knows which store or providers they are.
-import type { ByteLedger } from '../domain/byte-ledger.ts';
-import { KeyedLock } from '../domain/keyed-lock.ts';
-import type { Boot, Clock, Ids, Logger } from '../domain/ports.ts';
-import { type SteadyClock, steadyClock } from '../domain/steady-clock.ts';
 import { LOCAL_WORKER } from '../domain/worker-id.ts';
-import type { EventBus } from '../events/bus.ts';
 import { EventFeed } from '../events/feed.ts';
-import type { EventWriter } from '../events/writer.ts';
-import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
-import type { Config } from '../schema/config.ts';
-import type { Store } from '../store/store.ts';
 import { files } from './access/files.ts';
 import { logs } from './access/logs.ts';
-import { hasPreviews, previews } from './access/previews.ts';
-import { SandboxAccess } from './access/session-access.ts';
+import { previews } from './access/previews.ts';
 import type { ControlPlane } from './api/control-plane.ts';
+import {
+  buildFoundation,
+  buildRuntime,
+  type ControlDeps,
+  type Foundation,
+  type Runtime,
+} from './build-runtime.ts';
 import { execs } from './exec/exec.ts';
 import { Background } from './maintenance/background.ts';
 import { ClockWatch } from './maintenance/clock-watch.ts';
 import { Housekeeping } from './maintenance/housekeeping.ts';
-import { Reaper } from './maintenance/reaper.ts';
 import { Reconciler } from './maintenance/reconcile.ts';
 import { RuntimeWatch } from './maintenance/runtime-watch.ts';
-import { Meter } from './metrics/meter.ts';
 import { metricViews } from './metrics/metric-views.ts';
-import { Metrics } from './metrics/metrics.ts';
 import { Instruments } from './metrics/readings.ts';
 import { poolViews } from './pool/pool-views.ts';
-import { tenants } from './pool/tenants.ts';
-import { Vms } from './pool/vms.ts';
 import { Prewarm } from './prewarm/prewarm.ts';
 import { SpawnQueue } from './queue/queue.ts';
-import { finder } from './records/find.ts';
-import { ownerLimits } from './records/owner-limits.ts';
-import { Publisher } from './records/publish.ts';
-import { controlSettings, type Settings, takeDefaults } from './records/settings.ts';
-import { Destroyer } from './runtime/destroy.ts';
-import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
-import { LivenessChecker } from './runtime/liveness.ts';
-import { Probes } from './runtime/probes.ts';
-import { rollbackSpawn } from './runtime/rollback.ts';
-import { runtimes } from './runtime/runtimes.ts';
-import { Sessions } from './runtime/sessions.ts';
-import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
-import { sandboxes } from './sandboxes/sandboxes.ts';
-import { requirePoolHost } from './spawn/choose.ts';
+import { takeDefaults } from './records/settings.ts';
+import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
 import { Spawner } from './spawn/spawn.ts';
 import { AuditTrail } from './system/audit.ts';
 import { eventViews } from './system/events.ts';
@@ -53,124 +33,77 @@ import { providerViews } from './system/providers.ts';
 import { quotaViews } from './system/quotas.ts';
 import { BucketRateLimits } from './system/rate-limits.ts';
 import { snapshotViews } from './system/snapshots.ts';
-import { templates } from './templates/templates.ts';
-import { fleetOf } from './workers/fleet.ts';
+import { templates as templateViews } from './templates/templates.ts';
 import { LeaseMonitor } from './workers/lease-monitor.ts';
-import { remoteRuntimes } from './workers/remote-runtimes.ts';
-import { RemoteStatus } from './workers/remote-status.ts';
 
-export interface ControlDeps {
-  config: Config;
-  store: Store;
-  providers: ProviderSet;
-  /** Hears of state changes after their commit. */
-  bus: EventBus;
-  /** Takes the events that no state change waits for. */
-  writer: EventWriter;
-  clock: Clock;
-  boot: Boot;
-  ids: Ids;
-  logger: Logger;
-  version: string;
-  /** Of all bytes kept for callers. */
-  ledger: ByteLedger;
-  /** Where numbers are kept; a fresh one unless given. */
-  metrics?: Metrics;
-  /** The newest log lines, redacted, for diagnostics. */
-  recentLogs?: (() => Record<string, unknown>[]) | undefined;
-  /** Calls other workers; absent: there are none. */
-  remote?: RemoteProviders | undefined;
-  host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
-  /** Masks secrets in what the API shows of the configuration. */
-  redact(value: unknown): unknown;
+/** Builds the control plane; `start()` begins background work. */
+export function createControlPlane(deps: ControlDeps): ControlPlane {
+  const foundation = buildFoundation(deps);
+  const runtime = buildRuntime(deps, foundation);
+  const spawning = buildSpawning(deps, foundation, runtime);
+  const background = buildBackground(deps, foundation, runtime, spawning);
+  return buildInterface(deps, foundation, runtime, spawning, background);
 }
 
-/** Built, not started: `start()` begins background work. */
-export function createControlPlane(given: ControlDeps): ControlPlane {
-  const { metrics = new Metrics() } = given;
-  const deps = metered({ ...given, metrics, clock: steadyClock(given.clock), wall: given.clock });
-  const settings: Settings = {
-    ...controlSettings(deps.config),
-    hasPreviews: (sandbox) => hasPreviews(deps.providers, sandbox),
-  };
-  requirePoolHost(settings, deps.providers);
-  const parts = workingParts(deps);
-  const background = backgroundWork(deps, settings, parts);
-  const deadlineSet = () => background.reaper.wake();
-  const all = { ...deps, ...parts, ...background, settings, deadlineSet, ...limitDeps(deps, settings) };
-  const queue = spawnQueue(all);
-  const spawner = new Spawner({ ...all, queue });
-  const feed = new EventFeed({ ...deps, since: (after, limit) => deps.store.events.since(after, limit) });
-  const events = eventViews({ ...all, events: deps.store.events, feed });
-  const instruments = new Instruments({ ...all, metrics, queue, readers: events.readers });
-  const work = new Background(all);
-  return {
-    sandboxes: sandboxes({ ...all, spawner, queue }),
-    exec: execs(all),
-    ...{ logs: logs(all), previews: previews(all) },
-    files: files(all),
-    templates: templates({ ...all, spawner, templateChanged: () => background.prewarm.changed() }),
-    quotas: quotaViews({ ...all, quotaChanged: (owner_id) => queue.quotaChanged(owner_id) }),
-    providers: providerViews({ ...all, config: deps.config.providers }),
-    events,
-    metrics: metricViews({ ...all, metrics, instruments }),
-    snapshots: snapshotViews(deps),
-    pool: poolViews({ settings, pool: deps.store.pool }),
-    workers: all.fleet.registry(() => queue.limitsChanged()),
-    health: healthViews(all),
-    rates: background.rates,
-    audit: background.audit,
-    ledger: deps.ledger,
-    start: () => work.start(),
-    reload: () => reload({ ...all, queue }),
-    drain: () => queue.close(),
-    stop: () => {
-      queue.close();
-      feed.close();
-      return work.stop();
-    },
-  };
+type Spawning = ReturnType<typeof buildSpawning>;
+type BackgroundParts = ReturnType<typeof buildBackground>;
+
+/** How sandboxes come to be: the queue, prewarmed sandboxes and the spawner. */
+function buildSpawning(
+  { host: { cpus }, ids, logger }: ControlDeps,
+  foundation: Foundation,
+  runtime: Runtime,
+) {
+  const { clock, store, providers, settings, limitsOf, publisher } = foundation;
+  const { sandboxes, templates, warm, idempotency } = store;
+  const { fleet, sessions, spawns, probes, runtimes, rollback, destroyer, reaper } = runtime;
+  const prewarm = new Prewarm({
+    warm,
+    templates,
+    sandboxes,
+    providers,
+    probes,
+    fleet,
+    sessions,
+    settings,
+    limitsOf,
+    cpus,
+    ids,
+    clock,
+    logger,
+  });
+  const queue = spawnQueue(foundation, runtime);
+  const spawner = new Spawner({
+    sandboxes,
+    templates,
+    idempotency,
+    providers,
+    probes,
+    fleet,
+    prewarm,
+    queue,
+    spawns,
+    sessions,
+    runtimes,
+    rollback,
+    destroyer,
+    publisher,
+    settings,
+    limitsOf,
+    cpus,
+    ids,
+    clock,
+    logger,
+    deadlineSet: () => reaper.wake(),
+  });
+  return { prewarm, queue, spawner };
 }
 
-function reload({
-  settings,
-  config,
-  rates,
-  queue,
-}: {
-  settings: Settings;
-  config: Config;
-  rates: BucketRateLimits;
-  queue: SpawnQueue;
-}): void {
-  takeDefaults(settings, config);
-  rates.reload();
-  queue.limitsChanged();
-}
-
-/** What requests are judged by. */
-function limitDeps({ host, store }: ControlDeps, settings: Settings) {
-  const { enforce_owner, defaultProvider } = settings;
-  const { quotas } = store;
-  const limitsOf = ownerLimits(quotas, settings.ownerLimits);
-  return { enforce_owner, defaultProvider, cpus: host.cpus, quotas, limitsOf };
-}
-
-/** Told of every end of a sandbox, and of a VM of the pool: a place is free. */
-function spawnQueue({
-  publisher,
-  vms,
-  clock,
-  settings,
-}: {
-  publisher: Publisher;
-  vms: Vms;
-  clock: Clock;
-  settings: Settings;
-}): SpawnQueue {
+/** A queue that learns of every ended sandbox and every ended VM of the pool, since both free capacity. */
+function spawnQueue({ clock, settings, publisher }: Foundation, { vms }: Runtime): SpawnQueue {
   const queue = new SpawnQueue({ publisher, clock }, settings.queue);
   publisher.onEnd(({ owner_id, data }) => {
-    // With `auto`, who waits for one provider may go to another worker's of another kind.
+    // With `auto`, a spawn that waits for one provider may run on another worker's provider of another kind.
     if (data?.worker_id !== LOCAL_WORKER && settings.defaultProvider === 'auto') queue.limitsChanged();
     queue.freed({
       ...(owner_id !== undefined && { owner_id }),
@@ -181,82 +114,172 @@ function spawnQueue({
   return queue;
 }
 
-/** The same parts; what goes through them is counted. */
-function metered<D extends ControlDeps & { metrics: Metrics }>(deps: D): D & { meter: Meter } {
-  const meter = new Meter(deps);
-  deps.bus.subscribe((event) => meter.stored(event));
-  const { store, providers } = deps;
-  return {
-    ...deps,
-    meter,
-    store: meter.store(store),
-    providers: meter.providers(uniqueRuntimes(providers, store)),
-  };
-}
-
-/** What the stories are made of. */
-function workingParts(deps: ControlDeps & { meter: Meter }) {
-  const given = { ...deps, sandboxes: deps.store.sandboxes };
-  const publisher = new Publisher(deps);
-  const fleet = fleetOf(deps);
-  const vms = new Vms({ ...given, pool: deps.store.pool });
-  const { workers, pool } = deps.store;
-  const remote = remoteRuntimes({ workers, fleet, remote: deps.remote, clock: deps.clock });
-  const under = runtimes({ ...deps, tenants: tenants({ ...deps, pool, vms }), remote });
-  const sessions = new Sessions({ ...deps, attach: under.attach });
-  const spawns = new InFlightSpawns();
-  const lock = new KeyedLock();
-  const destroyer = new Destroyer({ ...given, runtimes: under, publisher, sessions, spawns, lock });
-  const liveness = new LivenessChecker({ ...given, runtimes: under, sessions, destroyer, publisher });
-  const find = finder(given.sandboxes, deps.config.auth);
-  const probes = new Probes({ ...given, publisher });
-  const access = new SandboxAccess({ ...given, find, sessions, liveness });
-  const retry = (id: string) => destroyer.retry(id);
-  const rollback = rollbackSpawn({ ...given, runtimes: under, publisher, retry });
-  return {
-    ...{
-      runtimes: under,
-      vms,
-      publisher,
-      sessions,
-      spawns,
-      lock,
-      destroyer,
-      liveness,
-      find,
-      probes,
-      access,
-      rollback,
-      fleet,
-    },
-    remoteStatus: new RemoteStatus({ ...given, runtimes: under, destroyer }),
-    ...{ workerStats: fleet.stats, localWorker: fleet.local },
-    sandboxes: given.sandboxes,
-    templates: deps.store.templates,
-    warm: deps.store.warm,
-    idempotency: deps.store.idempotency,
-  };
-}
-
-/** What happens without being asked. */
-function backgroundWork(
-  deps: ControlDeps & { clock: SteadyClock; wall: Clock },
-  settings: Settings,
-  parts: ReturnType<typeof workingParts>,
-) {
-  const limitsOf = ownerLimits(deps.store.quotas, settings.ownerLimits);
-  const all = { ...deps, ...parts, ...settings, settings, limitsOf, cpus: deps.host.cpus };
-  const reconciler = new Reconciler(all);
-  const reaper = new Reaper(all);
-  return {
+/** Work that no request starts: deadlines, reconciliation, retention, leases. */
+function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Runtime, { prewarm }: Spawning) {
+  const { config, boot, ids, logger, redact, clock: wall } = deps;
+  const { clock, store, providers, settings, publisher } = foundation;
+  const { sandboxes, warm, pool } = store;
+  const { fleet, vms, sessions, spawns, destroyer, liveness, rollback, reaper } = runtime;
+  const reconciler = new Reconciler({
+    sandboxes,
+    warm,
+    pool,
+    vms,
+    providers,
+    publisher,
+    spawns,
+    destroyer,
+    liveness,
+    rollback,
+    settings,
+    clock,
+    logger,
+  });
+  const rates = new BucketRateLimits({ config: config.rate_limit, clock, ids });
+  const audit = new AuditTrail({ audit: store.audit, clock, logger, redact });
+  const work = new Background({
+    clockWatch: new ClockWatch({ store, clock, wall, boot, logger, deadlineSet: () => reaper.wake() }),
     reaper,
-    clockWatch: new ClockWatch({ ...all, deadlineSet: () => reaper.wake() }),
     reconciler,
-    runtimeWatch: new RuntimeWatch({ ...all, reconciler }),
-    housekeeping: new Housekeeping(all),
-    leaseMonitor: new LeaseMonitor(all),
-    prewarm: new Prewarm(all),
-    rates: new BucketRateLimits({ ...deps, config: deps.config.rate_limit }),
-    audit: new AuditTrail({ ...deps, audit: deps.store.audit }),
+    runtimeWatch: new RuntimeWatch({ providers, sandboxes, pool, liveness, reconciler, clock, logger }),
+    housekeeping: new Housekeeping({ store, settings, clock, logger }),
+    leaseMonitor: new LeaseMonitor({ fleet, store, sandboxes, spawns, destroyer, rollback, clock, logger }),
+    localWorker: fleet.local,
+    liveness,
+    destroyer,
+    sessions,
+    vms,
+    spawns,
+    prewarm,
+    rates,
+    audit,
+    settings,
+    clock,
+    logger,
+  });
+  return { rates, audit, work };
+}
+
+/** The interface that the edges call. */
+function buildInterface(
+  deps: ControlDeps,
+  foundation: Foundation,
+  runtime: Runtime,
+  spawning: Spawning,
+  { rates, audit, work }: BackgroundParts,
+): ControlPlane {
+  const { config, bus, ids, logger, ledger, redact } = deps;
+  const { clock, store, providers, settings, limitsOf, publisher } = foundation;
+  const { access, probes, fleet } = runtime;
+  const { prewarm, queue, spawner } = spawning;
+  const { sandboxes, quotas, pool } = store;
+  const feed = new EventFeed({
+    bus,
+    clock,
+    logger,
+    since: (after, limit) => store.events.since(after, limit),
+  });
+  const events = eventViews({ events: store.events, feed, settings, clock });
+  const templateChanged = () => prewarm.changed();
+  const quotaChanged = (owner_id: string) => queue.quotaChanged(owner_id);
+  return {
+    sandboxes: buildSandboxes(deps, foundation, runtime, spawning),
+    exec: execs({ access, publisher, settings, limitsOf, ids, clock }),
+    logs: logs({ access, clock }),
+    previews: previews({ config, store, providers, access, clock }),
+    files: files({ access, publisher }),
+    templates: templateViews({
+      templates: store.templates,
+      spawner,
+      settings,
+      providers,
+      clock,
+      templateChanged,
+    }),
+    quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
+    providers: providerViews({ providers, probes, sandboxes, config: config.providers, redact }),
+    events,
+    metrics: buildMetrics(deps, foundation, runtime, { prewarm, queue, rates, readers: events.readers }),
+    snapshots: snapshotViews({ providers }),
+    pool: poolViews({ settings, pool }),
+    workers: fleet.registry(() => queue.limitsChanged()),
+    health: buildHealth(deps, foundation, runtime),
+    rates,
+    audit,
+    ledger,
+    start: () => work.start(),
+    reload: () => {
+      takeDefaults(settings, config);
+      rates.reload();
+      queue.limitsChanged();
+    },
+    drain: () => queue.close(),
+    stop: () => {
+      queue.close();
+      feed.close();
+      return work.stop();
+    },
   };
+}
+
+function buildSandboxes(
+  { host: { cpus }, logger }: ControlDeps,
+  { clock, store, providers, settings, limitsOf, publisher, find }: Foundation,
+  { probes, fleet, lock, destroyer, remoteStatus, reaper }: Runtime,
+  { queue, spawner }: Spawning,
+): ControlPlane['sandboxes'] {
+  const { sandboxes, templates } = store;
+  return sandboxViews({
+    sandboxes,
+    templates,
+    providers,
+    probes,
+    fleet,
+    find,
+    lock,
+    destroyer,
+    remoteStatus,
+    queue,
+    spawner,
+    publisher,
+    settings,
+    limitsOf,
+    cpus,
+    clock,
+    logger,
+    deadlineSet: () => reaper.wake(),
+  });
+}
+
+function buildMetrics(
+  { config, ledger, version, redact, recentLogs }: ControlDeps,
+  { clock, metrics, store, providers, settings }: Foundation,
+  { probes, fleet }: Runtime,
+  live: Pick<Spawning, 'prewarm' | 'queue'> & Pick<BackgroundParts, 'rates'> & { readers(): number },
+): ControlPlane['metrics'] {
+  const { prewarm, queue, rates, readers } = live;
+  const instruments = new Instruments({
+    store,
+    providers,
+    probes,
+    metrics,
+    readers,
+    queue,
+    prewarm,
+    rates,
+    ledger,
+    workerStats: fleet.stats,
+    settings,
+    clock,
+  });
+  return metricViews({ metrics, instruments, config, version, redact, recentLogs });
+}
+
+function buildHealth(
+  { config, version, host }: ControlDeps,
+  { clock, store, providers, settings }: Foundation,
+  { probes, fleet }: Runtime,
+): ControlPlane['health'] {
+  const workerStats = fleet.stats;
+  return healthViews({ store, providers, probes, clock, version, workerStats, config, host, settings });
 }

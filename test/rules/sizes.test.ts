@@ -52,7 +52,6 @@ const SPREADS_LEFT: Readonly<Record<string, number>> = {
   bench: 29,
   app: 10,
   cli: 3,
-  control: 20,
   domain: 3,
   http: 10,
   ops: 6,

@@ -38,7 +38,10 @@ function transfers(deps: FileDeps): Pick<Files, 'read' | 'write'> {
     read: async (id, path, range, caller, signal) => {
       const from = parsePath(path, 'path');
       return perform<FileContentRead>(deps, {
-        ...{ id, operation: 'file.read', caller, signal },
+        id,
+        operation: 'file.read',
+        caller,
+        signal,
         until: ({ content }) => once(content, 'close'),
         work: async (io, row) => {
           const read = await readRange(io, from, range, signal);
@@ -51,7 +54,10 @@ function transfers(deps: FileDeps): Pick<Files, 'read' | 'write'> {
       const to = parsePath(path, 'path');
       const options = modeOption(mode);
       return perform(deps, {
-        ...{ id, operation: 'file.write', caller, signal },
+        id,
+        operation: 'file.write',
+        caller,
+        signal,
         work: async (io, row) => {
           const { size, atomic } = await io.write(to, body, options, signal);
           publisher.note('file.written', row, { path: to, size });

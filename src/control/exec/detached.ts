@@ -123,7 +123,11 @@ async function inside<T>(
 function itemOf({ exec_id, label, detached, state, exit_code, ...rest }: ExecRecord): ExecItem {
   const { signal, started_at, ended_at } = rest;
   return {
-    ...{ exec_id, command: label, detached, state, started_at },
+    exec_id,
+    command: label,
+    detached,
+    state,
+    started_at,
     ...(state === 'exited' && { exit_code }),
     ...(signal !== undefined && { signal }),
     ...(ended_at !== undefined && { ended_at }),

@@ -33,7 +33,10 @@ async function viewOfDetached(
 function live(exec: Omit<LiveExec, 'signal'>, io: SandboxIo): LiveExec {
   const { exec_id, stdin, output, exit } = exec;
   return {
-    ...{ exec_id, stdin, output, exit },
+    exec_id,
+    stdin,
+    output,
+    exit,
     resize: (rows, cols) => exec.resize(rows, cols),
     signal: (name) => io.execs.signal(exec_id, name),
   };

@@ -63,8 +63,7 @@ async function launch(
   request: LiveRequest & { keepStdin?: boolean },
   signal: AbortSignal,
 ): Promise<{ exec: Exec; io: SandboxIo }> {
-  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await deps.limitsOf(row.owner_id);
-  const spec = execSpec(request, row, deps.ids, { ...deps.settings.exec, maxMs, ownMs });
+  const spec = await execSpec(deps, request, row);
   const held = await deps.access.open(row, signal);
   const exec = held.io.exec(spec, signal);
   follow(deps.publisher, row, exec, held);
@@ -72,12 +71,13 @@ async function launch(
 }
 
 /** Throws `bad_request` for what no agent would start. */
-export function execSpec(
+export async function execSpec(
+  { limitsOf, settings, ids }: Pick<ExecDeps, 'limitsOf' | 'settings' | 'ids'>,
   request: LiveRequest & { keepStdin?: boolean },
   row: SandboxRecord,
-  ids: Ids,
-  timeouts: ExecTimeouts,
-): ExecSpec {
+): Promise<ExecSpec> {
+  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await limitsOf(row.owner_id);
+  const timeouts = { defaultMs: settings.exec.defaultMs, maxMs, ownMs };
   return {
     exec_id: ids.exec(),
     argv: execArgv(request),

@@ -31,11 +31,10 @@ export async function detachKeyed(
   { idempotencyKey, ...request }: KeyedRequest,
   { caller, signal }: Asked,
 ): Promise<{ exec_id: string; row: SandboxRecord; isRepeat: boolean }> {
-  const { access, publisher, settings } = deps;
+  const { access, publisher } = deps;
   const row = await access.find(id, caller);
-  const { maxExecTimeoutMs: maxMs, ownExecTimeoutMs: ownMs } = await deps.limitsOf(row.owner_id);
   const spec = {
-    ...execSpec(request, row, deps.ids, { ...settings.exec, maxMs, ownMs }),
+    ...(await execSpec(deps, request, row)),
     exec_id: keyedExecId(id, idempotencyKey),
     body: fingerprint('/exec', request),
   };

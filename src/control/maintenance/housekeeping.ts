@@ -1,6 +1,7 @@
 // Forgets what has been kept long enough: ended sandboxes, idempotency keys, events, the audit.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { Store } from '../../store/store.ts';
+import type { Settings } from '../records/settings.ts';
 
 const EVERY_MS = 60_000;
 const CLAIMS_KEPT_MS = 24 * 3_600_000;
@@ -10,10 +11,7 @@ const UNPROVEN_KEPT = 100_000;
 
 export interface HousekeepingDeps {
   store: Store;
-  endedRetentionMs: number;
-  mostEnded: number;
-  eventRetention: number;
-  auditRetentionMs: number;
+  settings: Pick<Settings, 'endedRetentionMs' | 'mostEnded' | 'eventRetention' | 'auditRetentionMs'>;
   clock: Clock;
   logger: Logger;
 }
@@ -44,8 +42,8 @@ export class Housekeeping {
   }
 
   async #tidy(): Promise<void> {
-    const { store, endedRetentionMs, mostEnded, eventRetention, auditRetentionMs, clock, logger } =
-      this.#deps;
+    const { store, settings, clock, logger } = this.#deps;
+    const { endedRetentionMs, mostEnded, eventRetention, auditRetentionMs } = settings;
     const ago = (ms: number) => new Date(clock.now() - ms).toISOString();
     try {
       await store.sandboxes.purgeEnded(ago(endedRetentionMs), mostEnded);

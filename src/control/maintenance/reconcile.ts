@@ -29,7 +29,7 @@ const REMOVED =
 export interface ReconcileDeps {
   sandboxes: SandboxStore;
   warm: Pick<PrewarmedStore, 'all' | 'get'>;
-  store: { pool: Pick<PoolStore, 'get' | 'all'> };
+  pool: Pick<PoolStore, 'get' | 'all'>;
   vms: Vms;
   providers: ProviderSet;
   publisher: Publisher;
@@ -37,15 +37,15 @@ export interface ReconcileDeps {
   destroyer: Destroyer;
   liveness: LivenessChecker;
   rollback: Rollback;
-  /** Its outage is a warning even while nothing uses it. */
-  defaultProvider: string;
+  /** An outage of the default provider is a warning even while nothing uses it. */
+  settings: { defaultProvider: string };
   clock: Clock;
   logger: Logger;
 }
 
 export class Reconciler {
   readonly #deps: ReconcileDeps;
-  readonly #pool = new ConcurrencyLimit(AT_ONCE);
+  readonly #background = new ConcurrencyLimit(AT_ONCE);
   readonly #turns = new KeyedLock();
   /** Providers that did not answer the last time. */
   readonly #silent = new Set<string>();
@@ -83,16 +83,17 @@ export class Reconciler {
       this.#deps.logger.warn({ provider, sandboxes }, REMOVED);
     }
     const ending = left.filter(({ state }) => state === 'creating' || state === 'destroying');
-    await Promise.all(ending.map((row) => this.#pool.run(() => this.#row(row, false))));
+    await Promise.all(ending.map((row) => this.#background.run(() => this.#row(row, false))));
   }
 
   /** Logged once until it answers again. A host without an engine is not a fault unless sandboxes depend on it. */
   async #missed({ kind }: Provider, error: unknown): Promise<void> {
-    const { logger, sandboxes, defaultProvider } = this.#deps;
+    const { logger, sandboxes, settings } = this.#deps;
     const isRepeated = this.#silent.has(kind);
     this.#silent.add(kind);
     const used = await sandboxes.countActive().catch(() => undefined);
-    const matters = kind === defaultProvider || used === undefined || (used.by_provider[kind] ?? 0) > 0;
+    const matters =
+      kind === settings.defaultProvider || used === undefined || (used.by_provider[kind] ?? 0) > 0;
     const level = isRepeated ? 'debug' : matters ? 'warn' : 'info';
     logger[level](
       { provider: kind, ...reasonOf(error) },
@@ -119,7 +120,7 @@ export class Reconciler {
     // Warm ones before sandboxes: one that a spawn takes in between is found as a sandbox then.
     const warm = await this.#deps.warm.all();
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
-    const vms = new Set((await this.#deps.store.pool.all()).map(({ id }) => id));
+    const vms = new Set((await this.#deps.pool.all()).map(({ id }) => id));
     const ours = rows.filter((row) => row.provider === provider.kind && row.worker_id === LOCAL_WORKER);
     const known = new Map([...warm, ...ours].map((row) => [row.id, row]));
     const alive = new Set(runtimes.filter(({ state }) => state === 'running').map(identity));
@@ -127,10 +128,10 @@ export class Reconciler {
     const seen = this.#firstSeen(provider.kind, orphans);
     await Promise.all([
       this.#deps.vms.sweep(provider.kind),
-      ...ours.map((row) => this.#pool.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
+      ...ours.map((row) => this.#background.run(() => this.#row(row, alive.has(identity(runtimeOf(row)))))),
       ...orphans
         .filter((runtime) => atStart || !this.#isYoung(runtime, seen))
-        .map((runtime) => this.#pool.run(() => this.#orphan(provider, runtime))),
+        .map((runtime) => this.#background.run(() => this.#orphan(provider, runtime))),
     ]);
   }
 
@@ -173,8 +174,8 @@ export class Reconciler {
   }
 
   async #orphan(provider: Provider, { runtime_id, id, epoch }: RuntimeListing): Promise<void> {
-    const { sandboxes, warm, store, logger } = this.#deps;
-    if ((await warm.get(id))?.epoch === epoch || (await store.pool.get(id))) return;
+    const { sandboxes, warm, pool, logger } = this.#deps;
+    if ((await warm.get(id))?.epoch === epoch || (await pool.get(id))) return;
     const row = await sandboxes.get(id);
     if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
     try {

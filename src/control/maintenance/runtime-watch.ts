@@ -21,7 +21,7 @@ const EXAMINED = ['running', 'unhealthy'] as const;
 export interface RuntimeWatchDeps {
   providers: ProviderSet;
   sandboxes: Pick<SandboxStore, 'get' | 'inStates'>;
-  store: { pool: Pick<PoolStore, 'get'> };
+  pool: Pick<PoolStore, 'get'>;
   liveness: LivenessChecker;
   reconciler: Reconciler;
   clock: Clock;
@@ -32,7 +32,7 @@ type Watched = Provider & Required<Pick<Provider, 'watch'>>;
 
 export class RuntimeWatch {
   readonly #deps: RuntimeWatchDeps;
-  readonly #pool = new ConcurrencyLimit(AT_ONCE);
+  readonly #background = new ConcurrencyLimit(AT_ONCE);
   /** What waits to be examined: many events of one sandbox are one look. */
   readonly #waiting = new Set<string>();
   readonly #end = new AbortController();
@@ -89,7 +89,7 @@ export class RuntimeWatch {
     const key = `${id} ${epoch}`;
     if (this.#waiting.has(key)) return;
     this.#waiting.add(key);
-    void this.#pool.run(() => {
+    void this.#background.run(() => {
       this.#waiting.delete(key);
       return this.#examine(provider, id, epoch);
     });
@@ -107,13 +107,13 @@ export class RuntimeWatch {
 
   /** The sandbox of this runtime, or all in this VM of the pool. */
   async #concerned({ kind }: Provider, id: string, epoch: number): Promise<string[]> {
-    const { sandboxes, store } = this.#deps;
+    const { sandboxes, pool } = this.#deps;
     const row = await sandboxes.get(id);
     if (row) {
       const isMeant = row.provider === kind && row.epoch === epoch;
       return isMeant && EXAMINED.some((state) => state === row.state) ? [id] : [];
     }
-    if (epoch !== VM_EPOCH || (await store.pool.get(id))?.provider !== kind) return [];
+    if (epoch !== VM_EPOCH || (await pool.get(id))?.provider !== kind) return [];
     return (await sandboxes.inStates(EXAMINED, ALL)).filter(({ vm_id }) => vm_id === id).map((one) => one.id);
   }
 }

@@ -18,8 +18,8 @@ export interface Settings extends ViewSettings {
   ttlMs: number;
   /** Of owners without a quota that says otherwise, and of spawns without an owner; 0: no cap. */
   ownerLimits: OwnerLimits;
-  /** `maxMs` of owners without a quota that says otherwise. */
-  exec: ExecTimeouts & { maxOutputBytes: number };
+  /** The longest timeout is in the owner's limits. */
+  exec: Pick<ExecTimeouts, 'defaultMs'> & { maxOutputBytes: number };
   endedRetentionMs: number;
   /** Ended sandboxes that are remembered at most. */
   mostEnded: number;
@@ -102,7 +102,6 @@ export function takeDefaults(settings: Settings, config: Config): void {
 function execSettings(defaults: Config['defaults']): Settings['exec'] {
   return {
     defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
-    maxMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
     maxOutputBytes: defaults.max_exec_output,
   };
 }

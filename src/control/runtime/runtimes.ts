@@ -79,7 +79,13 @@ function ownRuntimes(providers: ProviderSet): Runtimes {
 export function runtimeSpec({ row, image, strict }: RuntimePlan): RuntimeSpec {
   const { id, epoch, memory_mb, vcpus, network, expires_at, owner_id: account } = row;
   return {
-    ...{ id, epoch, image, memory_mb, vcpus, network, expires_at },
+    id,
+    epoch,
+    image,
+    memory_mb,
+    vcpus,
+    network,
+    expires_at,
     ...(account !== undefined && { account }),
     ...(strict && { strict }),
   };

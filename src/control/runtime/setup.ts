@@ -37,7 +37,12 @@ export async function runSetup(
 ): Promise<void> {
   if (commands.length === 0) return;
   const { clock, settings } = deps;
-  const until = clock.monotonic() + execTimeoutMs('0s', settings.exec);
+  const until =
+    clock.monotonic() +
+    execTimeoutMs('0s', {
+      defaultMs: settings.exec.defaultMs,
+      maxMs: settings.ownerLimits.maxExecTimeoutMs,
+    });
   const { io, release } = await deps.sessions.acquire(target, signal);
   try {
     for (const [index, command] of commands.entries()) {

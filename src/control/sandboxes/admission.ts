@@ -90,7 +90,7 @@ async function ask(
     const { code } = asServiceError(error);
     if (code !== 'not_found' && code !== 'unavailable') throw error;
     const unplaceable = code === 'not_found' ? 'provider_unknown' : 'worker_unavailable';
-    const provider = request.provider ?? deps.defaultProvider;
+    const provider = request.provider ?? settings.defaultProvider;
     const ttlMs = lifeMs(request.ttl, settings.ttlMs, limits);
     const asked = { provider, ...(owner_id !== undefined && { owner_id }), ttlMs };
     return { asked, limits: { ...settings.limits(), unplaceable }, others: async () => [] };
@@ -109,7 +109,8 @@ function shown(
     queueable: isCapacityDenial(decision) && queue.overflow === 'queue' && queue.depth < queue.most,
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
-    ...{ active_sandboxes, max_sandboxes },
+    active_sandboxes,
+    max_sandboxes,
     ...(active_owner_sandboxes !== undefined && { active_owner_sandboxes }),
     ...(max_owner_sandboxes !== undefined && { max_owner_sandboxes }),
     ...(maxTtlMs > 0 && { max_ttl: formatDuration(maxTtlMs) }),

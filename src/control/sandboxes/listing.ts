@@ -29,12 +29,12 @@ export interface Page {
 
 /** One page, newest first. Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
 export async function listSandboxes(
-  deps: { sandboxes: Pick<SandboxStore, 'list'>; enforce_owner: boolean; settings: ViewSettings },
+  deps: { sandboxes: Pick<SandboxStore, 'list'>; settings: ViewSettings & { enforce_owner: boolean } },
   query: SandboxListQuery,
   caller: Caller,
 ): Promise<Page> {
   const filter = parseFilter(query);
-  const owner = visibleOwner(deps, caller);
+  const owner = visibleOwner(deps.settings, caller);
   if (owner !== undefined && filter.owner_id !== undefined && filter.owner_id !== owner)
     return { sandboxes: [] };
   if (owner !== undefined) filter.owner_id = owner;

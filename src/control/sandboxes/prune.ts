@@ -3,6 +3,7 @@ import { visibleOwner } from '../../domain/access.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
+import type { Settings } from '../records/settings.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 
 const CHUNK = 100;
@@ -11,12 +12,12 @@ export interface PruneDeps {
   sandboxes: Pick<SandboxStore, 'due'>;
   destroyer: Destroyer;
   clock: Clock;
-  enforce_owner: boolean;
+  settings: Settings;
 }
 
 /** How many ended. Under owner enforcement the caller's own only. What cannot be confirmed gone is tried again later and not counted. */
 export async function pruneSandboxes(deps: PruneDeps, caller: Caller): Promise<number> {
-  const owner = visibleOwner(deps, caller);
+  const owner = visibleOwner(deps.settings, caller);
   let pruned = 0;
   for (;;) {
     const due = await deps.sandboxes.due(new Date(deps.clock.now()).toISOString(), CHUNK, owner);

@@ -11,8 +11,6 @@ export interface ChooseDeps {
   providers: ProviderSet;
   probes: Probes;
   settings: Settings;
-  /** `auto` or a kind. */
-  defaultProvider: string;
   fleet: Fleet;
 }
 
@@ -32,7 +30,7 @@ function poolHost(all: readonly Provider[], wanted: string): Provider | undefine
 
 /** The provider of the pool's VMs. `bad_request` when another one is named. */
 function choosePoolHost(deps: ChooseDeps, name: string | undefined): Provider {
-  const host = poolHost(deps.providers.all, deps.defaultProvider);
+  const host = poolHost(deps.providers.all, deps.settings.defaultProvider);
   if (!host) throw new ServiceError('unavailable', 'No provider can host the pool.');
   if (name === undefined || name === host.kind) return host;
   throw new ServiceError('bad_request', `Sandboxes of this server run in VMs of ${host.kind}.`, {
@@ -55,7 +53,7 @@ async function ofOthers({ fleet }: ChooseDeps, suits: (kind: ProviderKind) => bo
 export async function chooseProvider(deps: ChooseDeps, name: string | undefined): Promise<Provider> {
   if (deps.settings.pool) return choosePoolHost(deps, name);
   const { all } = deps.providers;
-  const wanted = name ?? deps.defaultProvider;
+  const wanted = name ?? deps.settings.defaultProvider;
   if (wanted !== 'auto' || name !== undefined) {
     const [other] = all.some(({ kind }) => kind === wanted)
       ? []
@@ -81,6 +79,7 @@ export async function alternatives(
   name: string | undefined,
   chosen: Provider,
 ): Promise<Provider[]> {
-  const isFree = name === undefined && deps.defaultProvider === 'auto' && deps.settings.pool === undefined;
+  const isFree =
+    name === undefined && deps.settings.defaultProvider === 'auto' && deps.settings.pool === undefined;
   return isFree ? ofOthers(deps, (kind) => kind !== chosen.kind) : [];
 }

@@ -20,7 +20,11 @@ export function remoteProvider(kind: ProviderKind): RemoteProvider {
     capabilities: ['network_none'],
     describe: () => ({ isolation: {}, images: ['*'] }),
     probe: async () => ({ healthy: true, findings: [] }),
-    ...{ create: refuse, inspect: refuse, destroy: refuse, attach: refuse, list: refuse },
+    create: refuse,
+    inspect: refuse,
+    destroy: refuse,
+    attach: refuse,
+    list: refuse,
     close: async () => {},
   };
 }

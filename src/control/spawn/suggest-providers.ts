@@ -21,7 +21,9 @@ export async function suggestProviders(
   const { code, message, remedy, details, status, retryAfterMs } = error;
   const ways = `Provider ${healthy.join(' and ')} works here: --provider ${first}, or provider in the request.`;
   return new ServiceError(code, message, {
-    ...{ cause: error, status, remedy: remedy === undefined ? ways : `${remedy} ${ways}` },
+    cause: error,
+    status,
+    remedy: remedy === undefined ? ways : `${remedy} ${ways}`,
     ...(details && { details: { ...details, providers: healthy } }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });

@@ -18,7 +18,7 @@ const EVERYBODY = '';
 export interface EventViewDeps {
   events: Pick<EventStore, 'bounds'>;
   feed: EventFeed;
-  enforce_owner: boolean;
+  settings: { enforce_owner: boolean };
   clock: Clock;
 }
 
@@ -33,7 +33,7 @@ export function eventViews(deps: EventViewDeps): EventService {
     readers: () => places.taken(EVERYBODY),
     subscribe: async (query, caller) => {
       const filter = filterFor(deps, query, caller);
-      const give = places.take(visibleOwner(deps, caller));
+      const give = places.take(visibleOwner(deps.settings, caller));
       try {
         const bounds = await deps.events.bounds(filter.owner_id);
         const reading = { filter, begin: beginning(query, bounds), last: bounds.newest, give };
@@ -49,7 +49,7 @@ export function eventViews(deps: EventViewDeps): EventService {
 /** Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
 function filterFor(deps: EventViewDeps, query: EventQuery, caller: Caller): EventFilter {
   const filter = eventFilter(query);
-  const owner = visibleOwner(deps, caller);
+  const owner = visibleOwner(deps.settings, caller);
   if (owner === undefined) return filter;
   const others = filter.owner_id !== undefined && filter.owner_id !== owner;
   return { ...filter, owner_id: owner, ...(others && { types: [] }) };

@@ -28,8 +28,7 @@ export interface HealthDeps {
   workerStats: WorkerStats;
   config: Pick<Config, 'auth' | 'pool'>;
   host: { kernel?: string };
-  /** `auto` or a kind. */
-  defaultProvider: string;
+  settings: { defaultProvider: string };
 }
 
 export function healthViews(deps: HealthDeps): HealthViews {
@@ -98,8 +97,8 @@ async function healthOfEach({ providers, probes }: HealthDeps): Promise<Provider
  * A provider that was never healthy counts as not installed: a host without a container engine is whole without it. One
  * that has worked is missed, and so is the one that is the default.
  */
-function isMissed({ probes, defaultProvider }: HealthDeps, { provider, healthy }: ProviderHealth): boolean {
-  return !healthy && (provider.kind === defaultProvider || probes.wasHealthy(provider));
+function isMissed({ probes, settings }: HealthDeps, { provider, healthy }: ProviderHealth): boolean {
+  return !healthy && (provider.kind === settings.defaultProvider || probes.wasHealthy(provider));
 }
 
 async function databaseCheck({ store, clock }: HealthDeps): Promise<Check> {

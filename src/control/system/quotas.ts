@@ -20,7 +20,6 @@ export interface QuotasDeps {
   quotas: QuotaStore;
   publisher: Publisher;
   settings: Settings;
-  enforce_owner: boolean;
   /** The limits of this owner have changed. */
   quotaChanged(owner_id: string): void;
 }
@@ -30,7 +29,7 @@ export function quotaViews(deps: QuotasDeps): Quotas {
   return {
     ...quotaWrites(deps),
     list: async ({ limit = PAGE, cursor }, caller) => {
-      const owner = visibleOwner(deps, caller);
+      const owner = visibleOwner(deps.settings, caller);
       if (owner !== undefined) return { quotas: present(await quotas.get(owner)) };
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       return paged(await quotas.list(limit + 1, after), limit);
@@ -72,7 +71,7 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
 
 /** `owner_id` as the caller may name it. Another's is as good as none. */
 function visible(deps: QuotasDeps, owner_id: string, caller: Caller): string {
-  const own = visibleOwner(deps, caller);
+  const own = visibleOwner(deps.settings, caller);
   if (own !== undefined && own !== owner_id) throw anothersQuota();
   return owner_id;
 }

@@ -111,8 +111,14 @@ export class BucketRateLimits implements RateLimits {
     const { enabled, key_by, requests_per_minute, burst, max_buckets } = this.#deps.config;
     const { size: buckets, evicted: evicted_total } = this.#sets.calls;
     return {
-      ...{ enabled, key_by, requests_per_minute, burst, max_buckets },
-      ...{ buckets, evicted_total, ...this.#totals },
+      enabled,
+      key_by,
+      requests_per_minute,
+      burst,
+      max_buckets,
+      buckets,
+      evicted_total,
+      ...this.#totals,
     };
   }
 }

@@ -35,7 +35,10 @@ export function templateFacts(asked: TemplateUpdate, rules: TemplateRules): Temp
     vcpus: asked.vcpus ?? settings.vcpus,
     ttl: formatDuration(boundedLifeMs(asked.ttl, settings.ttlMs, settings.ownerLimits)),
     ...(network !== undefined && { network }),
-    ...{ metadata, env, setup, prewarm },
+    metadata,
+    env,
+    setup,
+    prewarm,
   };
 }
 

@@ -55,11 +55,15 @@ export function fleetOf(deps: FleetDeps): Fleet {
   const callee = ({ id, rpc_url }: Pick<WorkerRecord, 'id' | 'rpc_url'>) =>
     remote && rpc_url !== undefined ? { id, rpc_url, secret: secrets.of(id) } : undefined;
   return {
-    ...{ terms, leases, callee },
+    terms,
+    leases,
+    callee,
     local: new LocalWorker(given),
     stats: workerStats(given),
     placement: ({ local, remote: others }) => ({
-      ...{ local, remote: others && remote !== undefined, lease_until: leases.until() },
+      local,
+      remote: others && remote !== undefined,
+      lease_until: leases.until(),
       heard_after: new Date(clock.now() - terms.staleMs).toISOString(),
     }),
     offered: async () => {
@@ -69,7 +73,9 @@ export function fleetOf(deps: FleetDeps): Fleet {
     renew,
     registry: (roomChanged) =>
       workerRegistry({
-        ...{ ...given, roomChanged, allowLoopback: config.worker.allow_loopback_rpc },
+        ...given,
+        roomChanged,
+        allowLoopback: config.worker.allow_loopback_rpc,
         shutdown: (worker) => shutdown(remote, callee(worker)),
       }),
   };

@@ -94,9 +94,9 @@ export class Leases {
   }
 }
 
-const termsOf = ({ resource_id, holder_id, generation, expires_at }: LeaseRecord) => ({
-  ...{ resource_id, holder_id, generation, expires_at },
-});
+const termsOf = ({ resource_id, holder_id, generation, expires_at }: LeaseRecord) => {
+  return { resource_id, holder_id, generation, expires_at };
+};
 
 /** Durations on the wire have whole seconds. */
 const wholeSeconds = (ms: number) => Math.ceil(ms / 1000) * 1000;

@@ -64,7 +64,9 @@ export class LocalWorker {
 function localHeartbeat({ providers, host, version }: LocalWorkerDeps): HeartbeatBody {
   const capabilities = new Set(providers.all.flatMap((provider) => provider.capabilities));
   return {
-    ...{ hostname: host.hostname ?? '', status: 'online', version },
+    hostname: host.hostname ?? '',
+    status: 'online',
+    version,
     providers: providers.all.map(({ kind }) => kind),
     capabilities: [...capabilities].sort(),
     capacity: { max_sandboxes: 0, memory_mb: host.memoryMb ?? 0, vcpus: host.cpus },

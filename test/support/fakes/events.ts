@@ -21,7 +21,7 @@ export function fakeEvents(note: (method: string, caller: Caller, ...args: unkno
   const { events } = memoryStore(deps);
   const bus = eventBus(deps);
   const feed = new EventFeed({ ...deps, bus, since: events.since });
-  const views = eventViews({ ...deps, events, feed, enforce_owner: false });
+  const views = eventViews({ ...deps, events, feed, settings: { enforce_owner: false } });
   return {
     readers: views.readers,
     prune: events.prune,

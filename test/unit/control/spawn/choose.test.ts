@@ -19,8 +19,7 @@ function scene({ here, healthy, elsewhere }: Scene): ChooseDeps {
   const providers: ProviderSet = providerSet(here.map((kind): Provider => ({ ...one, kind })));
   return {
     providers,
-    defaultProvider: 'auto',
-    settings: {},
+    settings: { defaultProvider: 'auto' },
     probes: { firstHealthy: async () => providers.all.find(({ kind }) => kind === healthy) },
     fleet: { offered: async () => new Set<string>(elsewhere) },
   } as unknown as ChooseDeps;
@@ -58,7 +57,13 @@ it('what is taken of others is theirs alone, also where this server has one of i
     ['microvm', false],
   ]);
   expect(await alternatives(deps, 'userspace', ours)).toEqual([]);
-  expect(await alternatives({ ...deps, defaultProvider: 'userspace' }, undefined, ours)).toEqual([]);
+  expect(
+    await alternatives(
+      { ...deps, settings: { ...deps.settings, defaultProvider: 'userspace' } },
+      undefined,
+      ours,
+    ),
+  ).toEqual([]);
 });
 
 it('a name is what has it, here before elsewhere, and no kind is made up', async () => {

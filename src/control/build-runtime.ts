@@ -1,0 +1,136 @@
+// The lower half of the control plane: store and providers with metrics around them, and what sandboxes run on.
+import type { ByteLedger } from '../domain/byte-ledger.ts';
+import { KeyedLock } from '../domain/keyed-lock.ts';
+import type { Boot, Clock, Ids, Logger } from '../domain/ports.ts';
+import { steadyClock } from '../domain/steady-clock.ts';
+import type { EventBus } from '../events/bus.ts';
+import type { EventWriter } from '../events/writer.ts';
+import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
+import type { Config } from '../schema/config.ts';
+import type { Store } from '../store/store.ts';
+import { hasPreviews } from './access/previews.ts';
+import { SandboxAccess } from './access/session-access.ts';
+import { Reaper } from './maintenance/reaper.ts';
+import { Meter } from './metrics/meter.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { tenants } from './pool/tenants.ts';
+import { Vms } from './pool/vms.ts';
+import { finder } from './records/find.ts';
+import { ownerLimits } from './records/owner-limits.ts';
+import { Publisher } from './records/publish.ts';
+import { controlSettings } from './records/settings.ts';
+import { Destroyer } from './runtime/destroy.ts';
+import { InFlightSpawns } from './runtime/in-flight-spawns.ts';
+import { LivenessChecker } from './runtime/liveness.ts';
+import { Probes } from './runtime/probes.ts';
+import { rollbackSpawn } from './runtime/rollback.ts';
+import { runtimes as runtimesOf } from './runtime/runtimes.ts';
+import { Sessions } from './runtime/sessions.ts';
+import { uniqueRuntimes } from './runtime/unique-runtimes.ts';
+import { requirePoolHost } from './spawn/choose.ts';
+import { fleetOf } from './workers/fleet.ts';
+import { remoteRuntimes } from './workers/remote-runtimes.ts';
+import { RemoteStatus } from './workers/remote-status.ts';
+
+export interface ControlDeps {
+  config: Config;
+  store: Store;
+  providers: ProviderSet;
+  /** Delivers state changes after their commit. */
+  bus: EventBus;
+  /** Writes the events that no state change waits for. */
+  writer: EventWriter;
+  clock: Clock;
+  boot: Boot;
+  ids: Ids;
+  logger: Logger;
+  version: string;
+  /** Accounts for all bytes kept for callers. */
+  ledger: ByteLedger;
+  /** Where numbers are kept; a fresh one unless given. */
+  metrics?: Metrics;
+  /** The newest log lines, redacted, for diagnostics. */
+  recentLogs?: (() => Record<string, unknown>[]) | undefined;
+  /** Calls other workers; absent: there are none. */
+  remote?: RemoteProviders | undefined;
+  host: { cpus: number; memoryMb?: number; hostname?: string; kernel?: string };
+  /** Masks secrets in what the API shows of the configuration. */
+  redact(value: unknown): unknown;
+}
+
+export type Foundation = ReturnType<typeof buildFoundation>;
+export type Runtime = ReturnType<typeof buildRuntime>;
+
+/** Store and providers with metrics around them, the settings, and what only reads and publishes records. */
+export function buildFoundation(deps: ControlDeps) {
+  const { config, bus, writer, metrics = new Metrics() } = deps;
+  const clock = steadyClock(deps.clock);
+  const meter = new Meter({ metrics, clock });
+  bus.subscribe((event) => meter.stored(event));
+  const store = meter.store(deps.store);
+  const providers = meter.providers(uniqueRuntimes(deps.providers, deps.store));
+  const settings = controlSettings(config);
+  settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox);
+  requirePoolHost(settings, providers);
+  const limitsOf = ownerLimits(store.quotas, settings.ownerLimits);
+  const publisher = new Publisher({ bus, writer, clock, meter });
+  const find = finder(store.sandboxes, settings);
+  return { clock, metrics, store, providers, settings, limitsOf, publisher, find };
+}
+
+/** What sandboxes run on, and how they are reached and ended. */
+export function buildRuntime({ config, remote, host, version, logger }: ControlDeps, foundation: Foundation) {
+  const { clock, store, providers, publisher, find } = foundation;
+  const { sandboxes, workers, pool } = store;
+  const fleet = fleetOf({ config, store, providers, remote, host, version, clock, logger });
+  const vms = new Vms({ pool, providers, clock, logger });
+  const runtimes = runtimesOf({
+    providers,
+    logger,
+    tenants: tenants({ pool, vms, clock }),
+    remote: remoteRuntimes({ workers, fleet, remote, clock }),
+  });
+  const sessions = new Sessions({ clock, attach: runtimes.attach });
+  const spawns = new InFlightSpawns();
+  const lock = new KeyedLock();
+  const destroyer = new Destroyer({
+    sandboxes,
+    runtimes,
+    publisher,
+    sessions,
+    spawns,
+    lock,
+    clock,
+    logger,
+  });
+  const liveness = new LivenessChecker({
+    sandboxes,
+    runtimes,
+    sessions,
+    destroyer,
+    publisher,
+    clock,
+    logger,
+  });
+  const retry = (id: string) => destroyer.retry(id);
+  const rollback = rollbackSpawn({ sandboxes, runtimes, publisher, logger, retry });
+  const access = new SandboxAccess({ sandboxes, find, sessions, liveness });
+  const probes = new Probes({ providers, publisher, clock, logger });
+  const remoteStatus = new RemoteStatus({ sandboxes, runtimes, destroyer, clock, logger });
+  const reaper = new Reaper({ sandboxes, destroyer, clock, logger });
+  return {
+    fleet,
+    vms,
+    runtimes,
+    sessions,
+    spawns,
+    lock,
+    destroyer,
+    liveness,
+    rollback,
+    access,
+    probes,
+    remoteStatus,
+    reaper,
+  };
+}
