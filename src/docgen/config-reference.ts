@@ -7,22 +7,26 @@ const HEAD = `# Configuration
 
 <!-- Generated from src/schema/config.ts by \`npm run generate\`; do not edit. -->
 
-The file that \`--config\`, else \`SVC_CONFIG\` names is read alone. Where none is named, \`./svc.yaml\` is read and, for the
-keys that it does not set, \`~/.svc/config.yaml\`; lists and maps count as a whole, but each entry of \`auth.worker_tokens\`
-is a key of its own. The variable of a key goes before the files, a flag before both. \`svc config init\` writes a file
-with every key explained, \`svc config show\` tells what counts and why, \`svc config explain KEY\` names the source of one.
+Values come from these sources; the first one that sets a key wins:
 
-- The variable of a key is its path in capitals, joined by \`_\`, after \`SVC_\`: \`server.port\` is \`SVC_SERVER_PORT\`. Lists
-  are separated by commas, maps are JSON.
+1. a flag of the command,
+2. the variable of the key, such as \`SVC_SERVER_PORT\` for \`server.port\`,
+3. the file in \`--config\` or \`SVC_CONFIG\`; without either, \`./svc.yaml\` and then \`~/.svc/config.yaml\`,
+4. the default.
+
+Lists and maps are not merged; but each entry of \`auth.worker_tokens\` is a key of its own. \`svc config init\` writes a file with
+every key explained, \`svc config show\` prints the values in force with their sources, and \`svc config explain KEY\` explains one.
+
+- The variable of a key is \`SVC_\` and its path in capitals, joined by \`_\`. Lists are separated by commas; maps are JSON.
 - Durations are whole numbers with the units \`h\`, \`m\` and \`s\`: \`90s\`, \`30m\`, \`1h30m\`.
-- A secret \`x\` may lie in a file of its own, named by \`x${SECRET_FILE_SUFFIX}\`; others may not read that file, and only one of the two
-  may be set. A relative path counts from the configuration file that names it.
-- Unknown keys, keys that appear twice, wrong types and unknown \`SVC_\` variables are errors. All are told at once, with
-  file, line and column.
+- A secret \`x\` can be in a file of its own, named by \`x${SECRET_FILE_SUFFIX}\`. Other users must not be able to read that file, and only
+  one of the two keys may be set. A relative path starts at the folder of the configuration file.
+- Unknown keys, repeated keys, wrong types and unknown \`SVC_\` variables are errors. All are reported together, with file, line
+  and column.
 - \`SVC_CONFIG\`, \`SVC_SERVER\`, \`SVC_API_KEY\`, \`SVC_API_KEY_FILE\`, \`SVC_USER\` and \`SVC_RETRY\`
-  belong to the command line and are no keys.
-- A running server reads its configuration again on \`SIGHUP\`. These keys and sections then hold at once, all others after
-  a restart: ${RELOADABLE.map((name) => `\`${name}\``).join(', ')}.
+  belong to the command line and are not keys.
+- On \`SIGHUP\` a running server reloads its configuration. These keys and sections apply at once, all others after a restart:
+  ${RELOADABLE.map((name) => `\`${name}\``).join(', ')}.
 `;
 
 /** The whole document. */

@@ -102,7 +102,7 @@ function exitStatus({ description: words = '' }: ManifestCommand): string[] {
   const own = words.includes("command's own status");
   const rest = EXIT_CODES.filter(([code]) => !own || code === 130);
   const list = taggedList(rest.map(([code, meaning]) => [String(code), [roffText(meaning)]]));
-  return own ? ['The status of the command that was run, else what DESCRIPTION says.', ...list] : list;
+  return own ? ['The status of the command in the sandbox, otherwise as in DESCRIPTION.', ...list] : list;
 }
 
 function examples(command: ManifestCommand): string[] {

@@ -7,25 +7,25 @@ import { documentedCommands, type Manifest, PROGRAM, typedName } from './manifes
 import { page, pageHead, paragraph, roffText, section, taggedList } from './roff.ts';
 
 const ABOUT =
-  'svc runs short-lived isolated computers, called sandboxes, and answers over HTTP and on the command line. svc serve starts the server; most other commands talk to it.';
+  'svc runs sandboxes: short-lived, isolated Linux computers. svc serve starts the server with its HTTP API; most other commands call that server.';
 const JSON_NOTE =
-  'Every command takes --json: its result, or its error, goes to standard output as one JSON document. Talk goes to standard error. --help tells about each command.';
+  'With --json a command prints its result or its error to standard output as one JSON document. Progress goes to standard error. --help explains each command.';
 
 const FILES = [
-  ['./svc.yaml', 'The configuration, when --config and SVC_CONFIG name none.'],
-  ['~/.svc/config.yaml', 'The configuration that svc.yaml of the working folder does not set.'],
-  ['/var/lib/svc', 'State of a server that root runs.'],
-  ['~/.svc', 'State of a server that another user runs.'],
+  ['./svc.yaml', 'The configuration, without --config and SVC_CONFIG.'],
+  ['~/.svc/config.yaml', 'Values for keys that ./svc.yaml does not set.'],
+  ['/var/lib/svc', 'State of a server that runs as root.'],
+  ['~/.svc', 'State of a server that runs as another user.'],
 ] as const;
 
 const VARIABLES = [
   ['SVC_CONFIG', 'The configuration file.'],
-  ['SVC_SERVER', 'Address of the server that client commands talk to.'],
+  ['SVC_SERVER', 'Address of the server that client commands call.'],
   ['SVC_API_KEY', 'API key of client commands.'],
   ['SVC_API_KEY_FILE', 'File that holds the API key.'],
-  ['SVC_RETRY', 'false: a call refused for the moment is not sent again (--no-retry).'],
+  ['SVC_RETRY', 'false disables retries of refused calls (--no-retry).'],
   ['SVC_USER', 'Owner that client commands act for.'],
-  ['NO_COLOR', 'No colours, when set to anything but nothing.'],
+  ['NO_COLOR', 'Disables colours when it is not empty.'],
 ] as const;
 
 export function programPage(manifest: Manifest): string {
@@ -64,8 +64,8 @@ function seeAlso(pages: readonly (readonly [name: string, section: number])[]): 
 }
 
 const ORDER = [
-  'The file that --config, else SVC_CONFIG names is read alone. Where none is named, ./svc.yaml is read and, for the keys that it does not set, ~/.svc/config.yaml. The variable of a key goes before the files, and a flag before both.',
-  'Unknown keys, keys that appear twice, wrong types and unknown SVC_ variables are errors, all told at once with file, line and column.',
+  '--config or SVC_CONFIG names the only file to read. Without either, ./svc.yaml is read and, for keys that it does not set, ~/.svc/config.yaml. The variable of a key overrides the files, and a flag overrides both.',
+  'Unknown keys, repeated keys, wrong types and unknown SVC_ variables are errors. All are reported together with file, line and column.',
   'In variables, lists are separated by commas and maps are JSON. Durations are whole numbers with the units h, m and s, such as 1h30m.',
 ];
 

@@ -5,8 +5,8 @@ const HEAD = `# Metrics
 
 <!-- Generated from src/schema/metric.ts by \`npm run generate\`; do not edit. -->
 
-\`GET /api/v1/metrics/prometheus\` shows these to Prometheus, \`GET /api/v1/metrics\` the most telling of them as JSON. Both
-need a key when \`auth.enabled\` is true.
+\`GET /api/v1/metrics/prometheus\` returns these families for Prometheus, \`GET /api/v1/metrics\` the most important ones as JSON.
+Both need a key when \`auth.enabled\` is true.
 
 \`\`\`yaml
 scrape_configs:
@@ -18,13 +18,13 @@ scrape_configs:
       - targets: ["127.0.0.1:7423"]
 \`\`\`
 
-Prometheus sends that header from version 2.55 on. An older one, as Debian 12 has it, needs a proxy that adds it.
+Prometheus supports \`http_headers\` from version 2.55. An older one, as in Debian 12, needs a proxy that adds the header.
 
-- Durations are in seconds, sizes in bytes, names of counters end in \`_total\`. Counters begin at 0 with the process.
-- No label holds an owner, a sandbox, a path or a command: the number of series is bounded.
-- \`route\` is the operationId of the API description; \`none\` stands for paths that do not exist, and as a status for clients
-  that left before their answer.
-- Node's own metrics (\`process_*\`, \`nodejs_*\`) are there too.
+- Durations are in seconds and sizes in bytes. Names of counters end in \`_total\`. Counters start at 0 with the process.
+- No label holds an owner, a sandbox, a path or a command, so the number of series is bounded.
+- \`route\` is the operationId of the API description, or \`none\` for paths that do not exist. The status \`none\` means that the
+  client disconnected before the answer.
+- Node's own metrics (\`process_*\`, \`nodejs_*\`) are included.
 - \`deploy/prometheus/svc.rules.yml\` holds alerts, \`deploy/grafana/svc.json\` a dashboard.
 
 | Family | Type | Labels | Meaning |

@@ -2,9 +2,10 @@
 // `svc config lint --production --strict` as it is; a test holds the two together.
 import { sampleConfig } from './sample-config.ts';
 
-const HEAD = `# Configuration of svc for production. What differs from the defaults: keys, limits, caps, containers without root.
-# Look through before the first start: server.cors_allowed_origins, the caps in defaults and providers.container, the image and providers.container.allowed_images.
-# Keys lie in files of their own beside this one. \`svc config lint --production --strict --file FILE\` judges it again.
+const HEAD = `# Configuration of svc for production. It differs from the defaults in keys, limits, and containers without root.
+# Before the first start, review server.cors_allowed_origins, the limits in defaults and providers.container, the image,
+# and providers.container.allowed_images.
+# Keys are in files beside this one. Check changes with \`svc config lint --production --strict --file FILE\`.
 `;
 
 export interface ProductionChoices {

@@ -4,9 +4,10 @@ import { CONFIG_KEYS, CONFIG_SECTIONS, isSecretText, SECRET_FILE_SUFFIX } from '
 import type { ConfigKey } from '../schema/config-walk.ts';
 
 const WIDTH = 110;
-const HEAD = `# Configuration of svc. Every key stands here with its default; delete what you do not change.
-# The file of --config, else of SVC_CONFIG, is read alone; else ./svc.yaml and, for what it does not set,
-# ~/.svc/config.yaml. The variable named in brackets goes before the files, a flag before both. \`svc config explain KEY\` tells more, \`svc config show\` tells what counts.
+const HEAD = `# Configuration of svc. Every key is listed with its default; delete what you do not change.
+# --config or SVC_CONFIG names the only file to read; without either, ./svc.yaml is read and then ~/.svc/config.yaml.
+# The variable in brackets overrides the files, a flag overrides both. \`svc config explain KEY\` explains a key,
+# \`svc config show\` prints the values in force.
 `;
 
 /** Values by key path; a secret is given as the file that holds it. */
