@@ -41,10 +41,6 @@ export interface Redactor {
   cut(text: string, most: number): string;
   /** A plain, bounded, acyclic copy of `value` without secrets, fit for JSON. Never throws. */
   value(value: unknown): unknown;
-  /** For certain: `text` would leave it as it is, and each part of it. False says nothing. */
-  isPlain(text: string): boolean;
-  /** For certain: a field of this name, at the top of a structure, is judged by its text alone. False says nothing. */
-  isPlainName(key: string): boolean;
 }
 
 type Mark = (finding: Finding) => string;
@@ -63,14 +59,10 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
     return further?.value(key, path, value);
   };
   const name = cleanNames(text);
-  const isPlain = (input: string) =>
-    !further && input.length < LONGEST_HINTED && !HINT.test(input) && !holdsKnown(input, known);
   return {
     text: (input) => text(input, ''),
     cut: (input, most) => cutClean(input, most, (head) => text(head, '')),
     value: (value) => boundedCopy(value, { text, name, masked }, options.limits),
-    isPlain,
-    isPlainName: (key) => !further && !paths.has(key) && !isSecretKey(key) && name(key, '') === key,
   };
 }
 
@@ -117,11 +109,6 @@ function knownForms(secrets: readonly string[]): Known {
 }
 
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-
-/** Not by `test`, which begins where a global pattern stopped. */
-function holdsKnown(text: string, { pattern }: Known): boolean {
-  return pattern !== undefined && text.search(pattern) >= 0;
-}
 
 function maskKnown(text: string, { pattern, shortest, origins }: Known, { path, mark }: MarkContext): string {
   if (!pattern || text.length < shortest) return text;

@@ -13,8 +13,6 @@ export function growingRedactor(secrets: readonly string[]): GrowingRedactor {
     text: (text) => current.text(text),
     cut: (text, most) => current.cut(text, most),
     value: (value) => current.value(value),
-    isPlain: (text) => current.isPlain(text),
-    isPlainName: (key) => current.isPlainName(key),
     add: (more) => {
       known = [...new Set([...known, ...more])];
       current = redactor({ secrets: known });

@@ -4,7 +4,6 @@ import type { Clock, Logger } from '../domain/ports.ts';
 import type { Redactor } from './engine.ts';
 import { LineQueue, type LineSink } from './line-queue.ts';
 import { LogRing } from './log-ring.ts';
-import { type LineParts, plainLines } from './plain-line.ts';
 import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -37,11 +36,6 @@ interface Shared {
   redactor: Redactor;
   /** The least that is written; changes while the log is open. */
   level: LogLevel;
-  /** The time as lines show it. */
-  stamp(): string;
-  /** Takes lines that `plain` made. */
-  writePlain(line: string): void;
-  plain(parts: LineParts): string | undefined;
 }
 
 const SEVERITY: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, error: 50 };
@@ -63,11 +57,12 @@ export function openLog({
   const queue = new LineQueue({ sink, maxWaiting, announce: (count) => dress(droppedLine(clock, count)) });
   const ring = new LogRing();
   const stamp = stamps(clock);
-  const put = (line: string, shown: string) => {
-    ring.push(line);
-    queue.push(shown);
+  const output = {
+    write: (line: string) => {
+      ring.push(line);
+      queue.push(dress(line));
+    },
   };
-  const output = { write: (line: string) => put(line, dress(line)) };
   const writer = pino(
     {
       level: 'debug',
@@ -80,12 +75,7 @@ export function openLog({
     },
     output,
   );
-  const shared: Shared = {
-    ...{ writer, redactor, level },
-    // Nothing in a plain line has to be escaped.
-    writePlain: format === 'json' ? (line) => put(line, line) : output.write,
-    ...{ plain: plainLines(redactor), stamp },
-  };
+  const shared: Shared = { writer, redactor, level };
   return {
     logger: loggerOver(shared, NOTHING),
     setLevel: (next) => {
@@ -105,8 +95,6 @@ function loggerOver(shared: Shared, bound: object): Logger {
   const at = (level: LogLevel) => (fields: object, message: string) => {
     if (SEVERITY[level] < SEVERITY[shared.level]) return;
     const all = bound === NOTHING ? fields : { ...bound, ...fields };
-    const line = shared.plain({ level, time: shared.stamp(), fields: all, message });
-    if (line !== undefined) return shared.writePlain(line);
     const copy = redactor.value({ ...all }) as Record<string, unknown>;
     writer[level](withoutOwnNames(copy), redactor.text(message));
   };

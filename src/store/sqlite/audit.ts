@@ -5,7 +5,7 @@ import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
 import type { AuditFilter, AuditStore } from '../seam/audit.ts';
 import type { Executor } from './executor.ts';
-import { BITE_ROWS } from './methods.ts';
+import { SWEEP_ROWS } from './methods.ts';
 
 /** `id` is the table's to give. */
 const COLUMNS = AUDIT_COLUMNS.filter((column) => column !== 'id');
@@ -29,10 +29,10 @@ export function auditStore(db: Database, work: Executor): AuditStore {
     list: (filter) => work.run(() => list(filter).map(fromRow)),
     purge: (before, keepUnproven) =>
       work.settle(() => {
-        const old = purge.old.run(before, BITE_ROWS).changes;
-        const first = old < BITE_ROWS ? purge.firstUnwanted.get(keepUnproven) : undefined;
+        const old = purge.old.run(before, SWEEP_ROWS).changes;
+        const first = old < SWEEP_ROWS ? purge.firstUnwanted.get(keepUnproven) : undefined;
         if (first === undefined) return old;
-        return old + purge.unproven.run({ ...first, limit: BITE_ROWS - old }).changes;
+        return old + purge.unproven.run({ ...first, limit: SWEEP_ROWS - old }).changes;
       }),
   };
 }

@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { IdempotencyClaim, IdempotencyStore, Replay } from '../store.ts';
 import type { Executor } from './executor.ts';
-import { BITE_ROWS } from './methods.ts';
+import { SWEEP_ROWS } from './methods.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
 
 interface KnownClaim {
@@ -56,8 +56,8 @@ export function idempotencyStore(db: Database, work: Executor): IdempotencyStore
     find: (claim) => work.run(() => claims.live(claim)),
     prune: (before, most) =>
       work.settle(() => {
-        const old = prune.run(before, BITE_ROWS).changes;
-        return most === undefined ? old : old + deleteOverShare(shared, most, BITE_ROWS - old);
+        const old = prune.run(before, SWEEP_ROWS).changes;
+        return most === undefined ? old : old + deleteOverShare(shared, most, SWEEP_ROWS - old);
       }),
   };
 }

@@ -17,7 +17,7 @@ export type Part = keyof Tables;
 export type Route = 'here' | 'read' | 'add' | 'change' | 'sweep';
 
 /** Of each sweep. */
-export const BITE_ROWS = 1000;
+export const SWEEP_ROWS = 1000;
 
 export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]: Route } } = {
   sandboxes: {

@@ -101,8 +101,8 @@ async function build(options: SqliteOptions, opened: OpenResources): Promise<Sql
   reader.pragma('query_only = ON');
   await link.open({ of: 'server', path, synchronous });
   const work = readingExecutor(clock, () => reader.open);
-  const known = new RowCache();
-  const here = storeTables({ durable: reader, relaxed: reader, ids: eventIds(reader), work, known });
+  const cache = new RowCache();
+  const here = storeTables({ durable: reader, relaxed: reader, ids: eventIds(reader), work, cache });
   const lane = (name: LaneName) => new Lane({ name, clock, send: (request) => link.send(request) });
   const lanes = { durable: lane('durable'), relaxed: lane('relaxed'), read: lane('read') };
   const alive = reader.prepare('SELECT id FROM instance');
@@ -113,7 +113,7 @@ async function build(options: SqliteOptions, opened: OpenResources): Promise<Sql
   return condition.watching({
     instance,
     condition: () => condition.get(),
-    ...routedTables({ lanes, here, known }),
+    ...routedTables({ lanes, here, cache }),
     ping: createPing({ clock, lanes, alive: () => work.run(() => void alive.get()) }),
     announce: (address) => opened.lock?.announce(address),
     lost: link.lost,

@@ -1,7 +1,7 @@
 // Deleting what is too much, from those who have more than their share of it: rows of one owner never push out those of
 // another that keeps few.
 import { fairShares } from '../../domain/fair-shares.ts';
-import { BITE_ROWS } from './methods.ts';
+import { SWEEP_ROWS } from './methods.ts';
 
 export interface Shared {
   /** Rows of each holder; null: of nobody. */
@@ -11,7 +11,7 @@ export interface Shared {
 }
 
 /** One bite of a sweep that leaves `most` rows in all: at most `limit` go; how many. */
-export function deleteOverShare(shared: Shared, most: number, limit = BITE_ROWS): number {
+export function deleteOverShare(shared: Shared, most: number, limit = SWEEP_ROWS): number {
   const asked = new Map(shared.counts().map(({ holder, count }) => [holder, count]));
   const shares = fairShares(asked, most);
   let left = limit;

@@ -80,48 +80,6 @@ export function fromSandboxRow(row: SandboxRow): SandboxRecord {
   return record;
 }
 
-/**
- * A row as one text: twenty values handed over by the database one by one take twice as long. Names in it would take as
- * long again to write and to read.
- */
-export const SANDBOX_ROW_TEXT = `json_array(${SANDBOX_COLUMNS})`;
-
-/** In the order of the columns. */
-type Values<Names extends readonly (keyof SandboxRow)[]> = {
-  [Place in keyof Names]: SandboxRow[Names[Place]];
-};
-type RowValues = Values<typeof SANDBOX_COLUMNS>;
-
-export function fromRowText(text: string): SandboxRecord {
-  return fromSandboxRow(rowOf(parse(text) as RowValues));
-}
-
-function rowOf(values: RowValues): SandboxRow {
-  return {
-    id: values[0],
-    epoch: values[1],
-    state: values[2],
-    provider: values[3],
-    image: values[4],
-    memory_mb: values[5],
-    vcpus: values[6],
-    network: values[7],
-    created_at: values[8],
-    expires_at: values[9],
-    metadata: values[10],
-    env: values[11],
-    worker_id: values[12],
-    owner_id: values[13],
-    template: values[14],
-    runtime_id: values[15],
-    ended_at: values[16],
-    end_reason: values[17],
-    vm_id: values[18],
-    uid: values[19],
-    warnings: values[20],
-  };
-}
-
 export interface EventRow {
   id: number;
   type: string;

@@ -7,7 +7,6 @@ import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
 import { admissionFacts } from './admission-facts.ts';
 import type { SandboxTable } from './row-cache.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toPairs } from './rows.ts';
-import { sandboxReader } from './sandbox-reader.ts';
 import type { SandboxWrites } from './sandboxes.ts';
 
 export type SandboxQueries = Omit<SandboxStore, keyof SandboxWrites>;
@@ -16,8 +15,8 @@ const SELECT = `SELECT ${SANDBOX_COLUMNS} FROM sandboxes`;
 const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 const LIVE = "state IN ('creating', 'running', 'unhealthy')";
 
-export function sandboxQueries({ db, work, known }: SandboxTable): SandboxQueries {
-  const read = sandboxReader(db, known);
+export function sandboxQueries({ db, work, cache }: SandboxTable): SandboxQueries {
+  const read = cache.reader(db);
   const list = listing(db);
   const inStates = db.prepare<[string, number], SandboxRow>(
     `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at, id LIMIT ?`,

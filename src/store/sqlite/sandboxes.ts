@@ -10,7 +10,7 @@ import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
 import { claimTable } from './idempotency.ts';
 import { leaseTaker } from './leases.ts';
-import { BITE_ROWS } from './methods.ts';
+import { SWEEP_ROWS } from './methods.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
 import { warmTaker } from './prewarmed.ts';
@@ -22,7 +22,7 @@ const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);
 
 export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
-export function sandboxWrites({ db, work }: Omit<SandboxTable, 'known'>, ids: EventIds): SandboxWrites {
+export function sandboxWrites({ db, work }: Omit<SandboxTable, 'cache'>, ids: EventIds): SandboxWrites {
   const reserve = reserving(db, ids);
   const transition = transitioning(db, ids);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
@@ -52,8 +52,8 @@ export function sandboxWrites({ db, work }: Omit<SandboxTable, 'known'>, ids: Ev
       work.change(() => extend.all(expires_at, id, JSON.stringify(from)).map(fromSandboxRow)[0]),
     purgeEnded: (before, most) =>
       work.settle(() => {
-        const old = purge.run(before, BITE_ROWS).changes;
-        return most === undefined ? old : old + deleteOverShare(shared, most, BITE_ROWS - old);
+        const old = purge.run(before, SWEEP_ROWS).changes;
+        return most === undefined ? old : old + deleteOverShare(shared, most, SWEEP_ROWS - old);
       }),
   };
 }

@@ -23,11 +23,11 @@ export interface TableDeps {
   relaxed: Database;
   ids: EventIds;
   work: Executor;
-  known?: RowCache;
+  cache?: RowCache;
 }
 
-export function storeTables({ durable, relaxed, ids, work, known = new RowCache() }: TableDeps): Tables {
-  const table = { db: durable, work, known };
+export function storeTables({ durable, relaxed, ids, work, cache = new RowCache() }: TableDeps): Tables {
+  const table = { db: durable, work, cache };
   return {
     sandboxes: { ...sandboxWrites(table, ids), ...sandboxQueries(table) },
     templates: templateStore(durable, work),

@@ -62,6 +62,14 @@ describe('a token', () => {
     expect(token).toMatch(/^[0-9a-z]+\.[A-Za-z0-9_-]{43}$/);
   });
 
+  it('is accepted when an earlier version signed it', () => {
+    const old = 'vbbc8c.C2wuoba1PleQb6RI3cooB1LANArFXcBKS57n6iXDyzw';
+    const configured = previewKey('preview signing key 0123456789', 'ab'.repeat(32));
+    const end = Date.UTC(2030, 0, 1, 0, 5);
+    expect(previewTokenEnd(configured, target, old, end - 1)).toBe(end);
+    expect(signPreview(configured, target, end)).toBe(old);
+  });
+
   it('opens nothing else', () => {
     const others = [
       { ...target, port: 8081 },

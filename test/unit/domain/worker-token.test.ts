@@ -197,6 +197,13 @@ describe('forged tokens', () => {
   });
 });
 
+it('accepts a token that an earlier version signed', () => {
+  const payload =
+    'eyJ3b3JrZXJfaWQiOiJ3MSIsImp0aSI6Im9uZSIsImF1ZCI6Indvcmtlcjpjb250cm9sLXBsYW5lIiwic2NvcGVzIjpbIndvcmtlcjpoZWFydGJlYXQiXSwiaWF0IjoxODkzNDU2MDAwLCJleHAiOjE4OTM0NTYzMDB9';
+  const token = `svc-worker-v1.${payload}.bIMlNax989Vf6jArT0hC3N7QfaQ2FDCkOzkc44ebLmQ`;
+  expect(outcome({ worker_token: 'shared secret of the workers 0123456789' }, token)).toBe('w1');
+});
+
 it('reads what it minted', () => {
   const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
   fc.assert(

@@ -36,7 +36,7 @@ function setUp() {
     },
   };
   const work = createExecutor({ clock: fakeClock(), ballast, isOpen: () => db.open, inPlace: () => {} });
-  const table = { db, work, known: new RowCache() };
+  const table = { db, work, cache: new RowCache() };
   const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   const fill = () => {
     disk.room = false;

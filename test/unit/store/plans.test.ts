@@ -26,7 +26,7 @@ async function plans(call: (store: SandboxStore) => Promise<unknown>): Promise<s
   const db = new Sqlite(':memory:', { verbose: (sql) => ran.push(String(sql)) });
   onTestFinished(() => void db.close());
   migrate(db);
-  const table = { db, work, known: new RowCache() };
+  const table = { db, work, cache: new RowCache() };
   const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   ran.length = 0;
   await call(store);
