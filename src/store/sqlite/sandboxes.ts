@@ -8,21 +8,26 @@ import type { Reservation, SandboxPatch, SandboxStore, Transition } from '../sto
 import { admissionFacts } from './admission-facts.ts';
 import type { EventIds } from './event-ids.ts';
 import { eventTable } from './events.ts';
+import type { Executor } from './executor.ts';
 import { claimTable } from './idempotency.ts';
 import { leaseTaker } from './leases.ts';
 import { SWEEP_ROWS } from './methods.ts';
 import { deleteOverShare, type Shared } from './over-share.ts';
 import { poolPlaces } from './pool.ts';
 import { warmTaker } from './prewarmed.ts';
-import type { SandboxTable } from './row-cache.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toList, toSandboxRow } from './rows.ts';
 
 /** States on the way out. */
 const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);
 
+interface Connection {
+  db: Database;
+  work: Executor;
+}
+
 export type SandboxWrites = Pick<SandboxStore, 'reserve' | 'transition' | 'extend' | 'purgeEnded'>;
 
-export function sandboxWrites({ db, work }: Omit<SandboxTable, 'cache'>, ids: EventIds): SandboxWrites {
+export function sandboxWrites({ db, work }: Connection, ids: EventIds): SandboxWrites {
   const reserve = reserving(db, ids);
   const transition = transitioning(db, ids);
   // Run with all(), not get(): only a statement run to its end reports a commit that failed.
