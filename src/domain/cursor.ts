@@ -18,8 +18,8 @@ export function parseCursor(text: string): Cursor {
   const bytes = Buffer.from(text, 'base64url');
   const [, created_at, id] = PLACE.exec(bytes.toString()) ?? [];
   if (created_at === undefined || id === undefined || bytes.toString('base64url') !== text)
-    throw new ServiceError('bad_request', 'cursor is not one of ours.', {
-      remedy: 'Pass on X-Next-Cursor of the page before as it is.',
+    throw new ServiceError('bad_request', 'cursor is not valid.', {
+      remedy: 'Send the X-Next-Cursor header of the previous page unchanged.',
     });
   return { created_at, id };
 }

@@ -115,9 +115,9 @@ const isGiven = (headers: IncomingHttpHeaders) =>
 function unauthorized(headers: IncomingHttpHeaders): ServiceError {
   return new ServiceError(
     'unauthorized',
-    isGiven(headers) ? 'The API key is not valid.' : 'An API key is needed.',
+    isGiven(headers) ? 'The API key is not valid.' : 'An API key is required.',
     {
-      remedy: 'Send it in the header X-API-Key.',
+      remedy: 'Send a valid key in the header X-API-Key.',
     },
   );
 }
@@ -125,12 +125,14 @@ function unauthorized(headers: IncomingHttpHeaders): ServiceError {
 /** With authentication off nobody has proved a key, so the refusal is the other one. */
 function notAdmin(rules: AccessRules, { role }: Identity, headers: IncomingHttpHeaders): ServiceError {
   if (role === 'anonymous' && rules.admin_key !== undefined) {
-    const message = isGiven(headers) ? 'The admin key is not valid.' : 'The admin key is needed.';
-    return new ServiceError('unauthorized', message, { remedy: 'Send it in the header X-Admin-API-Key.' });
+    const message = isGiven(headers) ? 'The admin key is not valid.' : 'The admin key is required.';
+    return new ServiceError('unauthorized', message, {
+      remedy: 'Send the admin key in the header X-Admin-API-Key.',
+    });
   }
   const remedy =
     rules.admin_key === undefined
       ? 'Set auth.admin_api_key, or auth.admin_fallback_enabled.'
       : 'Send the admin key in the header X-Admin-API-Key.';
-  return new ServiceError('forbidden', 'This call is for administrators.', { remedy });
+  return new ServiceError('forbidden', 'This call requires administrator rights.', { remedy });
 }

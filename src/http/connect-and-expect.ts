@@ -12,7 +12,7 @@ export function answerConnectAndExpect(server: Server, ids: Ids): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // Node has taken its own listener off: a reset would end the process.
     socket.on('error', () => socket.destroy());
-    const error = new ServiceError('method_not_allowed', 'This server is no proxy.');
+    const error = new ServiceError('method_not_allowed', 'This server is not a proxy.');
     answerAndClose(socket, error, ids.uuid());
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -30,7 +30,7 @@ function expectationFailure({ headers, httpVersion }: IncomingMessage): ServiceE
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue')
     return undefined;
-  return new ServiceError('bad_request', 'The expectation in the Expect header cannot be met.', {
+  return new ServiceError('bad_request', 'The server cannot meet the expectation in the Expect header.', {
     status: 417,
   });
 }

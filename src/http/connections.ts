@@ -40,10 +40,13 @@ export function limitConnections(
   const { most, perAddress } = limits;
   const isUnbounded = addressRanges([...LOOPBACK, ...limits.unbounded]);
   const full = sparingly(clock, (refused) =>
-    logger.warn({ refused, most }, 'Connections are refused: there are as many as this server takes.'),
+    logger.warn({ refused, most }, 'Connection limit reached; refusing new connections.'),
   );
   const crowded = sparingly(clock, (refused, address) =>
-    logger.warn({ refused, address, most: perAddress }, 'Connections are refused: one address has too many.'),
+    logger.warn(
+      { refused, address, most: perAddress },
+      'Connection limit of one address reached; refusing its new connections.',
+    ),
   );
   server.maxConnections = most;
   server.on('drop', () => full(''));

@@ -15,12 +15,12 @@ export interface ErrorAnswer {
 
 /** Fastify's own failures that a request can bring about. */
 const FRAMEWORK: Record<string, [ErrorCode, string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is over the limit.'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'This content type is not taken.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as Content-Length says.'],
-  FST_ERR_BAD_URL: ['bad_request', 'The path holds a malformed percent escape.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than the limit.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Unsupported content type.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The length of the body differs from Content-Length.'],
+  FST_ERR_BAD_URL: ['bad_request', 'The path contains a malformed percent escape.'],
   FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the path is too long.'],
-  ECONNRESET: ['bad_request', 'The request broke off.'],
+  ECONNRESET: ['bad_request', 'The request body is incomplete.'],
 };
 
 /** With a status of 500 and above, and yet no fault of ours. */

@@ -74,7 +74,7 @@ class EventStream implements EventReader {
       this.#live = (await this.#subscription.run(this)) === 'live';
       if (!this.#live) this.#response.end();
     } catch (err) {
-      this.#deps.logger.error({ err }, 'Stored events cannot be read.');
+      this.#deps.logger.error({ err }, 'Reading stored events failed; closing the event stream.');
       this.#response.destroy();
     }
   }
@@ -101,7 +101,10 @@ class EventStream implements EventReader {
   }
 
   #drop(): void {
-    this.#deps.logger.info({ behind: this.#response.writableLength }, 'A reader of events fell behind.');
+    this.#deps.logger.info(
+      { behind: this.#response.writableLength },
+      'Event reader is too slow; closing its connection.',
+    );
     this.#response.destroy();
   }
 

@@ -71,7 +71,7 @@ export function createFastify(deps: FrameworkDeps): FastifyInstance {
     ...(addressOf && { rewriteUrl: addressOf as never }),
     clientErrorHandler: (error, socket) => {
       const id = ids.uuid();
-      logger.debug({ request_id: id, code: error.code }, 'not a valid HTTP request');
+      logger.debug({ request_id: id, code: error.code }, 'Invalid HTTP request; closing the connection.');
       answerAndClose(socket, parserFailure(error), id);
     },
     frameworkErrors: (error, given, answer) => {

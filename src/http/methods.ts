@@ -67,9 +67,9 @@ export function unroutedFailure(routes: readonly Route[]): (url: string) => Serv
           .map(({ route }) => route);
     if (here.length > 0) return wrongMethod(here);
     const remedy = path.startsWith(`${API_PREFIX}/`)
-      ? `See ${API_PREFIX}/openapi.json for the paths there are; none ends with a slash.`
-      : `The API lies below ${API_PREFIX}.`;
-    return new ServiceError('not_found', 'There is nothing at this path.', { remedy });
+      ? `See ${API_PREFIX}/openapi.json for a list of paths. No path ends with a slash.`
+      : `Use a path below ${API_PREFIX}.`;
+    return new ServiceError('not_found', 'No resource exists at this path.', { remedy });
   };
 }
 
@@ -78,8 +78,8 @@ function wrongMethod(routes: readonly Route[], reserved?: string): ServiceError 
   const allow = ORDER.filter((method) => taken.has(method));
   const message =
     reserved === undefined
-      ? 'This path does not take this method.'
-      : `This path does not take this method: the name ${reserved} is reserved here.`;
+      ? 'This path does not support this method.'
+      : `This path does not support this method: the name ${reserved} is reserved.`;
   return new ServiceError('method_not_allowed', message, { details: { allow } });
 }
 

@@ -41,7 +41,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new ServiceError('bad_request', 'The query holds a malformed percent escape.');
+    throw new ServiceError('bad_request', 'The query contains a malformed percent escape.');
   }
 }
 

@@ -61,7 +61,7 @@ export function rateLimiter(rates: RateLimits, clock: Pick<Clock, 'monotonic'>):
         if (rates.mayProve(bucket).allowed) return undefined;
       } else if (presented !== undefined) rates.guessed(bucket);
       tell(origin.reply, verdict);
-      return tooMany('Too many calls with a wrong key or none came from this address.', verdict);
+      return tooMany('This address sent too many calls with a wrong key or without a key.', verdict);
     },
     failed: (origin, presented) => {
       const bucket = attempts(origin);

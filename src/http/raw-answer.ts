@@ -17,7 +17,7 @@ export function parserFailure(error: NodeJS.ErrnoException): ServiceError {
     return new ServiceError('bad_request', 'The request headers are too large.', { status: 431 });
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new ServiceError('timeout', 'The request came too slowly.');
+    return new ServiceError('timeout', 'The request arrived too slowly.');
   return new ServiceError('bad_request', 'The request is not valid HTTP.');
 }
 

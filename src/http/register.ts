@@ -80,7 +80,7 @@ function bodyHook(route: Route, { control, clock }: RegisterDeps) {
     if (authorized) request.bodyHold = heldFor(reply.raw, control.ledger.open(accountOf(authorized.caller)));
     request.bodyFault = fault;
     const late = () => {
-      const failure = new ServiceError('timeout', 'The body came too slowly.');
+      const failure = new ServiceError('timeout', 'The body arrived too slowly.');
       // For the log and the audit: the answer goes past the framework.
       reply.raw.statusCode = failure.status;
       answerAndClose(raw.socket, failure, request.id);
@@ -96,7 +96,7 @@ function handlerOf(route: Route, deps: RegisterDeps) {
   const { control, facts, upgrades } = deps;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { params, query, body, content, headers, authorized, scheme } = request;
-    if (!authorized) throw new Error('a handler was reached without the pipeline');
+    if (!authorized) throw new Error('the handler ran without the pipeline');
     // One literal: copying it with one more member cost 4 µs a request.
     const parts = {
       params,

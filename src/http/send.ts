@@ -24,7 +24,10 @@ export function serializedAs({ success }: Route): TSchema | undefined {
 export function send(reply: FastifyReply, route: Route, result: unknown, deps: SendDeps): FastifyReply {
   if (result instanceof StreamAnswer) {
     result.stream.once('error', (err) =>
-      deps.logger.warn({ request_id: reply.request.id, err }, 'an answer broke off'),
+      deps.logger.warn(
+        { request_id: reply.request.id, err },
+        'Response stream failed; closing the connection.',
+      ),
     );
     if (result.sign !== undefined) signedBy(reply.raw, result.sign);
     return reply.code(result.status).headers(result.headers).send(result.stream);
@@ -65,7 +68,10 @@ export function sendPieces(reply: FastifyReply, pieces: Iterable<Buffer>, deps: 
     writeHead(reply);
     const { pass } = reply.request;
     void writePieces(reply.raw, rest(begin, left), { ...deps, pass }).catch((err: unknown) => {
-      deps.logger.error({ request_id: reply.request.id, err }, 'An answer cannot be written.');
+      deps.logger.error(
+        { request_id: reply.request.id, err },
+        'Writing a response failed; closing the connection.',
+      );
       reply.raw.destroy();
     });
     return reply;

@@ -100,14 +100,18 @@ function connectionLimits({ config: { server }, maxFiles }: HttpServerDeps): Con
 /** The start-up guard (docs/design/api.md#access), whatever the configuration's own rules let through. */
 function guardStart({ server, auth }: HttpServerDeps['config']): void {
   if (auth.enabled && auth.api_key === undefined) {
-    throw new ServiceError('bad_request', 'auth.enabled is true and there is no key.', {
+    throw new ServiceError('bad_request', 'auth.enabled is true but auth.api_key is not set.', {
       remedy: 'Set auth.api_key.',
     });
   }
   if (auth.enabled || server.allow_insecure || isLoopbackHost(server.host)) return;
-  throw new ServiceError('bad_request', 'Without authentication the server listens on loopback only.', {
-    remedy: 'Set auth.enabled and auth.api_key, or server.host to 127.0.0.1.',
-  });
+  throw new ServiceError(
+    'bad_request',
+    'Without authentication, the server listens only on loopback addresses.',
+    {
+      remedy: 'Set auth.enabled and auth.api_key, or server.host to 127.0.0.1.',
+    },
+  );
 }
 
 function registerAll(
@@ -149,7 +153,9 @@ async function listen(app: FastifyInstance, { host, port }: Config['server']): P
   } catch (cause) {
     const taken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
     const message = taken ? `Port ${port} is in use.` : `The server cannot listen on ${host}, port ${port}.`;
-    const remedy = taken ? 'Stop what uses it, or set server.port.' : 'Check server.host and server.port.';
+    const remedy = taken
+      ? 'Stop the program that uses the port, or set server.port.'
+      : 'Check server.host and server.port.';
     throw new ServiceError('unavailable', message, { cause, remedy });
   }
   const { address, port: bound, family } = app.server.address() as AddressInfo;

@@ -32,7 +32,7 @@ export function bodyValidator(schema: TSchema, optional: boolean): (body: unknow
     if (body instanceof Readable) return body;
     // Fastify says null where there is no body.
     const value = body ?? (optional ? {} : undefined);
-    if (value === undefined) throw bad('This request needs a JSON body.');
+    if (value === undefined) throw bad('This request requires a JSON body.');
     refuseUnknown(schema, value, 'The body has unknown fields');
     demand(check(value));
     return value;
@@ -94,6 +94,8 @@ function demand(problem: string | undefined): void {
 }
 
 const nothingHere = () =>
-  new ServiceError('not_found', 'There is nothing at this path.', { remedy: 'No path ends with a slash.' });
+  new ServiceError('not_found', 'No resource exists at this path.', {
+    remedy: 'Remove the trailing slash from the path.',
+  });
 
 const bad = (message: string) => new ServiceError('bad_request', message);

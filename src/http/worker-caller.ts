@@ -34,7 +34,7 @@ export function workerAuthenticator(
     );
     if (identity.worker_id !== path_id)
       throw new ServiceError('forbidden', 'The path names another worker.', {
-        remedy: 'A worker tells of itself alone.',
+        remedy: 'Use the worker id of the token in the path.',
       });
     if (!identity.scopes.includes(HEARTBEAT_SCOPE))
       throw new ServiceError('forbidden', `The token lacks the scope ${HEARTBEAT_SCOPE}.`);

@@ -33,18 +33,23 @@ export interface CreateToken {
  */
 export function createWorkerToken({ id, file, signed, audience: aud }: CreateToken): string {
   if (!isWorkerId(id) || id === LOCAL_WORKER)
-    throw new ServiceError('bad_request', 'This cannot be the id of a worker.', {
-      remedy: 'Use letters, digits and . _ -, at most 128 and not local.',
+    throw new ServiceError('bad_request', 'The worker id is not valid.', {
+      remedy: 'Use 1 to 128 letters, digits and . _ -. The id local is reserved.',
     });
   const [current] = workerSecrets(loadProcessConfig({ file }).config.auth, id);
   if (!current)
-    throw new ServiceError('bad_request', 'The configuration holds no credential for this worker.', {
-      remedy: 'Set auth.worker_signing_key to a random key, or auth.worker_tokens to one for each worker.',
-    });
+    throw new ServiceError(
+      'bad_request',
+      'The configuration does not contain a credential for this worker.',
+      {
+        remedy:
+          'Set auth.worker_signing_key to a random key, or set auth.worker_tokens to a token for each worker.',
+      },
+    );
   if (signed === undefined) return current.secret;
   const lifeMs = parseDuration(signed, '--signed');
   if (lifeMs < 1000 || lifeMs > LONGEST_MS)
-    throw new ServiceError('bad_request', 'A signed token holds from 1s to 15m.');
+    throw new ServiceError('bad_request', 'The lifetime of a signed token must be between 1s and 15m.');
   const terms = { worker_id: id, aud, jti: realIds(realRandom()).uuid(), now: realClock().now() };
   return freshToken(current.secret, { ...terms, lifeSeconds: lifeMs / 1000 });
 }
@@ -58,8 +63,9 @@ export interface InspectedToken extends WorkerTokenPayload {
 export function inspectWorkerToken(text: string): InspectedToken {
   const token = parseWorkerToken(text.trim());
   if (!token)
-    throw new ServiceError('bad_request', 'This is no signed worker token.', {
-      remedy: 'One begins with svc-worker-v1. and has three parts; a secret says nothing of itself.',
+    throw new ServiceError('bad_request', 'This is not a signed worker token.', {
+      remedy:
+        'Use a token that starts with svc-worker-v1. and has three parts. A secret cannot be inspected.',
     });
   const leftMs = Math.max(0, token.payload.exp * 1000 - realClock().now());
   return { ...token.payload, left: formatDuration(leftMs) };
@@ -86,7 +92,9 @@ export function verifyWorkerToken(asked: {
   const payload = parseWorkerToken(token)?.payload;
   const worker_id = asked.id ?? payload?.worker_id;
   if (worker_id === undefined)
-    throw new ServiceError('bad_request', 'A secret does not say whose it is.', { remedy: 'Give --id.' });
+    throw new ServiceError('bad_request', 'A secret does not contain the id of its worker.', {
+      remedy: 'Set --id to the id of the worker.',
+    });
   const { auth } = loadProcessConfig({ file: asked.file }).config;
   const expected = { aud: asked.audience, now: realClock().now() };
   const verdict = judgeWorker(auth, { worker_id, token }, expected);

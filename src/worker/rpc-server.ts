@@ -120,7 +120,7 @@ function unrouted(url = ''): ServiceError {
     return new ServiceError('method_not_allowed', 'Calls are made with POST.', {
       details: { allow: ['POST'] },
     });
-  return new ServiceError('not_found', 'There is nothing at this path.', { remedy: 'Calls go to /rpc.' });
+  return new ServiceError('not_found', 'No resource exists at this path.', { remedy: 'Calls go to /rpc.' });
 }
 
 async function listen(app: FastifyInstance, { host, port }: RpcServerDeps['address']): Promise<number> {

@@ -271,9 +271,9 @@ describe('other settings', () => {
   });
 
   it.each([
-    [{ server: { host: '0.0.0.0' } }, 'loopback only'],
-    [{ server: { host: 'example.com' } }, 'loopback only'],
-    [{ auth: { enabled: true } }, 'no key'],
+    [{ server: { host: '0.0.0.0' } }, 'only on loopback'],
+    [{ server: { host: 'example.com' } }, 'only on loopback'],
+    [{ auth: { enabled: true } }, 'api_key is not set'],
   ])('does not start with %o', (options, words) => {
     const deps = { ...fakeDeps(), control: fakeControlPlane(), config: httpConfig(options), version: '0' };
     expect(() => createHttpServer(deps)).toThrow(words);

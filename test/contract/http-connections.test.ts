@@ -19,7 +19,7 @@ it('closes those that are too many, and takes others when some have gone', async
   expect(await rawExchange(http.port, `${GET}\r\n`)).toEqual({ text: '', closed: true });
   for (const { text } of await Promise.all(held)) expect(text).toMatch(/^HTTP\/1\.1 200 /);
   expect(http.logger.lines).toContainEqual(
-    expect.objectContaining({ message: expect.stringContaining('Connections are refused') }),
+    expect.objectContaining({ message: expect.stringContaining('refusing new connections') }),
   );
   await until(
     'a place',

@@ -193,7 +193,9 @@ describe('readers', () => {
     await until('the healthy one has all', () => ids(healthy).length === last);
     expect(ids(healthy).at(-1)).toBe(last);
     expect(
-      http.logger.lines.filter(({ message }) => message === 'A reader of events fell behind.'),
+      http.logger.lines.filter(
+        ({ message }) => message === 'Event reader is too slow; closing its connection.',
+      ),
     ).toHaveLength(1);
   });
 

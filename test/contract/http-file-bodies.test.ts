@@ -84,9 +84,9 @@ describe('content', () => {
   });
 
   it.each([
-    ['{"path":"/f","content":"a\\ud800b"}', /^content holds half of a surrogate pair/],
-    ['{"path":"/f","content":"\\udc00"}', /^content holds half of a surrogate pair/],
-    ['{"path":"/\\ud800","content":""}', /^path holds half of a surrogate pair/],
+    ['{"path":"/f","content":"a\\ud800b"}', /^content contains half of a surrogate pair/],
+    ['{"path":"/f","content":"\\udc00"}', /^content contains half of a surrogate pair/],
+    ['{"path":"/\\ud800","content":""}', /^path contains half of a surrogate pair/],
     [Buffer.from('{"path":"/f","content":"\xff"}', 'latin1'), /not UTF-8/],
     [Buffer.from('{"path":"/f","content":"\xc3"}', 'latin1'), /not UTF-8/],
     ['{"path":"/f","content":"\\x"}', /not valid JSON/],

@@ -326,7 +326,7 @@ describe('files', () => {
     expect(await call('POST', files, { path: '/lone', content: '\ud800' })).toMatchObject({
       ...{
         status: 400,
-        json: { code: 'bad_request', message: expect.stringMatching(/^content holds half/) },
+        json: { code: 'bad_request', message: expect.stringMatching(/^content contains half/) },
       },
     });
   });
@@ -560,7 +560,7 @@ describe('failures', () => {
 
   it('says which name is reserved', async () => {
     const { body } = await error('/quotas/summary', { method: 'PUT' });
-    expect(body.message).toBe('This path does not take this method: the name summary is reserved here.');
+    expect(body.message).toBe('This path does not support this method: the name summary is reserved.');
   });
 
   it.each([

@@ -210,15 +210,15 @@ describeWith(['unshare'], 'svc doctor', () => {
       const { groups } = JSON.parse(run.stdout) as DoctorReport;
       const seen = groups.flatMap(({ checks }) => checks.map(({ verdict, message }) => [verdict, message]));
       expect(seen).toEqual([
-        ['pass', `Process ${server.child.pid} serves it at ${server.url}.`],
+        ['pass', `Process ${server.child.pid} uses the database at ${server.url}.`],
         [
           'pass',
           expect.stringMatching(
-            /^Its (schema is version \d+|first changes are still in the log beside it)\.$/,
+            /^The (schema has version \d+|first changes are still in the write-ahead log)\.$/,
           ),
         ],
-        ['pass', `The service itself answers at ${server.url}.`],
-        ['pass', '1 runtimes, each with its record.'],
+        ['pass', `The service already listens on ${server.url}.`],
+        ['pass', 'Every runtime has a record (1).'],
       ]);
     } finally {
       expect((await svc('sandbox', 'destroy', id)).code).toBe(0);

@@ -24,7 +24,7 @@ export function isEmptyFile({ bodyKind }: Pick<Route, 'bodyKind'>, headers: Inco
 export function framingFailure(headers: IncomingHttpHeaders): ServiceError | undefined {
   const transfer = headers['transfer-encoding'];
   if (transfer === undefined || transfer.toLowerCase() === 'chunked') return undefined;
-  return new ServiceError('bad_request', 'This Transfer-Encoding is not taken.');
+  return new ServiceError('bad_request', 'Unsupported Transfer-Encoding.');
 }
 
 /** The media type without parameters, in lower case. */
@@ -41,8 +41,8 @@ export function checkBody(
   if (!hasBody(headers)) return;
   const coding = headers['content-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'identity')
-    throw mistyped('Compressed bodies are not taken.');
-  if (!route.body) throw new ServiceError('bad_request', 'This request takes no body.');
+    throw mistyped('Compressed bodies are not supported.');
+  if (!route.body) throw new ServiceError('bad_request', 'This request does not accept a body.');
   const type = mediaType(headers);
   const bytes = route.bodyKind === 'raw_file' && type === BYTES_TYPE;
   if (type !== JSON_TYPE && !bytes) {
@@ -54,7 +54,7 @@ export function checkBody(
 }
 
 export function tooLarge(limit: number): ServiceError {
-  return new ServiceError('payload_too_large', `The body is over the limit of ${limit} bytes.`, {
+  return new ServiceError('payload_too_large', `The body is larger than the limit of ${limit} bytes.`, {
     details: { limit },
   });
 }
@@ -95,6 +95,6 @@ function parsed(text: string, read: JsonReader): unknown {
   } catch (cause) {
     const reaches = cause instanceof Error && /forbidden prototype property/i.test(cause.message);
     if (!reaches) throw notJson(cause);
-    throw new ServiceError('bad_request', 'The body has a key that reaches for a prototype.', { cause });
+    throw new ServiceError('bad_request', 'The body has a key that would change a prototype.', { cause });
   }
 }

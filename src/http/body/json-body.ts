@@ -95,5 +95,5 @@ function charger({ limit, hold }: BodyTerms): (piece: Buffer) => void {
 function refusal({ reason }: JsonFault): ServiceError {
   if (reason === 'surrogate') return halfPair(CONTENT);
   if (reason === 'syntax') return notJson();
-  return new ServiceError('bad_request', 'The body has more, or more deeply nested, values than it may.');
+  return new ServiceError('bad_request', 'The body has too many values or is nested too deeply.');
 }

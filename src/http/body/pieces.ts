@@ -31,7 +31,7 @@ export function eachPiece(body: Readable, take: (piece: Buffer) => void): Promis
     };
     const onBroken = (cause?: Error) => {
       leave();
-      reject(new ServiceError('bad_request', 'The request broke off.', { cause }));
+      reject(new ServiceError('bad_request', 'The request body is incomplete.', { cause }));
     };
     body.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
   });

@@ -15,7 +15,7 @@ export function limitedUpload(body: Readable, limit: number): Readable {
     },
   });
   const broken = () => {
-    if (!body.readableEnded) upload.destroy(new ServiceError('bad_request', 'The upload broke off.'));
+    if (!body.readableEnded) upload.destroy(new ServiceError('bad_request', 'The upload is incomplete.'));
   };
   body.once('error', broken).once('close', broken);
   // Whoever reads it hears of the failure; before somebody does, it must not end the process.

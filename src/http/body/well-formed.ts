@@ -18,9 +18,13 @@ export function refuseHalfPairs(text: string, value: unknown): void {
 
 /** `name` is the field that holds it. */
 export function halfPair(name: string): ServiceError {
-  return new ServiceError('bad_request', `${name} holds half of a surrogate pair, which is no text.`, {
-    remedy: 'Send both halves, or the character itself.',
-  });
+  return new ServiceError(
+    'bad_request',
+    `${name} contains half of a surrogate pair, which is not valid text.`,
+    {
+      remedy: 'Send both halves or the complete character.',
+    },
+  );
 }
 
 /** Without recursion: a body may be nested as deep as it is long. */

@@ -28,7 +28,8 @@ function openapi(version: string, routes: readonly Route[]): object {
     info: {
       title: 'svc',
       version,
-      description: 'Short-lived isolated sandboxes: spawn, run, read and write, destroy.',
+      description:
+        'Spawn short-lived isolated sandboxes, run commands in them, read and write their files, and destroy them.',
     },
     servers: [{ url: API_PREFIX }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
@@ -42,7 +43,7 @@ const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'header',
     name: 'X-API-Key',
-    description: 'Needed when auth.enabled is true; the admin key is taken too.',
+    description: 'Required when auth.enabled is true. The admin key is also accepted.',
   },
   adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-API-Key' },
   workerId: { type: 'apiKey', in: 'header', name: 'X-Worker-ID' },
@@ -75,7 +76,7 @@ function operation(route: Route, shelf: SchemaShelf): object {
 const OwnerHeader = {
   type: 'string',
   pattern: '^[!-.0-\\[\\]-~]{1,128}$',
-  description: 'Owner that the call is for; needed under auth.enforce_owner.',
+  description: 'Owner that the call is for. Required with auth.enforce_owner.',
 };
 
 type HeaderRules = { description?: string };
@@ -133,7 +134,7 @@ function successOf({ success, alternative, id }: Route, shelf: SchemaShelf): Rec
   const answer = { description, headers: headersOf(headers), content };
   return {
     [status]: answer,
-    ...(id === 'readFile' && { 206: { ...answer, description: 'The range asked for.' } }),
+    ...(id === 'readFile' && { 206: { ...answer, description: 'The requested range.' } }),
     ...(alternative && {
       [alternative.status]: {
         description: alternative.description,

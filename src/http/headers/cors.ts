@@ -80,8 +80,8 @@ const PREFLIGHT: Headers = {
 };
 
 function notAllowed(): ServiceError {
-  return new ServiceError('forbidden', 'This origin may not call the service.', {
-    remedy: 'List it in server.cors_allowed_origins.',
+  return new ServiceError('forbidden', 'This origin is not allowed to call the service.', {
+    remedy: 'Add the origin to server.cors_allowed_origins.',
   });
 }
 

@@ -24,9 +24,9 @@ export function hostCheck({
     if (known.has(name) || name.endsWith('.localhost') || isIP(name) !== 0) return;
     throw new ServiceError(
       'forbidden',
-      'Without authentication this server answers to names of this machine only.',
+      'Without authentication, this server accepts only the names of this machine.',
       {
-        remedy: 'Call it as localhost, set auth.enabled, or list the origin in server.cors_allowed_origins.',
+        remedy: 'Use localhost, set auth.enabled, or add the origin to server.cors_allowed_origins.',
       },
     );
   };

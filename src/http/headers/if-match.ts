@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 1024;
 export const IfMatch = Type.String({
   maxLength: MAX_CHARACTERS,
   pattern: PATTERN,
-  description: 'The version in quotes: replaces only that one.',
+  description: 'Replace the template only if it has this version, in double quotes.',
 });
 
 /**
@@ -23,7 +23,7 @@ export function versionsOf(headers: IncomingHttpHeaders): { versions?: number[] 
   if (given === undefined || given.trim() === '*') return {};
   if (given.length > MAX_CHARACTERS || !TAGS.test(given))
     throw new ServiceError('bad_request', 'If-Match is not valid.', {
-      remedy: 'Send the version in quotes, for example "3".',
+      remedy: 'Send the version in double quotes, for example "3".',
     });
   const strong = given.split(',').flatMap((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? []);
   return { versions: strong.map(Number) };

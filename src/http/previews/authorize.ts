@@ -42,8 +42,8 @@ export function authorizePreview(deps: AuthorizeDeps, asked: PreviewRequest): Pr
   const held = tokensIn(raw.headers.cookie);
   if (isOfThisSandbox(asked, deps) && held.some((one) => deps.previews.endOfToken(target, one)))
     return { url };
-  throw new ServiceError('unauthorized', 'This preview opens with a link that is made for it.', {
-    remedy: 'Ask its owner for a new link: svc sandbox preview.',
+  throw new ServiceError('unauthorized', 'This preview requires a signed link.', {
+    remedy: 'Ask the owner of the sandbox for a new link (svc sandbox preview).',
   });
 }
 

@@ -121,15 +121,15 @@ const UNSEEN = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', 
 /** Throws `bad_request` for what two servers could read as two things. */
 function checkRequest({ method, rawHeaders }: IncomingMessage, url: string): void {
   if (valuesOf(rawHeaders, 'host').length > 1)
-    throw new ServiceError('bad_request', 'The header host is given more than once.');
+    throw new ServiceError('bad_request', 'The request has more than one Host header.');
   if (!url.startsWith('/') && !(url === '*' && method === 'OPTIONS'))
     throw new ServiceError('bad_request', 'The request does not name a path.');
   // It would answer with the visitor's cookies, which pages must not read.
-  if (method === 'TRACE') throw new ServiceError('method_not_allowed', 'Previews do not take TRACE.');
+  if (method === 'TRACE') throw new ServiceError('method_not_allowed', 'Previews do not support TRACE.');
 }
 
 function unknownName(domain: string): ServiceError {
   return new ServiceError('not_found', 'No preview has this name.', {
-    remedy: `Names of previews are <port>-<sandbox-id>.${domain}.`,
+    remedy: `Use a name of the form <port>-<sandbox-id>.${domain}.`,
   });
 }

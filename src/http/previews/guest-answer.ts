@@ -36,9 +36,9 @@ export function visitorHeaders(answer: IncomingMessage, name: string): string[] 
 }
 
 export function badAnswer(cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The program in the sandbox gave no valid HTTP answer.', {
+  return new ServiceError('unavailable', 'The program in the sandbox did not return a valid HTTP response.', {
     status: 502,
-    remedy: 'Check what listens on this port.',
+    remedy: 'Check the program that listens on this port.',
     ...(cause !== undefined && { cause }),
   });
 }

@@ -85,7 +85,7 @@ function open(tunnel: Duplex, { raw, url, headers }: UpstreamRequest): ClientReq
     outgoing.maxHeadersCount = 0;
     return outgoing;
   } catch (cause) {
-    throw new ServiceError('bad_request', 'The request cannot be passed on.', { cause });
+    throw new ServiceError('bad_request', 'The request cannot be forwarded.', { cause });
   }
 }
 
@@ -107,6 +107,6 @@ function sendBody(raw: IncomingMessage, outgoing: ClientRequest, touch: () => vo
 function tooLate(): ServiceError {
   return new ServiceError('timeout', 'The program in the sandbox did not answer in time.', {
     status: 504,
-    remedy: 'Check what listens on this port.',
+    remedy: 'Check the program that listens on this port.',
   });
 }

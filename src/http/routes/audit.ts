@@ -12,14 +12,14 @@ export const auditRoutes: Route[] = [
     auth: 'admin',
     summary: 'List admin calls, newest first',
     description:
-      'Refused ones too. With format=csv a cell that a spreadsheet would run has an apostrophe in front.',
+      'Includes refused calls. With format=csv, a cell that a spreadsheet would evaluate starts with an apostrophe.',
     query: AuditQuery,
     success: {
       status: 200,
-      description: 'One page.',
+      description: 'One page of results.',
       schema: Type.Array(AuditRecord),
       other: { 'text/csv': { schema: Type.String() } },
-      headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
+      headers: { 'X-Next-Cursor': 'Cursor of the next page. Absent on the last page.' },
     },
     errors: [],
     handler: async ({ query }, { audit }) => {

@@ -9,13 +9,15 @@ const EVENT_ID_PATTERN = '^[0-9]{0,15}$';
 const EVENT_ID = new RegExp(EVENT_ID_PATTERN);
 const LastEventId = Type.String({
   pattern: EVENT_ID_PATTERN,
-  description: 'Begin after the event with this id; an empty one is none.',
+  description: 'Start after the event with this id. An empty value counts as absent.',
 });
 
 /** One message of the stream. */
 const Message = Type.Object({
-  id: Type.Optional(Type.String({ description: 'Of the event; the first message may be an id alone.' })),
-  event: Type.Optional(Type.String({ description: 'The kind.' })),
+  id: Type.Optional(
+    Type.String({ description: 'Id of the event. The first message may contain only an id.' }),
+  ),
+  event: Type.Optional(Type.String({ description: 'The event type.' })),
   data: Type.Optional(
     Type.String({ contentMediaType: 'application/json', contentSchema: Event, description: 'The event.' }),
   ),
@@ -28,12 +30,12 @@ export const eventRoutes: Route[] = [
     auth: 'api',
     summary: 'Follow events',
     description:
-      'Server-sent events: id, event (the kind) and data (this JSON). A comment every 15 s; stream.gap where events asked for are no longer kept; a reader that falls 256 KiB behind is cut off and resumes by its last id.',
+      'Server-sent events with id, event (the event type) and data (the event as JSON). The server sends a comment every 15 s. A stream.gap event marks events that are no longer stored. The server disconnects a reader that falls 256 KiB behind; the reader can resume with its last id.',
     query: EventQuery,
     headers: { 'Last-Event-ID': LastEventId },
     success: {
       status: 200,
-      description: 'The stream.',
+      description: 'The event stream.',
       other: { 'text/event-stream': { schema: Message } },
     },
     errors: ['unavailable'],
@@ -51,6 +53,6 @@ function lastEventId(header: string | string[] | undefined): number | undefined 
   if (header === undefined || header === '') return undefined;
   if (typeof header === 'string' && EVENT_ID.test(header)) return Number(header);
   throw new ServiceError('bad_request', 'Last-Event-ID is not the id of an event.', {
-    remedy: 'Send the id of the last event received, or none.',
+    remedy: 'Send the id of the last event received, or omit the header.',
   });
 }

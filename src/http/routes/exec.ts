@@ -25,8 +25,8 @@ const tag = 'sandboxes';
 const auth = 'api';
 
 const noKeyHere = () =>
-  new ServiceError('bad_request', 'A command over a WebSocket takes no Idempotency-Key.', {
-    remedy: 'Send it to POST /sandboxes/{id}/exec, which keeps keys.',
+  new ServiceError('bad_request', 'A command over a WebSocket does not accept an Idempotency-Key.', {
+    remedy: 'Send the command to POST /sandboxes/{id}/exec instead.',
   });
 
 export const execRoutes: Route[] = [
@@ -36,17 +36,17 @@ export const execRoutes: Route[] = [
     auth,
     summary: 'Run a command in a sandbox',
     description:
-      'A non-zero exit is a result, not an error. With stream true the answer is NDJSON and ends with an exit or error line; closing the connection kills the command. With detach true the answer comes once it runs, and it runs on.',
+      'A non-zero exit code is a result, not an error. With stream true, the response is NDJSON and ends with an exit or error line; closing the connection kills the command. With detach true, the response comes once the command runs, and the command keeps running.',
     params: SandboxParams,
     body: ExecRequest,
     headers: EXEC_IDEMPOTENCY,
     success: {
       status: 200,
-      description: 'The command has ended.',
+      description: 'The result of the command.',
       schema: ExecResult,
       other: { 'application/x-ndjson': { schema: ExecLine } },
     },
-    alternative: { status: 202, description: 'The detached command runs.', schema: ExecDetached },
+    alternative: { status: 202, description: 'The detached command is running.', schema: ExecDetached },
     errors: [
       'not_found',
       'timeout',
@@ -69,11 +69,11 @@ export const execRoutes: Route[] = [
     id: 'execSocket',
     tag,
     auth,
-    summary: 'Run a command and talk to it, over a WebSocket',
+    summary: 'Run an interactive command over a WebSocket',
     description:
-      'The first message is {"type":"start", …an exec request without stream and stdin, "tty", "cols", "rows", "binary"}; then stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server says started (exec_id), stdout and stderr (data), then exit or error. With binary true outputs are binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it was detached. Browsers send the key as the subprotocol svc.key.<base64url> and the owner as svc.user.<base64url> beside svc.v1.',
+      'The client first sends {"type":"start", …} with the fields of an exec request except stream and stdin, and optionally tty, cols, rows and binary. It may then send stdin (data, encoding), stdin_close, resize (cols, rows) and signal (signal); binary messages are standard input. The server sends started (exec_id), stdout and stderr (data), and at the end exit or error. With binary true, output arrives as binary messages whose first byte is 1 for stdout and 2 for stderr. Closing the socket kills the command unless it is detached. Browsers send the subprotocol svc.v1, the key as svc.key.<base64url> and the owner as svc.user.<base64url>.',
     params: SandboxParams,
-    success: { status: 101, description: 'The connection is a WebSocket.' },
+    success: { status: 101, description: 'The connection switches to the WebSocket protocol.' },
     errors: ['not_found', 'conflict', 'resource_limit', 'not_implemented', 'unavailable'],
     handler: async ({ params, headers, caller }, { exec, sandboxes }) => {
       if (idempotencyOf(headers).idempotencyKey !== undefined) throw noKeyHere();
@@ -93,7 +93,7 @@ export const execRoutes: Route[] = [
     auth,
     summary: 'List the commands of a sandbox',
     description:
-      'All that run and the newest 256 that have ended, with an Idempotency-Key as many more, newest first.',
+      'Returns all running commands, the newest 256 that ended, and the newest 256 that ended and had an Idempotency-Key. Newest first.',
     params: SandboxParams,
     success: { status: 200, description: 'The commands.', schema: Type.Array(ExecItem) },
     errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
@@ -115,12 +115,12 @@ export const execRoutes: Route[] = [
     auth,
     summary: 'Read the output of a detached command',
     description:
-      'NDJSON: a start line, what is kept of its output (the last 1 MiB), then what comes. The exit line comes when it has ended; without follow the answer ends there even while it runs. Leaving does not kill it.',
+      'NDJSON: a start line, the stored output (the last 1 MiB), then new output. An exit line follows when the command ends. Without follow, the response ends after the stored output even while the command runs. Closing the connection does not kill the command.',
     params: ExecParams,
     query: ExecOutputQuery,
     success: {
       status: 200,
-      description: 'Its output.',
+      description: 'The output.',
       other: { 'application/x-ndjson': { schema: ExecLine } },
     },
     errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
@@ -134,7 +134,7 @@ export const execRoutes: Route[] = [
     summary: 'Send a signal to a command',
     params: ExecParams,
     body: ExecSignalRequest,
-    success: { status: 200, description: 'It was sent.', schema: ExecSignalled },
+    success: { status: 200, description: 'The signal was sent.', schema: ExecSignalled },
     errors: ['not_found', 'conflict', 'not_implemented', 'unavailable'],
     example: { signal: 'SIGTERM' },
     handler: async ({ params, body, caller }, { exec }) => {
@@ -147,7 +147,8 @@ export const execRoutes: Route[] = [
     tag,
     auth,
     summary: 'Read the console of a sandbox',
-    description: 'What is written outside an exec that somebody reads: detached commands, set-up, the agent.',
+    description:
+      'Contains output of detached commands, of setup commands and of the agent. It does not contain the output of attached commands.',
     params: SandboxParams,
     query: LogsQuery,
     success: {

@@ -20,7 +20,7 @@ import { FILE_ERRORS, FileParams, SandboxParams } from './params.ts';
 
 const tag = 'files';
 const auth = 'api';
-const written = { status: 200 as const, description: 'It is written.', schema: FileWritten };
+const written = { status: 200 as const, description: 'The file was written.', schema: FileWritten };
 const errors = FILE_ERRORS;
 
 export const fileContentRoutes: Route[] = [
@@ -30,7 +30,7 @@ export const fileContentRoutes: Route[] = [
     auth,
     summary: 'Write a file at a path',
     description:
-      'JSON, or the bytes themselves as application/octet-stream with ?mode=. Parents are made. The path is decoded once.',
+      'Send JSON, or the bytes as application/octet-stream with ?mode=. Creates missing parent directories. The server decodes the path once.',
     params: FileParams,
     query: FileWriteQuery,
     body: FileContent,
@@ -74,13 +74,16 @@ export const fileContentRoutes: Route[] = [
     tag,
     auth,
     summary: 'Read a file',
-    description: 'The bytes as they are. One Range is honoured; several at once give the whole.',
+    description:
+      'Returns the bytes unchanged. Supports a single range; a request for several ranges returns the entire file.',
     params: SandboxParams,
     query: FilePathQuery,
-    headers: { Range: Type.String({ description: 'For example bytes=0-99, bytes=100- or bytes=-100.' }) },
+    headers: {
+      Range: Type.String({ description: 'A single range, such as bytes=0-99, bytes=100- or bytes=-100.' }),
+    },
     success: {
       status: 200,
-      description: 'The whole file, or 206 with Content-Range.',
+      description: 'The entire file, or 206 with Content-Range.',
       other: { [BYTES_TYPE]: {} },
       headers: { 'Accept-Ranges': 'bytes' },
     },
@@ -102,7 +105,7 @@ function modeOf(mode: string | undefined): { mode?: string } {
 
 function onlyOneMode(inBody: string | undefined, inQuery: string | undefined): { mode?: string } {
   if (inBody === undefined || inQuery === undefined) return modeOf(inBody ?? inQuery);
-  throw new ServiceError('bad_request', 'mode is given twice, in the body and in the query.');
+  throw new ServiceError('bad_request', 'mode is given in the body and in the query.');
 }
 
 function download({ info, content, range, length }: FileContentRead): StreamAnswer {

@@ -7,8 +7,8 @@ import { defineRoute, type Route } from '../route.ts';
 
 const errors = ['unavailable'] as const;
 const DIAGNOSTICS = {
-  summary: 'How the service is, and what to read when it is not well',
-  success: { status: 200, description: 'Redacted: no secret is in it.', schema: Diagnostics },
+  summary: 'Get diagnostics of the service',
+  success: { status: 200, description: 'The diagnostics. Secrets are redacted.', schema: Diagnostics },
 } as const;
 
 /** What differs between the two places. */
@@ -23,8 +23,8 @@ const numbers = ({ ids, tag, auth }: RouteGroup) => [
     id: ids.body,
     tag,
     auth,
-    summary: 'Numbers as JSON',
-    success: { status: 200, description: 'The same as in Prometheus.', schema: MetricsBody },
+    summary: 'Get metrics as JSON',
+    success: { status: 200, description: 'The same values as the Prometheus metrics.', schema: MetricsBody },
     errors,
     quiet: true,
     handler: (_call, { metrics }) => metrics.body(),
@@ -33,8 +33,12 @@ const numbers = ({ ids, tag, auth }: RouteGroup) => [
     id: ids.text,
     tag,
     auth,
-    summary: 'Numbers for Prometheus',
-    success: { status: 200, description: 'The text exposition format.', other: { 'text/plain': {} } },
+    summary: 'Get metrics for Prometheus',
+    success: {
+      status: 200,
+      description: 'The metrics in the Prometheus text format.',
+      other: { 'text/plain': {} },
+    },
     errors,
     quiet: true,
     handler: async (_call, { metrics }) => {
@@ -63,7 +67,7 @@ export const adminMetricRoutes: Route[] = [
     tag: 'admin',
     auth: 'admin',
     ...DIAGNOSTICS,
-    description: 'With logs=true the newest log lines too.',
+    description: 'With logs=true, the response also contains the newest log lines.',
     query: DiagnosticsQuery,
     errors,
     handler: ({ query }, { metrics }) => metrics.diagnostics({ logs: query.logs ?? false }),

@@ -14,7 +14,7 @@ export const ExecParams = Type.Object({
 /** `*` is what the router calls the rest of a path. */
 export const FileParams = Type.Object({
   id,
-  '*': described(Type.String({ description: 'File path without its leading slash.' }), RelativePath),
+  '*': described(Type.String({ description: 'Path of the file without the leading slash.' }), RelativePath),
 });
 export const TemplateParams = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 128, description: 'Template name.' }),
@@ -28,13 +28,13 @@ export const QuotaParams = Type.Object({
 
 export const IDEMPOTENCY = {
   'Idempotency-Key': idempotencyKey(
-    'For 24 h the same key, path and body give the same sandbox; another body is a conflict.',
+    'For 24 h, a request with the same key, path and body returns the same sandbox. A different body is a conflict.',
   ),
 };
 
 export const EXEC_IDEMPOTENCY = {
   'Idempotency-Key': idempotencyKey(
-    'The sandbox keeps the last 256 keys of commands that have ended, each for 24 h: the same key and body join the command while it runs, and give its result with the last 1 MiB of its output afterwards. Another body is a conflict. Such a command has no standard input and runs on when its caller leaves. 400 where the provider has no agent of ours (custom, hosted).',
+    'A request with the same key and body joins the running command, or returns its result and the last 1 MiB of its output. The sandbox stores the keys of the last 256 commands that ended, each for 24 h. A different body is a conflict. A command with a key has no standard input and keeps running when its caller disconnects. The providers custom and hosted respond with 400 because they do not run the guest agent.',
   ),
 };
 

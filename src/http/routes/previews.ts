@@ -9,9 +9,9 @@ export const previewRoutes: Route[] = [
     id: 'createPreview',
     tag: 'sandboxes',
     auth: 'api',
-    summary: 'Make a link to a port of a sandbox',
+    summary: 'Create a link to a port of a sandbox',
     description:
-      'A program may begin to listen later. The link begins as this call came (scheme and port), unless server.preview_scheme says otherwise.',
+      'The port does not have to be open yet. The link uses the scheme and port of this request unless server.preview_scheme is set.',
     params: SandboxParams,
     body: PreviewRequest,
     success: { status: 200, description: 'The link.', schema: PreviewLink },

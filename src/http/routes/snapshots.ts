@@ -8,9 +8,10 @@ export const snapshotRoutes: Route[] = [
     id: 'listSnapshots',
     tag: 'providers',
     auth: 'api',
-    summary: 'List what sandboxes are restored from',
-    description: 'Providers make and remove these by themselves; an empty list where none does.',
-    success: { status: 200, description: 'The newest first.', schema: Type.Array(Snapshot) },
+    summary: 'List snapshots',
+    description:
+      'Providers create and remove snapshots automatically and start sandboxes from them. The list is empty when no provider uses snapshots.',
+    success: { status: 200, description: 'The snapshots, newest first.', schema: Type.Array(Snapshot) },
     errors: ['provider_error', 'unavailable'],
     handler: (_, { snapshots }) => snapshots.list(),
   }),

@@ -17,7 +17,7 @@ import { IDEMPOTENCY, SPAWN_ERRORS, TemplateParams } from './params.ts';
 
 const tag = 'templates';
 const auth = 'api';
-const ETAG = { ETag: 'The version in quotes.' };
+const ETAG = { ETag: 'The version of the template in double quotes.' };
 
 export const templateRoutes: Route[] = [
   defineRoute({
@@ -26,9 +26,14 @@ export const templateRoutes: Route[] = [
     auth,
     summary: 'Create a template',
     description:
-      'While owners are enforced it belongs to the owner that X-User-ID names; an administrator who names none shares it with all.',
+      'With auth.enforce_owner, the template belongs to the owner in X-User-ID. An administrator who sends no X-User-ID shares it with all owners.',
     body: TemplateCreate,
-    success: { status: 201, description: 'The template, version 1.', schema: Template, headers: ETAG },
+    success: {
+      status: 201,
+      description: 'The new template with version 1.',
+      schema: Template,
+      headers: ETAG,
+    },
     errors: ['not_found', 'conflict', 'resource_limit'],
     example: { name: 'python', image: 'python:3.12', env: { LANG: 'C.UTF-8' }, setup: ['pip install numpy'] },
     handler: async ({ body, caller }, { templates }) => {
@@ -42,13 +47,13 @@ export const templateRoutes: Route[] = [
     auth,
     summary: 'List templates, newest first',
     description:
-      'While owners are enforced those of the caller and those that all share; administrators see all. A page ends early where templates are large.',
+      'With auth.enforce_owner, lists the templates of the caller and the shared templates. Administrators see all templates. A page holds fewer templates than limit when they are large.',
     query: TemplateListQuery,
     success: {
       status: 200,
-      description: 'One page.',
+      description: 'One page of results.',
       schema: Type.Array(Template),
-      headers: { 'X-Next-Cursor': 'Cursor of the next page; absent on the last.' },
+      headers: { 'X-Next-Cursor': 'Cursor of the next page. Absent on the last page.' },
     },
     errors: [],
     handler: async ({ query, caller, hold }, { templates }) => {
@@ -62,7 +67,8 @@ export const templateRoutes: Route[] = [
     tag,
     auth,
     summary: 'Get a template',
-    description: 'While owners are enforced the one of the caller, else the one of this name that all share.',
+    description:
+      'With auth.enforce_owner, returns the template of the caller, or the shared template of this name if the caller has none.',
     params: TemplateParams,
     success: { status: 200, description: 'The template.', schema: Template, headers: ETAG },
     errors: ['not_found'],
@@ -76,11 +82,17 @@ export const templateRoutes: Route[] = [
     tag,
     auth,
     summary: 'Replace a template',
-    description: 'All of it: what is not said becomes the default. Sandboxes that run are not touched.',
+    description:
+      'Replaces the entire template. Omitted fields get their defaults. Running sandboxes do not change.',
     params: TemplateParams,
     body: TemplateUpdate,
     headers: { 'If-Match': IfMatch },
-    success: { status: 200, description: 'The template, one version on.', schema: Template, headers: ETAG },
+    success: {
+      status: 200,
+      description: 'The template with the next version.',
+      schema: Template,
+      headers: ETAG,
+    },
     errors: ['forbidden', 'not_found', 'precondition_failed', 'resource_limit'],
     example: { image: 'python:3.13', prewarm: 2 },
     handler: async ({ params, body, caller, headers }, { templates }) => {
@@ -93,9 +105,9 @@ export const templateRoutes: Route[] = [
     tag,
     auth,
     summary: 'Delete a template',
-    description: 'Sandboxes that were spawned from it live on.',
+    description: 'Sandboxes that were spawned from the template keep running.',
     params: TemplateParams,
-    success: { status: 200, description: 'It is deleted.', schema: TemplateDeleted },
+    success: { status: 200, description: 'The template was deleted.', schema: TemplateDeleted },
     errors: ['forbidden', 'not_found'],
     handler: async ({ params, caller }, { templates }) => {
       await templates.delete(params.name, caller);
@@ -108,7 +120,7 @@ export const templateRoutes: Route[] = [
     auth,
     summary: 'Spawn a sandbox from a template',
     description:
-      'Answers when it runs. What is said here wins over the template; metadata and env are joined.',
+      'The response comes when the sandbox is running. Fields of the request take precedence over the template; metadata and env are merged.',
     params: TemplateParams,
     body: TemplateSpawn,
     bodyOptional: true,

@@ -24,7 +24,11 @@ const LeaseParams = Type.Object({
 const heartbeat = {
   params: NewWorkerParams,
   body: HeartbeatBody,
-  success: { status: 200, description: 'The worker; `drain` is what is wanted of it.', schema: Worker },
+  success: {
+    status: 200,
+    description: 'The worker. `drain` tells it whether to stop taking sandboxes.',
+    schema: Worker,
+  },
   example: { status: 'online', providers: ['userspace'], capacity: { max_sandboxes: 20 } },
 } as const;
 
@@ -40,7 +44,11 @@ const readRoutes = ({ ids, auth }: RouteGroup) => [
     tag,
     auth,
     summary: 'List workers by id',
-    success: { status: 200, description: 'All of them; local is this server.', schema: Type.Array(Worker) },
+    success: {
+      status: 200,
+      description: 'All workers. The worker local is this server.',
+      schema: Type.Array(Worker),
+    },
     errors: [],
     handler: (_call, { workers }) => workers.list(),
   }),
@@ -61,10 +69,11 @@ const adminRoutes = [
     id: 'removeWorker',
     tag,
     auth: 'admin',
-    summary: 'Forget a worker',
-    description: 'Not local, and not while it holds sandboxes. It is back with its next heartbeat.',
+    summary: 'Remove a worker',
+    description:
+      'Refuses to remove local and workers that hold sandboxes. The worker reappears with its next heartbeat.',
     params: WorkerParams,
-    success: { status: 200, description: 'It is gone.', schema: WorkerDeleted },
+    success: { status: 200, description: 'The worker was removed.', schema: WorkerDeleted },
     errors: ['not_found', 'conflict'],
     handler: async ({ params }, { workers }) => {
       await workers.remove(params.worker_id);
@@ -75,8 +84,9 @@ const adminRoutes = [
     id: 'drainWorker',
     tag,
     auth: 'admin',
-    summary: 'Keep new sandboxes away from a worker',
-    description: 'Those it has live on. Holds until {"drain": false}, whatever the worker says.',
+    summary: 'Drain a worker',
+    description:
+      'The worker gets no new sandboxes; its running sandboxes continue. Draining lasts until {"drain": false}, whatever the worker reports.',
     params: WorkerParams,
     body: DrainRequest,
     bodyOptional: true,
@@ -89,8 +99,8 @@ const adminRoutes = [
     id: 'repairWorker',
     tag,
     auth: 'admin',
-    summary: 'Write what a heartbeat would',
-    description: 'For repair: what is left out stays as it was.',
+    summary: "Overwrite a worker's status",
+    description: "Use this to repair a worker's record. Omitted fields keep their values.",
     ...heartbeat,
     errors: ['conflict', 'resource_limit'],
     handler: ({ params, body }, { workers }) => workers.heartbeat(params.worker_id, body),
@@ -102,8 +112,8 @@ const ownRoutes = [
     id: 'workerHeartbeat',
     tag,
     auth: 'worker',
-    summary: 'A worker tells of itself',
-    description: 'What is left out stays as it was; fields that are not known are ignored.',
+    summary: 'Send a heartbeat',
+    description: 'Omitted fields keep their values. Unknown fields are ignored.',
     ...heartbeat,
     errors: ['unauthorized', 'conflict', 'resource_limit', 'unavailable'],
     quiet: true,
@@ -113,17 +123,17 @@ const ownRoutes = [
     id: 'renewLease',
     tag,
     auth: 'worker',
-    summary: 'A worker renews the lease of a sandbox',
-    description: 'A conflict means that the worker has to end the sandbox.',
+    summary: 'Renew the lease of a sandbox',
+    description: 'After a conflict, the worker must end the sandbox.',
     params: LeaseParams,
     body: RenewRequest,
     bodyOptional: true,
-    success: { status: 200, description: 'The next generation.', schema: RenewReply },
+    success: { status: 200, description: 'The lease with its next generation.', schema: RenewReply },
     errors: ['unauthorized', 'conflict', 'resource_limit', 'unavailable'],
     example: { ttl: '90s' },
     quiet: true,
     handler: ({ params, body, worker }, { workers }) => {
-      if (!worker) throw new Error('a route of workers was reached without one');
+      if (!worker) throw new Error('a worker route ran without a worker identity');
       return workers.renew(worker, params.resource_id, body.ttl);
     },
   }),

@@ -80,7 +80,9 @@ function sayTimeout(ws: WebSocket, sandbox_id: string, { binary, encoding = 'utf
 function first(input: SocketInput, clock: Clock, gone: AbortSignal) {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = clock.after(START_MS, () => reject(new ServiceError('timeout', 'No start message came.')));
+    timer = clock.after(START_MS, () =>
+      reject(new ServiceError('timeout', 'The client did not send a start message in time.')),
+    );
     gone.addEventListener('abort', () => reject(gone.reason), { once: true });
   });
   return Promise.race([input.next(), late]).finally(() => timer?.cancel());

@@ -25,7 +25,7 @@ export function readStart(frame: SocketFrame): SocketStart {
   demand(checkStart(value));
   const start = value as SocketStart;
   if (start.tty !== true && (start.cols !== undefined || start.rows !== undefined))
-    throw bad('cols and rows are the size of a terminal: they need tty true.');
+    throw bad('cols and rows require tty true.');
   return start;
 }
 
@@ -50,7 +50,7 @@ function readJson({ data, isBinary }: SocketFrame): { type?: unknown } {
     value = judgedJson(data, STRUCTURE);
   } catch (cause) {
     if (cause instanceof JsonFault && cause.reason === 'structure')
-      throw bad('The message has more, or more deeply nested, values than it may.');
+      throw bad('The message has too many values or is nested too deeply.');
     throw bad('The message is not valid JSON.', cause);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))

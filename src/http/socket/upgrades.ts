@@ -102,7 +102,7 @@ function takeSeat(
 ): Seat {
   const seat: Seat = { socket: undefined };
   const leave = places.take(reply.request.authorized?.caller.owner, () => {
-    seat.socket?.close(TRY_AGAIN_LATER, 'Other owners need their share of the connections.');
+    seat.socket?.close(TRY_AGAIN_LATER, 'The connection is closed because another owner needs its share.');
     clock.after(CLOSE_MS, () => seat.socket?.terminate());
   });
   if (!leave)
@@ -176,7 +176,7 @@ function serveAsPlain(server: Server, request: IncomingMessage, { socket, head }
 
 function notAsked(reply: FastifyReply): ServiceError {
   reply.header('Upgrade', 'websocket').header('Connection', 'Upgrade');
-  return new ServiceError('bad_request', 'This endpoint speaks WebSocket.', {
+  return new ServiceError('bad_request', 'This endpoint requires a WebSocket.', {
     status: 426,
     remedy: 'Connect with a WebSocket client.',
   });
@@ -187,6 +187,6 @@ export function checkHandshake({ headers }: Pick<IncomingMessage, 'headers'>): v
   const { 'sec-websocket-key': key, 'sec-websocket-version': version } = headers;
   if (typeof key === 'string' && /^[+/0-9A-Za-z]{22}==$/.test(key) && version === '13') return;
   throw new ServiceError('bad_request', 'The WebSocket handshake is not valid.', {
-    remedy: 'Speak version 13 of RFC 6455.',
+    remedy: 'Use version 13 of the WebSocket protocol (RFC 6455).',
   });
 }

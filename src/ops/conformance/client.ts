@@ -94,7 +94,7 @@ export class ConformanceClient {
     const { id } = (answer ?? {}) as { id?: unknown };
     if (typeof id === 'string') this.#made.add(id);
     if (typeof id === 'string' && /^(?!\.{1,2}$)[A-Za-z0-9._~:-]{1,256}$/.test(id)) return id;
-    throw broken('The id is none that the contract allows.');
+    throw broken('The id is not valid.');
   }
 
   forget(id: string): void {
@@ -121,9 +121,9 @@ export class ConformanceClient {
         const { exit_code, timed_out } = part.exit;
         const [stdout, stderr] = [Buffer.concat(parts.stdout), Buffer.concat(parts.stderr)];
         return { stdout, stderr, exit_code, timed_out };
-      } else throw broken('It gave up on the command.');
+      } else throw broken('The backend gave up on the command.');
     }
-    throw broken('The answer ended without an exit code.');
+    throw broken('The response ended without an exit code.');
   }
 
   sh(line: string, signal: AbortSignal, more: object = {}): Promise<Ran> {

@@ -87,9 +87,9 @@ async function outcomeOf(
 ): Promise<{ verdict: Verdict; message: string }> {
   const lacking = rule.needs?.find((id) => !kept.has(id));
   if (signal.aborted) return { verdict: 'skip', message: 'Interrupted.' };
-  if (lacking !== undefined) return { verdict: 'skip', message: `It needs what ${lacking} is about.` };
+  if (lacking !== undefined) return { verdict: 'skip', message: `The rule ${lacking} did not pass.` };
   const ms = rule.deadlineMs ?? DEADLINE_MS;
-  const expired = new ServiceError('timeout', `It was not over within ${ms / 1000} s.`);
+  const expired = new ServiceError('timeout', `The rule timed out after ${ms / 1000} s.`);
   try {
     const message = await withinDeadline(clock, { ms, expired, signal }, (inner) => rule.look(client, inner));
     return { verdict: 'pass', message };

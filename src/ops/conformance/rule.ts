@@ -30,7 +30,7 @@ export const broken = (words: string) => new ServiceError('provider_error', word
 /** Throws unless `status` is one of `expected`. */
 export function mustBe(status: number, expected: readonly number[]): void {
   if (!expected.includes(status))
-    throw broken(`It answered with status ${status} instead of ${expected.join(' or ')}.`);
+    throw broken(`The backend returned status ${status} instead of ${expected.join(' or ')}.`);
 }
 
 export const DONE = [200, 201, 202, 204] as const;

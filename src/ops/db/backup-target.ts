@@ -11,12 +11,16 @@ import { isSameFile, walBytes } from '../../store/sqlite/reader.ts';
 export async function holdTarget(database: string, output: string): Promise<() => void> {
   if (isSameFile(database, output))
     throw new ServiceError('bad_request', 'The output and the database are the same file.', {
-      remedy: 'Name another file.',
+      remedy: 'Use another file.',
     });
   if (walBytes(output) > 0)
-    throw new ServiceError('conflict', 'The output has a log beside it: a database is or was in use there.', {
-      remedy: 'Name another file; `svc db restore` is what replaces a database.',
-      details: { file: `${output}-wal` },
-    });
+    throw new ServiceError(
+      'conflict',
+      'The output has a write-ahead log, so it is or was a database in use.',
+      {
+        remedy: 'Use another file. To replace a database, run `svc db restore`.',
+        details: { file: `${output}-wal` },
+      },
+    );
   return existsSync(output) ? lockInode(output) : () => {};
 }

@@ -71,7 +71,7 @@ async function makeBackup(
     checker.check(part.path),
     hashFile(part.path, { signal }),
   ]);
-  const { facts } = requireSound(report, 'The backup does not pass its checks.');
+  const { facts } = requireSound(report, 'The backup failed its checks.');
   onStage?.('install');
   return {
     database: path,
@@ -96,8 +96,8 @@ export function requireSound(report: VerifyReport, words: string): VerifyReport 
 
 const remedyFor = ({ checks }: VerifyReport) =>
   checks.at(-1)?.id === 'rows'
-    ? 'Correct or delete these rows with sqlite3, in a copy of the file, and use the copy; nothing was changed.'
-    : 'See `svc db verify`; nothing was changed.';
+    ? 'Correct or delete these rows with sqlite3 in a copy of the file, and use the copy. Nothing was changed.'
+    : 'Run `svc db verify` for details. Nothing was changed.';
 
 const isForeign = ({ checks }: VerifyReport) =>
   checks.some(({ id, problems }) => id === 'identity' && problems.length > 0);

@@ -57,8 +57,8 @@ export function flush(path: string): void {
 }
 
 export function refuseTaken(path: string): ServiceError {
-  return new ServiceError('conflict', 'The output exists.', {
-    remedy: 'Name another file, or use --force to replace it.',
+  return new ServiceError('conflict', 'The output file exists.', {
+    remedy: 'Use another file, or replace it with --force.',
     details: { file: path },
   });
 }

@@ -56,14 +56,14 @@ function targetOf({ input, database }: RestoreRequest): string {
   fileOf(input);
   const folder = dirname(resolve(database));
   if (!existsSync(folder))
-    throw new ServiceError('not_found', 'The folder of the database does not exist.', {
-      remedy: 'Make it first, for the user that the service runs as.',
+    throw new ServiceError('not_found', 'The directory of the database does not exist.', {
+      remedy: 'Create the directory for the user of the service.',
       details: { folder },
     });
   const path = settlePath(database);
   if (isSameFile(input, path))
     throw new ServiceError('bad_request', 'The backup and the database are the same file.', {
-      remedy: 'Name the backup first, and the database with --database.',
+      remedy: 'Pass the backup as the argument and the database with --database.',
     });
   return path;
 }
@@ -108,7 +108,7 @@ async function bringIn(
   try {
     const copied = await copyHashed(input, part.path, { signal, onBytes });
     onStage?.('check');
-    const verified = requireSound(await checker.check(part.path), 'The backup does not pass its checks.');
+    const verified = requireSound(await checker.check(part.path), 'The backup failed its checks.');
     settleCopy(part.path);
     signal?.throwIfAborted();
     return { copied, verified };
@@ -157,11 +157,10 @@ async function replace({ database, part, stamp, verified, signal, onStage }: Rep
   return kept;
 }
 
-const UNREADABLE =
-  'The present database could not be opened; it was kept as it was, with what stood beside it.';
+const UNREADABLE = 'The current database could not be opened. The safety copy contains its unchanged files.';
 
 const UNSOUND =
-  'The present database does not pass the checks of `svc db verify`; it was kept as it was, but cannot be restored.';
+  'The current database fails the checks of `svc db verify`. The safety copy is unchanged but cannot be restored.';
 
 function carryOver({
   database,
@@ -171,14 +170,18 @@ function carryOver({
   const counters: Counters | undefined = readCounters(database);
   if (!counters) return [];
   if (counters.instance !== verified.facts.instance)
-    return ['The backup is of another instance: sandboxes that run now will not be known, nor ended.'];
+    return [
+      'The backup belongs to another instance. The service will not know or end the sandboxes that currently run.',
+    ];
   raiseCounters(part.path, counters);
   return [];
 }
 
 function logWarning(input: string): string[] {
   if (walBytes(input) === 0) return [];
-  return ['A write-ahead log stands beside the backup and was not used: it is not part of a backup.'];
+  return [
+    'The restore ignored the write-ahead log next to the backup, because it is not part of the backup.',
+  ];
 }
 
 /** Quotes a word for a POSIX shell, for the commands that reports tell people to run. */

@@ -10,9 +10,9 @@ export function requireSpace(folder: string, bytes: number, statfs: typeof statf
   const { bavail, bsize } = statfs(folder);
   const available = bavail * bsize;
   if (available >= bytes + SPARE_BYTES) return;
-  throw new ServiceError('resource_limit', 'The disk has too little room for this.', {
+  throw new ServiceError('resource_limit', 'The disk does not have enough free space.', {
     status: 507,
-    remedy: 'Free space there, or name a place on another disk.',
+    remedy: 'Free disk space, or use a path on another disk.',
     details: { folder, needed_bytes: bytes + SPARE_BYTES, available_bytes: available },
   });
 }

@@ -111,11 +111,13 @@ async function observe({ clock, signal }: DoctorDeps, { group, check, session }:
   const { context } = session;
   if (signal.aborted) return skip('Interrupted.');
   if (!context)
-    return group.id === CONFIGURATION.id ? refused(check, session) : skip('The configuration does not load.');
+    return group.id === CONFIGURATION.id
+      ? refused(check, session)
+      : skip('The configuration could not be loaded.');
   const reason = group.unless?.(context.config);
   if (reason !== undefined) return skip(reason);
   const ms = check.deadlineMs ?? DEADLINE_MS;
-  const expired = new ServiceError('timeout', `The check did not end within ${ms / 1000} s.`);
+  const expired = new ServiceError('timeout', `The check timed out after ${ms / 1000} s.`);
   try {
     return await withinDeadline(clock, { ms, expired, signal }, (inner) => check.look(context, inner));
   } catch (error) {
@@ -140,7 +142,7 @@ function failedLoad(refusal: ServiceError): GroupResult {
 function refused(check: Check, { refusal }: Session): Finding {
   return refusal && check === CONFIGURATION.checks[0]
     ? notLoaded(refusal)
-    : skip('The configuration does not load.');
+    : skip('The configuration could not be loaded.');
 }
 
 function notLoaded(refusal: ServiceError): Finding {

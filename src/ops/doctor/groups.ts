@@ -45,8 +45,8 @@ export function groupsFor({ only, skip, probe }: Selection): CheckGroup[] {
   const ids = all.flatMap(({ id, checks }) => [id, ...checks.map(({ name }) => `${id}.${name}`)]);
   const unknown = [...only, ...skip].find((name) => !ids.includes(name));
   if (unknown !== undefined)
-    throw new ServiceError('bad_request', 'There is no such check.', {
-      remedy: `Groups are ${all.map(({ id }) => id).join(', ')}; a check is named like database.space.`,
+    throw new ServiceError('bad_request', 'Unknown check.', {
+      remedy: `Use a group (${all.map(({ id }) => id).join(', ')}) or a check such as database.space.`,
     });
   const has = (names: readonly string[], group: string, check: string) =>
     names.includes(group) || names.includes(`${group}.${check}`);

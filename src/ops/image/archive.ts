@@ -72,8 +72,8 @@ async function unpacked(
   const name = PROGRAMS[packing] ?? packing;
   const program = await host.which(name);
   if (program === undefined)
-    throw new ServiceError('unavailable', `The archive is packed in ${packing}.`, {
-      remedy: `Install ${name}, or unpack the archive.`,
+    throw new ServiceError('unavailable', `The archive is compressed with ${packing}.`, {
+      remedy: `Install ${name}, or decompress the archive.`,
     });
   const { stdin, stdout } = host.accompany(program, ['-d', '-c']);
   const out = new PassThrough();
@@ -91,7 +91,7 @@ function through(packed: AsyncIterable<Buffer>, unpacker: PassThrough | ReturnTy
 const isDamage = (error: unknown) => `${(error as { code?: unknown }).code}`.startsWith('Z_');
 
 function tooLong(): ServiceError {
-  return new ServiceError('resource_limit', 'The archive unpacks to more than the image may be.', {
-    remedy: 'Give a larger --size.',
+  return new ServiceError('resource_limit', 'The decompressed archive is larger than the image.', {
+    remedy: 'Use a larger --size.',
   });
 }

@@ -99,6 +99,6 @@ async function* exported({ engine, clock }: Line, id: string, signal: AbortSigna
 
 function silent(): ServiceError {
   return new ServiceError('unavailable', 'The container engine stopped sending the image.', {
-    remedy: 'Look at the engine on its host, and try again.',
+    remedy: 'Check the engine on its host, and try again.',
   });
 }

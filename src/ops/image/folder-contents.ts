@@ -69,7 +69,7 @@ function visit({ uid, seen, found }: Walk, path: Buffer, at: string): boolean {
 const blocksOf = (bytes: number) => Math.ceil(bytes / BLOCK);
 
 function tooMany(): ServiceError {
-  return new ServiceError('bad_request', 'The folder has more than a million entries.', {
-    remedy: 'Name the root of a guest, not of a machine.',
+  return new ServiceError('bad_request', 'The directory has more than a million entries.', {
+    remedy: 'Use the root directory of a guest, not of a machine.',
   });
 }

@@ -33,15 +33,15 @@ function itemOf({ name, size_bytes, record }: GuestImage): ImageItem {
 }
 
 function configured(name: string): ServiceError {
-  return new ServiceError('conflict', `Image ${name} is a file that the configuration names.`, {
-    remedy: 'Take it out of providers.microvm.images.',
+  return new ServiceError('conflict', `The image ${name} is a file from the configuration.`, {
+    remedy: 'Remove it from providers.microvm.images.',
   });
 }
 
 function inUse(name: string, count: number): ServiceError {
   const guests = count === 1 ? 'a guest runs' : `${count} guests run`;
-  return new ServiceError('conflict', `Image ${name} cannot be removed: ${guests} on it.`, {
-    remedy: 'Destroy their sandboxes first, see `svc sandbox list`.',
+  return new ServiceError('conflict', `The image ${name} cannot be removed because ${guests} on it.`, {
+    remedy: 'Destroy the sandboxes that use it. `svc sandbox list` shows them.',
   });
 }
 

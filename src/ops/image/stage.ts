@@ -51,7 +51,9 @@ export const limitOf = ({ size }: ImageBuild) => size ?? MOST_BYTES;
 
 async function requireFile(path: string): Promise<void> {
   if (path === '-' || !(await stat(path)).isDirectory()) return;
-  throw new ServiceError('bad_request', 'That is a folder, not a tar.', { remedy: 'Use --from-dir.' });
+  throw new ServiceError('bad_request', 'The path is a directory, not a tar archive.', {
+    remedy: 'Use --from-dir for a directory.',
+  });
 }
 
 async function stageTar({ build, deps, work }: Making, tar: AsyncIterable<Buffer>): Promise<Staged> {
@@ -69,7 +71,9 @@ async function stageTar({ build, deps, work }: Making, tar: AsyncIterable<Buffer
 async function stageFolder({ build, deps }: Making, path: string): Promise<Staged> {
   const from = resolve(path);
   if (!(await stat(from)).isDirectory())
-    throw new ServiceError('bad_request', 'That is no folder.', { remedy: 'Use --from-tar for a tar.' });
+    throw new ServiceError('bad_request', 'The path is not a directory.', {
+      remedy: 'Use --from-tar for a tar archive.',
+    });
   const contents = await contentsOf(from, deps.host.uid, build.signal);
   if (contents.bytes > limitOf(build)) throw tooLarge();
   const script = deps.host.uid === 0 ? [] : ownedScript(contents.owned);

@@ -57,7 +57,7 @@ async function nextEntry(feed: ByteFeed): Promise<ReturnType<typeof open> | unde
   for (let header = await nextHeader(feed); header; header = await nextHeader(feed)) {
     if (!EXTENSIONS.includes(header.type)) return open(feed, header, extension);
     said += BLOCK + header.size;
-    if (said > MAX_EXTENSION) throw refused('The archive says more of one entry than it may.');
+    if (said > MAX_EXTENSION) throw refused('An entry of the archive has too much metadata.');
     for (const [key, value] of await extensionOf(feed, header)) extension.set(key, value);
   }
   if (said > 0) throw cutOff();
@@ -87,8 +87,8 @@ async function expectEnd(feed: ByteFeed): Promise<void> {
     const block = await feed.take(BLOCK);
     if (block === undefined) return;
     if (filled > MAX_FILLING || block.some((byte) => byte !== 0))
-      throw new ServiceError('bad_request', 'The archive goes on after its end.', {
-        remedy: 'Give one archive; `tar --concatenate` makes one of several.',
+      throw new ServiceError('bad_request', 'The archive contains data after its end.', {
+        remedy: 'Use a single archive. `tar --concatenate` merges several archives.',
       });
   }
 }
@@ -156,8 +156,8 @@ function whole(extension: Extension, key: string): number | undefined {
 }
 
 function sparse(): ServiceError {
-  return new ServiceError('bad_request', 'The archive holds sparse files in a way that is not known here.', {
-    remedy: 'Make it without --sparse.',
+  return new ServiceError('bad_request', 'The archive contains sparse files in an unsupported format.', {
+    remedy: 'Create the archive without --sparse.',
   });
 }
 

@@ -29,7 +29,7 @@ export async function findTools(host: Host): Promise<Tools> {
 async function find(host: Host, program: Program): Promise<string> {
   const found = await findProgram(host, program);
   if (found !== undefined) return found;
-  throw new ServiceError('unavailable', `There is no ${program} on this machine.`, {
+  throw new ServiceError('unavailable', `The program ${program} is not installed.`, {
     remedy: 'Install e2fsprogs.',
   });
 }
@@ -44,27 +44,27 @@ export function failure(program: string, words: string): ServiceError {
   if (FULL_DISK.test(words)) return diskFull(cause);
   if (FULL_IMAGE.test(words)) return tooLarge(cause);
   if (UNREADABLE.test(words))
-    return new ServiceError('forbidden', 'There are files that this user may not read.', {
+    return new ServiceError('forbidden', 'This user cannot read some of the files.', {
       cause,
-      remedy: 'Build the image as root, or from a tar.',
+      remedy: 'Build the image as root, or from a tar archive.',
     });
   return new ServiceError('provider_error', `${program} could not make the image.`, {
     cause,
-    remedy: 'Look at the disk and at the version of e2fsprogs.',
+    remedy: 'Check the disk and the version of e2fsprogs.',
   });
 }
 
 export function tooLarge(cause?: unknown): ServiceError {
-  return new ServiceError('resource_limit', 'The contents are larger than the image may be.', {
+  return new ServiceError('resource_limit', 'The contents are larger than the image.', {
     cause,
-    remedy: 'Give a larger --size.',
+    remedy: 'Use a larger --size.',
   });
 }
 
 export function diskFull(cause?: unknown): ServiceError {
-  return new ServiceError('resource_limit', 'The disk has too little room for this.', {
+  return new ServiceError('resource_limit', 'The disk does not have enough free space.', {
     cause,
     status: 507,
-    remedy: 'Free space below providers.microvm.data_dir.',
+    remedy: 'Free disk space below providers.microvm.data_dir.',
   });
 }

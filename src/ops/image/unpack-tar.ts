@@ -57,7 +57,7 @@ interface State {
 async function take(state: State, entry: TarEntry): Promise<void> {
   const { root } = state;
   if (entry.uid > LARGEST_ID || entry.gid > LARGEST_ID)
-    throw refused('The archive has an owner that no file can have.');
+    throw refused('An entry of the archive has an invalid owner.');
   if (/[\r\n]/.test(entry.name)) {
     state.unsayable++;
     return;
@@ -98,7 +98,7 @@ function warningsOf({ devices, unsayable }: State): string[] {
 }
 
 function savedImage(): ServiceError {
-  return new ServiceError('bad_request', 'That is an archive of layers, as `docker save` makes it.', {
-    remedy: 'Use --from-container, or an archive that `docker export` makes of a container.',
+  return new ServiceError('bad_request', 'The file is an archive of image layers from `docker save`.', {
+    remedy: 'Use --from-container, or create an archive of a container with `docker export`.',
   });
 }

@@ -46,11 +46,11 @@ export function writeBaseline(report: LintReport, path: string): void {
     writeFileSync(path, text, { flag: isBaseline(path) ? 'w' : 'wx' });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new ServiceError('conflict', 'The file exists and is no baseline.', {
-        remedy: 'Name another file.',
+      throw new ServiceError('conflict', 'The file exists and is not a baseline.', {
+        remedy: 'Use another file.',
         cause,
       });
-    throw new ServiceError('bad_request', 'The baseline cannot be written.', { cause });
+    throw new ServiceError('bad_request', 'The baseline could not be written.', { cause });
   }
 }
 
@@ -72,9 +72,9 @@ function readBaseline(path: string): Entry[] {
       unknown
     >;
     if (svc_lint_baseline === VERSION && Array.isArray(findings) && findings.every(isEntry)) return findings;
-    throw refused('The file is no baseline of this version.');
+    throw refused('The file is not a baseline of this version.');
   } catch (error) {
-    throw error instanceof ServiceError ? error : refused('The baseline cannot be read.', error);
+    throw error instanceof ServiceError ? error : refused('The baseline could not be read.', error);
   }
 }
 
@@ -83,6 +83,6 @@ function isEntry(value: unknown): value is Entry {
 }
 
 function refused(message: string, cause?: unknown): ServiceError {
-  const remedy = 'Write one with --write-baseline FILE.';
+  const remedy = 'Create a baseline with --write-baseline FILE.';
   return new ServiceError('bad_request', message, { remedy, ...(cause !== undefined && { cause }) });
 }

@@ -58,7 +58,7 @@ function openFiles({ files, cwd }: LintRequest): FoundFile[] {
     if (!('fault' in outcome)) return outcome;
     const { name, fault } = outcome;
     throw new ServiceError('bad_request', problemAt({ layer: 'file', name }, `the file ${fault}`).message, {
-      remedy: 'Name a configuration file by --file; `svc config init` writes one.',
+      remedy: 'Name a configuration file with --file, or create one with `svc config init`.',
     });
   });
 }
@@ -113,8 +113,8 @@ function assumedPaths(names: readonly string[]): string[] {
   return names.map((name) => {
     const path = SECRET_PATHS.find((each) => each === name || envName(each) === name);
     if (path === undefined)
-      throw new ServiceError('bad_request', '--assume-env names no secret of the configuration.', {
-        remedy: `It takes ${SECRET_PATHS.map(envName).join(', ')}.`,
+      throw new ServiceError('bad_request', '--assume-env does not name a secret of the configuration.', {
+        remedy: `Use one of ${SECRET_PATHS.map(envName).join(', ')}.`,
       });
     return path;
   });

@@ -58,7 +58,7 @@ function resultOf(finding: LintFinding): Json {
     message: { text: `${message} ${remedy}` },
     locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) }, region } }],
     partialFingerprints: { primaryLocationLineHash: fingerprint },
-    ...(known && { suppressions: [{ kind: 'external', justification: 'In the baseline.' }] }),
+    ...(known && { suppressions: [{ kind: 'external', justification: 'The finding is in the baseline.' }] }),
   };
 }
 

@@ -31,7 +31,10 @@ function shown(findings: BundleFinding[]): BundleFinding[] {
       found.message.length > LONGEST_MESSAGE ? `${found.message.slice(0, LONGEST_MESSAGE)}…` : found.message,
   }));
   if (more <= 0) return kept;
-  return [...kept, { severity: 'warning', section: 'index', message: `There are ${more} more findings.` }];
+  return [
+    ...kept,
+    { severity: 'warning', section: 'index', message: `${more} more findings are not shown.` },
+  ];
 }
 
 type SectionFinding = Omit<BundleFinding, 'section'>;
@@ -91,12 +94,12 @@ function databaseFindings({
   wal_bytes,
 }: Fields): SectionFinding[] {
   return [
-    ...(ours === false ? [error('The database is not one of this service, or cannot be read.')] : []),
+    ...(ours === false ? [error('The database does not belong to this service or cannot be read.')] : []),
     ...(Number(schema_version) > Number(known_schema_version)
-      ? [error('The database was written by a newer version.')]
+      ? [error('A newer version of svc wrote the database.')]
       : []),
     ...(Number(wal_bytes) > 256 * 1024 * 1024
-      ? [warning('The write-ahead log is large: a reader holds it.')]
+      ? [warning('The write-ahead log is large because a reader blocks its checkpoint.')]
       : []),
   ];
 }
@@ -108,15 +111,15 @@ function serverFindings({ health, diagnostics }: Fields): SectionFinding[] {
   const at = (level: string) => lines.filter((line) => line.level === level);
   const errors = at('error');
   return [
-    ...(status !== undefined && status !== 'ok' ? [error(`The server's health is ${status}.`)] : []),
+    ...(status !== undefined && status !== 'ok' ? [error(`The health of the server is ${status}.`)] : []),
     ...list(providers)
       .filter(({ healthy }) => healthy === false)
       .map((each) =>
         warning(`The provider ${each.name} is not healthy${each.error ? `: ${each.error}` : ''}.`),
       ),
     ...(errors.length > 0
-      ? [error(`The log has ${errors.length} errors; the last: ${String(errors.at(-1)?.message)}`)]
+      ? [error(`The log contains ${errors.length} errors. The last error: ${String(errors.at(-1)?.message)}`)]
       : []),
-    ...(at('warn').length > 0 ? [warning(`The log has ${at('warn').length} warnings.`)] : []),
+    ...(at('warn').length > 0 ? [warning(`The log contains ${at('warn').length} warnings.`)] : []),
   ];
 }

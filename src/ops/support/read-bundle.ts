@@ -21,7 +21,7 @@ const LONGEST_TEXT = 1000;
 export function readBundle(path: string): Bundle {
   const stats = statSync(path);
   if (!stats.isFile()) throw noBundle(path);
-  if (stats.size > MOST_BYTES) throw tooLarge(path, 'The file is too large for a bundle.');
+  if (stats.size > MOST_BYTES) throw tooLarge(path, 'The file is larger than a bundle can be.');
   const parsed = parse(path);
   if (!isBundle(parsed)) throw noBundle(path);
   if (parsed.index.length > MOST_ENTRIES || parsed.redactions.length > MOST_REDACTIONS)
@@ -64,13 +64,13 @@ const isShort = (value: unknown) =>
 
 const tooLarge = (file: string, message: string) =>
   new ServiceError('payload_too_large', message, {
-    remedy: 'Name a file that `svc support bundle` wrote.',
+    remedy: 'Use a file that `svc support bundle` created.',
     details: { file },
   });
 
 const noBundle = (file: string, cause?: unknown) =>
-  new ServiceError('bad_request', 'The file is no support bundle that this version can read.', {
-    remedy: 'Name a file that `svc support bundle` wrote.',
+  new ServiceError('bad_request', 'The file is not a support bundle that this version can read.', {
+    remedy: 'Use a file that `svc support bundle` created.',
     details: { file },
     cause,
   });

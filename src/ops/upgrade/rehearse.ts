@@ -75,16 +75,16 @@ export async function rehearseUpgrade(
   };
 }
 
-const CONFIGURATION = { id: 'configuration', title: 'The configuration, judged for production' } as const;
-const DOCTOR = { id: 'doctor', title: 'This machine, examined for production' } as const;
-const BACKUP = { id: 'backup', title: 'A checked backup of the database' } as const;
-const MIGRATION = { id: 'migration', title: 'The migrations of this program, on a copy' } as const;
+const CONFIGURATION = { id: 'configuration', title: 'Check the configuration for production' } as const;
+const DOCTOR = { id: 'doctor', title: 'Check this machine for production' } as const;
+const BACKUP = { id: 'backup', title: 'Back up the database and check the backup' } as const;
+const MIGRATION = { id: 'migration', title: 'Migrate a copy of the database' } as const;
 const CHECKS = {
   id: 'checks',
-  title: 'Pages, indexes, references and counters of the migrated copy',
+  title: 'Check pages, indexes, references and counters of the migrated copy',
 } as const;
-const ROWS = { id: 'rows', title: 'Every table has the rows that it had' } as const;
-const RECORDS = { id: 'records', title: 'Every record read by this program' } as const;
+const ROWS = { id: 'rows', title: 'Compare the number of rows of every table' } as const;
+const RECORDS = { id: 'records', title: 'Read every record with this program' } as const;
 
 interface OnCopy extends TaskOptions {
   backup: BackupReport | undefined;
@@ -131,7 +131,7 @@ async function backedUp(request: RehearsalRequest, clock: Clock): Promise<StepOu
 function migration(value: MigratedFile): StepOutcome<MigratedFile> {
   const { from_version, to_version, durations_ms } = value;
   if (durations_ms.length === 0)
-    return { value, result: `nothing to do, the schema is version ${to_version}` };
+    return { value, result: `no migrations needed; the schema has version ${to_version}` };
   const total = durations_ms.reduce((sum, ms) => sum + ms, 0);
   return { value, result: `version ${from_version} to ${to_version} in ${total} ms` };
 }
@@ -177,16 +177,16 @@ function instructions(
   const [from, to] = [shellWord(database), shellWord(output)];
   return {
     upgrade: [
-      'Stop the service: its sandboxes live on.',
-      `Back up what came since: svc db backup ${to} --database ${from} --force`,
-      `Install version ${version} of svc where the service runs.`,
-      'Start the service: it migrates the database before it answers.',
-      'Look at it: svc provider list, and the log for warnings.',
+      'Stop the service. Its sandboxes keep running.',
+      `Back up the current database: svc db backup ${to} --database ${from} --force`,
+      `Install version ${version} of svc on the machine of the service.`,
+      'Start the service. It migrates the database before it accepts calls.',
+      'Check the output of svc provider list, and check the log for warnings.',
     ],
     way_back: [
       'Stop the service.',
-      `Restore, with the version that is installed now: svc db restore ${to} --database ${from} --yes`,
-      'Install the version that ran before, and start it.',
+      `Restore with the currently installed version: svc db restore ${to} --database ${from} --yes`,
+      'Install the previous version, and start the service.',
     ],
   };
 }

@@ -30,7 +30,7 @@ export class Steps {
   /** The value of `work`; undefined when the step failed, or is left out because one that was taken before it did. */
   async take<T>(named: Named, work: () => Promise<StepOutcome<T>>): Promise<T | undefined> {
     if (this.#halted) {
-      this.list.push({ ...named, status: 'skip', result: 'left out', problems: [], duration_ms: 0 });
+      this.list.push({ ...named, status: 'skip', result: 'skipped', problems: [], duration_ms: 0 });
       return undefined;
     }
     const value = await this.note(named, work);

@@ -111,9 +111,9 @@ it('faults keep secrets to themselves', async () => {
 });
 
 it('replaces the remedy of a failure that has a hint', async () => {
-  const failure = new ServiceError('unauthorized', 'An API key is needed.', {
+  const failure = new ServiceError('unauthorized', 'An API key is required.', {
     hint: 'api_key',
-    remedy: 'Send it in the header X-API-Key.',
+    remedy: 'Send a valid key in the header X-API-Key.',
     details: { request_id: 'r-1' },
   });
   const code = await runProbe([], async () => {

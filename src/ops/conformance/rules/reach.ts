@@ -3,23 +3,24 @@ import { broken, DONE, mustBe, type RuleGroup } from '../rule.ts';
 
 export const REACH: RuleGroup = {
   id: 'reach',
-  title: 'Reaching it',
+  title: 'Reachability',
   chapter: 'Sandboxes',
   rules: [
     {
       id: 'reach.health',
-      title: 'GET /health is answered',
+      title: 'GET /health responds',
       look: async (client, signal) => {
         mustBe(await client.status({ method: 'GET', path: '/health', signal }), DONE);
-        return 'It answers.';
+        return 'The backend responds.';
       },
     },
     {
       id: 'reach.key',
-      title: 'A wrong key is refused',
+      title: 'A wrong key returns 401',
       needs: ['reach.health'],
       look: async (client, signal) => {
-        if (client.config.api_key === undefined) throw broken('No key is configured, so anybody is let in.');
+        if (client.config.api_key === undefined)
+          throw broken('No key is configured, so everyone has access.');
         const reply = await client.askAsStranger({ method: 'GET', path: '/status/none', signal });
         await reply.discard();
         mustBe(reply.status, [401]);

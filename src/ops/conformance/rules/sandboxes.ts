@@ -10,11 +10,11 @@ const stateAt = (id: string) => `/status/${encodeURIComponent(id)}`;
 
 const SPAWN: Rule = {
   id: 'sandboxes.spawn',
-  title: 'POST /spawn makes a sandbox',
+  title: 'POST /spawn creates a sandbox',
   deadlineMs: 120_000,
   look: async (client, signal) => {
     client.sandbox = await client.spawn(client.spawnBody(), signal);
-    return 'It has a usable id.';
+    return 'The sandbox has a valid id.';
   },
 };
 
@@ -39,19 +39,19 @@ const TWICE: Rule = {
 
 const STATUS: Rule = {
   id: 'sandboxes.status',
-  title: 'GET /status tells that it runs',
+  title: 'GET /status reports that the sandbox runs',
   needs: MADE,
   look: async (client, signal) => {
     const found = (await client.json({ method: 'GET', path: stateAt(client.sandbox), signal })) as StateReply;
-    if (found?.id !== client.sandbox) throw broken('id is not the one that was asked for.');
+    if (found?.id !== client.sandbox) throw broken('id is not the requested one.');
     if (found.state !== 'running') throw broken('state is not running.');
-    return 'It is running.';
+    return 'The sandbox is running.';
   },
 };
 
 const UNKNOWN: Rule = {
   id: 'sandboxes.unknown',
-  title: 'GET /status of none is 404',
+  title: 'GET /status of an unknown sandbox returns 404',
   look: async (client, signal) => {
     mustBe(await client.status({ method: 'GET', path: stateAt(NONE), signal }), [404]);
     return 'Status 404.';
@@ -67,15 +67,15 @@ interface StateReply {
 
 const LIST: Rule = {
   id: 'sandboxes.list',
-  title: 'GET /sandboxes lists it',
+  title: 'GET /sandboxes lists the sandbox',
   needs: MADE,
   optional: true,
   look: async (client, signal) => {
     const found = (await ours(client, signal)).find(({ id }) => id === client.sandbox);
-    if (!found) throw broken('It is not among them, or its metadata are not as they were sent.');
-    if (found.state !== 'running') throw broken('Its state is not running.');
-    if (Number.isNaN(Date.parse(`${found.created_at}`))) throw broken('created_at is no ISO 8601 time.');
-    return 'With its metadata, its state and its time.';
+    if (!found) throw broken('The list does not contain the sandbox with its metadata.');
+    if (found.state !== 'running') throw broken('The state is not running.');
+    if (Number.isNaN(Date.parse(`${found.created_at}`))) throw broken('created_at is not an ISO 8601 time.');
+    return 'The metadata, the state and the time are correct.';
   },
 };
 
@@ -83,10 +83,11 @@ const LIST: Rule = {
 async function ours(client: ConformanceClient, signal: AbortSignal): Promise<StateReply[]> {
   const reply = await client.ask({ method: 'GET', path: '/sandboxes', signal });
   if (reply.status !== 200) await reply.discard();
-  if ([404, 405, 501].includes(reply.status)) throw broken('There is no list: what is lost stays.');
+  if ([404, 405, 501].includes(reply.status))
+    throw broken('The backend does not list sandboxes, so lost sandboxes cannot be cleaned up.');
   mustBe(reply.status, [200]);
   const list = await reply.json();
-  if (!Array.isArray(list)) throw broken('It is no list.');
+  if (!Array.isArray(list)) throw broken('The response is not a list.');
   return list.filter((each: StateReply) => each?.metadata?.svc_instance === client.instance.id);
 }
 
@@ -99,18 +100,18 @@ export const SANDBOXES: RuleGroup = {
 
 const DESTROY: Rule = {
   id: 'end.destroy',
-  title: 'DELETE ends it, and what runs in it',
+  title: 'DELETE ends the sandbox and its commands',
   needs: ['sandboxes.spawn', 'sandboxes.status', 'sandboxes.unknown', 'commands.status'],
   look: async (client, signal) => {
     const { over } = await busy(client, signal);
     mustBe(await client.status({ method: 'DELETE', path: at(client.sandbox), signal }), DONE);
     const late = client.clock.sleep(client.patienceMs, signal).then(() => 'late');
     if ((await Promise.race([over.then(() => 'over'), late])) === 'late')
-      throw broken('A command in it was not ended.');
+      throw broken('A command in the sandbox still runs.');
     const status = await client.status({ method: 'GET', path: stateAt(client.sandbox), signal });
-    if (status !== 404) throw broken(`Its status is still answered with ${status}.`);
+    if (status !== 404) throw broken(`GET /status still returns ${status}.`);
     client.forget(client.sandbox);
-    return 'It is gone, and a command in it has ended.';
+    return 'The sandbox and its command have ended.';
   },
 };
 
@@ -127,22 +128,22 @@ async function busy(client: ConformanceClient, signal: AbortSignal): Promise<{ o
 
 const AGAIN: Rule = {
   id: 'end.again',
-  title: 'DELETE of what is gone is 404, or success',
+  title: 'DELETE of an ended sandbox returns 404 or success',
   look: async (client, signal) => {
     for (const id of [NONE, ...(client.sandbox === '' ? [] : [client.sandbox])])
       mustBe(await client.status({ method: 'DELETE', path: at(id), signal }), [...DONE, 404]);
-    return 'As often as one likes.';
+    return 'DELETE can be repeated.';
   },
 };
 
 const LEFT: Rule = {
   id: 'end.nothing_left',
-  title: 'Nothing is listed any more',
+  title: 'GET /sandboxes lists no leftovers',
   needs: ['sandboxes.list', 'end.destroy'],
   look: async (client, signal) => {
     const left = (await ours(client, signal)).length;
-    if (left > 0) throw broken(`${left} of what was made here are still listed.`);
-    return 'None of what was made here.';
+    if (left > 0) throw broken(`The list still contains ${left} sandboxes of this test.`);
+    return 'The list contains no sandboxes of this test.';
   },
 };
 

@@ -13,16 +13,20 @@ export const CONFIGURATION: CheckGroup = {
       name: 'loads',
       title: 'Loads',
       look: async ({ loaded }) =>
-        pass(loaded.files.length === 0 ? 'No file; defaults and variables.' : loads(loaded.files)),
+        pass(
+          loaded.files.length === 0
+            ? 'No configuration file. Defaults and environment variables apply.'
+            : loads(loaded.files),
+        ),
     },
     {
       name: 'rules',
-      title: 'Keeps the rules of lint',
+      title: 'Lint rules',
       look: async ({ loaded, lint, production }) => {
-        if (loaded.files.length === 0) return skip('No configuration file was read.');
+        if (loaded.files.length === 0) return skip('No configuration file is in use.');
         const { file, errors, warnings } = lint(loaded.files);
-        if (errors + warnings === 0) return pass('Lint finds nothing.');
-        const words = `Lint finds ${errors} errors and ${warnings} warnings.`;
+        if (errors + warnings === 0) return pass('Lint reports no findings.');
+        const words = `Lint reports ${errors} errors and ${warnings} warnings.`;
         const remedy = `Run svc config lint${loaded.files.length > 1 ? '' : ` --file ${file}`}${production ? ' --production' : ''}.`;
         return errors > 0 ? fail(words, remedy) : warn(words, remedy);
       },

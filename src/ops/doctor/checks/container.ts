@@ -12,34 +12,33 @@ export const CONTAINER: CheckGroup = {
       kind: 'container',
       name: 'engine',
       title: 'Engine',
-      remedy: 'Where no engine is wanted, set providers.container.enabled to false.',
+      remedy: 'Start the engine, or set providers.container.enabled to false.',
     }),
     findingCheck({
       kind: 'container',
       name: 'runtime',
       title: 'Runtime',
-      remedy: 'Register it with the engine, or set providers.container.runtime.',
+      remedy: 'Register the runtime with the engine, or change providers.container.runtime.',
     }),
     findingCheck({
       kind: 'container',
       name: 'network',
       title: 'Network',
-      remedy: 'Create it on the engine, or set providers.container.network_mode.',
+      remedy: 'Create the network on the engine, or change providers.container.network_mode.',
     }),
-    findingCheck({ kind: 'container', name: 'agent', title: 'Guest agent', remedy: 'Install svc again.' }),
+    findingCheck({ kind: 'container', name: 'agent', title: 'Guest agent', remedy: 'Reinstall svc.' }),
     findingCheck({
       kind: 'container',
       name: 'limits',
       title: 'Limits',
-      remedy: 'Boot the host of the engine with the control groups that are missing.',
+      remedy: 'Boot the host of the engine with the missing control groups.',
       isLimit: true,
     }),
     findingCheck({
       kind: 'container',
       name: 'image',
       title: 'Default image',
-      remedy:
-        'Pull it beforehand, set defaults.image to one that is there, or spawn with --provider userspace.',
+      remedy: 'Pull the image, set defaults.image to an available image, or spawn with --provider userspace.',
       isHint: true,
     }),
     vulnerabilityCheck({
@@ -47,7 +46,7 @@ export const CONTAINER: CheckGroup = {
       programs: ['runc', 'containerd', 'dockerd'],
       // Programs elsewhere cannot be asked from here.
       unless: ({ config }) =>
-        config.providers.container.host === '' ? undefined : 'The engine is on another machine.',
+        config.providers.container.host === '' ? undefined : 'The engine runs on another machine.',
     }),
   ],
 };

@@ -11,13 +11,13 @@ export const CUSTOM: CheckGroup = {
       kind: 'custom',
       name: 'backend',
       title: 'Backend',
-      remedy: 'Start the backend, or set providers.custom.base_url and its key.',
+      remedy: 'Start the backend, or correct providers.custom.base_url and providers.custom.api_key.',
     }),
     findingCheck({
       kind: 'custom',
       name: 'inventory',
       title: 'Inventory',
-      remedy: 'Run svc provider test custom --conformance: it says what the backend does wrong.',
+      remedy: 'Run svc provider test custom --conformance to see which rules the backend breaks.',
     }),
   ],
 };

@@ -43,27 +43,24 @@ async function nearestFolder(context: CheckContext): Promise<string> {
 async function slowness(context: CheckContext): Promise<Finding> {
   const times = await context.host.timeSyncs(await nearestFolder(context), SYNCS);
   const p99 = Math.max(0, ...times);
-  const words = `Of ${times.length} writes the slowest reached the disk in ${p99.toFixed(1)} ms.`;
-  const remedy = 'Put the database on a faster disk: every spawn waits for two of these.';
+  const words = `The slowest of ${times.length} disk syncs took ${p99.toFixed(1)} ms.`;
+  const remedy = 'Move the database to a faster disk. Every spawn waits for two syncs.';
   if (p99 > VERY_SLOW_MS) return failInProduction(context, words, remedy);
   return p99 > SLOW_MS ? warn(words, remedy) : pass(words);
 }
 
 /** Whether the first start can make `folder`, by making one in `existing`. */
 async function toBeMade(host: CheckContext['host'], folder: string, existing: string): Promise<Finding> {
-  const remedy = 'Set database.path to a file in a folder of a disk of this machine.';
+  const remedy = 'Set database.path to a file on a local disk.';
   if ((await host.stat(existing))?.isDirectory() === false)
-    return fail(`${folder} cannot be made: ${existing} is a file.`, remedy);
+    return fail(`The directory ${folder} cannot be created because ${existing} is a file.`, remedy);
   const { code } = await host.tryFolder(existing).then(
     () => ({ code: undefined }),
     (error: NodeJS.ErrnoException) => ({ code: error.code ?? 'unknown' }),
   );
   if (code !== undefined)
-    return fail(
-      `${folder} cannot be made: the service cannot make a folder in ${existing} (${code}).`,
-      remedy,
-    );
-  return pass(`${folder} is made at the first start.`);
+    return fail(`The directory ${folder} cannot be created in ${existing} (${code}).`, remedy);
+  return pass(`The first start creates the directory ${folder}.`);
 }
 
 export const DATABASE: CheckGroup = {
@@ -79,30 +76,30 @@ export const DATABASE: CheckGroup = {
         if (!isAbsolute(config.database.path))
           return failInProduction(
             context,
-            'The path is relative to where the service is started.',
-            'Write the whole path in database.path.',
+            'The path is relative to the working directory of the service.',
+            'Set database.path to an absolute path.',
           );
         const facts = await host.stat(folder);
         if (facts && !facts.isDirectory())
-          return fail(`${folder} is no folder.`, 'Set database.path to a file in a folder.');
+          return fail(`${folder} is not a directory.`, 'Set database.path to a file in a directory.');
         const existing = await nearestFolder(context);
         if (!(await host.mayWrite(existing)))
           return fail(
-            `This user may not write to ${existing}.`,
-            `Run as the user of the service, or chown ${existing} to it.`,
+            `This user cannot write to ${existing}.`,
+            `Run the doctor as the user of the service, or change the owner of ${existing} to that user.`,
           );
-        return facts ? pass(`${folder} is there.`) : toBeMade(host, folder, existing);
+        return facts ? pass(`The directory ${folder} exists.`) : toBeMade(host, folder, existing);
       },
     },
-    { name: 'sync', title: 'Time to the disk', deadlineMs: 30_000, look: slowness },
+    { name: 'sync', title: 'Disk sync time', deadlineMs: 30_000, look: slowness },
     {
       name: 'space',
       title: 'Free space',
       look: async (context) => {
         const { freeBytes } = await context.host.fileSystem(await nearestFolder(context));
-        const words = `${Math.floor(freeBytes / MEBIBYTE)} MB are free.`;
+        const words = `${Math.floor(freeBytes / MEBIBYTE)} MB of disk space are free.`;
         if (freeBytes >= LITTLE_BYTES) return pass(words);
-        const remedy = 'Make room, or move the database.';
+        const remedy = 'Free disk space, or move the database.';
         return freeBytes < LEAST_BYTES ? fail(words, remedy) : warn(words, remedy);
       },
     },
@@ -114,17 +111,17 @@ export const DATABASE: CheckGroup = {
         const network = NETWORK.get(type);
         if (network !== undefined)
           return fail(
-            `It is on ${network}, a network file system: locks fail quietly there.`,
-            'Put it on a disk of this machine.',
+            `The database is on ${network}, a network file system on which locks fail silently.`,
+            'Move the database to a local disk.',
           );
         const memory = MEMORY.get(type);
         if (memory !== undefined)
           return failInProduction(
             context,
-            `It is on ${memory}, and gone with the next boot.`,
-            'Put it on a disk.',
+            `The database is on ${memory} and is lost at the next boot.`,
+            'Move the database to a disk.',
           );
-        return pass('It is on a file system of this machine.');
+        return pass('The database is on a local file system.');
       },
     },
     {
@@ -132,12 +129,12 @@ export const DATABASE: CheckGroup = {
       title: 'Lock',
       look: async ({ host, config }) => {
         const holder = await lockOwner(host, config.database.path);
-        if (!holder) return pass('No server holds it.');
+        if (!holder) return pass('No server uses the database.');
         const where = holder.address === undefined ? '' : ` at ${holder.address}`;
-        return pass(`Process ${holder.pid} serves it${where}.`);
+        return pass(`Process ${holder.pid} uses the database${where}.`);
       },
     },
-    { name: 'names', title: 'Names of the file', look: async ({ config }) => names(config.database.path) },
+    { name: 'names', title: 'Aliases of the file', look: async ({ config }) => names(config.database.path) },
     { name: 'schema', title: 'Schema', look: schema },
     { name: 'shared_templates', title: 'Shared templates', look: sharedTemplates },
   ],
@@ -146,7 +143,7 @@ export const DATABASE: CheckGroup = {
 function names(path: string): Finding {
   try {
     refuseAliases(resolve(path));
-    return pass('It is reached by one name.');
+    return pass('The file has one name.');
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return fail(error.message, error.remedy ?? '');
@@ -156,13 +153,14 @@ function names(path: string): Finding {
 const MOST_NAMED = 20;
 
 async function sharedTemplates({ config, sharedSecrets }: CheckContext): Promise<Finding> {
-  if (!config.auth.enforce_owner) return pass('Owners are not enforced: they share all templates.');
+  if (!config.auth.enforce_owner)
+    return pass('auth.enforce_owner is off, so all owners share all templates.');
   const names = await sharedSecrets(config.database.path);
-  if (names.length === 0) return pass('None of them carries an environment.');
+  if (names.length === 0) return pass('No shared template sets env.');
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return warn(
-    `All owners share these templates, and can read their environment in a sandbox: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`,
-    'Delete each that holds a secret of one owner, and create it again in the name of that owner.',
+    `All owners share these templates and can read their env in a sandbox: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`,
+    'Delete each template that contains a secret of one owner, and create it again as that owner.',
   );
 }
 
@@ -174,18 +172,18 @@ const APPLICATION_ID_AT = 68;
 /** From the header alone. sqlite.org/fileformat.html, part 1.3 */
 async function schema({ host, config }: CheckContext): Promise<Finding> {
   const header = await host.read(config.database.path, HEADER_BYTES);
-  if (header === undefined || header.length === 0) return skip('It is made at the first start.');
+  if (header === undefined || header.length === 0) return skip('The first start creates the database.');
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC)
-    return fail('The file is no database.', 'Set database.path to a file of its own, or restore a backup.');
+    return fail('The file is not a database.', 'Set database.path to another file, or restore a backup.');
   const version = header.readUInt32BE(USER_VERSION_AT);
-  if (version === 0) return pass('Its first changes are still in the log beside it.');
+  if (version === 0) return pass('The first changes are still in the write-ahead log.');
   if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID)
-    return fail('The database belongs to another program.', 'Set database.path to a file of its own.');
+    return fail('The database belongs to another program.', 'Set database.path to another file.');
   if (version > SCHEMA_VERSION)
     return fail(
-      `Its schema is version ${version}, this program knows ${SCHEMA_VERSION}.`,
-      'Run the version of svc that wrote it, or a newer one.',
+      `The schema has version ${version}, but this program supports only version ${SCHEMA_VERSION}.`,
+      'Run the version of svc that wrote the database, or a newer version.',
     );
-  const next = version < SCHEMA_VERSION ? `; the next start brings it to ${SCHEMA_VERSION}` : '';
-  return pass(`Its schema is version ${version}${next}.`);
+  const next = version < SCHEMA_VERSION ? `; the next start migrates it to version ${SCHEMA_VERSION}` : '';
+  return pass(`The schema has version ${version}${next}.`);
 }

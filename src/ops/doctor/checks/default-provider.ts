@@ -9,7 +9,7 @@ export const DEFAULT_PROVIDER: CheckGroup = {
   checks: [
     {
       name: 'default',
-      title: 'For spawns that name none',
+      title: 'Default provider',
       deadlineMs: PROBE_DEADLINE_MS * PROVIDER_KINDS.length,
       look: async ({ config: { providers }, probe, production }, signal) => {
         const wanted = PROVIDER_KINDS.filter(
@@ -20,14 +20,14 @@ export const DEFAULT_PROVIDER: CheckGroup = {
           if (!(await probe(kind, signal)).healthy) continue;
           if (production && kind === 'userspace')
             return warn(
-              'They are run by userspace, on the kernel of this machine.',
+              'The provider userspace runs spawns by default, on the kernel of this machine.',
               'Set providers.default to container.',
             );
-          return pass(`They are run by ${kind}.`);
+          return pass(`The provider ${kind} runs spawns by default.`);
         }
         const words =
-          enabled.length === 0 ? 'No provider is enabled for them.' : 'No provider for them is healthy.';
-        return fail(words, 'Mend a provider below, or set providers.default to one that works.');
+          enabled.length === 0 ? 'No default provider is enabled.' : 'No default provider is healthy.';
+        return fail(words, 'Repair a provider below, or set providers.default to a working provider.');
       },
     },
   ],

@@ -11,7 +11,7 @@ export const HOSTED: CheckGroup = {
       kind: 'hosted',
       name: 'backend',
       title: 'Backend',
-      remedy: 'Look at providers.hosted.base_url and its key, and at the way out of this machine.',
+      remedy: 'Check providers.hosted.base_url, providers.hosted.api_key and the network of this machine.',
     }),
   ],
 };

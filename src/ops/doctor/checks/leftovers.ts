@@ -13,13 +13,13 @@ const TITLES: Record<ProviderKind, string> = {
   container: 'Containers',
   userspace: 'Userspace sandboxes',
   microvm: 'Virtual machines',
-  hosted: 'At the hosted backend',
-  custom: 'At the custom backend',
+  hosted: 'Runtimes of the hosted backend',
+  custom: 'Runtimes of the custom backend',
 };
 
 export const LEFTOVERS: CheckGroup = {
   id: 'leftovers',
-  title: 'Left behind',
+  title: 'Leftover runtimes',
   checks: [
     leftoverCheck('container'),
     leftoverCheck('userspace'),
@@ -38,7 +38,7 @@ function leftoverCheck(kind: ProviderKind): Check {
       const { config, knownRuntimes } = context;
       if (!config.providers[kind].enabled) return skip(`providers.${kind}.enabled is false.`);
       const known = await knownRuntimes(config.database.path);
-      if (!known) return skip('There is no database yet.');
+      if (!known) return skip('The database does not exist yet.');
       return withServiceProvider(context, { kind, known }, (provider) =>
         compare(context, { provider, signal }),
       );
@@ -71,14 +71,14 @@ async function compare(
   { provider, signal }: { provider: Provider; signal: AbortSignal },
 ): Promise<Finding> {
   const runtimes = await provider.list(signal).catch(() => undefined);
-  if (!runtimes) return skip('The provider does not list its runtimes now.');
+  if (!runtimes) return skip('The provider could not list its runtimes.');
   const known = await knownRuntimes(config.database.path);
   const strays = runtimes.filter(({ id, epoch }) => !known?.names.has(`${id}.${epoch}`));
-  if (strays.length === 0) return pass(`${runtimes.length} runtimes, each with its record.`);
+  if (strays.length === 0) return pass(`Every runtime has a record (${runtimes.length}).`);
   const shown = strays.slice(0, MOST_SHOWN).map(({ id }) => id);
   const more = strays.length > MOST_SHOWN ? ' and more' : '';
   return warn(
     `${strays.length} of ${runtimes.length} runtimes have no record: ${shown.join(', ')}${more}.`,
-    'Start the service: it ends them within a minute.',
+    'Start the service. It ends these runtimes within a minute.',
   );
 }

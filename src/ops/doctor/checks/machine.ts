@@ -42,14 +42,14 @@ function limitCheck(limit: {
     title: limit.title,
     look: async (context: CheckContext) => {
       const most = await hardLimit(context, limit.proc);
-      if (most === undefined) return skip('The kernel does not tell the limit.');
+      if (most === undefined) return skip('The kernel does not report the limit.');
       const needed = limit.needed(context);
       if (most >= needed) return pass(`The limit of ${most} ${limit.unit} is enough.`);
       const words = `The limit is ${most} ${limit.unit}; ${expectedSandboxes(context)} sandboxes need ${needed}.`;
       return failInProduction(
         context,
         words,
-        `Raise it: ulimit, or Limit… in the unit of systemd, to ${needed} or more.`,
+        `Raise the limit to ${needed} or more with ulimit, or with Limit… in the systemd unit.`,
       );
     },
   };
@@ -73,18 +73,22 @@ export const MACHINE: CheckGroup = {
       look: async (context, signal) => {
         const { clock, host } = context;
         if (clock.now() < FIRST_RELEASE)
-          return fail('The clock is years behind.', 'Set it, and let a service such as chrony keep it.');
+          return fail(
+            'The clock is years behind the correct time.',
+            'Set the clock, and synchronize it with a service such as chrony.',
+          );
         const program = await host.which('timedatectl');
-        if (program === undefined) return pass('The time is sensible; nobody here tells whether it is kept.');
+        if (program === undefined)
+          return pass('The time is plausible. Whether the clock is synchronized is unknown.');
         const { code, stdout } = await host.run(program, ['show', '--property=NTPSynchronized', '--value'], {
           timeoutMs: TIMEDATECTL_MS,
           signal,
         });
-        if (code !== 0) return pass('The time is sensible; nobody here tells whether it is kept.');
-        if (stdout.trim() === 'yes') return pass('The clock is kept by the network.');
+        if (code !== 0) return pass('The time is plausible. Whether the clock is synchronized is unknown.');
+        if (stdout.trim() === 'yes') return pass('The clock is synchronized over the network.');
         return warn(
-          'Nobody keeps the clock.',
-          'Run timedatectl set-ntp true: signed links and expiries depend on it.',
+          'The clock is not synchronized.',
+          'Run timedatectl set-ntp true. Signed links and expiries depend on the clock.',
         );
       },
     },
@@ -110,12 +114,14 @@ export const MACHINE: CheckGroup = {
           ? [pool.max_vms, pool.memory_mb]
           : [defaults.max_sandboxes, defaults.memory_mb];
         if (count === 0)
-          return pass(`${host.memoryMb} MB; the number of sandboxes has no cap to compare it with.`);
-        const words = `${count} times ${each} MB are wanted at most, the machine has ${host.memoryMb} MB.`;
+          return pass(
+            `The machine has ${host.memoryMb} MB. The number of sandboxes is not limited, so the need is unknown.`,
+          );
+        const words = `${count} sandboxes of ${each} MB need up to ${count * each} MB; the machine has ${host.memoryMb} MB.`;
         if (count * each <= host.memoryMb) return pass(words);
         return warn(
           words,
-          'Lower defaults.max_sandboxes or defaults.memory_mb unless sandboxes stay far below their limits.',
+          'Lower defaults.max_sandboxes or defaults.memory_mb, unless sandboxes use far less than their limit.',
         );
       },
     },
@@ -131,8 +137,8 @@ export const MACHINE: CheckGroup = {
         if (hierarchies.length === 0)
           return failInProduction(
             context,
-            'No control groups are mounted: nothing bounds sandboxes.',
-            'Boot with them mounted at /sys/fs/cgroup.',
+            'No control groups are mounted, so sandboxes have no resource limits.',
+            'Boot with control groups mounted at /sys/fs/cgroup.',
           );
         const versions = [...new Set(hierarchies.map(({ version }) => `v${version}`))].sort().join(' and ');
         return pass(`Control groups ${versions}.`);

@@ -19,17 +19,17 @@ export const MICROVM: CheckGroup = {
     finding(
       'monitor',
       'Monitor',
-      'Install what providers.microvm.monitor names (qemu-system-x86), or set providers.microvm.monitor_path.',
+      'Install the program in providers.microvm.monitor (package qemu-system-x86), or set providers.microvm.monitor_path.',
     ),
     finding(
       'kernel',
-      'Kernel of guests',
+      'Guest kernel',
       'Install linux-image-cloud-amd64, or set providers.microvm.kernel_path.',
     ),
-    finding('agent', 'Guest agent', 'Install svc again, or set providers.microvm.agent_path.'),
-    finding('images', 'Images', 'Make one by svc image build, or correct providers.microvm.images.'),
-    { name: 'contents', title: 'Contents of images', deadlineMs: HASH_MS, look: contents },
-    { name: 'accelerator', title: 'A guest under KVM', deadlineMs: TRIAL_MS, look: accelerator },
+    finding('agent', 'Guest agent', 'Reinstall svc, or set providers.microvm.agent_path.'),
+    finding('images', 'Images', 'Build an image with svc image build, or correct providers.microvm.images.'),
+    { name: 'contents', title: 'Image contents', deadlineMs: HASH_MS, look: contents },
+    { name: 'accelerator', title: 'KVM acceleration', deadlineMs: TRIAL_MS, look: accelerator },
   ],
 };
 
@@ -40,23 +40,23 @@ function finding(name: string, title: string, remedy: string): Check {
 async function contents(context: CheckContext, signal: AbortSignal): Promise<Finding> {
   const { data_dir: dataFolder } = context.config.providers.microvm;
   const built = await listImages({ dataFolder, configured: {} });
-  if (built.length === 0) return skip('No image was built here.');
+  if (built.length === 0) return skip('This machine has no built images.');
   for (const { name, path, version } of built) {
     const { sha256 } = await hashFile(path, { signal });
     if (sha256 !== version)
       return failIfNeeded(
         context,
         KIND,
-        `Image ${name} is not what was built.`,
-        'Build it again by svc image build.',
+        `The contents of image ${name} changed after the build.`,
+        'Rebuild the image with svc image build.',
       );
   }
-  return pass(`${built.length} of ${built.length} are what was built.`);
+  return pass(`All ${built.length} images have their original contents.`);
 }
 
 const NAMES = ['accelerator', 'kvm'];
 const FIX =
-  'Enable (nested) virtualisation and let the service open /dev/kvm; or set providers.microvm.accelerator to emulation where slowness is wanted.';
+  'Enable (nested) virtualization and let the service open /dev/kvm, or set providers.microvm.accelerator to emulation.';
 
 async function accelerator(context: CheckContext, signal: AbortSignal): Promise<Finding> {
   for (;;) {

@@ -42,7 +42,7 @@ export function probeGroup(kind: ProviderKind): CheckGroup {
   });
   return {
     id: `probe_${kind}`,
-    title: `A sandbox through ${kind}`,
+    title: `Probe of provider ${kind}`,
     unless: isDisabled(kind),
     checks: [
       {
@@ -53,12 +53,12 @@ export function probeGroup(kind: ProviderKind): CheckGroup {
       },
       step('exec', 'Run a command', exec),
       step('write', 'Write a file', write),
-      step('read', 'Read it', read),
+      step('read', 'Read the file', read),
       step('connect', 'Connect to a port', connect),
       step('destroy', 'Destroy', (started, signal) => destroy(started, run, signal)),
       {
         name: 'nothing_left',
-        title: 'Nothing is left',
+        title: 'No leftover runtimes',
         deadlineMs: STEP_MS,
         look: (context, signal) => nothingLeft(context, { kind, run }, signal),
       },
@@ -96,34 +96,35 @@ async function start(
     signal,
   );
   Object.assign(run, { io: await provider.attach({ ...ref, runtime_id: created.runtime_id }, signal) });
-  return pass(`It runs ${created.image}.`);
+  return pass(`The sandbox runs the image ${created.image}.`);
 }
 
 const exec: Step = async ({ io }, signal) => {
   const { exit_code, stdout } = await runToEnd(io, ['/bin/sh', '-c', 'echo $((6 * 7))'], signal);
-  if (exit_code === 0 && stdout === '42\n') return pass('A shell counts.');
-  return fail(`A shell ended with ${exit_code}.`, 'Look at the image: sandboxes need /bin/sh.');
+  if (exit_code === 0 && stdout === '42\n') return pass('The shell command returned the expected output.');
+  return fail(`The shell ended with exit code ${exit_code}.`, 'Use an image with /bin/sh.');
 };
 
 const write: Step = async ({ io }, signal) => {
   const { size } = await io.files.write(PATH, CONTENT, {}, signal);
   return size === CONTENT.length
-    ? pass(`${size} bytes.`)
-    : fail(`${size} bytes of ${CONTENT.length} arrived.`);
+    ? pass(`Wrote ${size} bytes.`)
+    : fail(`Only ${size} of ${CONTENT.length} bytes were written.`);
 };
 
 const read: Step = async ({ io }, signal) => {
   const { content } = await io.files.read(PATH, { offset: 0 }, signal);
   const found = Buffer.concat(await content.toArray());
-  return found.equals(CONTENT) ? pass('The same bytes.') : fail('Other bytes came back.');
+  return found.equals(CONTENT) ? pass('The contents are correct.') : fail('The contents are wrong.');
 };
 
 const connect: Step = async ({ io, clock, provider }, signal) => {
-  if (!provider.capabilities.includes('connect')) return skip('The provider has no way to ports.');
+  if (!provider.capabilities.includes('connect'))
+    return skip('The provider does not support connections to ports.');
   const answer = await answerOf(io, clock, signal);
-  if (answer === SERVE_ONCE.answer) return pass('A program in it answers.');
-  if (answer === undefined) return skip('The image has neither python3, busybox nor nc to serve a port.');
-  return fail('A program in it answers something else.');
+  if (answer === SERVE_ONCE.answer) return pass('A program in the sandbox answers on the port.');
+  if (answer === undefined) return skip('The image has no python3, busybox or nc to serve a port.');
+  return fail('The port returned a wrong answer.');
 };
 
 async function destroy({ provider, ref, io }: Started, run: ProbeRun, signal: AbortSignal): Promise<Finding> {
@@ -131,7 +132,7 @@ async function destroy({ provider, ref, io }: Started, run: ProbeRun, signal: Ab
   await provider.destroy(ref, signal);
   delete run.ref;
   const state = await provider.inspect(ref, signal);
-  return state === 'gone' ? pass('It is gone.') : fail(`It is ${state} still.`);
+  return state === 'gone' ? pass('It is gone.') : fail(`The sandbox is still ${state}.`);
 }
 
 /** A younger one may be another doctor's, that works at this moment. */
@@ -149,9 +150,9 @@ async function nothingLeft(
   const isLeft = left.some(
     ({ id, created_at }) => id === run.id || isExpired({ created_at }, context.clock.now()),
   );
-  if (!isLeft) return pass('No runtime of the doctor is there.');
+  if (!isLeft) return pass('No runtime of the doctor is left.');
   return fail(
-    'A runtime of the doctor is there still.',
-    'Run doctor --probe again in five minutes: it ends what is older.',
+    'A runtime of the doctor still exists.',
+    'Run svc doctor --probe again in five minutes. It ends older runtimes of the doctor.',
   );
 }

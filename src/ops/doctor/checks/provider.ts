@@ -47,8 +47,8 @@ export function findingCheck({ kind, name, title, remedy, isLimit, isHint }: Fin
       if (finding && isHint) return warn(finding.message, remedy);
       if (finding) return worse(context, { kind, message: finding.message, remedy, isLimit });
       if (findings.length === 0)
-        return failIfNeeded(context, kind, message ?? 'The provider does not answer.', remedy);
-      return skip('What comes before it failed.');
+        return failIfNeeded(context, kind, message ?? 'The provider does not respond.', remedy);
+      return skip('A previous check of this provider failed.');
     },
   };
 }

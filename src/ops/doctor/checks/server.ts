@@ -11,18 +11,18 @@ export const SERVER: CheckGroup = {
       title: 'Port',
       look: async ({ host, config: { server, database } }) => {
         const place = `${server.host}:${server.port}`;
-        if (server.port === 0) return pass('A free port is taken at each start.');
+        if (server.port === 0) return pass('The server uses a free port at each start.');
         const fault = await host.portFault(server.host, server.port);
         if (fault === undefined) return pass(`${place} is free.`);
         if (fault === 'EADDRINUSE') {
           const holder = await lockOwner(host, database.path);
           if (holder?.address?.endsWith(`:${server.port}`))
-            return pass(`The service itself answers at ${holder.address}.`);
-          return fail(`${place} is taken by another program.`, 'Stop that program, or set server.port.');
+            return pass(`The service already listens on ${holder.address}.`);
+          return fail(`Another program listens on ${place}.`, 'Stop that program, or change server.port.');
         }
         const remedy =
           fault === 'EACCES' ? 'Choose a port above 1023.' : 'Set server.host to an address of this machine.';
-        return fail(`Nobody can listen at ${place} (${fault}).`, remedy);
+        return fail(`The server cannot listen on ${place} (${fault}).`, remedy);
       },
     },
   ],

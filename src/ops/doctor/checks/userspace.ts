@@ -24,13 +24,13 @@ export const USERSPACE: CheckGroup = {
       kind: KIND,
       name: 'runner',
       title: 'Runner',
-      remedy: 'Install bubblewrap, or util-linux for unshare; or set providers.userspace.enabled to false.',
+      remedy: 'Install bubblewrap or util-linux (for unshare), or set providers.userspace.enabled to false.',
     }),
     findingCheck({
       kind: KIND,
       name: 'limits',
       title: 'Limits',
-      remedy: 'Run as root, or delegate a control group: Delegate=yes in the unit of systemd.',
+      remedy: 'Run the service as root, or delegate a control group with Delegate=yes in the systemd unit.',
       isLimit: true,
     }),
     vulnerabilityCheck({ kind: KIND, programs: ['bwrap'] }),
@@ -40,7 +40,7 @@ export const USERSPACE: CheckGroup = {
 
 async function namespaces(context: CheckContext): Promise<Finding> {
   const { host, config } = context;
-  if (config.providers.userspace.runner === 'proot') return skip('proot makes none.');
+  if (config.providers.userspace.runner === 'proot') return skip('proot does not use namespaces.');
   for (const { name, refuses, rootToo } of SYSCTLS) {
     if (host.uid === 0 && !rootToo) continue;
     const value = (await host.read(`/proc/sys/${name}`, SYSCTL_BYTES))?.toString('utf8').trim();
@@ -49,23 +49,23 @@ async function namespaces(context: CheckContext): Promise<Finding> {
       return failIfNeeded(
         context,
         KIND,
-        `${sysctl} is ${value}: this user may make no namespaces.`,
-        `Set it otherwise by sysctl -w ${sysctl}=…, or run as root.`,
+        `${sysctl} is ${value}, so this user cannot create namespaces.`,
+        `Change it with sysctl -w ${sysctl}=…, or run the service as root.`,
       );
   }
-  return pass('The kernel lets this user make namespaces.');
+  return pass('This user can create namespaces.');
 }
 
 async function languages(context: CheckContext, signal: AbortSignal): Promise<Finding> {
   const wanted = context.config.providers.userspace.languages;
-  if (wanted.length === 0) return skip('providers.userspace.languages names none.');
+  if (wanted.length === 0) return skip('providers.userspace.languages is empty.');
   const { findings } = await context.probe(KIND, signal);
   const missing = wanted.filter((name) => !findings.some((each) => each.name === name && each.ok));
-  if (missing.length === 0) return pass(`${wanted.join(', ')}: there.`);
+  if (missing.length === 0) return pass(`${wanted.join(', ')} are available.`);
   return failIfNeeded(
     context,
     KIND,
-    `Sandboxes have no ${missing.join(', ')}.`,
-    'Install them in the root that sandboxes get.',
+    `Sandboxes do not have ${missing.join(', ')}.`,
+    'Install them in the root file system of sandboxes.',
   );
 }

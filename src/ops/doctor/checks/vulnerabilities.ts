@@ -21,14 +21,14 @@ export interface VulnerabilityCheck {
 export function vulnerabilityCheck({ kind, programs, unless }: VulnerabilityCheck): Check {
   return {
     name: 'advisories',
-    title: 'Known holes',
+    title: 'Known vulnerabilities',
     look: async (context, signal) => {
       const reason = unless?.(context);
       if (reason !== undefined) return skip(reason);
       const asked = await Promise.all(programs.map((name) => versionOf(context.host, name, signal)));
       const found = asked.filter((each) => each !== undefined);
       return found.length === 0
-        ? skip(`No version can be told of ${programs.join(', ')}.`)
+        ? skip(`The version of ${programs.join(', ')} is unknown.`)
         : judged(context, kind, found);
     },
   };
@@ -56,7 +56,7 @@ async function versionOf(
 function judged(context: CheckContext, kind: ProviderKind, found: readonly ProgramVersion[]): Finding {
   const bad = found.filter(({ known }) => known.length > 0);
   const named = found.map(({ program, version }) => `${program} ${version}`).join(', ');
-  if (bad.length === 0) return pass(`Nothing was known against ${named} on ${ADVISORIES_DATE}.`);
+  if (bad.length === 0) return pass(`No known vulnerabilities in ${named} as of ${ADVISORIES_DATE}.`);
   const words = bad.map(
     ({ program, version, known }) => `${program} ${version}: ${known.map(({ what }) => what).join(' ')}`,
   );

@@ -6,8 +6,8 @@ export const USERSPACE_RULES: readonly LintRule[] = [
     id: 'SVC701',
     topic: 'userspace',
     key: 'providers.default',
-    title: 'Sandboxes may be made by the userspace provider without being asked for.',
-    why: 'It separates by namespaces on the kernel of this machine, with the programs of this machine in sight. With auto it also steps in silently when the container engine is down.',
+    title: 'Spawns can use the userspace provider without requesting it.',
+    why: 'The provider isolates only with namespaces of the host kernel, and sandboxes see the programs of the host. With auto, it also silently replaces the container provider when the engine is down.',
     remedy: 'Set providers.default to container, or providers.userspace.enabled to false.',
     example: 'providers:\n  default: container\n  userspace:\n    enabled: false\n',
     level: 'off',
@@ -16,7 +16,7 @@ export const USERSPACE_RULES: readonly LintRule[] = [
       findingIf(
         providers.userspace.enabled && providers.default !== 'container',
         providers.default === 'auto' && providers.container.enabled
-          ? { message: 'The userspace provider steps in when the container engine is down.' }
+          ? { message: 'The userspace provider runs spawns when the container engine is down.' }
           : {},
       ),
   },
@@ -24,8 +24,8 @@ export const USERSPACE_RULES: readonly LintRule[] = [
     id: 'SVC702',
     topic: 'userspace',
     key: 'providers.userspace.runner',
-    title: 'proot separates nothing.',
-    why: 'A program in such a sandbox sees and does whatever the service itself may, and can go on when the sandbox ends.',
+    title: 'proot does not isolate sandboxes.',
+    why: 'A program in such a sandbox has all rights of the service, and can keep running after the sandbox ends.',
     remedy: 'Set providers.userspace.runner to auto, bwrap or unshare.',
     example: 'providers:\n  userspace:\n    runner: bwrap\n',
     level: 'warning',
@@ -38,7 +38,7 @@ export const USERSPACE_RULES: readonly LintRule[] = [
     topic: 'userspace',
     key: 'providers.userspace.network',
     title: 'Sandboxes share the network of this machine.',
-    why: 'A sandbox then reaches every service on loopback, this one included, and abstract sockets of the host.',
+    why: 'A sandbox can reach every service on loopback addresses, including this service, and abstract sockets of the host.',
     remedy: 'Set providers.userspace.network to none.',
     example: 'providers:\n  userspace:\n    network: none\n',
     level: 'warning',

@@ -7,7 +7,7 @@ import { always } from '../sources.ts';
 
 export const CONFIGURATION: Section = {
   id: 'configuration',
-  title: 'The configuration in force, by key, without secrets',
+  title: 'The effective configuration by key, without secrets',
   skipped: always,
   collect: async ({ reading }) => ({
     file: reading.files[0]?.name ?? null,

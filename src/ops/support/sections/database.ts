@@ -8,11 +8,11 @@ const EVENTS = 500;
 
 const pathOf = ({ reading }: BundleSources) => reading.config.database?.path ?? '';
 const skipped = (sources: BundleSources) =>
-  existsSync(pathOf(sources)) ? undefined : 'there is no database yet';
+  existsSync(pathOf(sources)) ? undefined : 'the database does not exist yet';
 
 export const DATABASE: Section = {
   id: 'database',
-  title: 'What the database holds, in numbers',
+  title: 'Statistics of the database',
   skipped,
   collect: async (sources) => inspectDatabase(pathOf(sources)),
 };

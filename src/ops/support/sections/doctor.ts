@@ -3,7 +3,7 @@ import type { Section } from '../sources.ts';
 
 export const DOCTOR: Section = {
   id: 'doctor',
-  title: 'This machine, examined',
-  skipped: ({ doctor }) => (doctor ? undefined : 'not asked for; see --include-doctor'),
+  title: 'The doctor report of this machine',
+  skipped: ({ doctor }) => (doctor ? undefined : 'not requested; use --include-doctor'),
   collect: async ({ doctor }) => doctor?.(),
 };

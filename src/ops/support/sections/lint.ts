@@ -6,8 +6,8 @@ import type { Section } from '../sources.ts';
 
 export const LINT: Section = {
   id: 'lint',
-  title: 'The configuration file, judged for production',
-  skipped: ({ reading }) => (reading.files.length === 0 ? 'there is no configuration file' : undefined),
+  title: 'The lint report of the configuration file for production',
+  skipped: ({ reading }) => (reading.files.length === 0 ? 'no configuration file is in use' : undefined),
   collect: async ({ reading, cwd, env }) =>
     withoutLines(judgeConfiguration({ files: reading.files.map(givenPath), cwd, env })),
 };

@@ -6,7 +6,7 @@ const frame = (text: string) => ({ data: Buffer.from(text), isBinary: false });
 
 it('a message with too much structure is refused by that, a damaged one by its syntax', () => {
   expect(() => readStart(frame(`{"type":"start","args":[${'[],'.repeat(300_000)}[]]}`))).toThrow(
-    'deeply nested',
+    'nested too deeply',
   );
   expect(() => readStart(frame('{"type":"start"'))).toThrow('not valid JSON');
   expect(readStart(frame('{"type":"start","command":"true"}'))).toMatchObject({ command: 'true' });

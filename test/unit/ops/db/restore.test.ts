@@ -109,7 +109,7 @@ it('is not changed by logs that stand beside either file', async () => {
     writeFileSync(`${path}-journal`, 'stale');
   }
   const report = await restore({ input, database });
-  expect(report.warnings).toContainEqual(expect.stringContaining('beside the backup'));
+  expect(report.warnings).toContainEqual(expect.stringContaining('next to the backup'));
   expect(marksIn(database)).toEqual(['50 new']);
   expect(await opens(database)).toBe(50);
 });
@@ -149,8 +149,8 @@ it.each([
   expect(marksIn(database)).toEqual(['50 new']);
   // What a restore would refuse is no way back.
   expect(report.way_back).toBeUndefined();
-  expect(report.warnings).toContainEqual(expect.stringMatching(/could not be opened|does not pass/));
-  if (!report.warnings.some((warning) => warning.includes('does not pass')))
+  expect(report.warnings).toContainEqual(expect.stringMatching(/could not be opened|fails the checks/));
+  if (!report.warnings.some((warning) => warning.includes('fails the checks')))
     expect(hashOf(report.safety_copy!)).toBe(before);
 });
 
@@ -161,7 +161,7 @@ it('offers no way back that it would refuse', async () => {
   raw.close();
   const report = await restore({ input, database });
   expect(report.way_back).toBeUndefined();
-  expect(report.warnings).toContainEqual(expect.stringContaining('does not pass'));
+  expect(report.warnings).toContainEqual(expect.stringContaining('fails the checks'));
   await expect(restore({ input: report.safety_copy!, database })).rejects.toMatchObject({ code: 'internal' });
 });
 

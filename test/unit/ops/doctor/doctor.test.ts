@@ -49,7 +49,7 @@ it('runs what is asked for', async () => {
   expect(idsOf(skip)).not.toContain('machine.node');
   expect(idsOf(skip)).not.toContain('database.sync');
   expect(idsOf(skip)).toContain('database.space');
-  expect(() => planDoctor(machine(), { ...everything, only: ['disk'] })).toThrow('There is no such check.');
+  expect(() => planDoctor(machine(), { ...everything, only: ['disk'] })).toThrow('Unknown check.');
 });
 
 it('tells everything that is wrong with the configuration, and asks nothing else', async () => {
@@ -133,7 +133,7 @@ it('a check that never ends has failed at its deadline', async () => {
   });
   const result = plan.groups[0]?.checks[0]?.run();
   await clock.advance(31_000);
-  expect(await result).toMatchObject({ verdict: 'fail', message: 'The check did not end within 30 s.' });
+  expect(await result).toMatchObject({ verdict: 'fail', message: 'The check timed out after 30 s.' });
   expect((await plan.finish()).groups[0]?.checks[0]?.ms).toBeGreaterThanOrEqual(30_000);
 });
 
@@ -216,7 +216,9 @@ it('knows the service itself at its port', async () => {
   const files = { [`${DATABASE}.lock.json`]: '{"pid":7,"address":"http://127.0.0.1:7423"}', '/proc/7': '' };
   const found = await report(machine({ host: { portFault: 'EADDRINUSE' }, files }));
   expect(checkOf(found, 'server.port')).toMatchObject({ verdict: 'pass' });
-  expect(checkOf(found, 'database.lock')?.message).toBe('Process 7 serves it at http://127.0.0.1:7423.');
+  expect(checkOf(found, 'database.lock')?.message).toBe(
+    'Process 7 uses the database at http://127.0.0.1:7423.',
+  );
 });
 
 it('what nobody relies on is a warning, what is the default fails, and production is strict', async () => {

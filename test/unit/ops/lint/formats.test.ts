@@ -101,7 +101,7 @@ it('GitHub reads one command for each finding, whatever is in them', () => {
   expect(first).toMatch(/^::error file=a%2Cb%3Ac\.yaml,line=1,col=1,title=SVC\d{3}::/);
   const origin = rest.find((line) => line.includes('title=SVC203'));
   expect(origin).toMatch(
-    /,endColumn=\d+,title=SVC203::The origin http:\/\/a%250A::error::b is plain http\. [^\n]+$/,
+    /,endColumn=\d+,title=SVC203::The origin http:\/\/a%250A::error::b uses plain http\. [^\n]+$/,
   );
 });
 
@@ -142,12 +142,12 @@ it('a baseline is overwritten by a baseline, nothing else is', () => {
   writeBaseline(lint(FAULTY), path);
   writeBaseline(lint(''), path);
   writeFileSync(path, '{"mine": 1}');
-  expect(() => writeBaseline(lint(''), path)).toThrow('The file exists and is no baseline.');
+  expect(() => writeBaseline(lint(''), path)).toThrow('The file exists and is not a baseline.');
   expect(readFileSync(path, 'utf8')).toBe('{"mine": 1}');
-  expect(() => withBaseline(lint(''), path)).toThrow('no baseline');
+  expect(() => withBaseline(lint(''), path)).toThrow('not a baseline');
   expect(() => withBaseline(lint(''), '/dev/zero')).toThrow('not a regular file');
-  expect(() => withBaseline(lint(''), '/nowhere')).toThrow('cannot be read');
-  expect(() => writeBaseline(lint(''), '/nowhere/baseline.json')).toThrow('cannot be written');
+  expect(() => withBaseline(lint(''), '/nowhere')).toThrow('could not be read');
+  expect(() => writeBaseline(lint(''), '/nowhere/baseline.json')).toThrow('could not be written');
   expect(statSync(path).size).toBe(11);
 });
 

@@ -61,7 +61,7 @@ it('marks the place under the line, and says what to do', () => {
   warning  SVC401  2:3  The path of the database is relative.
     2 |   path: svc.db
       |   ^^^^^^^^^^^^
-    Write the whole path, such as /var/lib/svc/svc.db.
+    Set database.path to an absolute path, such as /var/lib/svc/svc.db.
 
 svc.yaml: no errors, 1 warning.`);
 });

@@ -197,7 +197,7 @@ it('is inspected: what failed, what is wrong, what the log says', async () => {
   const messages = inspectBundle(output).findings.map(({ section, message }) => `${section} ${message}`);
   expect(messages).toContainEqual(expect.stringContaining('configuration'));
   expect(messages).toContain('server The provider container is not healthy: no engine.');
-  expect(messages).toContain('server The log has 2 errors; the last: second');
+  expect(messages).toContain('server The log contains 2 errors. The last error: second');
 });
 
 it('holds what the doctor found', async () => {
@@ -279,7 +279,7 @@ it('bounds what it shows of findings and differences', () => {
   const { findings } = inspectBundle(bundleFile({ sections: { configuration: { problems } } }));
   expect(findings).toHaveLength(1001);
   expect(Math.max(...findings.map(({ message }) => message.length))).toBe(1001);
-  expect(findings.at(-1)?.message).toBe('There are 4000 more findings.');
+  expect(findings.at(-1)?.message).toBe('4000 more findings are not shown.');
   const many = (value: number) =>
     bundleFile({ sections: { host: { ['k'.repeat(1_000_000)]: Array(5000).fill(value) } } });
   const { changes } = diffBundles(many(1), many(2));
