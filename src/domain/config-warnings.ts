@@ -17,7 +17,7 @@ function ownerWarnings(auth: Config['auth']): string[] {
         ]
       : []),
     ...(auth.quota_writes === 'api'
-      ? ['Owners can change their own quotas. Set auth.quota_writes to admin unless that is meant.']
+      ? ['Owners may change their own quotas. Set auth.quota_writes to admin unless that is meant.']
       : []),
     ...(auth.enabled
       ? []

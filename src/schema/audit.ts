@@ -1,7 +1,7 @@
 // The audit of admin calls (docs/design/api.md#audit).
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
-import { Moment, NumberedCursor } from './text-rules.ts';
+import { Cursor, Moment } from './text-rules.ts';
 
 export const AuditRecord = Type.Object(
   {
@@ -38,7 +38,7 @@ export const AuditQuery = Type.Object(
     since: filter('Only records from this time on, ISO 8601.', 40, Moment),
     until: filter('Only records before this time, ISO 8601.', 40, Moment),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Records; 100.' })),
-    cursor: filter('X-Next-Cursor of the previous page.', 256, NumberedCursor),
+    cursor: filter('X-Next-Cursor of the previous page.', 256, Cursor),
     format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'json, or csv with a header line.' })),
   },
   { additionalProperties: false },
