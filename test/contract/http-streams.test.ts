@@ -138,7 +138,9 @@ describe('downloads', () => {
     expect(response.headers['content-length']).toBe('1000000');
     await expect(textOf(response)).rejects.toThrow('aborted');
     restore();
-    expect(http.logger.lines.some(({ message }) => message === 'Response stream failed; closing the connection.')).toBe(true);
+    expect(
+      http.logger.lines.some(({ message }) => message === 'Response stream failed; closing the connection.'),
+    ).toBe(true);
   });
 
   it('stop being read when the client leaves', async () => {
