@@ -81,7 +81,7 @@ async function threadWay(home: string): Promise<string> {
   const there = await medianOf(ROUNDS, () => repeated(asked));
   await thread.terminate();
   closeSync(file);
-  return `${ADMISSIONS} bare syncs take ${here.toFixed(1)} ms, and ${there.toFixed(1)} ms when each is asked of a thread; commits leave the event loop, so that a slow disk stops no other call, and those that come together share a sync.`;
+  return `${ADMISSIONS} bare syncs of the disk take ${here.toFixed(1)} ms, and ${there.toFixed(1)} ms when a thread does them. A thread commits, so that a slow disk does not stop other calls; commits that arrive together share a sync.`;
 }
 
 async function repeated(work: () => unknown): Promise<number> {

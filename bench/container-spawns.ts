@@ -53,7 +53,7 @@ export function spawnPairs(world: ContainerWorld): Pair[] {
 async function startShare(world: ContainerWorld): Promise<string> {
   const start = await medianOf(GOES, () => timed(world, (made) => started(world, made, true)));
   const exec = await medianOf(GOES, () => clocked(() => execOnce(world, world.live)));
-  return `creating, attaching and starting the container takes the engine alone ${start.toFixed(0)} ms, and the command ${exec.toFixed(0)} ms in a container that runs.`;
+  return `the engine alone needs ${start.toFixed(0)} ms to create, attach and start the container; our part, the command in the running container, takes ${exec.toFixed(0)} ms.`;
 }
 
 /** Of P7: what the shell itself takes, as the agent saw it. */
@@ -63,7 +63,7 @@ async function shellShare({ client, live }: ContainerWorld): Promise<string> {
     clocked(async () => inside.push((await client.exec(live, { command: 'true' })).duration_ms)),
   );
   const mean = inside.reduce((sum, ms) => sum + ms, 0) / inside.length;
-  return `of the ${took.toFixed(1)} ms the shell takes ${mean.toFixed(1)} inside, from its fork to its end; the rest is the request, and the way there and back through engine, shim and agent, each of which has to be woken.`;
+  return `the shell itself takes ${mean.toFixed(1)} of the ${took.toFixed(1)} ms; the rest is the request and the path through engine, shim and agent and back, each of which has to wake up.`;
 }
 
 /** What one measurement leaves to be removed after its time has been taken. */

@@ -34,7 +34,7 @@ export async function streamPair(world: ContainerWorld): Promise<Pair> {
 /** What the attach has no part of: it gives bytes as the engine has them. */
 async function serverShare(world: ContainerWorld): Promise<string> {
   const { took, busy } = await busyDuring(world.pid, GOES, () => execStream(world));
-  return `the server takes the bytes out of the frames of engine and agent, checks that they are text and writes them as JSON, for which it is busy for ${busy.toFixed(0)} of the ${took.toFixed(0)} ms; the agent copies them once more, and the engine's part is the same on both sides.`;
+  return `the server is busy for ${busy.toFixed(0)} of the ${took.toFixed(0)} ms: it unpacks the frames of engine and agent, checks that the bytes are text and writes them as JSON. The agent copies the bytes once more. The engine's part is the same on both sides.`;
 }
 
 async function execStream({ address, live }: ContainerWorld): Promise<number> {

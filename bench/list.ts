@@ -69,7 +69,7 @@ export async function listBench({
 
 async function partsOf(address: string): Promise<string> {
   const one = await medianOf(GOES, () => timed(`${address}/api/v1/sandboxes?include_ended=true&limit=1`));
-  return `a list of one takes ${one.toFixed(1)} ms of it; each further sandbox is its id from the database and a copy of its text.`;
+  return `a list with one sandbox takes ${one.toFixed(1)} ms of it; each further one costs a read of its id from the database and a copy of its text.`;
 }
 
 function timed(url: string): Promise<number> {

@@ -93,7 +93,7 @@ async function partsOfStart(restoring: Client): Promise<string> {
     await restoring.destroy(id);
   }
   const [answers, first, second] = Object.values(parts).map((all) => `${quantile(all, 0.5).toFixed(0)} ms`);
-  return `the guest answers after ${answers}, and its first command takes ${first}, where the second takes ${second}: emulation translates the kernel's code anew in each guest, which no saved state holds.`;
+  return `the guest answers after ${answers}. Its first command takes ${first} and the second one ${second}: without KVM, QEMU translates the kernel's code again in each guest, and a snapshot cannot hold translations.`;
 }
 
 async function command(client: Client, id: string): Promise<number> {
@@ -116,5 +116,5 @@ async function partsOfMemory(restoring: Client): Promise<string> {
   const [some, all] = [await more(), await more()];
   await Promise.all(ids.map((id) => restoring.destroy(id)));
   const one = (part: keyof MonitorParts) => `${((all[part] - some[part]) / CLONES).toFixed(1)} MB`;
-  return `${one('translations')} of it are translated code, which emulation keeps for each guest by itself, ${one('rest')} QEMU's own, and ${one('guest')} the guest's memory.`;
+  return `${one('translations')} are translated code, which emulation keeps for each guest, ${one('rest')} belong to QEMU itself, and ${one('guest')} are memory of the guest.`;
 }

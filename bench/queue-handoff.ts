@@ -19,7 +19,7 @@ export function withFreed(root: string, work: (pairs: Pair[]) => Promise<void>):
             id: 'P15',
             name: `a freed place to the next spawn's start, ${MANY} waiting (a bare commit)`,
             target: 1,
-            limit: () => 'a durable commit lies between the two; what a bare one takes stands beside it.',
+            limit: () => 'each start needs one durable commit, whose time is the baseline.',
             judged: 'figure',
             pairs: 500,
             ours: () => long.next(),
