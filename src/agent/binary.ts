@@ -6,7 +6,7 @@ import { ServiceError } from '../domain/errors.ts';
 
 const ARCHITECTURES = ['x64', 'arm64'];
 
-/** The places to look, the best first. `architecture` as in `process.arch`. */
+/** Paths of svc-agent, the best first. `architecture` as in `process.arch`. */
 export function agentPlaces(packageRoot: string, architecture: string): string[] {
   return [
     join(packageRoot, 'dist', 'agent', `svc-agent-${architecture}`),

@@ -1,5 +1,5 @@
-// A TCP connection to the sandbox's loopback as a Node Duplex: half-close both ways, and neither side is read faster
-// than the other takes.
+// A TCP connection to the sandbox's loopback as a Node Duplex: it half-closes in both directions, and neither side is read
+// faster than the other writes.
 
 import { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';

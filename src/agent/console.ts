@@ -6,7 +6,7 @@ import { WireWriter } from './wire.ts';
 
 const LINE_MAX = 64 * 1024;
 
-/** Opened by the first read of it; ends when the kept lines are told, or with the stream when it follows. */
+/** The first read opens it. It ends after the kept lines, or with the stream when it follows. */
 export async function* consoleLines(
   requests: Requests,
   options: { lines: number; follow: boolean },

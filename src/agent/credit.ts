@@ -5,7 +5,7 @@ import { FIRST_CREDIT } from './protocol.ts';
 
 /** Each return wakes a chain of processes, up to five through an engine; more at a time would let the sender run dry. */
 const RETURN_STEP = FIRST_CREDIT / 2;
-/** What a stream that carries much may have under way: the way through an engine is long, and slow on a busy host. */
+/** Unacknowledged bytes of a stream with a lot of data: the path through an engine is long, and slow on a busy host. */
 const WIDE_CREDIT = 4 * FIRST_CREDIT;
 /** How many streams of a session may: of readers that stop, each then holds as much. */
 const WIDE_MAX = 16;
@@ -14,7 +14,7 @@ const WIDE_MAX = 16;
 export class WideStreams {
   #places = WIDE_MAX;
 
-  /** Whether there was a place. */
+  /** Whether a slot was free. */
   take(): boolean {
     if (this.#places === 0) return false;
     this.#places -= 1;

@@ -8,7 +8,7 @@ import type { Requests } from './requests.ts';
 
 const CHANNELS = [undefined, 'stdout', 'stderr'] as const;
 
-/** One consumer. Ends, without an error, with the stream; how it ended is said by `exit`. */
+/** For one consumer. Ends without an error when the stream ends; `exit` reports how. */
 export function execOutput(requests: Requests, incoming: Incoming): AsyncIterable<OutputChunk> {
   const done = { done: true, value: undefined } as const;
   const next = async (): Promise<IteratorResult<OutputChunk, undefined>> => {

@@ -2,7 +2,7 @@
 // such, it ends the session, and the callers see `unavailable`.
 import { ServiceError } from '../domain/errors.ts';
 
-/** The agent said something that agent/PROTOCOL.md does not allow. The text is for the log only. */
+/** The agent broke the protocol of agent/PROTOCOL.md. The text is for the log only. */
 export class AgentFault extends Error {
   override readonly name: string = 'AgentFault';
 }

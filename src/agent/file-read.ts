@@ -50,7 +50,7 @@ async function firstInfo(requests: Requests, stream: AgentStream<number>): Promi
     if (info instanceof AgentFault) throw requests.fault(info);
     if (info) return info;
   }
-  throw requests.fault(new AgentFault('content without its facts'));
+  throw requests.fault(new AgentFault('content without its file information'));
 }
 
 function readWhole(bytes: Buffer): FileInfo | AgentFault | undefined {
@@ -74,7 +74,8 @@ function contentOf(requests: Requests, stream: AgentStream<number>, wanted: numb
   };
   const finish = (readable: Readable, bytes: number) => {
     if (bytes === received) readable.push(null);
-    else readable.destroy(requests.fault(new AgentFault(`content of ${received} bytes said to be ${bytes}`)));
+    else
+      readable.destroy(requests.fault(new AgentFault(`content of ${received} bytes, announced as ${bytes}`)));
   };
   const onEnd = (readable: Readable) => {
     stream.result.then(
@@ -86,7 +87,7 @@ function contentOf(requests: Requests, stream: AgentStream<number>, wanted: numb
     highWaterMark: DATA_MAX,
     read: () => feed(content, { incoming: stream.incoming, check, onEnd }),
     destroy: (error, done) => {
-      stream.cancel(error ?? new AgentFault('reader gone'));
+      stream.cancel(error ?? new AgentFault('the reader closed'));
       done(error);
     },
   });

@@ -62,7 +62,7 @@ function changes(requests: Requests): Pick<SandboxFiles, 'mkdir' | 'move' | 'chm
   };
 }
 
-/** `payload_too_large` for more than 50,000 entries or 32 MiB: a list cut short would read as the whole. */
+/** Throws `payload_too_large` for more than 50,000 entries or 32 MiB: a truncated list would look complete. */
 async function list(
   requests: Requests,
   what: { path: string; depth: number; room: Room | undefined },

@@ -1,5 +1,5 @@
-// The sending half of a session: frames written in one turn of the event loop leave in one system call. The transport
-// must never be waited for inside a frame; senders of DATA ask `ready` before each.
+// Writes the frames of a session: frames of one turn of the event loop leave in one system call. A frame is written without
+// waiting for the transport; senders of DATA check `isFull` before each.
 import type { Duplex } from 'node:stream';
 import { WideStreams } from './credit.ts';
 import { encodeFrame, frameHead } from './frame.ts';
@@ -11,11 +11,11 @@ const COPY_BELOW = 4096;
 const FULL_BYTES = 512 * 1024;
 /** New calls are refused over this much unsent. */
 const BUSY_BYTES = 8 * 1024 * 1024;
-/** An agent that lets this much pile up does not read: a fault. */
+/** An agent that leaves this much unread does not read: a fault. */
 const STUCK_BYTES = 16 * 1024 * 1024;
 
 export class FrameWriter {
-  /** Of the session, as it has one link. */
+  /** The wide streams of the session. */
   readonly wide = new WideStreams();
   readonly #stream: Duplex;
   readonly #tag: number;
@@ -58,13 +58,13 @@ export class FrameWriter {
     return this.#stream.writableLength >= BUSY_BYTES;
   }
 
-  /** Resolves when what is unsent has left, or the link was closed. */
+  /** Resolves when the unsent bytes have left, or the writer was closed. */
   drained(): Promise<void> {
     if (!this.isFull) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Nothing more is sent; who waits is let go. */
+  /** Drops everything that follows and wakes the waiting senders. */
   close(): void {
     this.#closed = true;
     this.#wake();

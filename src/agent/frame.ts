@@ -87,7 +87,7 @@ export function frameHead(fields: FrameFields, first: Buffer | number[], rest: n
   return head;
 }
 
-/** A whole frame in one buffer; `parts` together are its payload. */
+/** Encodes a frame into one buffer; `parts` together are its payload. */
 export function encodeFrame(fields: FrameFields, ...parts: (Buffer | number[])[]): Buffer {
   const size = parts.reduce((sum, part) => sum + part.length, 0);
   const frame = Buffer.allocUnsafe(LENGTH_BYTES + FRAME_MIN + size);

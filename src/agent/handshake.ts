@@ -60,7 +60,7 @@ async function tryOnce(deps: HandshakeDeps, signal?: AbortSignal): Promise<Opene
   return welcome && { ...welcome, tag };
 }
 
-/** The welcome; undefined when it is time to open again. */
+/** The welcome; undefined when the attempt timed out. */
 function answer(
   deps: HandshakeDeps,
   search: WelcomeSearch,
@@ -102,11 +102,11 @@ function withoutZeros(bytes: Buffer): Buffer {
 
 export interface Welcome {
   version: number;
-  /** The agent's build, at most 200 characters; told by the sandbox, for the log. */
+  /** The agent's build, at most 200 characters. The sandbox reports it: for the log only. */
   build: string;
   /** Changes with every start of the agent. */
   boot: bigint;
-  /** What came directly after it: the session's first bytes. */
+  /** The bytes behind it: the first ones of the session. */
   rest: Buffer;
 }
 
@@ -126,7 +126,7 @@ export class WelcomeSearch {
     this.#tag = tag;
   }
 
-  /** More than 1 MiB came and no answer in it. */
+  /** More than 1 MiB arrived without an answer. */
   get isExhausted(): boolean {
     return this.#seen > DISCARD_MAX;
   }

@@ -66,7 +66,7 @@ class Block {
   #lastRecord = -1;
   #end = 0;
 
-  /** The first of many is small: a lone short answer should not cost a whole block. */
+  /** The first block is small: a short answer should not cost a full block. */
   constructor(firstLength: number) {
     this.#bytes = Buffer.allocUnsafeSlow(firstLength < 512 ? 1024 : BLOCK);
   }

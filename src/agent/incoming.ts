@@ -68,7 +68,7 @@ export class Incoming {
     return this.#isEof;
   }
 
-  /** The agent said that no more will come. What is here can still be taken. */
+  /** The agent sends no more data. Received data can still be taken. */
   end(): void {
     this.#isEof = true;
     this.#wake();

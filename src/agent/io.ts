@@ -14,7 +14,7 @@ export interface ExecSpec {
   env: Record<string, string>;
   /** Absolute, or undefined for the sandbox's default. */
   workdir?: string;
-  /** Kept where the process runs: it is killed even when the server is gone. 0 or undefined: none. */
+  /** Enforced where the process runs: it is killed even when the server is down. 0 or undefined: no limit. */
   timeoutMs?: number;
   /** true: `stdin` is a pipe that the caller writes and ends; false: standard input is empty. */
   stdin?: boolean;
@@ -51,10 +51,10 @@ export interface Exec {
   output: AsyncIterable<OutputChunk>;
   /** Rejects with `unavailable` when the sandbox or the session was lost. Never left unhandled by the implementation. */
   exit: Promise<ExecExit>;
-  /** Kills the whole process group: TERM, KILL after 2 s, then every descendant. Idempotent. */
+  /** Kills the process group: TERM, KILL after 2 s, then every descendant. Idempotent. */
   kill(): void;
   resize(rows: number, cols: number): Promise<void>;
-  /** Of one with a `body`, once `exit` has resolved: another call had started it. */
+  /** For an exec with a `body`, once `exit` has resolved: another call had started it. */
   isRepeat?(): boolean;
 }
 

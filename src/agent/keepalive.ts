@@ -1,14 +1,14 @@
-// What may rightly say nothing for long (a command, a tunnel, a listing of a huge folder) is ended when the agent itself no
-// longer answers. One that works answers pings whatever its guests and file operations do: those are children of it.
+// Cancels long-running streams (a command, a tunnel, a listing of a huge folder) once the agent stops answering pings. An agent
+// that works always answers: guests and file operations are children of it.
 import { asServiceError } from '../domain/errors.ts';
 import type { Clock, Timer } from '../domain/ports.ts';
 import { tooLate } from './fault.ts';
 
-/** An agent that is frozen has these three together: 30 s. */
+/** A frozen agent is detected after these three: 30 s. */
 const QUIET_MS = 10_000;
 export const PONG_MS = 10_000;
 
-/** What an AgentStream has to be for this. */
+/** The part of an AgentStream that this needs. */
 interface Lasting {
   result: Promise<unknown>;
   cancel(reason: unknown): void;
@@ -22,14 +22,14 @@ export class Keepalive {
   #timer: Timer | undefined;
   #isLooking = false;
 
-  /** `ping` rejects after PONG_MS without an answer; `bytesReceived` counts what has come from the agent. */
+  /** `ping` rejects after PONG_MS without an answer; `bytesReceived` counts all bytes of the agent. */
   constructor(clock: Clock, ping: () => Promise<void>, bytesReceived: () => number) {
     this.#clock = clock;
     this.#ping = ping;
     this.#bytesReceived = bytesReceived;
   }
 
-  /** From now until the stream settles. It rejects with `unavailable` when nothing came after two pings in a row. */
+  /** Watches the stream until it settles. It rejects with `unavailable` when nothing arrived after two pings in a row. */
   watch(stream: Lasting, what: string): void {
     const remove = () => this.#remove(stream);
     this.#streams.set(stream, what);
@@ -48,7 +48,7 @@ export class Keepalive {
     this.#timer = this.#clock.after(QUIET_MS, () => void this.#look());
   }
 
-  /** Twice: when the server itself was frozen, the deadline of a ping is over before its answer could be read. */
+  /** Pings twice: when the server itself was frozen, the deadline of a ping expires before its answer can be read. */
   async #look(): Promise<void> {
     this.#timer = undefined;
     this.#isLooking = true;
@@ -58,14 +58,14 @@ export class Keepalive {
     else if (this.#streams.size > 0) this.#later();
   }
 
-  /** On a slow wire an answer waits behind output: whatever comes is a sign of life. */
+  /** On a slow connection an answer waits behind output, so any received byte counts as a sign of life. */
   async #answers(): Promise<boolean> {
     const before = this.#bytesReceived();
     try {
       await this.#ping();
       return true;
     } catch (error) {
-      // One that could not be sent has not waited.
+      // The ping was not sent, so nothing has waited yet.
       if (asServiceError(error).code === 'resource_limit') await this.#clock.sleep(PONG_MS);
       return this.#bytesReceived() !== before;
     }

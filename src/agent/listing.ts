@@ -28,7 +28,7 @@ const RECORD_MAX = 64 * 1024;
 /** What a record costs beside its bytes: an object, a stamp, the headers of its texts. */
 const RECORD_COST = 384;
 
-/** Takes the whole stream. Rejects as its result does. */
+/** Reads the stream to its end. Rejects as its result does. */
 export async function collect<T>(
   requests: Requests,
   stream: AgentStream<ListingEnd>,
@@ -54,7 +54,7 @@ export async function collect<T>(
   return { records, truncated };
 }
 
-/** Adds every whole record and answers what is left. */
+/** Adds every complete record and returns the remaining bytes. */
 function readAll<T>(bytes: Buffer, plan: ListingPlan<T>, records: T[]): Buffer {
   const reader = new WireReader(bytes);
   let end = 0;

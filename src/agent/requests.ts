@@ -1,5 +1,5 @@
-// Asking the agent something: what the parts of a session (exec, files, …) are written against. A requests is with the whole
-// sandbox, or with one tenant of a pool (user.ts).
+// Requests to the agent. The parts of a session (exec, files, …) are written against this. The requests concern the entire
+// sandbox, or one tenant of a pool (user.ts).
 import type { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { Keepalive, PONG_MS } from './keepalive.ts';
@@ -23,9 +23,9 @@ export type SendRequest = <T>(request: StreamRequest<T>, signal?: AbortSignal) =
 export interface RequestsDeps {
   clock: Clock;
   send: SendRequest;
-  /** The agent broke the protocol: ends the session. The answer is what to tell the caller. */
+  /** Ends the session because the agent broke the protocol. Returns the error for the caller. */
   fault(error: unknown): ServiceError;
-  /** How much has come from the agent: any number that grows with it. */
+  /** The bytes received from the agent so far. */
   bytesReceived(): number;
 }
 
@@ -54,7 +54,7 @@ export class Requests {
     return this.send({ ...request, type: TYPE.OPEN, code: KIND[kind] }, signal);
   }
 
-  /** One request and its answer, within 30 s unless told otherwise; when that is longer, as long as the agent lives. */
+  /** Sends a request and returns its answer, within 30 s by default. A longer deadline also ends when the agent stops answering. */
   call<T>(
     method: keyof typeof METHOD,
     decode: (reader: WireReader) => T,
@@ -67,7 +67,7 @@ export class Requests {
     return stream.result;
   }
 
-  /** For what may rightly say nothing for long: ends the stream when the agent answers nothing for 30 s. */
+  /** Ends a stream that may be silent for long when the agent answers nothing for 30 s. */
   keepAlive<T>(stream: AgentStream<T>, what: string): void {
     this.#keepalive.watch(stream, what);
   }

@@ -1,4 +1,4 @@
-// All that can be done over a requests, for the whole sandbox and for a tenant alike.
+// Everything that can be done in a sandbox, the same for the entire sandbox and for a tenant.
 import { connectPort } from './connect.ts';
 import { consoleLines } from './console.ts';
 import { startExec } from './exec.ts';

@@ -38,7 +38,7 @@ export async function openSession(deps: SessionDeps, signal?: AbortSignal): Prom
 export class Session {
   /** Requests that concern the entire sandbox. */
   readonly requests: Requests;
-  /** Resolves once, when it is over. */
+  /** Resolves when the session has ended. */
   readonly closed: Promise<void>;
   readonly #stream: Duplex;
   readonly #logger: Logger;
@@ -69,12 +69,12 @@ export class Session {
     );
   }
 
-  /** The agent broke the protocol: ends the session. The answer is what to tell the caller. */
+  /** Ends the session because the agent broke the protocol. Returns the error for the caller. */
   fault(error: unknown): ServiceError {
     return this.#end(error);
   }
 
-  /** Ends the session from our side. Safe twice. */
+  /** Ends the session from our side. Idempotent. */
   close(): void {
     this.#end(undefined);
   }

@@ -1,5 +1,5 @@
-// One OPEN or CALL and all that is said about it. It settles once, for its caller, at the last frame, a cancel or the
-// session's end; after a cancel it still listens (and drops) until the agent has answered, so its number stays taken.
+// One OPEN or CALL and its frames. It settles once, at the last frame, a cancel or the end of the session. After a cancel it
+// drops frames until the agent has answered, so its number stays taken.
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { ERRNO, errnoError } from './errno.ts';
@@ -14,7 +14,7 @@ import { WireReader } from './wire.ts';
 export class AgentStream<T> {
   /** Resolves at STARTED or the result; rejects as `result`. Handled already: it may be ignored. */
   readonly started: Promise<void>;
-  /** What `decode` read. Rejects with ServiceError, or the reason of a cancel. Handled already: it may be ignored. */
+  /** The value that `decode` returned. Rejects with ServiceError, or the reason of a cancel. Handled already: it may be ignored. */
   readonly result: Promise<T>;
   /** Its number on the wire; 0 when it was never sent. */
   readonly id: number;
@@ -58,12 +58,12 @@ export class AgentStream<T> {
     this.#undo.add(() => signal.removeEventListener('abort', abort));
   }
 
-  /** From now on at most `ms`. Answers how to lift it. */
+  /** Cancels the stream after `ms`. Returns a function that lifts the limit. */
   within(ms: number, clock: Clock, what: string): () => void {
     return this.after(ms, clock, () => this.cancel(tooLate(what)));
   }
 
-  /** Calls `run` once in `ms`, unless the stream has settled by then. Answers how to call it off. */
+  /** Calls `run` after `ms`, unless the stream has settled by then. Returns a function that cancels the call. */
   after(ms: number, clock: Clock, run: () => void): () => void {
     if (this.#isSettled) return () => undefined;
     const timer = clock.after(ms, () => {
@@ -78,25 +78,25 @@ export class AgentStream<T> {
     return lift;
   }
 
-  /** Whether the agent has said STARTED. */
+  /** Whether the agent has sent STARTED. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }
 
-  /** Asks the agent to end it. The stream goes on until the agent has: ERROR ECANCELED unless it was faster. */
+  /** Asks the agent to end the stream, which continues until the agent answers: with ERROR ECANCELED unless it was faster. */
   askToEnd(): void {
     if (this.#isCancelled || this.#isSettled) return;
     this.#isCancelled = true;
     this.#frames.send(TYPE.CANCEL, this.id, Buffer.alloc(0));
   }
 
-  /** Ends it for the caller now, with `reason`; the agent is told and its answer dropped. */
+  /** Ends the stream for the caller now, with `reason`. The agent gets a CANCEL; its answer is dropped. */
   cancel(reason: unknown): void {
     this.askToEnd();
     this.fail(reason);
   }
 
-  /** Ends it without a word to the agent: it was never sent, or the session is over. */
+  /** Ends the stream without a frame to the agent: it was never sent, or the session is over. */
   fail(reason: unknown): void {
     if (this.#isSettled) return;
     this.#settle();
@@ -104,7 +104,7 @@ export class AgentStream<T> {
     this.incoming.drop();
   }
 
-  /** Takes a frame; true: it was the last. Throws AgentFault. */
+  /** Handles a frame. Returns true for the last one. Throws AgentFault. */
   accept(type: number, payload: Buffer): boolean {
     if (type === TYPE.DATA) this.#onData(payload);
     else if (type === TYPE.CREDIT) this.outgoing.grant(only(payload, (reader) => reader.u32()));

@@ -1,5 +1,5 @@
-// All streams of a session: gives out numbers, sends what opens a stream, and hands every frame of the agent to the
-// stream that it names. A number stays taken until the agent has said its last word on it.
+// All streams of a session: assigns numbers, sends requests, and passes every frame of the agent to its stream. A number stays
+// taken until the agent has sent its last frame.
 import { ServiceError } from '../domain/errors.ts';
 import type { ErrorCode } from '../schema/error.ts';
 import { AgentFault } from './fault.ts';
@@ -25,7 +25,7 @@ export class Streams {
     this.#frames = frames;
   }
 
-  /** Sends the request. Always answers a stream; one that could not be sent has failed already. */
+  /** Sends the request. Always returns a stream; one that could not be sent has already failed. */
   open<T>(request: StreamRequest<T>, signal?: AbortSignal): AgentStream<T> {
     try {
       signal?.throwIfAborted();
@@ -41,7 +41,7 @@ export class Streams {
     }
   }
 
-  /** Hands a frame on. Throws AgentFault when the agent names a stream that is not open. */
+  /** Passes a frame to its stream. Throws AgentFault when the agent names a stream that is not open. */
   dispatch(type: number, id: number, payload: Buffer): void {
     const entry = this.#open.get(id);
     if (!entry) throw new AgentFault(`frame type ${type} on unknown stream ${id}`);
@@ -50,7 +50,7 @@ export class Streams {
     if (entry.isCall) this.#calls -= 1;
   }
 
-  /** Fails all streams, and every one that is opened from now on. */
+  /** Fails all streams, also those opened later. */
   endAll(error: ServiceError): void {
     this.#over = error;
     const all = [...this.#open.values()];
@@ -81,7 +81,7 @@ export class Streams {
     return args;
   }
 
-  /** Arguments that are longer than a frame go ahead in PARTs. */
+  /** Arguments that do not fit into a frame go ahead in PARTs. */
   #send<T>(stream: AgentStream<T>, request: StreamRequest<T>, args: Buffer): void {
     const isCall = request.type === TYPE.CALL;
     this.#open.set(stream.id, { listener: stream, isCall });

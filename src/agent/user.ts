@@ -1,5 +1,5 @@
-// One tenant of a pool: everything is done inside by a child that has the tenant's uid (agent/PROTOCOL.md, "Tenants").
-// A view on a shared session: its close ends what was begun through it and nothing else.
+// One tenant of a pool: a child with the tenant's uid does everything (agent/PROTOCOL.md, "Tenants"). It is a view on a shared
+// session: closing it ends only the streams that it opened.
 import { ERRNO } from './errno.ts';
 import { sandboxLost } from './fault.ts';
 import type { PoolUser, UserIo } from './io.ts';

@@ -8,13 +8,13 @@ import type { Companion } from './host.ts';
 export function accompany(file: string, args: readonly string[]): Companion {
   const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
   const ended = new Promise<void>((resolve) => void child.once('close', () => resolve()));
-  // It ends without a word, and `ended` tells of it.
+  // It ends silently; `ended` reports it.
   child.once('error', () => undefined);
   if (!hasStreams(child)) throw atLimit();
   child.unref();
   for (const stream of [child.stdin, child.stdout]) {
     (stream as unknown as Socket).unref();
-    // Both ends report the same death; `ended` tells of it.
+    // Both ends report the same death; `ended` is enough.
     stream.on('error', () => undefined);
   }
   return { stdin: child.stdin, stdout: child.stdout, ended, kill: () => void child.kill('SIGKILL') };

@@ -19,7 +19,7 @@ export function realBoot(id: string): Boot {
   return { id, elapsedMs: () => uptime() * 1000 };
 }
 
-/** A `ms` that is no number counts as 0. */
+/** A `ms` that is not a number counts as 0. */
 function startTimer(ms: number, run: () => void, onHandle: (handle: NodeJS.Timeout) => void): Timer {
   let handle: NodeJS.Timeout;
   const due = performance.now() + Math.max(0, ms || 0);

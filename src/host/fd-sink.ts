@@ -19,7 +19,7 @@ export function pacedSink(sink: Sink, clock: Pick<Clock, 'sleep'>): Sink {
   };
 }
 
-/** Resolves when all of `text` is written; rejects when the other end is gone. One call at a time. */
+/** Resolves when all of `text` is written; rejects when the other end is closed. One call at a time. */
 export function fdSink(descriptor: number, clock: Pick<Clock, 'sleep'>): Sink {
   return async (text) => {
     let rest = Buffer.from(text);

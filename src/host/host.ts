@@ -13,7 +13,7 @@ export interface RunOptions {
   timeoutMs: number;
   /** A stream ends the program's input when it ends. */
   input?: string | Buffer | Readable;
-  /** The whole environment of the child; nothing is inherited. */
+  /** The complete environment of the child; it inherits nothing. */
   env?: Record<string, string>;
   cwd?: string;
   /** Output beyond this many bytes is dropped; 1 MiB unless given. */
@@ -34,7 +34,7 @@ export interface Companion {
 /** A program that may outlive this process. */
 export interface Detached {
   pid: number;
-  /** Resolves once it has ended and said its last word; it does not keep this process alive. */
+  /** Resolves when it has ended and its output is read. It does not keep this process alive. */
   ended: Promise<void>;
   /** The first 16 KiB of its standard error, so far. */
   errors(): string;
@@ -66,25 +66,24 @@ export interface Host {
   /** Runs to the end; never rejects for a failing command, rejects when it cannot start or on the deadline. */
   run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult>;
   /**
-   * Starts a program in a session of its own, with an empty environment and standard error thrown away. It is to end
-   * when its standard input does, and does not keep this process alive. Throws
-   * `unavailable` when this process has no descriptors left.
+   * Starts a program in a session of its own, with an empty environment; it outlives this process. Rejects with `unavailable`
+   * when it cannot start. `stdin` is an open descriptor of ours; without it there is nothing to read.
    */
   accompany(file: string, args: readonly string[]): Companion;
   /**
-   * Starts a program in a session of its own, with an empty environment, that goes on when this process ends. Rejects
-   * with `unavailable` when it cannot be started. `stdin` is an open descriptor of ours; else there is nothing to read.
+   * Starts a program in a session of its own, with an empty environment; it outlives this process. Rejects with `unavailable`
+   * when it cannot start. `stdin` is an open descriptor of ours; without it there is nothing to read.
    */
   detach(file: string, args: readonly string[], stdin?: number): Promise<Detached>;
   /** The first `maxBytes` of a file, of /proc too; undefined when it is not there. Never waits for a writer. */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Whether this process may write to `path`. */
   mayWrite(path: string): Promise<boolean>;
-  /** Makes a folder in `folder` and removes it. Rejects with what the system said when it cannot. */
+  /** Creates and removes a folder in `folder`. Rejects with the system's error when it cannot. */
   tryFolder(folder: string): Promise<void>;
   /** The file system that holds `path`. */
   fileSystem(path: string): Promise<FileSystemFacts>;
-  /** ms of each of `count` small writes to a new file in `folder`, each brought to the disk. The file is gone afterwards. */
+  /** The duration in ms of each of `count` small synced writes to a new file in `folder`. The file is removed afterwards. */
   timeSyncs(folder: string, count: number): Promise<number[]>;
   /** Why nobody can listen there, as a code such as EADDRINUSE; undefined when one can. */
   portFault(address: string, port: number): Promise<string | undefined>;

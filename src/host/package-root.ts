@@ -1,5 +1,5 @@
-// Where this package lies and which version it is, found from a module's own place upward: the same code runs from
-// src/ under the tests and from a chunk in dist/ when installed.
+// The root and the version of this package, found from a module's own path upward: the same code runs from src/ in tests and
+// from a chunk in dist/ when installed.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

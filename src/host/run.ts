@@ -10,8 +10,8 @@ const DEFAULT_MAX_BYTES = 1024 * 1024;
 const EXECA_OPTIONS = { reject: false, buffer: false, extendEnv: false, detached: true } as const;
 
 /**
- * The seam's `run`. Throws `timeout` on the deadline, `unavailable` when the program cannot start, the signal's reason
- * on abort; the whole group is killed in each case.
+ * The seam's `run`. Throws `timeout` on the deadline, `unavailable` when the program cannot start, the signal's reason on
+ * abort. It kills the process group in each case.
  */
 export async function run(file: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
@@ -29,7 +29,7 @@ export async function run(file: string, args: readonly string[], options: RunOpt
   return { code: result.exitCode ?? null, stdout, stderr };
 }
 
-/** Keeps the first `maxBytes` and goes on reading: a full pipe would stop the program. */
+/** Keeps the first `maxBytes` and continues to read: a full pipe would stop the program. */
 function collect(stream: Readable | null, maxBytes: number): () => string {
   const chunks: Buffer[] = [];
   let room = maxBytes;

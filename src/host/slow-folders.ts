@@ -1,13 +1,13 @@
-// Calls on folders of the operator's choosing, which may lie on a mount that does not answer. Such a call cannot be ended and
-// keeps one of Node's four threads for files, so few may be under way, and nobody waits for one for long.
+// Calls on folders that the operator configured, which may lie on a mount that hangs. Such a call cannot be ended and keeps one
+// of Node's four threads for files: few may run at once, and callers wait only for a short time.
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 
-/** Two of four: files elsewhere still have a thread. */
+/** Two of four threads; files elsewhere keep the rest. */
 const AT_ONCE = 2;
 const PATIENCE_MS = 10_000;
 
-/** Runs `work` in its turn. Its own calls must come one after another. Rejects with `unavailable` when it is not over in time. */
+/** Runs `work` in its turn. It must make its calls one after another. Rejects with `unavailable` when it is not done in time. */
 export type SlowFolders = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function slowFolders(clock: Clock): SlowFolders {

@@ -6,9 +6,24 @@ import { sourceOf, sourcesBelow } from '../../scripts/house/sources.js';
 import { packageRoot } from '../../src/host/package-root.ts';
 
 /** Folders and files whose strings are clean. The list only grows; `npm run house -- --words PATH` shows what is left. */
-const CLEAN_STRINGS: readonly string[] = ['scripts/house', 'scripts/house.js'];
+const CLEAN_STRINGS: readonly string[] = [
+  'scripts/house',
+  'scripts/house.js',
+  'src/agent',
+  'src/host',
+  'src/providers/local',
+  'src/providers/microvm',
+  'src/providers/userspace',
+];
 /** The same for comments. */
-const CLEAN_COMMENTS: readonly string[] = ['scripts/house.js'];
+const CLEAN_COMMENTS: readonly string[] = [
+  'scripts/house.js',
+  'src/agent',
+  'src/host',
+  'src/providers/local',
+  'src/providers/microvm',
+  'src/providers/userspace',
+];
 
 function violations(kind: 'string' | 'comment', paths: readonly string[]): string[] {
   return sourcesBelow(packageRoot(), ...paths)

@@ -1,5 +1,5 @@
-// Where this host lets us make cgroups: below the server's own, so that what bounds the service bounds its sandboxes.
-// A place counts only when a folder was really made there and the limit's file was in it.
+// Finds where this host permits cgroups: below the server's own, so that the limits of the service bound its sandboxes. A
+// folder counts only when a trial folder could be created in it and had the file of the limit.
 import { mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
@@ -9,7 +9,7 @@ export type Controller = (typeof CONTROLLERS)[number];
 
 export interface CgroupHost {
   version: 1 | 2;
-  /** Folder in which a controller's cgroups are made; absent where that is not possible. */
+  /** The folder in which a controller's cgroups are created; absent where that is not possible. */
   folders: ReadonlyMap<Controller, string>;
 }
 
@@ -24,11 +24,14 @@ const LIMIT_FILES: Record<1 | 2, Record<Controller, string>> = {
   1: { memory: 'memory.limit_in_bytes', pids: 'pids.max', cpu: 'cpu.cfs_quota_us' },
   2: { memory: 'memory.max', pids: 'pids.max', cpu: 'cpu.max' },
 };
-/** Of version 2: where the server's own processes are, beside the cgroups that it makes. */
+/** The cgroup of version 2 that holds the server's own processes, beside the ones that it creates. */
 const SERVER_LEAF = 'svc-server';
 const NOTHING: CgroupHost = { version: 1, folders: new Map() };
 
-/** Never throws: a host without writable cgroups has no places. `trial`: name of a folder made and removed at once. */
+/**
+ * Never throws: a host without writable cgroups has no folders. `trial` is the name of a folder that is created and removed at
+ * once.
+ */
 export async function findCgroupHost(trial: string): Promise<CgroupHost> {
   try {
     const [mounts, own] = await Promise.all([
@@ -60,7 +63,7 @@ function parseMount(line: string, paths: ReadonlyMap<string, string>): Hierarchy
   const [type, , options = ''] = right.split(' ');
   if (type === 'cgroup2') {
     const folder = below(mount, root, paths.get('') ?? '/');
-    // Moved there by an earlier look: what it made room in is the folder above.
+    // An earlier call moved the server there: the folder above is the one to use.
     const own = basename(folder) === SERVER_LEAF ? dirname(folder) : folder;
     return [{ version: 2, controllers: [...CONTROLLERS], folder: own }];
   }
@@ -109,8 +112,8 @@ async function tryFolder(
 }
 
 /**
- * Version 2 hands controllers to children only of a folder that holds no process itself: the server and its children move
- * to a leaf of their own. What is not delegated to us refuses, and then there are no places.
+ * Version 2 gives controllers to children only of a folder without processes: the server and its children move to a leaf. A
+ * folder that is not delegated to the server refuses this, and is not used.
  */
 async function delegate(folder: string): Promise<void> {
   const wanted = CONTROLLERS.map((controller) => `+${controller}`).join(' ');
@@ -125,7 +128,7 @@ async function delegate(folder: string): Promise<void> {
       await enable();
     });
   } catch {
-    // Found out by the trial folder, which then lacks the limits' files.
+    // The trial folder shows it: it lacks the files of the limits.
   }
 }
 

@@ -1,10 +1,10 @@
-// Which cgroup folders a sandbox gets and what is written in them. Versions 1, hybrid and 2 differ only here: the
-// launcher makes the folders, writes the values and joins, by the paths in the plan.
+// The cgroup folders of a sandbox and the values in them. Versions 1, hybrid and 2 differ only here: the launcher creates the
+// folders, writes the values and joins, by the paths in the plan.
 import type { CgroupHost, Controller } from './cgroup-host.ts';
 
 /** Processes and threads of one sandbox. */
 export const MAX_PROCESSES = 512;
-/** Of the VM of a pool; each of its users is bounded by the agent (USER_PROCESSES in agent/src/base/user.h). */
+/** The limit of a pool's VM; the agent bounds each of its users (USER_PROCESSES in agent/src/base/user.h). */
 export const POOL_PROCESSES = 4096;
 const CPU_PERIOD_US = 100_000;
 const MEBIBYTE = 1024 * 1024;
@@ -12,7 +12,7 @@ const MEBIBYTE = 1024 * 1024;
 export interface CgroupPlan {
   folders: string[];
   limits: { path: string; value: string; needed: boolean }[];
-  /** What the plan bounds; the rest is left to limits of single processes. */
+  /** The controllers that bound the sandbox; limits of single processes cover the rest. */
   bounds: ReadonlySet<Controller>;
 }
 
@@ -39,7 +39,7 @@ function at(folder: string, [file, value, needed]: Limit): CgroupPlan['limits'][
   return { path: `${folder}/${file}`, value: `${value}`, needed };
 }
 
-/** Swap is none of a sandbox's; kernels without swap accounting have no such file. */
+/** A sandbox gets no swap; kernels without swap accounting lack the file. */
 function valuesFor(version: CgroupHost['version'], controller: Controller, wish: CgroupLimits): Limit[] {
   const bytes = wish.memory_mb * MEBIBYTE;
   const quota = wish.vcpus * CPU_PERIOD_US;

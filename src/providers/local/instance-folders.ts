@@ -1,5 +1,5 @@
-// Where this instance keeps its runtimes on this machine. The folders can be walked through by a sandbox's uid, for the
-// runner starts with it, but not listed; the sockets and records in them are the server's alone.
+// Folders of this instance's runtimes on this host. A sandbox's uid may traverse but not list them, as its runner starts with
+// that uid; only the server can use the sockets and records in them.
 import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -9,7 +9,7 @@ import { ifPresent } from './presence.ts';
 const LONGEST_SOCKET_PATH = 107;
 const NAME = /^[a-z0-9][a-z0-9-]{1,40}\.\d{1,10}$/;
 
-/** Sandboxes that only try a runner: nobody asked for them, so nobody is shown them. */
+/** Prefix of sandboxes that only try a runner: no user asked for them, so they are not listed. */
 export const TRIAL_PREFIX = 'trial-';
 
 export interface InstanceFolders {
@@ -38,7 +38,7 @@ export function runtimeName(ref: { id: string; epoch: number }): string {
   return `${ref.id}.${ref.epoch}`;
 }
 
-/** The other way round; undefined for what is no runtime's name. */
+/** Parses the name of a runtime; undefined for another name. */
 export function parseRuntimeName(name: string): { id: string; epoch: number } | undefined {
   if (!NAME.test(name)) return undefined;
   const dot = name.lastIndexOf('.');
@@ -69,7 +69,7 @@ export async function runtimeNames(folders: InstanceFolders): Promise<string[]> 
   return names.filter((name) => parseRuntimeName(name));
 }
 
-/** Makes the folders. Idempotent. Throws `provider_error` when somebody else owns one: a link planted in /tmp is no place for us. */
+/** Creates the folders. Idempotent. Throws `provider_error` when another user owns one, such as a link planted in /tmp. */
 export async function makeInstanceFolders(folders: InstanceFolders, uid: number): Promise<void> {
   await makeOwn(folders.root, uid, uid === 0 ? 0o711 : 0o700);
   await makeOwn(folders.instance, uid, 0o711);
@@ -100,7 +100,7 @@ function unusable(remedy: string, cause?: unknown): ServiceError {
   });
 }
 
-/** A folder of the configuration that cannot be used. It says nothing of a runner: no other one could use it either. */
+/** A configured folder cannot be used. This says nothing about a runner: no other runner could use it. */
 export class UnusableFolder extends ServiceError {
   constructor(message: string, setting: string, cause: unknown) {
     super('provider_error', message, { cause, remedy: setting });

@@ -1,11 +1,11 @@
-// Waiting for the end of what was told to end.
+// Polls until something has ended.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 
 const PATIENCE_MS = 10_000;
 const LONGEST_PAUSE_MS = 50;
 
-/** Asks soon and then less often: a killed process is usually gone within two milliseconds. Throws `unavailable` after ten seconds. */
+/** Polls with a growing pause: a killed process usually ends within two milliseconds. Throws `unavailable` after ten seconds. */
 export async function pollUntil(
   clock: Clock,
   isDone: () => Promise<boolean>,

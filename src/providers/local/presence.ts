@@ -1,17 +1,17 @@
-// Whether something is still there: only ENOENT and ESRCH say that it is gone. Every other error (descriptors used up, an
-// unreadable disk) says nothing, and whoever took it for an end would throw away a sandbox that lives.
+// Whether something exists: only ENOENT and ESRCH prove that it does not. Any other error (no descriptors, an unreadable disk)
+// proves nothing; taking it for an end would remove a sandbox that runs.
 import { ServiceError } from '../../domain/errors.ts';
 
 const GONE = new Set(['ENOENT', 'ESRCH']);
-/** Somebody else's: what is not ours to see, or no folder, is not ours. */
+/** Another user's: invisible to us, or not a folder. */
 const HIDDEN = new Set([...GONE, 'EACCES', 'EPERM', 'ENOTDIR']);
 
-/** What `look` finds; undefined when that is gone. Throws `unavailable` when it cannot be known. */
+/** The result of `look`; undefined when the thing does not exist. Throws `unavailable` when that cannot be determined. */
 export function ifPresent<T>(look: Promise<T>): Promise<T | undefined> {
   return look.catch((error: unknown) => unlessIn(GONE, error));
 }
 
-/** The same for what may be another user's; undefined also when it is hidden from us. */
+/** The same for another user's files and processes; undefined also when they are hidden from us. */
 export function ifOurs<T>(look: Promise<T>): Promise<T | undefined> {
   return look.catch((error: unknown) => unlessIn(HIDDEN, error));
 }

@@ -1,4 +1,4 @@
-// Processes of this host by number and start time: a number alone may be somebody else's by now.
+// Processes of this host, by number and start time: another process may have the number by now.
 import { readFile } from 'node:fs/promises';
 import { ifPresent } from './presence.ts';
 
@@ -8,10 +8,7 @@ export interface ProcessIdentity {
   start: number;
 }
 
-/**
- * Whether that very process lives. One that is dead and not yet waited for does not. Throws `unavailable` when it cannot be
- * known.
- */
+/** Whether that very process is alive; a zombie is not. Throws `unavailable` when it cannot be determined. */
 export async function isAlive(mark: ProcessIdentity): Promise<boolean> {
   const text = await ifPresent(readFile(`/proc/${mark.pid}/stat`, 'utf8'));
   const facts = text === undefined ? undefined : parseStat(text);
@@ -25,7 +22,7 @@ export function parseStat(text: string): { state: string; start: number } | unde
   return state && Number.isInteger(start) ? { state, start } : undefined;
 }
 
-/** A signal, when it is alive and the same. Resolves at once; throws as isAlive. */
+/** Sends a signal if that very process is alive. Resolves at once; throws as isAlive. */
 export async function killProcess(mark: ProcessIdentity, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (!(await isAlive(mark))) return;
   try {
@@ -35,7 +32,7 @@ export async function killProcess(mark: ProcessIdentity, signal: NodeJS.Signals 
   }
 }
 
-/** By its number alone: for what is known to be ours by the cgroup, mark or uid that it has now. */
+/** Kills by number alone: for a process that its cgroup, marker or uid identifies as ours. */
 export function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

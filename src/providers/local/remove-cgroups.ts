@@ -1,4 +1,4 @@
-// The end of a runtime's cgroups: a folder goes when no process is in it.
+// Removes a runtime's cgroups: a folder can be removed when no process is in it.
 import { readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
@@ -9,13 +9,13 @@ import { kill } from './processes.ts';
 export interface RuntimeCgroups {
   /** Name of its folders. */
   own: string;
-  /** Where they would be made today: a create may have ended before its record. */
+  /** Where they would be created today: a create may have ended before its record. */
   host: CgroupHost | undefined;
-  /** Paths, wherever the server's own cgroup was then. */
+  /** Paths in the record, wherever the server's cgroup was at that time. */
   recorded: readonly string[] | undefined;
 }
 
-/** Kills what is in them. Resolves when they are gone. Throws as `until`. */
+/** Kills the processes in them. Resolves when they are removed. Throws as `pollUntil`. */
 export async function removeCgroups(
   clock: Clock,
   { own, host, recorded = [] }: RuntimeCgroups,
@@ -27,14 +27,14 @@ export async function removeCgroups(
     await pollUntil(clock, () => removeCgroup(folder), signal);
 }
 
-/** False while a process is in it; that process is killed. */
+/** Returns false while a process is in it; that process is killed. */
 async function removeCgroup(folder: string): Promise<boolean> {
   try {
     await rmdir(folder);
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Not ours to remove: the server was moved to where it may not.
+    // Not ours to remove: the server was moved to a cgroup without that right.
     if (['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS'].includes(`${code}`)) return true;
     if (code !== 'EBUSY') return false;
   }

@@ -1,5 +1,5 @@
-// kvm or emulation. /dev/kvm can open, and even make a machine, and still never run a guest (nested virtualisation often
-// does), so that a guest is booted to find out: one without an image, which ends by itself.
+// Chooses KVM or emulation. /dev/kvm can open, and even create a machine, and still never run a guest (nested virtualisation
+// often does), so that a trial guest is booted: one without an image, which ends by itself.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,16 +11,16 @@ import type { Accelerator } from './monitor-plan.ts';
 
 const TRIAL_MS = 10_000;
 const KEPT_MS = 3_600_000;
-/** After a trial that told nothing. */
+/** The pause after an inconclusive trial. */
 const PAUSE_MS = 300_000;
 const DEVICE = '/dev/kvm';
 
 export type AcceleratorKind = Accelerator['kind'];
 
 /**
- * As `chooseAccelerator`, remembered. Another monitor or kernel is tried before anything runs on it; what was found an hour
- * ago still answers while it is looked at again, once for all callers, and stands where a trial tells nothing: that is
- * repeated in minutes. A failure is not kept.
+ * As `chooseAccelerator`, cached for an hour. Another monitor or kernel is tried before it is used. An expired result still
+ * answers while one new trial runs for all callers, and stays after an inconclusive trial, which repeats in minutes. A failure
+ * is not kept.
  */
 export function acceleratorSource(
   deps: MicrovmDeps,
@@ -56,7 +56,7 @@ export function acceleratorSource(
   };
 }
 
-/** All that a verdict may depend on. */
+/** Everything that a verdict depends on. */
 async function aboutOf(
   { host }: MicrovmDeps,
   { title }: MonitorKind,
@@ -98,7 +98,7 @@ function noKvm({ emulates }: MonitorKind): ServiceError {
   });
 }
 
-/** False where it is not wanted; undefined when the trial told nothing. */
+/** False where KVM is not wanted; undefined after an inconclusive trial. */
 async function kvmWorks(deps: MicrovmDeps, kind: MonitorKind, trial: Trial): Promise<boolean | undefined> {
   if (deps.config.accelerator === 'emulation' || !(await deps.host.mayWrite(DEVICE))) return false;
   const about = await aboutOf(deps, kind, trial);
@@ -122,7 +122,7 @@ function parse(text: string): { about: string; at: number; kvm: boolean } | unde
   }
 }
 
-/** Undefined when it did not start or not end by itself: on a busy machine that says nothing of KVM. */
+/** Undefined when the trial did not start or not end by itself: on a busy machine that says nothing about KVM. */
 async function bootsGuest(
   { host }: MicrovmDeps,
   kind: MonitorKind,

@@ -1,11 +1,11 @@
-// A guest from nothing: its kernel boots, its agent becomes ready.
+// Boots a guest and waits until its agent is ready.
 import { rm } from 'node:fs/promises';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { launch, type Making, networkOf } from './launch.ts';
 import { guestSettings } from './settings.ts';
 import type { MicrovmState } from './state.ts';
 
-/** What is left when this throws is in the run folder, for `clear`. */
+/** When this throws, `clear` removes the remains in the run folder. */
 export async function boot(state: MicrovmState, making: Making, signal: AbortSignal): Promise<void> {
   const { spec, shape, paths } = making;
   const secret = agentSecret(state.instance.key, spec.id, spec.epoch);

@@ -1,19 +1,19 @@
-// Folders that are made once and never changed, named by a digest of what they are made from. They appear whole or not
-// at all, also when several processes make one at the same time.
+// Folders that are created once and never changed, named by a digest of their sources. They appear complete or not at all, also
+// when several processes create one at the same time.
 import { chmod, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 
-/** With the pid of its maker, so that what a killed one left is known. */
+/** The name holds the pid of its maker, so that remains of a killed one are recognised. */
 const UNFINISHED = /^\.new-(\d{1,10})-/;
 
 export interface Cached {
   /** The folder that holds all of a kind; made when it is not there. */
   folder: string;
-  /** Of the one wanted: its digest. */
+  /** The digest of the wanted folder. */
   name: string;
-  /** Whether the one that is there can be used; one that cannot is made again. */
+  /** Whether the existing folder can be used; otherwise it is created again. */
   isWhole(path: string): Promise<boolean>;
   /** Fills the empty folder at `path`. */
   make(path: string): Promise<void>;
@@ -30,7 +30,7 @@ export async function cached({ folder, name, isWhole, make }: Cached): Promise<s
     await chmod(fresh, 0o755);
     await rm(path, { recursive: true, force: true });
     await rename(fresh, path).catch(async (error: unknown) => {
-      // Somebody else was faster: theirs is as good.
+      // Another process was faster: its folder is as good.
       if (!(await isWhole(path))) throw error;
     });
     return path;
@@ -41,7 +41,7 @@ export async function cached({ folder, name, isWhole, make }: Cached): Promise<s
   }
 }
 
-/** An empty folder in `folder` for what is being made, the caller's to remove. What killed makers left there goes. */
+/** An empty folder in `folder`, which the caller removes. Remains of killed makers are removed. */
 export async function freshFolder(folder: string): Promise<string> {
   for (const name of await readdir(folder)) {
     const [, maker] = UNFINISHED.exec(name) ?? [];

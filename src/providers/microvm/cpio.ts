@@ -6,7 +6,7 @@ const FILE = 0o100000;
 const CHARACTER_DEVICE = 0o020000;
 
 export type CpioEntry = {
-  /** Without a leading slash; folders before what is in them. */
+  /** A path without a leading slash; folders come before their contents. */
   path: string;
   /** Permission bits. */
   mode: number;

@@ -14,7 +14,7 @@ import { shapeFor } from './shape.ts';
 import type { SnapshotHold } from './snapshot-source.ts';
 import type { MicrovmState } from './state.ts';
 
-/** Throws `conflict` when this attempt at the sandbox exists already. What failed or was aborted is gone when it settles. */
+/** Throws `conflict` when this attempt at the sandbox exists already. A failed or aborted attempt is removed when this settles. */
 export async function createRuntime(
   state: MicrovmState,
   spec: RuntimeSpec,
@@ -37,7 +37,7 @@ interface Start {
   held: SnapshotHold | undefined;
 }
 
-/** What it is made of. Nothing of it is there yet. */
+/** Determines the parts of the runtime. Creates nothing of it. */
 async function found(
   state: MicrovmState,
   spec: RuntimeSpec,
@@ -67,7 +67,7 @@ async function start(state: MicrovmState, { making, held }: Start, signal: Abort
   }
 }
 
-/** False when the snapshot would not do: nothing of the attempt is left then. */
+/** Returns false when the snapshot could not be restored: nothing of the attempt is left. */
 async function restored(
   state: MicrovmState,
   { making, held }: { making: Making; held: SnapshotHold },
@@ -86,7 +86,7 @@ async function restored(
   }
 }
 
-/** The first failure is what the caller hears of; traces are swept like any runtime without a row. */
+/** The caller gets the first failure; remains are swept like any runtime without a row. */
 async function undo(state: MicrovmState, name: string): Promise<void> {
   await clear(state, name).catch((error: unknown) => {
     state.logger.warn(

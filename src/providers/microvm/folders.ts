@@ -1,5 +1,5 @@
-// Where this instance keeps its virtual machines: sockets and records in a run folder, what they change in data_dir. All
-// of it is the server's alone: the monitor opens its files before it becomes another user.
+// Folders of this instance's virtual machines: sockets and records in a run folder, disks and snapshots in data_dir. Only the
+// server can use them: the monitor opens its files before it becomes another user.
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -36,7 +36,7 @@ export function microvmFolders({ host, instance, runtimeDir, config }: MicrovmDe
   };
 }
 
-/** Names of guests that run only to be saved: nobody asked for them, so nobody is shown them. */
+/** Prefix of guests that run only to be saved: no user asked for them, so they are not listed. */
 export const SNAPSHOT_RUN_PREFIX = 'template-';
 
 export function isSnapshotRun(name: string): boolean {
@@ -72,7 +72,7 @@ export async function makeMicrovmFolders(folders: MicrovmFolders, uid: number): 
     });
 }
 
-/** Disks whose runtime has no run folder: those folders are memory, and gone with a reboot. */
+/** Removes disks whose runtime has no run folder: run folders are in memory and do not survive a reboot. */
 export async function sweepOverlays(folders: MicrovmFolders, live: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(folders.overlays))
     if (!live.has(name)) await rm(join(folders.overlays, name), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Which file a guest's root is, for the image asked for.
+// Chooses the file of a guest's root for the requested image.
 import { ServiceError } from '../../domain/errors.ts';
 import { findImage, type GuestImage, type ImageFolders, listImages } from './images.ts';
 
@@ -8,8 +8,8 @@ export interface ChosenImage {
 }
 
 /**
- * The first one for a name that is none of them, and a warning: there is no registry to get it from. Those of the
- * configuration go first. Throws `unavailable` when there is none at all.
+ * An unknown name gets the first image and a warning: there is no registry to pull from. Configured images come first. Throws
+ * `unavailable` when there are no images.
  */
 export async function chooseImage(folders: ImageFolders, asked: string | undefined): Promise<ChosenImage> {
   const named = asked === undefined ? undefined : await findImage(folders, asked);

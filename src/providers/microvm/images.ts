@@ -31,7 +31,7 @@ export interface GuestImage {
   /** Changes whenever the content does. Of a built one: SHA-256 of the file, hex. */
   version: string;
   size_bytes: number;
-  /** Of a built one. */
+  /** The digest of a built image. */
   record?: ImageRecord;
 }
 
@@ -44,7 +44,7 @@ export interface ImageFolders {
 
 export const imagesFolder = (dataFolder: string) => join(dataFolder, 'images');
 
-/** Undefined when there is none of that name, or its file is gone. Throws `provider_error` when it may not be read. */
+/** Undefined when the image or its file does not exist. Throws `provider_error` when it cannot be read. */
 export async function findImage(folders: ImageFolders, name: string): Promise<GuestImage | undefined> {
   const configured = Object.hasOwn(folders.configured, name) ? folders.configured[name] : undefined;
   if (configured !== undefined) return configuredImage(name, configured);
@@ -78,10 +78,7 @@ function isImageName(name: string): boolean {
   }
 }
 
-/**
- * Gives `file`, which is moved, the name that `record` says. What had that name before is replaced at once; a guest that
- * runs on it goes on.
- */
+/** Moves `file` to the name in `record`. It replaces the previous image at once; running guests keep theirs. */
 export async function installImage(dataFolder: string, file: string, record: ImageRecord): Promise<string> {
   const folder = imagesFolder(dataFolder);
   const before = await readRecord(recordPath(dataFolder, record.name));
@@ -94,7 +91,7 @@ export async function installImage(dataFolder: string, file: string, record: Ima
   return path;
 }
 
-/** Takes a built image away. Throws `not_found`. Guests that run on it go on; whether there are any is the caller's to ask. */
+/** Removes a built image. Throws `not_found`. Running guests keep it; the caller checks for them. */
 export async function removeImage(dataFolder: string, name: string): Promise<ImageRecord> {
   const path = recordPath(dataFolder, parseImageName(name));
   const record = await readRecord(path);
@@ -159,7 +156,7 @@ async function readRecord(path: string): Promise<ImageRecord | undefined> {
 
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
-/** What may not be read is there: to say that there is none would send its owner the wrong way. */
+/** An unreadable folder exists: reporting it as absent would mislead its owner. */
 function ifAbsent(cause: NodeJS.ErrnoException): undefined {
   if (ABSENT.includes(`${cause.code}`)) return undefined;
   throw new ServiceError('provider_error', 'The images for virtual machines cannot be read.', {

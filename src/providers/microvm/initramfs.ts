@@ -39,7 +39,7 @@ export interface Initramfs {
 }
 
 export interface InitramfsSource {
-  /** Of this kernel, with these modules and what they need. Throws `provider_error` or `unavailable`. */
+  /** The first root for this kernel, with these modules and their dependencies. Throws `provider_error` or `unavailable`. */
   ready(kernel: GuestKernel, modules: readonly string[]): Promise<Initramfs>;
 }
 
@@ -58,7 +58,7 @@ export function initramfsSource(deps: InitramfsDeps): InitramfsSource {
   };
 }
 
-/** False for one that could not be made, so that it is tried again. */
+/** False for one that could not be built, so that the next call retries. */
 async function isThere(made: Promise<Initramfs> | undefined): Promise<boolean> {
   const initramfs = await made?.catch(() => undefined);
   return initramfs !== undefined && (await fileIdentity(initramfs.path)) !== undefined;

@@ -1,4 +1,4 @@
-// What really separates a sandbox here, in words for `svc provider get microvm`. Says nothing that is not in force.
+// The isolation of a sandbox on this host, for `svc provider get microvm`. Lists only what is in force.
 import type { Capability, Isolation } from '../../schema/provider.ts';
 import type { MicrovmState } from './state.ts';
 

@@ -31,7 +31,7 @@ export interface KernelFacts {
   pvh: boolean;
 }
 
-/** Of a bzImage; undefined for an ELF file. Throws `provider_error` for anything else. */
+/** The payload of a bzImage; undefined for an ELF file. Throws `provider_error` for anything else. */
 export function packedKernel(file: Buffer): PackedKernel | undefined {
   if (file.toString('latin1', 0, 4) === ELF) return undefined;
   const isImage =
@@ -39,12 +39,12 @@ export function packedKernel(file: Buffer): PackedKernel | undefined {
     file.readUInt16LE(0x1fe) === BOOT_FLAG &&
     file.toString('latin1', 0x202, 0x206) === 'HdrS';
   if (!isImage || file.readUInt16LE(0x206) < PROTOCOL_WITH_PAYLOAD)
-    throw unusable('is no Linux kernel for x86');
+    throw unusable('is not a Linux kernel for x86');
   const start = ((file[0x1f1] || 4) + 1) * SECTOR + file.readUInt32LE(0x248);
   const payload = file.subarray(start, start + file.readUInt32LE(0x24c));
   if (payload.length < file.readUInt32LE(0x24c) || payload.length < 8) throw unusable('is cut off');
   const packing = packingOf(payload);
-  if (packing === undefined) throw unusable('is packed in a way that nothing here knows');
+  if (packing === undefined) throw unusable('uses an unknown compression');
   return { packing, ...withSize(payload, packing) };
 }
 
@@ -55,7 +55,7 @@ function withSize(payload: Buffer, packing: Packing): Pick<PackedKernel, 'payloa
   return packing === 'gzip' ? { payload, size } : { payload: payload.subarray(0, -4), size };
 }
 
-/** Of the unpacked kernel. Throws `provider_error` when that is none for this processor. */
+/** The facts of an unpacked kernel. Throws `provider_error` for a file that is not a kernel for this processor. */
 export function kernelFacts(elf: Buffer): KernelFacts {
   const isElf = elf.length > 64 && elf.toString('latin1', 0, 4) === ELF;
   if (!isElf || elf.readUInt16BE(4) !== CLASS_64_LITTLE || elf.readUInt16LE(18) !== X86_64)

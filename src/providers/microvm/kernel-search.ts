@@ -8,9 +8,9 @@ const IMAGE = /^vmlinuz-(.+)$/;
 const CLOUD = '-cloud-amd64';
 
 export interface KernelPlaces {
-  /** Of kernels: /boot. */
+  /** The folder of kernels: /boot. */
   boot: string;
-  /** Of modules, a folder a version: /lib/modules. */
+  /** The folder of modules, one folder a version: /lib/modules. */
   modules: string;
 }
 
@@ -35,8 +35,8 @@ function byVersion(one: string, other: string): number {
 }
 
 /**
- * Where they are installed, or `lib/modules` or `modules` beside the kernel; undefined when they are nowhere. Throws
- * `provider_error` for a place that cannot be looked at: a guest without its modules would not boot.
+ * The installed modules, or `lib/modules` or `modules` beside the kernel; undefined when none exist. Throws `provider_error`
+ * for a folder that cannot be inspected: a guest without its modules would not boot.
  */
 export async function findModules(
   version: string,

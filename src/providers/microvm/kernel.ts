@@ -12,7 +12,7 @@ import { findKernel, findModules, KERNEL_PLACES, type KernelPlaces } from './ker
 import { unpack } from './packing.ts';
 
 const MAX_BYTES = 512 * 1024 * 1024;
-/** Of what is stored, part of its name: a later program does not take what an older one made. */
+/** The format of the stored files, part of their name: a later program does not use files of an older one. */
 const FORMAT = '1';
 
 export interface GuestKernel extends KernelFacts {
@@ -53,7 +53,7 @@ export function kernelSource(deps: KernelDeps): KernelSource {
   };
 }
 
-/** False for one whose preparation failed, so that it is tried again. */
+/** False for one whose preparation failed, so that the next call retries. */
 async function isThere(kernel: Promise<GuestKernel>): Promise<boolean> {
   const { path } = await kernel.catch(() => ({ path: undefined }));
   return path !== undefined && (await stat(path).catch(() => undefined)) !== undefined;
@@ -94,7 +94,7 @@ async function store(host: Host, file: Buffer, folder: string): Promise<void> {
   await writeFile(join(folder, 'kernel.json'), JSON.stringify(facts));
 }
 
-/** What was stored beside it; undefined when that or the kernel is not whole. */
+/** The facts stored beside the kernel; undefined when they or the kernel are incomplete. */
 async function factsIn(folder: string): Promise<KernelFacts | undefined> {
   try {
     const facts = JSON.parse(await readFile(join(folder, 'kernel.json'), 'utf8'));

@@ -1,4 +1,4 @@
-// One guest's record, files and monitor: what booting, restoring and saving a guest have in common.
+// A guest's record, files and monitor: the common part of booting, restoring and saving a guest.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Detached } from '../../host/host.ts';
@@ -23,14 +23,14 @@ export interface Making {
   machinery: Machinery;
 }
 
-/** How this guest comes to be. */
+/** How this guest starts. */
 export interface Way {
-  /** What its agent is told. */
+  /** The settings of its agent. */
   settings: Buffer;
   memory: MonitorMemory;
-  /** Writes the disk for changes to a path; not called where there is none. */
+  /** Writes the overlay disk to a path; not called without one. */
   overlay(path: string): Promise<void>;
-  /** Descriptor of a state to go on from, instead of booting; what the monitor finds as its descriptor 0. */
+  /** Descriptor of a state to restore instead of booting; the monitor gets it as its descriptor 0. */
   state?: number;
 }
 
@@ -48,7 +48,7 @@ export async function claimFolder(folder: string): Promise<void> {
   });
 }
 
-/** A monitor that runs and is recorded. What is left when this throws is in the run folder, for `clear`. */
+/** Starts and records a monitor. When this throws, `clear` removes the remains in the run folder. */
 export async function launch(
   state: MicrovmState,
   making: Making,
@@ -72,7 +72,7 @@ export async function launch(
   return { process, plan };
 }
 
-/** What the monitor reads, and the disk for changes. */
+/** Writes the settings and the overlay disk. */
 async function writeInputs({ config, monitor }: MicrovmState, { paths }: Making, way: Way): Promise<void> {
   const settings = monitor.settingsFile(way.settings);
   await writeFile(paths.settings, settings, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {

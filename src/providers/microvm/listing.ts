@@ -1,4 +1,4 @@
-// Runtimes as the run folders tell: they are what a restarted server still knows.
+// Lists runtimes by their run folders, which survive a restart of the server.
 import { lstat } from 'node:fs/promises';
 import { parseRuntimeName, runFolder, runtimeName, runtimeNames } from '../local/instance-folders.ts';
 import { ifPresent } from '../local/presence.ts';

@@ -1,4 +1,4 @@
-// What this machine runs virtual machines with: the monitor, the accelerator, the guests' kernel and their first root.
+// The parts for virtual machines on this host: monitor, accelerator, kernel and first root of guests.
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -25,13 +25,13 @@ export interface Machinery {
 }
 
 export interface MachinerySource {
-  /** All of it. What cannot change is found once; monitor, kernel and agent are looked at each time. Throws ServiceErrors. */
+  /** All parts. Fixed parts are found once; monitor, kernel and agent are checked each time. Throws ServiceErrors. */
   ready(): Promise<Machinery>;
   /** Path and version. Throws `unavailable` when there is none, or none that can serve here. */
   monitor(): Promise<Machinery['monitor']>;
   kernel(): Promise<GuestKernel>;
   initramfs(): Promise<Machinery['initramfs']>;
-  /** May boot a guest to find out, for up to ten seconds, when monitor or kernel are others; hourly beside what goes on. */
+  /** May boot a trial guest, for up to ten seconds, when the monitor or the kernel changed; otherwise hourly in the background. */
   accelerator(): Promise<AcceleratorKind>;
 }
 
@@ -70,7 +70,7 @@ export function machinerySource(deps: MicrovmDeps): MachinerySource {
   return { ready, monitor, kernel, initramfs, accelerator };
 }
 
-/** Asked for its version again when it is another file. */
+/** Runs `--version` again when the file changed. */
 function monitorSource(deps: MicrovmDeps, kind: MonitorKind): MachinerySource['monitor'] {
   let known: { identity: string; monitor: Promise<Machinery['monitor']> } | undefined;
   return async () => {

@@ -1,5 +1,5 @@
-// THE SEAM OF MONITORS: what differs between the programs that run virtual machines. Everything else here is told a
-// MonitorKind and knows neither by name.
+// THE SEAM OF MONITORS: the differences between the programs that run virtual machines. All other code uses a MonitorKind and
+// knows neither by name.
 import type { Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
 import type { Detached } from '../../host/host.ts';
@@ -14,26 +14,26 @@ export interface Trial {
 }
 
 export interface MonitorKind {
-  /** As people say it. */
+  /** The name for messages. */
   title: string;
-  /** Found in PATH, and how to get it. */
+  /** The program in PATH, and how to install it. */
   program: string;
   remedy: string;
-  /** What `--version` says: its first group is the version. */
+  /** Matches the output of `--version`; its first group is the version. */
   version: RegExp;
   /** Modules that a guest needs. */
   modules: readonly string[];
-  /** Without KVM it runs guests all the same, slowly. */
+  /** Runs guests without KVM, slowly. */
   emulates: boolean;
-  /** It saves guests, and goes on from saved ones. */
+  /** Saves and restores guests. */
   restores: boolean;
-  /** The most processors that it gives; undefined: as many as there are. */
+  /** The most processors of a guest; undefined: no limit. */
   mostVcpus?: number;
   /** Throws `unavailable` for a host or a configuration that it cannot serve. */
   refuse(about: { uid: number; network: string; version: string }): void;
-  /** Arguments of one that boots a guest without an image: with KVM that works it ends by itself, with 0. */
+  /** Arguments that boot a guest without an image. When KVM works, it ends by itself with 0. */
   trialArguments(trial: Trial, folder: string): Promise<string[]>;
-  /** Arguments of one that runs `plan`. It is told the rest by `ready`, if there is any. */
+  /** Arguments that run `plan`. `ready` sends the rest, if any. */
   arguments(plan: MonitorPlan): string[];
   /** What the settings file of a plan holds for these settings of the agent. */
   settingsFile(settings: Buffer): Buffer;
@@ -42,6 +42,6 @@ export interface MonitorKind {
    * refused instead, `unavailable` when the monitor does not answer, the signal's reason on abort.
    */
   ready(clock: Clock, started: { process: Detached; plan: MonitorPlan }, signal: AbortSignal): Promise<void>;
-  /** A connection to the agent's port, nothing said on it. Throws `unavailable`, or the signal's reason. */
+  /** A fresh connection to the agent's port. Throws `unavailable`, or the signal's reason. */
   openAgent(clock: Clock, path: string, signal: AbortSignal): Promise<Socket>;
 }

@@ -13,12 +13,12 @@ export interface MonitorPlan {
   image: string;
   /** What the guest may change, a raw file; undefined: memory of the guest. */
   overlay: string | undefined;
-  /** File that svc-agent is told from, in the form of the monitor. */
+  /** The file with svc-agent's settings, in the monitor's format. */
   settings: string;
   network: 'none' | 'user';
   sockets: { agent: string; monitor: string };
   pidfile: string;
-  /** Whom it becomes once its files are open; undefined: it stays who starts it. */
+  /** The user that the monitor becomes once its files are open; undefined: the server's. */
   user: { uid: number; gid: number } | undefined;
   memory: MonitorMemory;
   /** Waits for the state of another one instead of booting. `-incoming` of qemu(1) */

@@ -1,5 +1,5 @@
-// One QEMU from its start to the moment its guest is ready. What it or its guest says on the way is a cause: logged,
-// never sent to a caller.
+// Runs one QEMU from its start to the moment its guest is ready. Its output and the guest's become a cause: logged, never sent
+// to a caller.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
@@ -32,19 +32,19 @@ export async function ready(
   }
 }
 
-/** Aborts with `signal`, and with what the caller is to hear when the process ends. */
+/** Aborts with `signal`, and with the caller's error when the process ends. */
 export function untilEnded(process: Detached, signal: AbortSignal): AbortSignal {
   const over = new AbortController();
   void process.ended.then(() => over.abort(ended(process)));
   return AbortSignal.any([signal, over.signal]);
 }
 
-/** Its socket appears a little after the process. Throws as Qmp.open does, but waits for who will listen. */
+/** The socket appears a little after the process. Throws as Qmp.open does, but waits for the listener. */
 export function openMonitor(clock: Clock, { sockets }: MonitorPlan, signal: AbortSignal): Promise<Qmp> {
   return untilThere(clock, signal, () => Qmp.open(clock, sockets.monitor, { signal }));
 }
 
-/** Works again until it is no longer `unavailable`: nothing tells when who is asked begins to listen. */
+/** Retries while `work` rejects with `unavailable`: nothing reports the moment when the listener is ready. */
 export async function untilThere<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -57,7 +57,7 @@ export async function untilThere<T>(clock: Clock, signal: AbortSignal, work: () 
   }
 }
 
-/** The event comes when the port is opened; a port that is open already is asked for. */
+/** The event comes when the port opens; for a port that is already open, a query finds out. */
 async function portOpened(qmp: Qmp, signal: AbortSignal): Promise<void> {
   const news = new Promise<'open' | 'reset'>((resolve) => {
     qmp.listen((name, fields) => {
@@ -76,7 +76,7 @@ async function portOpened(qmp: Qmp, signal: AbortSignal): Promise<void> {
   if (what === 'reset') throw notStarted(await lastWords(qmp));
 }
 
-/** For a monitor that was told to end; rejects with the signal's reason when it has not by then. */
+/** Waits for the end of a monitor; rejects with the signal's reason when it takes longer. */
 export async function untilGone({ ended }: Pick<Detached, 'ended'>, signal: AbortSignal): Promise<void> {
   await Promise.race([ended, aborted(signal)]);
   signal.throwIfAborted();
@@ -89,14 +89,14 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Of the guest's console. */
+/** The last output of the guest's console. */
 async function lastWords(qmp: Qmp): Promise<string> {
   const order = { device: CONSOLE_ID, size: CONSOLE_BYTES, format: 'base64' };
   const text = await qmp.execute('ringbuf-read', order).catch(() => '');
   return Buffer.from(String(text), 'base64').toString('utf8').slice(-LAST_WORDS);
 }
 
-/** What a failure to talk to a monitor is to a caller: a connection breaks a moment before its last words are there. */
+/** The error of a failed call to a monitor: a connection breaks a moment before the monitor's last output arrives. */
 export async function reasonOf(
   clock: Clock,
   { process, error }: { process: Detached; error: unknown },
@@ -105,7 +105,7 @@ export async function reasonOf(
   return orAfter(clock, LAST_WORDS_MS, died, () => error);
 }
 
-/** What a guest whose monitor is gone is to a caller. */
+/** The error for a guest whose monitor has ended. */
 function ended(process: Detached): ServiceError {
   return notStarted(process.errors() || 'the monitor ended');
 }

@@ -22,7 +22,7 @@ const PACKINGS = {
 } as const;
 export type Packing = keyof typeof PACKINGS;
 
-/** By which program, and the suffix that it wants. */
+/** The program that unpacks it, and the suffix that it requires. */
 const TOOLS: Partial<Record<Packing, { program: string; suffix: string }>> = {
   xz: { program: 'xz', suffix: 'xz' },
   lzma: { program: 'xz', suffix: 'lzma' },
@@ -67,7 +67,7 @@ interface ForTool {
   maxBytes: number;
 }
 
-/** Through files, since what comes out is no text. `prlimit` bounds it: a tool does not. */
+/** Uses files, since the output is not text. `prlimit` bounds it: a tool does not. */
 async function byTool(host: Host, { packing, payload, maxBytes }: ForTool): Promise<Buffer> {
   const tool = TOOLS[packing];
   const program = tool && (await host.which(tool.program));

@@ -1,4 +1,4 @@
-// Whether virtual machines can be started, and with what.
+// Whether virtual machines can start, and with which parts.
 import { asServiceError } from '../../domain/errors.ts';
 import { abortable } from '../../domain/timeout.ts';
 import type { ProbeReport } from '../provider.ts';
@@ -8,7 +8,7 @@ import type { MicrovmState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];
 
-/** Never throws; settles when `signal` aborts, while what it began goes on for the next probe. */
+/** Never throws. Settles when `signal` aborts; the checks continue for the next probe. */
 export async function probeMicrovm(state: MicrovmState, signal: AbortSignal): Promise<ProbeReport> {
   const { machinery } = state;
   const dataFolder = state.checkDataFolder();
@@ -41,7 +41,7 @@ async function look(name: string, words: () => Promise<string>): Promise<Finding
   }
 }
 
-/** Emulation works, and is told of. */
+/** Reports emulation, which works, as a finding. */
 async function accelerator(choose: () => Promise<string>): Promise<Finding> {
   const finding = await look('accelerator', choose);
   if (finding.message !== 'emulation')

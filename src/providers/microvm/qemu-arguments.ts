@@ -1,5 +1,4 @@
-// A plan in QEMU's words. Its order of opening things is its own: with `user`, everything named here is opened before it
-// becomes that user, so that the user needs no right over any of it.
+// A plan as QEMU's arguments. QEMU opens things in its own order: with `user`, everything named here is opened before it
 import { kernelArguments } from './kernel-arguments.ts';
 import type { Accelerator, MonitorPlan } from './monitor-plan.ts';
 
@@ -9,14 +8,14 @@ export const OVERLAY_SERIAL = 'svc-overlay';
 /** The port of the agent and the file of its settings. (agent/src/vm/vm-port.c, vm-settings.c) */
 export const AGENT_PORT = 'svc.agent';
 export const SETTINGS_NAME = 'opt/svc/settings';
-/** Of the kernel's console, kept by the monitor: a guest can write without end. A power of two. */
+/** The buffer of the kernel's console in the monitor: a guest can write without end. A power of two. */
 export const CONSOLE_BYTES = 1024 * 1024;
 export const CONSOLE_ID = 'console';
 /** Name of the agent's port and of the socket behind it, in the monitor's words. */
 export const AGENT_DEVICE = 'agent';
 
 const MEBIBYTE = 1024 * 1024;
-/** Translated code: QEMU would else take up to a gigabyte for it. */
+/** The buffer for translated code: QEMU would otherwise take up to a gigabyte. */
 const TRANSLATIONS_MB = 128;
 
 /** Every argument, the program's name excepted. */
@@ -39,7 +38,7 @@ export function qemuArguments(plan: MonitorPlan): string[] {
   ];
 }
 
-/** Becoming a user is a call that the filter would else refuse; afterwards there is no privilege left to raise. */
+/** The filter must permit the change of the user; afterwards there is no privilege left to raise. */
 function sandbox({ user }: MonitorPlan): string {
   return `on,obsolete=deny,spawn=deny,resourcecontrol=deny${user ? '' : ',elevateprivileges=deny'}`;
 }
@@ -66,7 +65,7 @@ function machine({ accelerator, memory_mb, vcpus, memory }: MonitorPlan): string
   ];
 }
 
-/** A guest that goes on has its kernel in its memory. */
+/** A restored guest has its kernel in its memory. */
 function kernel({ kernel: path, initramfs, accelerator }: MonitorPlan): string[] {
   return ['-kernel', path, '-initrd', initramfs, '-append', kernelArguments(accelerator)];
 }
@@ -97,8 +96,8 @@ function consoles({ sockets }: MonitorPlan): string[] {
 }
 
 /**
- * A full disk of this machine is an error that the guest sees: QEMU would else stop it for good. Nothing is synced, as
- * nothing of it outlives the guest.
+ * A full disk of this machine is an error in the guest; by default QEMU would stop it for good. Nothing is synced, as nothing
+ * of it outlives the guest.
  */
 function disk(path: string, { serial, isReadOnly }: { serial: string; isReadOnly: boolean }): string[] {
   const file = { driver: 'file', filename: path, 'read-only': isReadOnly };

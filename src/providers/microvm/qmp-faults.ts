@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts';
 
 const LONGEST_WORDS = 500;
 
-/** The monitor answered, and said no. */
+/** The monitor refused the command. */
 export class MonitorRefusal extends Error {
   constructor(command: string, words: string) {
     super(`${command}: ${words.slice(0, LONGEST_WORDS)}`);
@@ -27,7 +27,7 @@ export function monitorSlow(what: string, ms: number): ServiceError {
   );
 }
 
-/** What it said is not its protocol, or longer than any of its answers is. */
+/** The message is not valid QMP, or is longer than any of its answers. */
 export function monitorGarbled(what: string, cause?: unknown): ServiceError {
   return new ServiceError('provider_error', 'The monitor of the virtual machine sent an invalid message.', {
     cause: new Error(what, { cause }),

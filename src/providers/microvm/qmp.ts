@@ -1,5 +1,5 @@
-// A connection to QEMU's monitor (docs: QEMU Machine Protocol). QEMU serves one at a time: a second one is accepted by the
-// kernel, but greeted only once the first has gone, so keep none open for long.
+// A connection to QEMU's monitor (docs: QEMU Machine Protocol). QEMU serves one at a time: the kernel accepts a second one, but
+// QEMU greets it only after the first has ended, so keep none open for long.
 import { createConnection, type Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
 import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from './qmp-faults.ts';
@@ -58,8 +58,8 @@ export class Qmp {
   }
 
   /**
-   * What the monitor returned for `command`. Throws MonitorRefusal for its no, `unavailable` when the connection ends or
-   * nothing came in time (it may still be carried out), the signal's reason on abort.
+   * The result of `command`. Throws MonitorRefusal when the monitor refuses, `unavailable` when the connection ends or no
+   * answer arrives in time (the command may still run), the signal's reason on abort.
    */
   async execute(command: string, args?: object, bounds: QmpBounds = {}): Promise<unknown> {
     bounds.signal?.throwIfAborted();
@@ -70,7 +70,7 @@ export class Qmp {
     return answer;
   }
 
-  /** `listener` hears of each event from now on, until the returned function is called. */
+  /** `listener` receives each event from now on, until the returned function is called. */
   listen(listener: QmpListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -121,7 +121,7 @@ export class Qmp {
     }
     const id = message.kind === 'greeting' ? 0 : message.id;
     const waiting = this.#waiting.get(id);
-    // The answer to a command that was given up.
+    // A late answer to an abandoned command.
     if (!waiting && id > 0 && id <= this.#lastId) return;
     if (!waiting || (id === 0) !== (message.kind === 'greeting'))
       throw monitorGarbled('an answer without a request');

@@ -50,7 +50,7 @@ export function unwritable(cause: unknown): ServiceError {
   });
 }
 
-/** The record in a run folder; undefined when there is none or it is no record: the folder is then to be cleared. */
+/** The record in a run folder; undefined when it does not exist or is invalid: the folder is then cleared. */
 export async function readRecord(folder: string): Promise<RuntimeRecord | undefined> {
   try {
     const record: unknown = JSON.parse(await readFile(join(folder, 'runtime.json'), 'utf8'));

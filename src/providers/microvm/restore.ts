@@ -1,5 +1,5 @@
-// A guest from a snapshot: it goes on where the saved one stood, and is made one of its own before anything of a user
-// runs in it. One that cannot be told apart from its siblings in every part is no sandbox: it is given up.
+// Restores a guest from a snapshot and gives it its own identity before any user's code runs in it. A guest that shares a part
+// of its identity with a sibling is discarded.
 import { open, rm } from 'node:fs/promises';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
@@ -14,13 +14,13 @@ import type { Snapshot } from './snapshot.ts';
 import { withoutMemory } from './snapshot-state.ts';
 import type { MicrovmState } from './state.ts';
 
-/** Many times what it takes, even on a crowded machine, and short enough to boot a guest instead. */
+/** Many times the usual duration, even on a crowded machine, and short enough to boot a guest instead. */
 const RESTORE_MS = 30_000;
 const ENTROPY_BYTES = 64;
-/** The agent has read its settings before it was saved. */
+/** The agent read its settings before it was saved. */
 const NOTHING = Buffer.from('restored=1\0');
 
-/** What is left when this throws is in the run folder, for `clear`. */
+/** When this throws, `clear` removes the remains in the run folder. */
 export async function restore(
   state: MicrovmState,
   { making, snapshot }: { making: Making; snapshot: Snapshot },
@@ -34,7 +34,7 @@ export async function restore(
     work = going.catch(() => undefined);
     return going;
   };
-  // Whoever clears afterwards, and boots at the same paths, is alone there.
+  // Wait for the work to end: the caller clears and boots at the same paths.
   await withinDeadline(state.clock, bounds, call).finally(() => work);
 }
 
@@ -55,7 +55,7 @@ async function started(
   }
 }
 
-/** A monitor that waits for the state, which it has as its standard input. */
+/** Starts a monitor that reads the state from its standard input. */
 async function launched(
   state: MicrovmState,
   { making, snapshot }: { making: Making; snapshot: Snapshot },

@@ -1,5 +1,5 @@
-// What a guest's agent is told (agent/src/vm/vm.h): records "key=value", each ended by a NUL byte. The monitor hands them
-// over; nothing of it stands in an argument or in the guest's command line.
+// The settings of a guest's agent (agent/src/vm/vm.h): records "key=value", each ended by a NUL byte. The monitor passes them
+// on; none of them is in an argument or in the guest's command line.
 
 import { encodeSettings, type Setting } from '../local/settings.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';

@@ -1,4 +1,4 @@
-// What snapshots take and hold, for who asks the provider.
+// Lists the snapshots with their sizes.
 import { stat } from 'node:fs/promises';
 import type { RuntimeSnapshot } from '../provider.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,4 +1,4 @@
-// Which snapshots are there, and which of them go. Guests that were started from one that goes keep it until they end.
+// Finds and prunes snapshots. Guests that were started from a removed one keep its files until they end.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MicrovmFolders } from './folders.ts';
@@ -18,8 +18,8 @@ export async function completeSnapshots({ snapshots }: Places): Promise<Snapshot
 }
 
 /**
- * Removes what is not whole, what `made` takes the place of, what another boot or program saved, and the longest unused;
- * never what is being made.
+ * Removes incomplete and replaced snapshots, those of another boot or program, and the longest unused; never one that is being
+ * made.
  */
 export async function pruneSnapshots(
   folders: Places,

@@ -26,13 +26,13 @@ const NAME = 'sb-'.padEnd(15, '0');
 const FOLDER_MODE = 0o711;
 
 export interface SaveOrder {
-  /** What the guests that are started from it are made of; its spec's id and epoch mean nothing here. */
+  /** The parts of the guests that start from it; the spec's id and epoch mean nothing here. */
   making: Making;
   facts: SnapshotFacts;
   folder: string;
 }
 
-/** The snapshot, whole. Throws ServiceErrors or the signal's reason; nothing of it is left then. */
+/** Saves a complete snapshot. Throws ServiceErrors or the signal's reason; nothing is left then. */
 export async function saveSnapshot(
   state: MicrovmState,
   order: SaveOrder,
@@ -70,7 +70,7 @@ function snapshotMaking(state: MicrovmState, { making, facts }: SaveOrder): Maki
   };
 }
 
-/** A disk that fills up under a guest's memory kills its monitor. */
+/** A disk that is full under a guest's memory kills its monitor. */
 async function enoughSpace(state: MicrovmState, { making }: SaveOrder): Promise<void> {
   const { freeBytes } = await state.host.fileSystem(state.folders.snapshots);
   if (freeBytes < making.shape.memory_mb * MEBIBYTE)
@@ -131,7 +131,7 @@ async function makeMemory(folder: string, path: string, size: number): Promise<v
   }
 }
 
-/** An open port comes a moment before an agent that listens. */
+/** The port opens a moment before the agent listens. */
 async function served(
   { clock, random, logger }: MicrovmState,
   { making, secret }: { making: Making; secret: Buffer },
@@ -148,8 +148,8 @@ async function served(
 }
 
 /**
- * What every command needs is in the guest's memory then: the shell, and how it is found. Written out, too: each clone would
- * else write the same. An image without a shell, or one that does not end, is as good as before.
+ * Runs a shell, so that the guest's memory holds what every command needs, and syncs: otherwise each clone would write the same
+ * pages. An image without a shell, or one that does not end, is not an error.
  */
 async function warmed(io: SandboxIo, signal: AbortSignal): Promise<void> {
   const argv = ['sh', '-c', 'echo; sync'];
@@ -158,7 +158,7 @@ async function warmed(io: SandboxIo, signal: AbortSignal): Promise<void> {
   await exec.exit;
 }
 
-/** The monitor has to reach the socket that it sends to as the user it has become. */
+/** The monitor must reach the socket as the user it has become. */
 async function takeState(
   { clock }: MicrovmState,
   { launched, making, to }: { launched: Launched; making: Making; to: string },

@@ -1,5 +1,5 @@
-// The snapshots of one instance: made once for many callers, given up when they no longer fit, never waited for twice
-// when they cannot be made, and never taken away from under a guest that starts.
+// The snapshots of one instance: each is made once for many callers, replaced when it no longer fits, not retried for a while
+// after a failure, and never removed while a guest starts from it.
 import { rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -18,31 +18,31 @@ import { snapshotTrust } from './snapshot-trust.ts';
 import type { MicrovmState } from './state.ts';
 
 const SAVE_MS = 120_000;
-/** A sandbox is booted when saving takes longer: its own deadline has to leave time for that. */
+/** A sandbox boots instead when saving takes longer: its own deadline must leave time for that. */
 const WAIT_MS = 20_000;
 /** After a failure guests are booted for this long before another try. */
 const PAUSE_MS = 60_000;
 
-/** A snapshot that a guest is started from: it stays until `release`. */
+/** A snapshot in use by a starting guest: it stays until `release`. */
 export interface SnapshotHold {
   snapshot: Snapshot;
-  /** The guest went on. */
+  /** The restore succeeded. */
   worked(): void;
-  /** It did not, and the guest is booted. Whether the snapshot is to blame is told by its files, and by the next guest. */
+  /** The restore failed and the guest boots instead. The files and the next guest show whether the snapshot is damaged. */
   failed(error: unknown): Promise<void>;
   release(): void;
 }
 
 export interface SnapshotSource {
   /**
-   * The one that fits, made when there is none. Undefined when it cannot be made, which is logged, or not in time: then it
-   * is for later guests. Rejects on abort.
+   * The fitting snapshot, made when it does not exist. Undefined when it cannot be made, which is logged, or not in time: then
+   * it serves later guests. Rejects on abort.
    */
   hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined>;
   list(): Promise<Snapshot[]>;
-  /** Ends guests that ran to be saved when their server ended. Done once; a failure is tried again by the next caller. */
+  /** Ends guests that were being saved when their server ended. Done once; after a failure the next caller retries. */
   tidy(): Promise<void>;
-  /** Ends what is being saved; resolves when nothing of it is left. None is made from then on. */
+  /** Ends saving; resolves when nothing of it is left. No snapshot is made afterwards. */
   close(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ class InstanceSnapshots implements SnapshotSource {
     return (this.#inUse.get(key) ?? 0) > 0;
   }
 
-  /** For all who wait: the end of one of them does not end it. It boots a guest, so it waits for its turn as one. */
+  /** Saves for all callers: the end of one does not end it. It boots a guest, so it waits for its turn like one. */
   #saved(order: { making: Making; facts: SnapshotFacts; folder: string }): Promise<Snapshot> {
     const state = this.#deps();
     const { signal } = this.#over;
@@ -154,7 +154,7 @@ class InstanceSnapshots implements SnapshotSource {
         work = saving.catch(() => undefined);
         return saving;
       };
-      // Its turn ends when nothing of its guest is left, also where its end takes longer than a caller waits.
+      // Its turn ends when nothing of its guest is left, even when that takes longer than a caller waits.
       return await withinDeadline(state.clock, bounds, call).finally(() => work);
     }, signal);
   }
@@ -188,13 +188,13 @@ async function factsOf(
   };
 }
 
-/** Guests that ran to be saved when their server ended. */
+/** Ends guests that were being saved when their server ended. */
 async function endUnfinished(state: MicrovmState): Promise<void> {
   const names = await runtimeNames(state.folders);
   for (const name of names.filter(isSnapshotRun)) await clear(state, name);
 }
 
-/** Last used now. */
+/** Marks the snapshot as used now. */
 async function touch({ clock }: MicrovmState, { folder }: Snapshot): Promise<void> {
   const now = clock.now() / 1000;
   await utimes(recordPath(folder), now, now).catch(() => undefined);

@@ -1,5 +1,5 @@
-// The state of a stopped guest's processor and devices, out of its monitor and into a file. Memory is no part of it: that
-// is a file already. (QEMU docs/devel/migration, x-ignore-shared)
+// Saves the state of a stopped guest's processor and devices to a file. It does not include memory, which is already a file.
+// (QEMU docs/devel/migration, x-ignore-shared)
 import { chmod, chown, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { ServiceError } from '../../domain/errors.ts';
@@ -13,16 +13,16 @@ const LOOK_MS = 5;
 export interface StateOrder {
   qmp: Qmp;
   clock: Clock;
-  /** Where the monitor is told to send it: a socket that is made for it and removed. */
+  /** The socket to which the monitor sends it; created for this and removed. */
   socket: string;
-  /** Whom the monitor has become; undefined: this process's own user. */
+  /** The monitor's user; undefined: this process's own. */
   user: { uid: number; gid: number } | undefined;
   /** The file; must not exist. */
   to: string;
 }
 
 /**
- * Writes the guest's state, which stops it there and for good. Not before: one that was stopped would go on stopped.
+ * Writes the guest's state, which stops the guest for good. Do not stop it first: a guest that was stopped resumes stopped.
  * Throws `provider_error`, MonitorRefusal, or the signal's reason.
  */
 export async function saveState(order: StateOrder, signal: AbortSignal): Promise<void> {
@@ -42,7 +42,7 @@ export async function saveState(order: StateOrder, signal: AbortSignal): Promise
   }
 }
 
-/** From now on a state holds no memory: who saves one and who goes on from it both say so. */
+/** Leaves memory out of the state, on the side that saves and on the side that restores. */
 export async function withoutMemory(qmp: Qmp, signal: AbortSignal): Promise<void> {
   const capabilities = [{ capability: 'x-ignore-shared', state: true }];
   await qmp.execute('migrate-set-capabilities', { capabilities }, { signal });

@@ -1,22 +1,22 @@
-// What a guest that did not go on says about its snapshot. Most often nothing: the machine was short of time or memory.
+// Judges a snapshot after a failed restore. Most often the snapshot is fine: the machine was short of time or memory.
 import { ServiceError } from '../../domain/errors.ts';
 import { readSnapshot, type Snapshot } from './snapshot.ts';
 
 /**
- * `spoilt`: it is not what was saved, or two sandboxes in a row could not go on from it. `sound`: one sandbox could not.
- * `unknown`: the machine lacked something. `replaced`: another one stands in its place, or none.
+ * `spoilt`: the files changed, or two different sandboxes in a row could not be restored. `sound`: one sandbox could not.
+ * `unknown`: the machine was short of something. `replaced`: it was replaced or removed.
  */
 export type Verdict = 'spoilt' | 'sound' | 'unknown' | 'replaced';
 
 export interface SnapshotTrust {
-  /** A guest went on from it: what was before is forgiven. */
+  /** Records a successful restore, which clears earlier doubts. */
   gain(snapshot: Snapshot): void;
-  /** Sandbox `id` did not go on from it. */
+  /** Judges the failed restore of sandbox `id`. */
   judge(snapshot: Snapshot, id: string, error: unknown): Promise<Verdict>;
 }
 
 export function snapshotTrust(isThere: (path: string) => Promise<boolean>): SnapshotTrust {
-  /** By key: the last sandbox that could not go on. */
+  /** The last sandbox that could not be restored, by key. */
   const doubts = new Map<string, string>();
   return {
     gain: ({ key }) => void doubts.delete(key),
@@ -35,7 +35,10 @@ export function snapshotTrust(isThere: (path: string) => Promise<boolean>): Snap
   };
 }
 
-/** Of time, of room, or of memory, as QEMU says it: "cannot set up guest memory 'memory': Cannot allocate memory". */
+/**
+ * Whether the machine was short of time, space or memory. QEMU's words: "cannot set up guest memory 'memory': Cannot allocate
+ * memory".
+ */
 function isWant(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   const words = error.cause instanceof Error ? error.cause.message : '';

@@ -1,15 +1,15 @@
-// A snapshot: a guest saved when its agent was ready and nothing of a user had run. Its files never change; guests
-// started from it look at its memory and keep what they change to themselves.
+// A snapshot: a guest saved when its agent was ready and before any user's code ran. Its files never change; guests started
+// from it map its memory privately.
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileIdentity } from './file-identity.ts';
 
-/** Part of the key: a later program does not start guests from what an older one saved. */
+/** Part of the key: a later program does not use files of an older one. */
 const FORMAT = 3;
 const FILES = ['memory', 'state', 'overlay'] as const;
 
-/** All that a saved guest depends on: another value of any of them is another snapshot. */
+/** Everything that a saved guest depends on: another value of any of them is another snapshot. */
 export interface SnapshotFacts {
   image: string;
   image_identity: string;
@@ -32,7 +32,7 @@ export interface SnapshotRecord {
   /** Hex; opens a guest started from it until `seed` gives it its own. */
   secret: string;
   created_at: string;
-  /** Of each file: tells whether it is the one that was saved. */
+  /** The identity of each file when it was saved. */
   files: Record<string, string>;
 }
 
@@ -62,7 +62,7 @@ export function snapshotFiles(folder: string, { overlay_mb }: Pick<SnapshotFacts
   };
 }
 
-/** Says that the files are whole: the last step of saving. */
+/** Marks the files as complete: the last step of saving. */
 export async function writeSnapshot(
   folder: string,
   record: Omit<SnapshotRecord, 'files'>,
@@ -74,7 +74,7 @@ export async function writeSnapshot(
   return snapshotAt(folder, whole);
 }
 
-/** undefined when it is not whole, or one of its files is no longer what was saved. Never throws. */
+/** Undefined when it is incomplete or one of its files changed. Never throws. */
 export async function readSnapshot(folder: string): Promise<Snapshot | undefined> {
   const record = await readFile(recordPath(folder), 'utf8').then(parse, () => undefined);
   if (!record) return undefined;
@@ -83,7 +83,7 @@ export async function readSnapshot(folder: string): Promise<Snapshot | undefined
   return isSame ? snapshotAt(folder, record) : undefined;
 }
 
-/** What it was made of, whether or not it still is what was saved; undefined when nothing says so. Never throws. */
+/** The facts of a snapshot, even of a damaged one; undefined when they cannot be read. Never throws. */
 export async function readSnapshotFacts(folder: string): Promise<SnapshotFacts | undefined> {
   const record = await readFile(recordPath(folder), 'utf8').then(parse, () => undefined);
   return record?.facts;

@@ -1,5 +1,5 @@
-// Kernels and first roots of earlier packages and agents below data_dir. Each is tens of megabytes and is made again when it
-// is wanted; several servers may share the folder, so that only what none was started with for a day goes.
+// Removes kernels and first roots of earlier packages and agents below data_dir. Each is tens of megabytes and can be created
+// again. Several servers may share the folder, so only parts that were unused for a day are removed.
 import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../domain/ports.ts';
@@ -21,7 +21,7 @@ export interface StaleParts {
   machinery: Pick<Machinery, 'kernel' | 'initramfs'>;
 }
 
-/** Old parts go once; ours are marked as used hourly, and when they are others. The function never rejects. */
+/** Removes old parts once; marks ours as used hourly, and when they change. The returned function never rejects. */
 export function partsTended(
   deps: Pick<MicrovmDeps, 'clock' | 'logger'> & { config: Pick<MicrovmDeps['config'], 'data_dir'> },
 ): (machinery: StaleParts['machinery']) => Promise<void> {
@@ -39,15 +39,15 @@ export function partsTended(
 }
 
 /**
- * Marks what this server starts guests with as used now. Within a day of it no server removes it, which is all that a
- * monitor needs that reads both at its start and does not name them, as Firecracker does. Another user's is its own to mark.
+ * Marks this server's parts as used now. No server removes them within a day, which is enough for a monitor that reads both at
+ * its start and does not name them, as Firecracker does. Parts of another user stay unmarked.
  */
 async function touchParts({ clock, machinery }: StaleParts): Promise<void> {
   const now = clock.now() / 1000;
   for (const folder of foldersOf(machinery)) await utimes(folder, now, now).catch(() => undefined);
 }
 
-/** Removes what no guest that runs, no snapshot of any server and not `machinery` is made of. Throws system errors. */
+/** Removes parts that no running guest, no snapshot of any server and not `machinery` uses. Throws system errors. */
 export async function pruneParts(parts: StaleParts): Promise<void> {
   const { dataFolder, machinery } = parts;
   await touchParts(parts);
@@ -75,7 +75,7 @@ async function oldIn({ clock, dataFolder }: StaleParts, kind: string): Promise<s
   return folders.filter((_, at) => clock.now() - (ages[at]?.mtimeMs ?? Number.POSITIVE_INFINITY) > DAY_MS);
 }
 
-/** Of the kernels and first roots that saved guests run, hex. */
+/** Digests of the kernels and first roots in snapshots, hex. */
 async function digestsOfSnapshots(root: string): Promise<string[]> {
   const instances = (await ifPresent(readdir(root))) ?? [];
   const folders = await Promise.all(

@@ -23,7 +23,7 @@ import { type Overlays, overlaySource } from './overlay.ts';
 import { type SnapshotSource, snapshotSource } from './snapshot-source.ts';
 import { partsTended } from './stale-parts.ts';
 
-/** A boot keeps a processor busy: more at once would only all be late. */
+/** A boot keeps a processor busy: more at once would only make all of them late. */
 const BOOTS = { waiting: 2000, waitMs: 60_000 };
 
 export interface MicrovmState extends MicrovmDeps {
@@ -31,7 +31,7 @@ export interface MicrovmState extends MicrovmDeps {
   machinery: MachinerySource;
   monitor: MonitorKind;
   overlays: Overlays;
-  /** Where monitors get cgroups; looked for once. */
+  /** Where monitors get cgroups; found once. */
   cgroups(): Promise<CgroupHost>;
   /** Guests that boot. */
   boots: Limiter;
@@ -43,11 +43,14 @@ export interface MicrovmState extends MicrovmDeps {
   /** Looks; see image.ts. */
   imageNames(): Promise<string[]>;
   snapshots: SnapshotSource;
-  /** Folders; claims of uids and disks without a runtime go. Done once; a failure is tried again by the next caller. */
+  /**
+   * Creates the folders and removes claims of uids and disks without a runtime. Done once; after a failure the next caller
+   * retries.
+   */
   prepare(): Promise<void>;
-  /** Ends what is being saved. Folders that `prepare` made here go when nothing is in them; another's, such as a service's beside us, stay. */
+  /** Ends saving. Removes the folders that `prepare` created when they are empty; folders of a service beside us stay. */
   leave(): Promise<void>;
-  /** What was found, for answers that cannot wait. */
+  /** The last known values, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
   bounds(): CgroupHost['folders'] | undefined;
   knownImages(): string[];

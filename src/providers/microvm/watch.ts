@@ -1,5 +1,5 @@
-// News of our monitors. Nothing tells of a process that is no child of ours (most are not, after a restart), so that their
-// numbers are looked at: a look is one small file of /proc for each.
+// Reports the ends of our monitors. The kernel does not report the end of a process that is not our child (most are not, after
+// a restart), so this polls: one small file of /proc for each.
 import type { RuntimeEvent, RuntimeListing } from '../provider.ts';
 import { listRuntimes } from './listing.ts';
 import type { MicrovmState } from './state.ts';
@@ -21,7 +21,7 @@ export async function watchRuntimes(
   }
 }
 
-/** From one look to the next; what is first seen stopped has come and ended in between, or is still being made. */
+/** The events between two polls. A runtime that is first seen stopped has started and ended in between, or is still being created. */
 export function changes(
   before: ReadonlyMap<string, RuntimeListing>,
   now: ReadonlyMap<string, RuntimeListing>,

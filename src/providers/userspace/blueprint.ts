@@ -1,4 +1,4 @@
-// One sandbox to be made, in full: what create decided, before any runner's words for it. Types only.
+// Everything that create decided about one sandbox, before a runner's arguments. Types only.
 import type { CgroupPlan } from '../local/cgroup-plan.ts';
 import type { RootfsView } from './rootfs-view.ts';
 
@@ -11,7 +11,7 @@ export interface Blueprint {
   /** Path of svc-agent and of the workspace on disk as the runner can reach them. */
   agent: string;
   workspace?: string;
-  /** It is the VM of a pool (src/agent/user.ts): no other place than /workspaces can be written. */
+  /** The VM of a pool (src/agent/user.ts): only /workspaces is writable. */
   isPool?: true;
   /** Mount of its bounded terminals, for a runner that can bound none itself. */
   terminals?: string;

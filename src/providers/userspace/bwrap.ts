@@ -1,10 +1,10 @@
-// The sandbox in bubblewrap's words. 0.8 is needed: --size bounds what a guest can fill, --disable-userns ends nesting.
-// Not used: --die-with-parent (runtimes outlive the server), --new-session (launch has called setsid).
+// The sandbox as bubblewrap's arguments. Version 0.8 is needed: --size bounds the memory a guest can fill, --disable-userns
+// ends nesting. Not used: --die-with-parent (runtimes outlive the server), --new-session (launch has called setsid).
 
 import { INSIDE_GID, INSIDE_UID } from '../local/uids.ts';
 import type { Blueprint } from './blueprint.ts';
 
-/** What init needs until it has made the namespace, outside of which it then has no right. */
+/** Capabilities that init needs until it has created the namespace, outside of which it then has none. */
 const POOL_RIGHTS = ['CAP_SYS_ADMIN', 'CAP_SETUID', 'CAP_SETGID'];
 const AGENT = '/.svc/svc-agent';
 

@@ -15,7 +15,7 @@ import type { UserspaceState } from './state.ts';
 import { makeTracedRoot } from './traced-root.ts';
 import { makeWorkspace } from './workspace.ts';
 
-/** Throws `conflict` when this attempt at the sandbox exists already. What failed or was aborted is gone when it settles. */
+/** Throws `conflict` when this attempt at the sandbox exists already. A failed or aborted attempt is removed when this settles. */
 export async function createRuntime(
   state: UserspaceState,
   order: CreateOrder,
@@ -40,7 +40,7 @@ async function prepared(state: UserspaceState, order: CreateOrder): Promise<void
   refuseDifferences(order.spec.strict, differences(state, order));
 }
 
-/** The first failure is what the caller hears of; traces are swept like any runtime without a row. */
+/** The caller gets the first failure; remains are swept like any runtime without a row. */
 async function undo(state: UserspaceState, name: string): Promise<void> {
   await clear(state, name).catch((error: unknown) => {
     state.logger.warn(

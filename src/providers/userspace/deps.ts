@@ -9,7 +9,10 @@ export interface UserspaceDeps {
   random: Random;
   logger: Logger;
   config: UserspaceConfig;
-  /** Of the store; `key` is hex. Names every runtime, so that two servers on one host never touch each other's. */
+  /**
+   * The store's instance; `key` is hex. It is part of the name of every runtime, so that two servers on one host never touch
+   * each other's.
+   */
   instance: { id: string; key: string };
   /** Where the package lies: svc-agent is found below it. */
   packageRoot: string;

@@ -17,7 +17,7 @@ import type { UserspaceState } from './state.ts';
 import { removeLoader } from './traced-loader.ts';
 import { removeWorkspace } from './workspace.ts';
 
-/** How long a runner may take over its own end. */
+/** How long a runner may take to end by itself. */
 const RUNNER_PATIENCE_MS = 1000;
 
 interface Remains {
@@ -44,7 +44,7 @@ export async function clear(state: UserspaceState, name: string, signal?: AbortS
   await removeFolder(folder);
 }
 
-/** Whether the runtime's first process lives: same boot, same number, same start. Without its tracer it is no sandbox. */
+/** Whether the runtime's first process is alive: same boot, same number, same start. A traced sandbox also needs its tracer. */
 export async function isRunning(state: UserspaceState, record: RuntimeRecord): Promise<boolean> {
   if (record.boot_id !== state.host.bootId) return false;
   if (record.mark !== undefined && !(await isAlive({ pid: record.runner_pid, start: record.runner_start })))
@@ -67,8 +67,8 @@ async function endProcesses(
   const first = { pid: record.pid, start: record.pid_start };
   const runner = { pid: record.runner_pid, start: record.runner_start };
   if (record.mark !== undefined) await askToEnd(state, first, signal);
-  // Process 1 takes its whole namespace with it; the runner ends by itself once it has waited for it, unless somebody
-  // has stopped it: a tracer that is stopped keeps what it traces from ending, too.
+  // Process 1 takes its namespace with it; the runner ends by itself after waiting for it, unless it is stopped: a stopped
+  // tracer also keeps its traced processes from ending.
   await killProcess(first);
   const stopped = state.clock.monotonic() + RUNNER_PATIENCE_MS;
   const gone = async () => {
@@ -78,7 +78,7 @@ async function endProcesses(
   await pollUntil(state.clock, gone, signal);
 }
 
-/** Under a tracer the agent ends all that came from it, and then itself, when it gets the chance. */
+/** Under a tracer the agent ends its descendants, and then itself, when it gets the chance. */
 async function askToEnd(
   state: UserspaceState,
   first: ProcessIdentity,
@@ -89,7 +89,7 @@ async function askToEnd(
   await pollUntil(state.clock, async () => state.clock.monotonic() > late || !(await isAlive(first)), signal);
 }
 
-/** Where no namespace ends them: what carries the sandbox's mark or has its uid, until nothing does. */
+/** Kills processes that carry the sandbox's marker or uid until none is left, where no namespace ends them. */
 async function endStrays(
   state: UserspaceState,
   { name, record }: Remains,
@@ -111,7 +111,10 @@ function markIn(state: UserspaceState, { name, record }: Remains): string | unde
   return record?.mark ?? (state.config.runner === 'proot' ? processMarker(state, name) : undefined);
 }
 
-/** Without a record the launcher has not let go: init ends by itself. Its socket is refused once nobody holds it. */
+/**
+ * The launcher has not released a runtime without a record: its init ends by itself. Its socket refuses connections once no
+ * process holds it.
+ */
 async function endUnrecorded(
   state: UserspaceState,
   name: string,
@@ -124,7 +127,7 @@ async function endUnrecorded(
     await pollUntil(state.clock, () => isRefused(join(folder, 'agent.sock')), signal);
 }
 
-/** What connecting to a socket that nobody holds says; all else says nothing. */
+/** Errors of connecting to a socket that no process holds; any other error proves nothing. */
 const NOBODY = new Set(['ECONNREFUSED', 'ENOENT']);
 
 function isRefused(path: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-// /etc of the host view: our own few files, with empty places where parts of the host's are mounted.
-// Made once for each instance; a sandbox sees it read-only.
+// /etc of the host view: a few own files, and empty mount points for parts of the host's. Created once for each instance; a
+// sandbox sees it read-only.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -23,7 +23,7 @@ const FILES: Record<string, string> = {
   localtime: '',
   'machine-id': '',
 };
-/** Where a host says what it is: programs look at the first, the second is in the sandbox with /usr. */
+/** Where a host describes itself: programs read the first; the second is in the sandbox with /usr. */
 const RELEASES = ['/etc/os-release', '/usr/lib/os-release'];
 const MOST_RELEASE = 16 * 1024;
 
@@ -39,7 +39,7 @@ export const HOST_PARTS = [
   '/etc/localtime',
 ];
 
-/** Writes the folder. Idempotent; a file is replaced as a whole, so that a running sandbox never sees half of one. */
+/** Writes the folder. Idempotent. Replaces each file atomically, so that a running sandbox never sees half of one. */
 export async function makeEtc(folder: string): Promise<void> {
   try {
     for (const name of FOLDERS) await makeFolders(join(folder, name), 0o755);
@@ -62,7 +62,7 @@ async function hostRelease(): Promise<string> {
   return '';
 }
 
-/** What a sandbox is: its programs are those of `host`, whose os-release this is, and so are ID and version. */
+/** os-release of a sandbox: it runs the programs of `host`, whose os-release this is, so ID and version stay. */
 export function osRelease(host: string): string {
   const lines = host.split('\n').filter((line) => /^[A-Z][A-Z0-9_]*=/.test(line));
   const name = lines.find((line) => line.startsWith('PRETTY_NAME='))?.replace(/^[^=]*=["']?|["']$/g, '');

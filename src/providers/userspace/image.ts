@@ -1,9 +1,9 @@
-// Which root a sandbox gets for the image it asked for.
+// Chooses the root for the requested image.
 import { basename } from 'node:path';
 import type { UserspaceConfig } from '../../schema/config.ts';
 
 export interface ChosenImage {
-  /** What really runs: `host`, or the name of an image. */
+  /** The effective image: `host`, or the name of an image. */
   name: string;
   /** Folder; undefined is the host view. */
   rootfs: string | undefined;
@@ -12,7 +12,7 @@ export interface ChosenImage {
 
 type ImageConfig = Pick<UserspaceConfig, 'images' | 'rootfs_path'>;
 
-/** A name that is not configured gets the default root, and a warning: there is no registry to get it from. */
+/** An unknown name gets the default root and a warning: there is no registry to pull from. */
 export function chooseImage(config: ImageConfig, asked: string | undefined): ChosenImage {
   const standard = defaultImage(config);
   if (asked === undefined || asked === standard.name) return standard;

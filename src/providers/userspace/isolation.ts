@@ -1,9 +1,9 @@
-// What really separates a sandbox here, in words for `svc provider get userspace`. Says nothing that is not in force.
+// The isolation of a sandbox on this host, for `svc provider get userspace`. Lists only what is in force.
 import type { Capability, Isolation } from '../../schema/provider.ts';
 import { MAX_PROCESSES } from '../local/cgroup-plan.ts';
 import type { UserspaceState } from './state.ts';
 
-/** A tracer that rewrites paths is no wall: what is limited is limited for guests that play by the rules. */
+/** A tracer that rewrites paths does not isolate: its limits hold only for well-behaved guests. */
 const NOTHING: Isolation = {
   filesystem: 'none',
   process: 'none',

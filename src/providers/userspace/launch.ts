@@ -42,7 +42,7 @@ export async function launch(
   });
 }
 
-/** Public for its test: everything launch and init are told, in order. */
+/** All settings of launch and init, in order. Exported for its test. */
 export function launchSettings(state: UserspaceState, order: LaunchOrder): Setting[] {
   const { blueprint, record, secret, runner } = order;
   const words = wordsOf(state, runner, blueprint);
@@ -62,7 +62,7 @@ export function launchSettings(state: UserspaceState, order: LaunchOrder): Setti
   ];
 }
 
-/** What each runner is told, and what is left to init. */
+/** The runner's arguments, and the settings for init. */
 function wordsOf(
   state: UserspaceState,
   { name }: Runner,
@@ -98,7 +98,7 @@ function cgroupSettings({ cgroups }: Blueprint): Setting[] {
   ];
 }
 
-/** Of single processes, for what no cgroup bounds. Not the address space: that breaks Node, Java and Go. */
+/** Limits of single processes, for resources without a cgroup. The address space is not limited: that breaks Node, Java and Go. */
 function limits({ blueprint, memory_mb }: LaunchOrder, maxDiskMb: number): Setting[] {
   const { bounds } = blueprint.cgroups;
   const ring = Math.min(MAX_RING, (memory_mb * MEBIBYTE) / 16);
@@ -110,7 +110,7 @@ function limits({ blueprint, memory_mb }: LaunchOrder, maxDiskMb: number): Setti
   ];
 }
 
-/** Users of a pool are told their own place with each command. */
+/** Users of a pool get their own folder with each command. */
 function environment(home: string): Setting[] {
   const values = {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',

@@ -17,19 +17,19 @@ export interface LaunchAnswer {
 
 export interface Launcher {
   /**
-   * Settles when the sandbox runs, or nothing of it is left and nothing will be: a launcher that does not answer is
-   * ended first. Rejects with the signal's reason after an abort.
+   * Settles when the sandbox runs, or when nothing of it is left or will start: a launcher that does not answer is killed
+   * first. Rejects with the signal's reason after an abort.
    */
   launch(settings: Buffer, signal: AbortSignal): Promise<LaunchAnswer>;
   /** Launches that run end by themselves. Idempotent. */
   close(): void;
 }
 
-/** One started launcher and who waits for its answers. */
+/** A started launcher and the launches that wait for its answers. */
 interface Line {
   stdin: Companion['stdin'];
   waiting: Map<number, (answer: LaunchAnswer) => void>;
-  /** Ends it: all that still wait then fail with `why`, and the next launch starts another. */
+  /** Ends it: waiting launches fail with `why`, and the next launch starts another. */
   hangUp(why: string): void;
 }
 
@@ -81,7 +81,7 @@ function request(number: number, settings: Buffer): Buffer {
   return Buffer.concat([head, settings]);
 }
 
-/** Failures are told when it has ended with all its launches (launcher.c), answers also while it is being ended. */
+/** Reports failures after the launcher and all its launches have ended (launcher.c); answers also while it is being ended. */
 function lineTo({ stdin, stdout, ended, kill }: Companion, forget: () => void): Line {
   const waiting: Line['waiting'] = new Map();
   let rest: Buffer | undefined = Buffer.alloc(0);
@@ -103,7 +103,7 @@ function lineTo({ stdin, stdout, ended, kill }: Companion, forget: () => void): 
   return { stdin, waiting, hangUp };
 }
 
-/** Hands out whole answers; what is left of the next one, or undefined when these are none. */
+/** Delivers complete answers. Returns the remaining bytes, or undefined for invalid ones. */
 function deliver(bytes: Buffer, waiting: Line['waiting']): Buffer | undefined {
   let at = 0;
   while (bytes.length - at >= HEAD) {

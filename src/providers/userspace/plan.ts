@@ -1,4 +1,4 @@
-// From what was asked to what is made: the wish is cut to what this host gives, each cut named in a warning.
+// Plans a sandbox: cuts the request to what this host gives, and names each cut in a warning.
 import { join } from 'node:path';
 import type { UserspaceConfig } from '../../schema/config.ts';
 import { MAX_PROCESSES, POOL_PROCESSES, planCgroups } from '../local/cgroup-plan.ts';
@@ -17,7 +17,7 @@ export interface CreateOrder {
   spec: RuntimeSpec;
 }
 
-/** What was claimed on the host for this runtime. */
+/** The resources claimed on the host for this runtime. */
 export interface Claims {
   slot: number | undefined;
   workspace: string | undefined;
@@ -81,7 +81,7 @@ function networkOf(state: UserspaceState, spec: RuntimeSpec): 'none' | 'host' {
 const memoryFor = ({ config }: Pick<UserspaceState, 'config'>, spec: RuntimeSpec) =>
   Math.min(spec.memory_mb, config.max_memory_mb);
 
-/** Between what is asked and what would run, as far as is known before anything is made. */
+/** The differences between the request and the sandbox that would run, as far as known before anything is created. */
 export function differences(state: Pick<UserspaceState, 'config'>, { spec, runner }: CreateOrder): string[] {
   const image = chooseImage(state.config, spec.image);
   const memory_mb = memoryFor(state, spec);

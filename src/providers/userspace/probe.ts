@@ -1,4 +1,4 @@
-// Whether sandboxes can be started, and with what. The trial is made once; later probes repeat only what is cheap.
+// Whether sandboxes can start, and with which runner. The trial runs once; later probes repeat only cheap checks.
 import { access, constants, lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { asServiceError } from '../../domain/errors.ts';
@@ -13,7 +13,7 @@ type Finding = ProbeReport['findings'][number];
 /** As PATH has them inside. */
 const PROGRAM_FOLDERS = ['usr/local/sbin', 'usr/local/bin', 'usr/sbin', 'usr/bin', 'sbin', 'bin'];
 
-/** Never throws; settles when `signal` aborts, while the trial goes on for the next probe. */
+/** Never throws. Settles when `signal` aborts; the trial continues for the next probe. */
 export async function probeUserspace(
   state: UserspaceState,
   runners: RunnerChoice,
@@ -38,7 +38,7 @@ export async function probeUserspace(
   }
 }
 
-/** With the folder of the configuration that is at fault: who may not know it is not shown it. */
+/** Names the configured folder at fault, which only administrators see. */
 function describe(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'The probe did not end in time.';
   const { message, remedy, cause } = asServiceError(error);
@@ -57,7 +57,7 @@ function limitsFinding(bounded: string[]): Finding {
   };
 }
 
-/** Those of `languages` are needed as the runner is: the operator has promised them to whoever spawns. */
+/** The `languages` are required like the runner: the operator has promised them to users. */
 function languageFindings(state: UserspaceState): Promise<Finding[]> {
   return state.slowly(async () => {
     const findings: Finding[] = [];

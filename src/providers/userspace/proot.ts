@@ -1,12 +1,12 @@
-// The sandbox in proot's words. It traces its processes and rewrites the paths in their system calls: a view, no wall.
-// What it rewrites is older than Linux 4.11; the agent hides younger calls (agent/src/init/lockdown-traced.c).
+// The sandbox as proot's arguments. proot traces processes and rewrites the paths in their system calls: a view, not a
+// boundary. It knows the system calls up to Linux 4.11; the agent hides younger ones (agent/src/init/lockdown-traced.c).
 import type { Setting } from '../local/settings.ts';
 import type { Blueprint } from './blueprint.ts';
 import { TRACED_DEVICES } from './traced-root.ts';
 
 const AGENT = '/.svc/svc-agent';
 
-/** All arguments, in order: a later binding lies over an earlier one. `workspace` is the whole root; see traced-root.ts. */
+/** All arguments, in order: a later binding covers an earlier one. `workspace` is the entire root; see traced-root.ts. */
 export function prootArguments({ name, view, agent, workspace = '' }: Blueprint): string[] {
   return [
     ...['-r', workspace],

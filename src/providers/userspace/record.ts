@@ -1,5 +1,5 @@
-// runtime.json: what the launcher wrote about a runtime before its agent could answer (agent/src/init/launch-record.c).
-// Nothing here is trusted beyond its shape: numbers of processes are checked against their start times.
+// runtime.json: the launcher's record of a runtime, written before its agent can answer (agent/src/launch-record.c). Only its
+// shape is trusted: pids are checked against their start times.
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -34,7 +34,7 @@ export interface RuntimeRecord extends RecordDraft {
 const TEXTS = ['instance', 'id', 'boot_id', 'image', 'created_at', 'expires_at'];
 const COUNTS = ['epoch', 'pid', 'pid_start', 'runner_pid', 'runner_start'];
 
-/** The record in a run folder; undefined when there is none or it is no record: the folder is then to be cleared. */
+/** The record in a run folder; undefined when it does not exist or is invalid: the folder is then cleared. */
 export async function readRecord(folder: string): Promise<RuntimeRecord | undefined> {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-// What of the host a sandbox sees, as data: both runners make the same root of it. What is not listed is not there.
+// The parts of the host that a sandbox sees, as data: each runner builds the same root from it. Unlisted parts are not visible.
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SlowFolders } from '../../host/slow-folders.ts';
@@ -42,7 +42,7 @@ export async function hostView(etc: string, network: 'none' | 'host'): Promise<R
   return view;
 }
 
-/** Everything in an image folder but what a sandbox has of its own. Throws `provider_error` when it cannot be read. */
+/** Everything in an image folder except a sandbox's own mounts. Throws `provider_error` when it cannot be read. */
 export async function imageView(image: string, slowly: SlowFolders): Promise<RootfsView> {
   try {
     return await slowly(() => look(image));

@@ -1,5 +1,5 @@
-// Which program makes the namespaces. A version says little about what a host allows, so each candidate starts one
-// small sandbox for real; the first that works is kept until the server ends.
+// Chooses the program that creates the namespaces. A version says little about what a host permits, so each candidate starts
+// one small sandbox; the first that works is kept until the server ends.
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
 import { isAtLimit } from '../../host/at-limit.ts';
@@ -25,9 +25,9 @@ export interface RunnerChoice {
   choose(): Promise<Runner>;
   /** The one chosen, if one is. */
   chosen(): Runner | undefined;
-  /** Clears what servers left that ended in the middle of a trial. Done once, before this one's own. */
+  /** Clears trials of servers that ended during one. Done once, before this server's own trial. */
   sweep(): Promise<void>;
-  /** Ends a trial under way and waits until nothing of it is left. */
+  /** Ends a running trial and waits until nothing of it is left. */
   close(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ async function firstThatWorks(state: UserspaceState, end: AbortSignal): Promise<
 }
 
 function candidates({ config }: UserspaceState): Runner['name'][] {
-  // proot is no boundary, so that it is taken only by whoever names it.
+  // proot is not a boundary: it is used only when the configuration names it.
   return config.runner === 'auto' ? ['bwrap', 'unshare'] : [config.runner];
 }
 
@@ -77,7 +77,7 @@ async function find(state: UserspaceState, name: Runner['name']): Promise<string
   return state.host.which(named || name);
 }
 
-/** Undefined when it works, else what happened, as the end of a sentence. Throws what says nothing of the runner. */
+/** Undefined when it works, otherwise the failure as the end of a sentence. Throws errors that say nothing about the runner. */
 async function tryRunner(
   state: UserspaceState,
   runner: Runner,
@@ -98,7 +98,7 @@ async function tryRunner(
   }
 }
 
-/** A host that starts no sandboxes any more must still be rid of them. */
+/** A host that can no longer start sandboxes must still be able to remove them. */
 async function clearTrials(state: UserspaceState): Promise<void> {
   const trials = (await runtimeNames(state.folders)).filter(isTrial);
   if (trials.length > 0) await state.prepare().catch(() => undefined);

@@ -1,4 +1,4 @@
-// What the parts of the provider share: places, cgroups and the view are found once and kept.
+// The state that the parts of the provider share: folders, cgroups and the view are found once and kept.
 import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
@@ -26,16 +26,16 @@ export interface Prepared {
 export interface UserspaceState extends UserspaceDeps {
   folders: InstanceFolders;
   launcher: Launcher;
-  /** Folders, stale claims, agent, cgroups. Done once; a failure is tried again by the next caller. */
+  /** Creates folders, removes stale claims, finds the agent and cgroups. Done once; after a failure the next caller retries. */
   prepare(): Promise<Prepared>;
-  /** What prepare found, for answers that cannot wait. */
+  /** The result of `prepare`, for answers that cannot wait. */
   prepared(): Prepared | undefined;
-  /** The folder that `prepare` made here goes when no runtime is in it; another's, such as a service's beside us, stays. */
+  /** Removes the folder that `prepare` created when no runtime is in it; folders of a service beside us stay. */
   leave(): Promise<void>;
-  /** Of `rootfs`, or the host view. Looked at again after a few seconds, and after `forgetViews`: folders change. */
+  /** The view of `rootfs`, or of the host. Read again after a few seconds, and after `forgetViews`: folders change. */
   view(rootfs: string | undefined, network: 'none' | 'host'): Promise<RootfsView>;
   forgetViews(): void;
-  /** For every look into rootfs folders and `workspace_base`. */
+  /** For every call on rootfs folders and `workspace_base`. */
   slowly: SlowFolders;
 }
 
@@ -68,7 +68,7 @@ export function openState(deps: UserspaceDeps): UserspaceState {
 
 const VIEW_MS = 5000;
 
-/** Two dozen looks at the file system a sandbox would be a third of its start. A failure is not kept. */
+/** Two dozen calls to the file system for each sandbox would be a third of its start. A failure is not kept. */
 function keptViews(
   { clock }: UserspaceDeps,
   look: UserspaceState['view'],

@@ -1,5 +1,5 @@
-// The root of a sandbox under proot: a folder on disk with a place for everything that is bound, since nothing can be
-// mounted. It lies where workspaces on disk do and goes with them.
+// The root of a sandbox under proot: a folder on disk with a target for each binding, since nothing can be mounted. It lies
+// beside the workspaces on disk and is removed with them.
 import { chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../../host/make-folders.ts';

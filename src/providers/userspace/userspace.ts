@@ -1,4 +1,5 @@
-// The userspace provider: sandboxes from namespaces, by bubblewrap or by unshare (or from a tracer, by proot), with svc-agent as their first process.
+// The userspace provider: sandboxes from namespaces, by bubblewrap or unshare (or from a tracer, by proot), with svc-agent as
+// their first process.
 
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';

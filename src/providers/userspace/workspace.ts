@@ -1,4 +1,4 @@
-// /workspace on disk, where the configuration wants it: a folder of the sandbox's own below workspace_base.
+// /workspace on disk, if the configuration wants it: a folder for each sandbox below workspace_base.
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
@@ -49,8 +49,10 @@ function workspacePath(state: UserspaceState, name: string): string {
   return join(state.config.workspace_base, name);
 }
 
-/** Resolves when the folder is gone, or was never there.
- * By `rm`: it goes down by descriptors, where a guest's tree may be deeper than a path can say. */
+/**
+ * Resolves when the folder is removed, or never existed. Uses `rm`, which walks by descriptors: a guest's tree may be deeper
+ * than a path can name.
+ */
 export async function removeWorkspace(
   state: UserspaceState,
   name: string,

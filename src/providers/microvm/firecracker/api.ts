@@ -13,11 +13,11 @@ const ANSWER_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 
 export interface FirecrackerApi {
-  /** What it says of itself. */
+  /** Firecracker's description of itself. */
   about(signal: AbortSignal): Promise<unknown>;
   /**
-   * Has it take a resource. Throws MonitorRefusal for its no, `unavailable` when it cannot be reached or says nothing in
-   * time, `provider_error` for what is no answer of it, the signal's reason on abort.
+   * Puts a resource. Throws MonitorRefusal when Firecracker refuses, `unavailable` when it does not answer in time,
+   * `provider_error` for an invalid answer, the signal's reason on abort.
    */
   put(order: ApiRequest, signal: AbortSignal): Promise<void>;
 }
@@ -41,7 +41,7 @@ interface Asked extends Order {
   socketPath: string;
 }
 
-/** The deadline is for all of the answer, however slowly it drips. */
+/** The deadline covers the complete answer, however slowly it arrives. */
 async function answerTo({ clock, socketPath, method, path, body }: Asked, signal: AbortSignal) {
   signal.throwIfAborted();
   const text = body && JSON.stringify(body);

@@ -1,5 +1,5 @@
-// Firecracker as a monitor: started with nothing but the socket of its API, told by that what to run. It has KVM only,
-// no network without the host's help, and takes no other user by itself. (firecracker docs/getting-started, docs/vsock)
+// Firecracker as a monitor: it starts with only the socket of its API and gets its configuration over it. It needs KVM, has no
+// network without the host's help, and does not change its user by itself. (firecracker docs/getting-started, docs/vsock)
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../../domain/errors.ts';

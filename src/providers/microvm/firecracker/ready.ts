@@ -1,5 +1,5 @@
-// One Firecracker from its start to the moment its guest's agent answers. The guest is ready when its port takes a
-// connection: nothing tells of it, so it is tried.
+// Runs one Firecracker from its start to the moment its guest's agent answers. Firecracker does not report an open port, so
+// this polls until the port accepts a connection.
 import type { Clock } from '../../../domain/ports.ts';
 import type { Detached } from '../../../host/host.ts';
 import { notStarted, reasonOf, untilEnded, untilThere } from '../monitor.ts';
@@ -12,7 +12,7 @@ import { connectVsock } from './vsock.ts';
 
 const TRY_MS = 1000;
 
-/** See MonitorKind. What the guest was told is gone from its disk then. */
+/** See MonitorKind. The settings are removed from the guest's disk by then. */
 export async function ready(
   clock: Clock,
   { process, plan }: { process: Detached; plan: MonitorPlan },

@@ -3,7 +3,7 @@ import { kernelArguments } from '../kernel-arguments.ts';
 import type { Trial } from '../monitor-kind.ts';
 import type { MonitorPlan } from '../monitor-plan.ts';
 
-/** Of the agent, on the guest's vsock. (agent/src/vm/vm-vsock.c) */
+/** The agent's port on the guest's vsock. (agent/src/vm/vm-vsock.c) */
 export const AGENT_PORT = 1024;
 /** The first that a guest may have. vsock(7) */
 const GUEST_CID = 3;

@@ -1,4 +1,4 @@
-// What the agent is told, as a disk that it reads and takes off the guest. (agent/src/vm/vm-drive.c)
+// The agent's settings as a disk that it reads and then removes from the guest. (agent/src/vm/vm-drive.c)
 import { open } from 'node:fs/promises';
 import { encodeSettings } from '../../local/settings.ts';
 import { unwritable } from '../record.ts';
@@ -13,7 +13,7 @@ const ABOUT_MONITOR = encodeSettings([
   ['vsock_port', `${AGENT_PORT}`],
 ]);
 
-/** Whole sectors: what follows the last of them would not be seen in the guest. */
+/** Rounded up to sectors: the guest would not see bytes behind the last full one. */
 export function settingsDisk(settings: Buffer): Buffer {
   const content = Buffer.concat([settings, ABOUT_MONITOR]);
   const length = Buffer.alloc(4);

@@ -5,7 +5,7 @@ import { ServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
 
 const AGREED = /^OK \d{1,10}$/;
-/** Of its line, which a monitor that a guest has taken over writes. */
+/** The longest line: a monitor that a guest has taken over writes it. */
 const LONGEST = 32;
 const LINE_END = 10;
 
@@ -13,7 +13,7 @@ export interface VsockOrder {
   clock: Clock;
   path: string;
   port: number;
-  /** For all of it. */
+  /** The deadline for the connection and the handshake. */
   ms: number;
 }
 
@@ -33,7 +33,7 @@ export function connectVsock({ clock, path, port, ms }: VsockOrder, signal: Abor
       reject(reason);
     };
     const abort = () => refuse(signal.reason);
-    const lost = () => refuse(notRunning('it hung up'));
+    const lost = () => refuse(notRunning('it closed the connection'));
     const line = lineOf((fault, rest) => {
       if (fault) return refuse(notRunning(fault));
       leave();
@@ -42,14 +42,14 @@ export function connectVsock({ clock, path, port, ms }: VsockOrder, signal: Abor
       resolve(socket);
     });
     const take = (chunk: Buffer) => line(chunk);
-    const timer = clock.after(ms, () => refuse(notRunning('it agreed to nothing in time')));
+    const timer = clock.after(ms, () => refuse(notRunning('it did not answer in time')));
     signal.addEventListener('abort', abort, { once: true });
-    socket.on('error', (cause) => refuse(notRunning('it cannot be reached', cause)));
+    socket.on('error', (cause) => refuse(notRunning('it does not accept connections', cause)));
     socket.on('data', take).on('close', lost).write(`CONNECT ${port}\n`);
   });
 }
 
-/** Takes chunks until the line is whole, then says what follows it, or what is wrong with it. */
+/** Takes chunks until the line is complete, then passes the bytes behind it, or the fault. */
 function lineOf(done: (fault: string | undefined, rest: Buffer) => void): (chunk: Buffer) => void {
   let bytes: Buffer = Buffer.alloc(0);
   return (chunk) => {
@@ -57,7 +57,7 @@ function lineOf(done: (fault: string | undefined, rest: Buffer) => void): (chunk
     const end = bytes.subarray(0, LONGEST).indexOf(LINE_END);
     if (end < 0 && bytes.length < LONGEST) return;
     const isAgreed = end >= 0 && AGREED.test(bytes.toString('latin1', 0, end));
-    done(isAgreed ? undefined : 'it said something else', bytes.subarray(end + 1));
+    done(isAgreed ? undefined : 'it sent an invalid answer', bytes.subarray(end + 1));
   };
 }
 

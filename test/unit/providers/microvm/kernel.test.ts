@@ -109,9 +109,9 @@ for (const [program, args] of [
 
 it.each([
   ['no kernel', undefined, /No kernel for microVMs found/],
-  ['no kernel file', Buffer.from('#!/bin/sh\n'), /no Linux kernel for x86/],
+  ['no kernel file', Buffer.from('#!/bin/sh\n'), /not a Linux kernel for x86/],
   ['an image that is cut off', gzipped(elfKernel()).subarray(0, 1700), /cut off/],
-  ['an unknown packing', bzImage(Buffer.from('unheard of')), /nothing here knows/],
+  ['an unknown packing', bzImage(Buffer.from('unheard of')), /unknown compression/],
   [
     'a damaged packing',
     bzImage(Buffer.from('1f8b0800000000000003ffff', 'hex')),
