@@ -58,6 +58,11 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       const { readSharedSecrets } = await import('../store/sqlite/shared-secrets.ts');
       return readSharedSecrets(path);
     },
+    templateImages: async (path) => {
+      if (!(await host.stat(path))) return [];
+      const { readTemplateImages } = await import('../store/sqlite/template-images.ts');
+      return readTemplateImages(path);
+    },
   };
 }
 

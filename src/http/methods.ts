@@ -53,7 +53,8 @@ export function reservedFailure(
 /** Makes the failure for a request that no route took: 405 with the path's methods, or 404. */
 export function unroutedFailure(routes: readonly Route[]): (url: string) => ServiceError {
   const patterns = routes.map((route) => ({
-    ...{ route, pattern: patternOf(route.path) },
+    route,
+    pattern: patternOf(route.path),
     reserved: reservedNames(route, routes),
   }));
   return (url) => {

@@ -98,7 +98,9 @@ function judgesOf(deps: PipelineDeps): Judges {
   const limiter = rateLimiter(deps.rates, deps.clock);
   return {
     access: {
-      ...{ rules, limiter, authenticate: authenticator(rules, limiter) },
+      rules,
+      limiter,
+      authenticate: authenticator(rules, limiter),
       authenticateWorker: workerAuthenticator(deps.config.auth, limiter, deps.clock),
     },
     audited: auditor({ ...deps, log: deps.audit, rules }),

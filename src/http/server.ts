@@ -51,20 +51,34 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   guardStart(deps.config);
   const running = inFlight();
   let closed: Promise<void> | undefined;
+  const { config, clock, logger } = deps;
   const { rates, audit, metrics } = deps.control;
   const previews = previewGateway({
-    ...{ ...deps, previews: deps.control.previews, server: deps.config.server, inFlight: running },
+    clock,
+    logger,
+    previews: deps.control.previews,
+    server: config.server,
+    inFlight: running,
     connectionOf: (raw) => upgrades.of(raw),
   });
   const eventLoop = new EventLoopYield(deps.clock);
   const steps = pipeline({
-    ...{ ...deps, rates, audit, previews, eventLoop, counted: metrics.request },
-    ...{ inFlight: running, closing: () => closed !== undefined },
+    config,
+    clock,
+    logger,
+    rates,
+    audit,
+    previews,
+    eventLoop,
+    counted: metrics.request,
+    inFlight: running,
+    closing: () => closed !== undefined,
   });
   // Paths of previews are the guest's: the router must neither judge nor match them.
   const addressOf = (raw: IncomingMessage) => (previews.targetOf(raw) === undefined ? (raw.url ?? '') : '/');
   const app = createFastify({
-    ...{ ...deps, always: steps.always },
+    ...deps,
+    always: steps.always,
     ...(deps.config.server.preview_domain !== '' && { addressOf }),
   });
   keepHalfOpen(app.server, deps.clock);

@@ -120,25 +120,33 @@ const writeRoutes = ({ ids, write: auth }: RouteGroup) => [
 const GROUPS: readonly RouteGroup[] = [
   {
     ids: {
-      ...{ list: 'listQuotas', summary: 'quotaSummary', get: 'getQuota' },
-      ...{ put: 'putQuota', delete: 'deleteQuota', usage: 'quotaUsage' },
+      list: 'listQuotas',
+      summary: 'quotaSummary',
+      get: 'getQuota',
+      put: 'putQuota',
+      delete: 'deleteQuota',
+      usage: 'quotaUsage',
     },
     read: 'api',
     write: 'quota_write',
   },
   {
     ids: {
-      ...{ list: 'adminListQuotas', summary: 'adminQuotaSummary', get: 'adminGetQuota' },
-      ...{ put: 'adminPutQuota', delete: 'adminDeleteQuota', usage: 'adminQuotaUsage' },
+      list: 'adminListQuotas',
+      summary: 'adminQuotaSummary',
+      get: 'adminGetQuota',
+      put: 'adminPutQuota',
+      delete: 'adminDeleteQuota',
+      usage: 'adminQuotaUsage',
     },
     read: 'admin',
     write: 'admin',
   },
 ];
 
-export const quotaRoutes: Route[] = GROUPS.flatMap((place) => [
-  listRoute(place),
-  summaryRoute(place),
-  ...readRoutes(place),
-  ...writeRoutes(place),
+export const quotaRoutes: Route[] = GROUPS.flatMap((group) => [
+  listRoute(group),
+  summaryRoute(group),
+  ...readRoutes(group),
+  ...writeRoutes(group),
 ]);

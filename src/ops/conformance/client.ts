@@ -81,8 +81,12 @@ export class ConformanceClient {
   /** Body of a spawn of a runtime that was not asked for before. */
   spawnBody(): { memory_mb: number; vcpus: number; metadata: Record<string, string> } {
     const spec = {
-      ...{ id: `sb-conformance${++this.#count}`, epoch: 1, image: undefined, network: 'default' as const },
-      ...{ memory_mb: 128, vcpus: 1 },
+      id: `sb-conformance${++this.#count}`,
+      epoch: 1,
+      image: undefined,
+      network: 'default' as const,
+      memory_mb: 128,
+      vcpus: 1,
       expires_at: new Date(this.clock.now() + LIFE_MS).toISOString(),
     };
     return { memory_mb: 128, vcpus: 1, metadata: labelsFor(this.instance, spec) };

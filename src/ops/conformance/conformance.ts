@@ -75,7 +75,10 @@ async function judge(judging: RuleRun, { chapter }: RuleGroup, rule: Rule): Prom
   const { verdict, message } = await outcomeOf(judging, rule);
   const isWrong = verdict === 'fail' || verdict === 'warn';
   return {
-    ...{ id: rule.id, title: rule.title, verdict, message },
+    id: rule.id,
+    title: rule.title,
+    verdict,
+    message,
     ms: rounded(clock.monotonic() - before),
     ...(isWrong && { fix: `See "${chapter}" in docs/custom-provider.md.` }),
   };

@@ -9,6 +9,7 @@ import type { Config } from '../../schema/config.ts';
 import type { LintReport } from '../../schema/lint.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import type { KnownRuntimes } from '../../store/sqlite/recorded-runtimes.ts';
+import type { TemplateImage } from '../../store/sqlite/template-images.ts';
 
 export type Instance = KnownRuntimes['instance'];
 
@@ -32,6 +33,8 @@ export interface DoctorDeps {
   knownRuntimes(path: string): Promise<KnownRuntimes | undefined>;
   /** Names of shared templates that carry `env`, as `knownRuntimes` reads; none without a database. */
   sharedSecrets(path: string): Promise<string[]>;
+  /** The images of all templates, as `knownRuntimes` reads; none without a database. */
+  templateImages(path: string): Promise<TemplateImage[]>;
 }
 
 export interface CheckContext extends DoctorDeps {

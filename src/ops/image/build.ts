@@ -79,7 +79,10 @@ async function make(making: Making, tools: Tools): Promise<Omit<ImageBuildReport
   onStage?.('install');
   await settle(image);
   const record = {
-    ...{ name: build.name, digest, size_bytes: bytes, source: wordsFor(build.source) },
+    name: build.name,
+    digest,
+    size_bytes: bytes,
+    source: wordsFor(build.source),
     created_at: new Date(deps.clock.now()).toISOString(),
   };
   await installImage(deps.dataFolder, image, record);

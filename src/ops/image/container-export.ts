@@ -14,7 +14,9 @@ const CREATE_MS = 60_000;
 
 /** Who builds images may name any, and keeps what was pulled. */
 const FOR_OPERATORS = {
-  ...{ allowed: () => undefined, pulled: notTracked, pullMs: 15 * 60_000 },
+  allowed: () => undefined,
+  pulled: notTracked,
+  pullMs: 15 * 60_000,
   bounds: { atOnce: 1, each: 1, waitMs: 0 },
 };
 

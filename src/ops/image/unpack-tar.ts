@@ -84,7 +84,10 @@ async function takeFile(state: State, entry: TarEntry): Promise<void> {
 }
 
 const inodeOf = ({ mode, uid, gid, mtime, capability }: TarEntry) => ({
-  ...{ mode, uid, gid, mtime },
+  mode,
+  uid,
+  gid,
+  mtime,
   capability: capability && capability.length <= LARGEST_CAPABILITY ? capability : undefined,
 });
 

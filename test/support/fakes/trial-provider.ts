@@ -44,7 +44,8 @@ export function trialProvider({
   return {
     kind,
     capabilities: ['connect'],
-    describe: () => ({ isolation: {}, images: [] }),
+    describe: () => ({ isolation: {}, images: ['alpine'] }),
+    ...(kind === 'container' && { refuseImage: refuseAllButAlpine }),
     probe: async () => report,
     create: async ({ id, epoch }) => {
       check('start');
@@ -104,4 +105,8 @@ function trialExec({ argv }: ExecSpec, fault: TrialFault | undefined): Exec {
     kill: () => end(137),
   };
   return exec as unknown as Exec;
+}
+
+function refuseAllButAlpine(image: string): void {
+  if (image !== 'alpine') throw new ServiceError('bad_request', 'The image is not allowed.');
 }

@@ -9,6 +9,7 @@ import { providerSet } from '../../../src/providers/registry.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import type { ProviderKind } from '../../../src/schema/provider.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
+import type { TemplateImage } from '../../../src/store/sqlite/template-images.ts';
 import { type FakeHostFacts, fakeHost } from '../fakes/host.ts';
 import { FAKE_START, fakeIds, seededRandom } from '../fakes/ports.ts';
 import { type TrialFault, trialProvider } from '../fakes/trial-provider.ts';
@@ -30,6 +31,8 @@ export interface Machine {
   strays?: Partial<Record<ProviderKind, RuntimeListing[]>>;
   /** Shared templates that carry an environment. */
   sharedSecrets?: string[];
+  /** Stored templates; container accepts only `alpine`. */
+  templates?: TemplateImage[];
   clock?: Clock;
   signal?: AbortSignal;
 }
@@ -116,6 +119,7 @@ export function machine(wrong: Machine = {}): DoctorDeps {
       );
     },
     sharedSecrets: async () => wrong.sharedSecrets ?? [],
+    templateImages: async () => wrong.templates ?? [],
     knownRuntimes: async () => ({ instance: SERVICE, names: new Set(['sb-known.1']) }),
   };
 }

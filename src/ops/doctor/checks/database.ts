@@ -6,6 +6,7 @@ import { refuseAliases } from '../../../store/sqlite/refuse-aliases.ts';
 import { type CheckGroup, type Finding, fail, failInProduction, pass, skip, warn } from '../check.ts';
 import type { CheckContext } from '../context.ts';
 import { lockOwner } from '../lock-owner.ts';
+import { TEMPLATE_IMAGES } from './template-images.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const LITTLE_BYTES = 1024 * MEBIBYTE;
@@ -137,6 +138,7 @@ export const DATABASE: CheckGroup = {
     { name: 'names', title: 'Aliases of the file', look: async ({ config }) => names(config.database.path) },
     { name: 'schema', title: 'Schema', look: schema },
     { name: 'shared_templates', title: 'Shared templates', look: sharedTemplates },
+    TEMPLATE_IMAGES,
   ],
 };
 

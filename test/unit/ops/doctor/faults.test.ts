@@ -120,6 +120,29 @@ const FAULTS: readonly [what: string, check: string, verdict: Verdict, machine: 
     'warn',
     { sharedSecrets: ['py'], config: { auth: { enforce_owner: true } } },
   ],
+  [
+    'the policy forbids the image of a template',
+    'database.template_images',
+    'warn',
+    {
+      templates: [
+        { name: 'ok', image: 'alpine', provider: null },
+        { name: 'py', image: 'registry.example/py', provider: 'container' },
+      ],
+    },
+  ],
+  [
+    'no provider has the image of a template',
+    'database.template_images',
+    'warn',
+    { templates: [{ name: 'py', image: 'py', provider: null }] },
+  ],
+  [
+    'a provider does not have the image of a template',
+    'database.template_images',
+    'warn',
+    { templates: [{ name: 'py', image: 'py', provider: 'userspace' }] },
+  ],
   ['it is no database', 'database.schema', 'fail', { files: { [DATABASE]: 'hello' } }],
   [
     'it is of another program',
