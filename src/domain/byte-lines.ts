@@ -36,8 +36,10 @@ export class LineSplitter {
 
   /** The bytes behind the last line end. */
   rest(): Buffer {
+    const blocks = this.#waiting;
+    this.#waiting = new ByteBlocks();
     this.#size = 0;
-    return Buffer.concat(this.#waiting.taken());
+    return Buffer.concat(blocks.taken());
   }
 
   #completed(last: Buffer): Buffer {
