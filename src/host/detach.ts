@@ -32,7 +32,7 @@ export function detach(file: string, args: readonly string[], stdin?: number): P
     child.once('spawn', () => {
       const { pid = 0 } = child;
       const errorText = () => errors.toString('utf8');
-      resolve({ pid, ended, errors: errorText, letGo: () => void stderr.destroy() });
+      resolve({ pid, ended, errors: errorText, release: () => void stderr.destroy() });
     });
   });
 }

@@ -39,7 +39,7 @@ export interface Detached {
   /** The first 16 KiB of its standard error, so far. */
   errors(): string;
   /** Closes that: what it writes there afterwards is an error to it. Idempotent. */
-  letGo(): void;
+  release(): void;
 }
 
 export interface FileSystemFacts {

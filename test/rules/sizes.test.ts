@@ -55,7 +55,7 @@ const SPREADS_LEFT: Readonly<Record<string, number>> = {
   domain: 3,
   http: 10,
   ops: 6,
-  providers: 71,
+  providers: 38,
   redact: 2,
   store: 1,
 };

@@ -21,6 +21,6 @@ export async function boot(state: MicrovmState, making: Making, signal: AbortSig
     await state.monitor.ready(state.clock, { process, plan }, signal);
     await rm(paths.settings, { force: true });
   } finally {
-    process.letGo();
+    process.release();
   }
 }

@@ -14,15 +14,15 @@ export interface Cached {
   /** The digest of the wanted folder. */
   name: string;
   /** Whether the existing folder can be used; otherwise it is created again. */
-  isWhole(path: string): Promise<boolean>;
+  isComplete(path: string): Promise<boolean>;
   /** Fills the empty folder at `path`. */
   make(path: string): Promise<void>;
 }
 
 /** Path of the folder, everybody may read it. Throws what `make` throws, and `resource_limit` when the disk is full. */
-export async function cached({ folder, name, isWhole, make }: Cached): Promise<string> {
+export async function cached({ folder, name, isComplete, make }: Cached): Promise<string> {
   const path = join(folder, name);
-  if (await isWhole(path)) return path;
+  if (await isComplete(path)) return path;
   await makeFolders(folder, 0o755).catch(asFault);
   const fresh = await freshFolder(folder).catch(asFault);
   try {
@@ -31,7 +31,7 @@ export async function cached({ folder, name, isWhole, make }: Cached): Promise<s
     await rm(path, { recursive: true, force: true });
     await rename(fresh, path).catch(async (error: unknown) => {
       // Another process was faster: its folder is as good.
-      if (!(await isWhole(path))) throw error;
+      if (!(await isComplete(path))) throw error;
     });
     return path;
   } catch (error) {

@@ -21,24 +21,28 @@ export async function createRuntime(
   signal: AbortSignal,
 ): Promise<Created> {
   if (spec.role === 'pool') throw new ServiceError('not_implemented', 'Virtual machines do not host pools.');
-  const { making, held, warnings: told } = await wrapNotStarted(found(state, spec, signal), signal);
+  const {
+    making,
+    hold,
+    warnings: imageWarnings,
+  } = await wrapNotStarted(planMaking(state, spec, signal), signal);
   try {
-    await start(state, { making, held }, signal);
+    await start(state, { making, hold }, signal);
   } finally {
-    held?.release();
+    hold?.release();
   }
   const { memory_mb, vcpus, warnings } = making.shape;
   const { name, image } = making;
-  return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: [...told, ...warnings] };
+  return { runtime_id: name, image: image.name, memory_mb, vcpus, warnings: [...imageWarnings, ...warnings] };
 }
 
 interface Start {
   making: Making;
-  held: SnapshotHold | undefined;
+  hold: SnapshotHold | undefined;
 }
 
 /** Determines the parts of the runtime. Creates nothing of it. */
-async function found(
+async function planMaking(
   state: MicrovmState,
   spec: RuntimeSpec,
   signal: AbortSignal,
@@ -53,13 +57,13 @@ async function found(
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
   refuseDifferences(spec.strict, [...warnings, ...making.shape.warnings]);
   const isKept = state.config.snapshots && state.monitor.restores;
-  return { making, held: isKept ? await state.snapshots.hold(making, signal) : undefined, warnings };
+  return { making, hold: isKept ? await state.snapshots.hold(making, signal) : undefined, warnings };
 }
 
-async function start(state: MicrovmState, { making, held }: Start, signal: AbortSignal): Promise<void> {
+async function start(state: MicrovmState, { making, hold }: Start, signal: AbortSignal): Promise<void> {
   await claimFolder(making.paths.folder);
   try {
-    if (!held || !(await restored(state, { making, held }, signal)))
+    if (!hold || !(await restored(state, { making, hold }, signal)))
       await state.boots.run(() => boot(state, making, signal), signal);
   } catch (error) {
     await undo(state, making.name);
@@ -70,16 +74,16 @@ async function start(state: MicrovmState, { making, held }: Start, signal: Abort
 /** Returns false when the snapshot could not be restored: nothing of the attempt is left. */
 async function restored(
   state: MicrovmState,
-  { making, held }: { making: Making; held: SnapshotHold },
+  { making, hold }: { making: Making; hold: SnapshotHold },
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    await restore(state, { making, snapshot: held.snapshot }, signal);
-    held.worked();
+    await restore(state, { making, snapshot: hold.snapshot }, signal);
+    hold.succeeded();
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    await held.failed(error);
+    await hold.failed(error);
     await clear(state, making.name, signal);
     await claimFolder(making.paths.folder);
     return false;

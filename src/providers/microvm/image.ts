@@ -11,12 +11,15 @@ export interface ChosenImage {
  * An unknown name gets the first image and a warning: there is no registry to pull from. Configured images come first. Throws
  * `unavailable` when there are no images.
  */
-export async function chooseImage(folders: ImageFolders, asked: string | undefined): Promise<ChosenImage> {
-  const named = asked === undefined ? undefined : await findImage(folders, asked);
+export async function chooseImage(
+  folders: ImageFolders,
+  requested: string | undefined,
+): Promise<ChosenImage> {
+  const named = requested === undefined ? undefined : await findImage(folders, requested);
   if (named) return { image: named, warnings: [] };
   const image = await firstImage(folders);
-  const words = `Image ${asked} is not an image for virtual machines: the sandbox runs on ${image.name}.`;
-  return { image, warnings: asked === undefined ? [] : [words] };
+  const words = `Image ${requested} is not an image for virtual machines: the sandbox runs on ${image.name}.`;
+  return { image, warnings: requested === undefined ? [] : [words] };
 }
 
 async function firstImage(folders: ImageFolders): Promise<GuestImage> {

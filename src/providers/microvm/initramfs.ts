@@ -90,7 +90,7 @@ async function build(deps: InitramfsDeps, { kernel, agentPath, modules }: Parts)
   const folder = await cached({
     folder: join(deps.dataFolder, 'initramfs'),
     name: nameFor(kernel, agent, modules),
-    isWhole: async (path) => (await digestIn(path)) !== undefined,
+    isComplete: async (path) => (await digestIn(path)) !== undefined,
     make: async (path) => {
       const plan = kernel.modules === undefined ? [] : await planModules(kernel.modules, modules);
       const archive = cpioOf(await entries(deps.host, agent, plan));

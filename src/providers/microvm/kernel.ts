@@ -65,7 +65,7 @@ async function prepare(deps: KernelDeps, source: string): Promise<GuestKernel> {
   const folder = await cached({
     folder: join(deps.dataFolder, 'kernels'),
     name: `${FORMAT}-${digest.slice(0, 32)}`,
-    isWhole: async (path) => (await factsIn(path)) !== undefined,
+    isComplete: async (path) => (await factsIn(path)) !== undefined,
     make: (path) => store(deps.host, file, path),
   });
   const facts = await factsIn(folder);

@@ -24,7 +24,7 @@ export interface Making {
 }
 
 /** How this guest starts. */
-export interface Way {
+export interface GuestInputs {
   /** The settings of its agent. */
   settings: Buffer;
   memory: MonitorMemory;
@@ -52,33 +52,37 @@ export async function claimFolder(folder: string): Promise<void> {
 export async function launch(
   state: MicrovmState,
   making: Making,
-  way: Way,
+  inputs: GuestInputs,
   signal: AbortSignal,
 ): Promise<Launched> {
   const { paths, machinery } = making;
   const slot = state.host.uid === 0 ? await claimSlot(state.folders, making.name, state.random) : undefined;
-  const plan = planOf(state, making, { slot, way });
+  const plan = planOf(state, making, { slot, inputs });
   const host = await state.cgroups();
   const cgroups = monitorCgroups(host, plan);
   const record = { ...recordOf(state, making, slot), cgroups: cgroups.folders };
   await writeRecord(paths.folder, record);
-  await writeInputs(state, making, way);
+  await writeInputs(state, making, inputs);
   await makeCgroups(cgroups);
   signal.throwIfAborted();
   const command = joining(host, cgroups, [machinery.monitor.path, state.monitor.arguments(plan)]);
-  const process = await state.host.detach(...command, way.state);
+  const process = await state.host.detach(...command, inputs.state);
   const pid_start = await startOf(process.pid);
   if (pid_start !== undefined) await writeRecord(paths.folder, { ...record, pid: process.pid, pid_start });
   return { process, plan };
 }
 
 /** Writes the settings and the overlay disk. */
-async function writeInputs({ config, monitor }: MicrovmState, { paths }: Making, way: Way): Promise<void> {
-  const settings = monitor.settingsFile(way.settings);
+async function writeInputs(
+  { config, monitor }: MicrovmState,
+  { paths }: Making,
+  inputs: GuestInputs,
+): Promise<void> {
+  const settings = monitor.settingsFile(inputs.settings);
   await writeFile(paths.settings, settings, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
     throw unwritable(cause);
   });
-  if (config.overlay_mb > 0) await way.overlay(paths.overlay);
+  if (config.overlay_mb > 0) await inputs.overlay(paths.overlay);
 }
 
 export function networkOf({ config }: Pick<MicrovmState, 'config'>, spec: RuntimeSpec): 'none' | 'user' {
@@ -88,7 +92,7 @@ export function networkOf({ config }: Pick<MicrovmState, 'config'>, spec: Runtim
 function planOf(
   state: MicrovmState,
   making: Making,
-  { slot, way }: { slot: number | undefined; way: Way },
+  { slot, inputs }: { slot: number | undefined; inputs: GuestInputs },
 ): MonitorPlan {
   const { name, paths, image, shape, machinery, spec } = making;
   const uid = slot === undefined ? undefined : UID_BASE + slot;
@@ -106,8 +110,8 @@ function planOf(
     sockets: paths.sockets,
     pidfile: paths.pidfile,
     user: uid === undefined ? undefined : { uid, gid: uid },
-    memory: way.memory,
-    ...(way.state === undefined ? {} : { incoming: 'defer' }),
+    memory: inputs.memory,
+    ...(inputs.state === undefined ? {} : { incoming: 'defer' }),
   };
 }
 

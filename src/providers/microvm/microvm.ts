@@ -37,7 +37,7 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
       });
       return listRuntimes(state);
     },
-    watch: (heard, signal) => watchRuntimes(state, heard, signal),
+    watch: (onEvent, signal) => watchRuntimes(state, onEvent, signal),
     ...(state.monitor.restores && { snapshots: () => listSnapshots(state) }),
     close: () => state.leave(),
   };

@@ -15,10 +15,10 @@ const MOST_COPIED_MB = 4096;
 const FORMAT_MS = 60_000;
 /** It lives as long as the guest: no journal, no reserved blocks, tables made when used. mke2fs(8) */
 const OPTIONS = [
-  ...['-q', '-F', '-t', 'ext4', '-m', '0'],
-  ...['-O', '^has_journal,^resize_inode,^metadata_csum,uninit_bg'],
-  ...['-E', 'lazy_itable_init=1,nodiscard'],
-];
+  ['-q', '-F', '-t', 'ext4', '-m', '0'],
+  ['-O', '^has_journal,^resize_inode,^metadata_csum,uninit_bg'],
+  ['-E', 'lazy_itable_init=1,nodiscard'],
+].flat();
 
 const COPY_MS = 30_000;
 

@@ -21,21 +21,21 @@ const TRANSLATIONS_MB = 128;
 /** Every argument, the program's name excepted. */
 export function qemuArguments(plan: MonitorPlan): string[] {
   return [
-    ...['-nodefaults', '-no-user-config'],
+    ['-nodefaults', '-no-user-config'],
     // A guest that resets ends. While it boots not at once: monitor.ts reads its last words, and then has it end.
-    ...['-action', `reboot=shutdown,${plan.incoming ? 'shutdown=poweroff' : 'shutdown=pause'},panic=pause`],
-    ...['-name', `${plan.name},debug-threads=off`, '-pidfile', plan.pidfile],
-    ...['-sandbox', sandbox(plan)],
-    ...(plan.user ? ['-runas', `${plan.user.uid}:${plan.user.gid}`] : []),
-    ...machine(plan),
-    ...(plan.incoming === undefined ? kernel(plan) : []),
-    ...['-fw_cfg', `name=${SETTINGS_NAME},file=${escaped(plan.settings)}`],
-    ...consoles(plan),
-    ...disk(plan.image, { serial: IMAGE_SERIAL, isReadOnly: true }),
-    ...(plan.overlay ? disk(plan.overlay, { serial: OVERLAY_SERIAL, isReadOnly: false }) : []),
-    ...(plan.network === 'user' ? network() : []),
-    ...(plan.incoming === undefined ? [] : ['-incoming', plan.incoming]),
-  ];
+    ['-action', `reboot=shutdown,${plan.incoming ? 'shutdown=poweroff' : 'shutdown=pause'},panic=pause`],
+    ['-name', `${plan.name},debug-threads=off`, '-pidfile', plan.pidfile],
+    ['-sandbox', sandbox(plan)],
+    plan.user ? ['-runas', `${plan.user.uid}:${plan.user.gid}`] : [],
+    machine(plan),
+    plan.incoming === undefined ? kernel(plan) : [],
+    ['-fw_cfg', `name=${SETTINGS_NAME},file=${escaped(plan.settings)}`],
+    consoles(plan),
+    disk(plan.image, { serial: IMAGE_SERIAL, isReadOnly: true }),
+    plan.overlay ? disk(plan.overlay, { serial: OVERLAY_SERIAL, isReadOnly: false }) : [],
+    plan.network === 'user' ? network() : [],
+    plan.incoming === undefined ? [] : ['-incoming', plan.incoming],
+  ].flat();
 }
 
 /** The filter must permit the change of the user; afterwards there is no privilege left to raise. */
@@ -57,12 +57,12 @@ function machine({ accelerator, memory_mb, vcpus, memory }: MonitorPlan): string
       : { 'qom-type': 'memory-backend-file', 'mem-path': memory.path, share: memory.isShared }),
   };
   return [
-    ...['-machine', `microvm,acpi=on,pcie=off,rtc=on,pit=${old},pic=${old},memory-backend=memory`],
-    ...['-object', JSON.stringify(backend)],
-    ...['-m', `${memory_mb}M`, '-smp', `${vcpus}`],
-    ...['-accel', accelerated(accelerator), '-cpu', processor(accelerator)],
-    ...['-display', 'none', '-global', 'virtio-mmio.force-legacy=false'],
-  ];
+    ['-machine', `microvm,acpi=on,pcie=off,rtc=on,pit=${old},pic=${old},memory-backend=memory`],
+    ['-object', JSON.stringify(backend)],
+    ['-m', `${memory_mb}M`, '-smp', `${vcpus}`],
+    ['-accel', accelerated(accelerator), '-cpu', processor(accelerator)],
+    ['-display', 'none', '-global', 'virtio-mmio.force-legacy=false'],
+  ].flat();
 }
 
 /** A restored guest has its kernel in its memory. */
@@ -87,12 +87,12 @@ function processor({ kind }: Accelerator): string {
 function consoles({ sockets }: MonitorPlan): string[] {
   const listening = (path: string) => `path=${escaped(path)},server=on,wait=off`;
   return [
-    ...['-chardev', `ringbuf,id=${CONSOLE_ID},size=${CONSOLE_BYTES}`, '-serial', `chardev:${CONSOLE_ID}`],
-    ...['-chardev', `socket,id=qmp,${listening(sockets.monitor)}`, '-mon', 'chardev=qmp,mode=control'],
-    ...['-chardev', `socket,id=${AGENT_DEVICE},${listening(sockets.agent)}`],
-    ...['-device', 'virtio-serial-device'],
-    ...['-device', `virtserialport,id=${AGENT_DEVICE},chardev=${AGENT_DEVICE},name=${AGENT_PORT}`],
-  ];
+    ['-chardev', `ringbuf,id=${CONSOLE_ID},size=${CONSOLE_BYTES}`, '-serial', `chardev:${CONSOLE_ID}`],
+    ['-chardev', `socket,id=qmp,${listening(sockets.monitor)}`, '-mon', 'chardev=qmp,mode=control'],
+    ['-chardev', `socket,id=${AGENT_DEVICE},${listening(sockets.agent)}`],
+    ['-device', 'virtio-serial-device'],
+    ['-device', `virtserialport,id=${AGENT_DEVICE},chardev=${AGENT_DEVICE},name=${AGENT_PORT}`],
+  ].flat();
 }
 
 /**

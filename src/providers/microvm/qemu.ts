@@ -28,10 +28,10 @@ export const QEMU: MonitorKind = {
 /** The agent finds no settings there and resets the machine, which ends the monitor. */
 function trialArguments({ kernel, initramfs }: Trial, folder: string): string[] {
   return [
-    ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-pidfile', join(folder, 'pid')],
-    ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
-    ...['-machine', 'microvm,acpi=on,pcie=off,rtc=on,pit=off,pic=off', '-accel', 'kvm', '-cpu', 'host'],
-    ...['-m', `${TRIAL_MB}M`, '-kernel', kernel, '-initrd', initramfs],
-    ...['-append', kernelArguments({ kind: 'kvm' })],
-  ];
+    ['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-pidfile', join(folder, 'pid')],
+    ['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+    ['-machine', 'microvm,acpi=on,pcie=off,rtc=on,pit=off,pic=off', '-accel', 'kvm', '-cpu', 'host'],
+    ['-m', `${TRIAL_MB}M`, '-kernel', kernel, '-initrd', initramfs],
+    ['-append', kernelArguments({ kind: 'kvm' })],
+  ].flat();
 }

@@ -46,12 +46,15 @@ async function started(
   const { process, plan } = await launched(state, { making, snapshot }, signal);
   const alive = untilEnded(process, signal);
   try {
-    await Promise.all([goOn(state.clock, plan, alive), individualise(state, { making, snapshot }, alive)]);
+    await Promise.all([
+      resumeGuest(state.clock, plan, alive),
+      giveIdentity(state, { making, snapshot }, alive),
+    ]);
     await rm(making.paths.settings, { force: true });
   } catch (error) {
     throw await reasonOf(state.clock, { process, error });
   } finally {
-    process.letGo();
+    process.release();
   }
 }
 
@@ -62,16 +65,20 @@ async function launched(
   signal: AbortSignal,
 ): Promise<Launched> {
   const saved = await open(snapshot.state);
-  const way = {
+  const inputs = {
     settings: NOTHING,
     memory: { kind: 'file', path: snapshot.memory, isShared: false } as const,
     overlay: (path: string) => copySparse(state.host, { from: snapshot.overlay ?? '', to: path }, signal),
     state: saved.fd,
   };
-  return launch(state, making, way, signal).finally(() => saved.close());
+  return launch(state, making, inputs, signal).finally(() => saved.close());
 }
 
-async function goOn(clock: MicrovmState['clock'], plan: MonitorPlan, signal: AbortSignal): Promise<void> {
+async function resumeGuest(
+  clock: MicrovmState['clock'],
+  plan: MonitorPlan,
+  signal: AbortSignal,
+): Promise<void> {
   const qmp = await openMonitor(clock, plan, signal);
   try {
     await withoutMemory(qmp, signal);
@@ -81,7 +88,7 @@ async function goOn(clock: MicrovmState['clock'], plan: MonitorPlan, signal: Abo
   }
 }
 
-async function individualise(
+async function giveIdentity(
   state: MicrovmState,
   { making, snapshot }: { making: Making; snapshot: Snapshot },
   signal: AbortSignal,

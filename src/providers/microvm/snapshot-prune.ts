@@ -26,8 +26,8 @@ export async function pruneSnapshots(
   made: Snapshot,
   isMaking: (key: string) => boolean,
 ): Promise<void> {
-  const whole = await completeSnapshots(folders);
-  const fit = whole.filter(({ record }) => !isOutdated(record.facts, made.record.facts));
+  const complete = await completeSnapshots(folders);
+  const fit = complete.filter(({ record }) => !isOutdated(record.facts, made.record.facts));
   const used = await Promise.all(
     fit.map(async ({ key, folder }) => ({ key, at: (await stat(recordPath(folder))).mtimeMs })),
   );

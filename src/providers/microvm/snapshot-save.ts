@@ -85,15 +85,15 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
   const launched = await launch(
     state,
     making,
-    wayOf(state, making, { secret, memory: files.memory }),
+    inputsOf(state, making, { secret, memory: files.memory }),
     signal,
   );
   try {
     await ready(state.clock, launched, signal);
-    await served(state, { making, secret }, signal);
+    await waitForAgent(state, { making, secret }, signal);
     await takeState(state, { launched, making, to: files.state }, signal);
   } finally {
-    launched.process.letGo();
+    launched.process.release();
   }
   await untilGone(launched.process, signal);
   if (files.overlay) await rename(making.paths.overlay, files.overlay);
@@ -104,7 +104,7 @@ async function save(state: MicrovmState, order: SaveOrder, signal: AbortSignal):
   return writeSnapshot(folder, { facts, secret: secret.toString('hex'), created_at });
 }
 
-function wayOf(
+function inputsOf(
   state: MicrovmState,
   { spec, shape }: Making,
   { secret, memory }: { secret: Buffer; memory: string },
@@ -132,7 +132,7 @@ async function makeMemory(folder: string, path: string, size: number): Promise<v
 }
 
 /** The port opens a moment before the agent listens. */
-async function served(
+async function waitForAgent(
   { clock, random, logger }: MicrovmState,
   { making, secret }: { making: Making; secret: Buffer },
   signal: AbortSignal,
@@ -141,7 +141,7 @@ async function served(
   const io = await openSession({ stream, secret, clock, random, logger }, signal);
   try {
     await io.ping(signal);
-    await warmed(io, signal);
+    await warmUp(io, signal);
   } finally {
     io.close();
   }
@@ -151,7 +151,7 @@ async function served(
  * Runs a shell, so that the guest's memory holds what every command needs, and syncs: otherwise each clone would write the same
  * pages. An image without a shell, or one that does not end, is not an error.
  */
-async function warmed(io: SandboxIo, signal: AbortSignal): Promise<void> {
+async function warmUp(io: SandboxIo, signal: AbortSignal): Promise<void> {
   const argv = ['sh', '-c', 'echo; sync'];
   const exec = io.exec({ exec_id: 'warm', argv, label: 'warm', env: {}, timeoutMs: WARM_MS }, signal);
   for await (const _ of exec.output);

@@ -27,7 +27,7 @@ const PAUSE_MS = 60_000;
 export interface SnapshotHold {
   snapshot: Snapshot;
   /** The restore succeeded. */
-  worked(): void;
+  succeeded(): void;
   /** The restore failed and the guest boots instead. The files and the next guest show whether the snapshot is damaged. */
   failed(error: unknown): Promise<void>;
   release(): void;
@@ -85,7 +85,7 @@ class InstanceSnapshots implements SnapshotSource {
       await touch(state, snapshot);
       return {
         snapshot,
-        worked: () => this.#trust.gain(snapshot),
+        succeeded: () => this.#trust.gain(snapshot),
         failed: (error) => this.#doubt(snapshot, { id: making.spec.id, error }),
         release: () => count(-1),
       };

@@ -67,11 +67,11 @@ export async function writeSnapshot(
   folder: string,
   record: Omit<SnapshotRecord, 'files'>,
 ): Promise<Snapshot> {
-  const whole = { ...record, files: await identities(folder) };
+  const complete = { ...record, files: await identities(folder) };
   const path = recordPath(folder);
-  await writeFile(`${path}.new`, JSON.stringify(whole), { mode: 0o600 });
+  await writeFile(`${path}.new`, JSON.stringify(complete), { mode: 0o600 });
   await rename(`${path}.new`, path);
-  return snapshotAt(folder, whole);
+  return snapshotAt(folder, complete);
 }
 
 /** Undefined when it is incomplete or one of its files changed. Never throws. */
@@ -111,13 +111,13 @@ async function identities(folder: string): Promise<Record<string, string>> {
 function parse(text: string): SnapshotRecord | undefined {
   try {
     const { facts, secret, created_at, files } = JSON.parse(text) as Partial<SnapshotRecord>;
-    const isWhole =
+    const isComplete =
       typeof facts === 'object' &&
       typeof secret === 'string' &&
       /^[0-9a-f]{32}$/.test(secret) &&
       typeof created_at === 'string' &&
       typeof files === 'object';
-    return isWhole && facts && files ? { facts, secret, created_at, files } : undefined;
+    return isComplete && facts && files ? { facts, secret, created_at, files } : undefined;
   } catch {
     return undefined;
   }

@@ -9,13 +9,13 @@ const LOOK_MS = 1000;
 /** Resolves when `signal` aborts. */
 export async function watchRuntimes(
   state: MicrovmState,
-  heard: (event: RuntimeEvent) => void,
+  onEvent: (event: RuntimeEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let before: Map<string, RuntimeListing> | undefined;
   while (!signal.aborted) {
     const now = new Map((await listRuntimes(state)).map((each) => [each.runtime_id, each]));
-    for (const event of before ? changes(before, now) : []) heard(event);
+    for (const event of before ? changes(before, now) : []) onEvent(event);
     before = now;
     await state.clock.sleep(LOOK_MS, signal).catch(() => undefined);
   }

@@ -11,67 +11,55 @@ const AGENT = '/.svc/svc-agent';
 /** All arguments, in order: mounts are made in the order given, and read-only comes last. */
 export function bwrapArguments(blueprint: Blueprint): string[] {
   return [
-    ...namespaces(blueprint),
-    ...['--as-pid-1', '--clearenv', '--cap-drop', 'ALL'],
-    ...(blueprint.isPool ? POOL_RIGHTS.flatMap((right) => ['--cap-add', right]) : []),
-    ...root(blueprint),
-    ...system(blueprint),
-    ...(blueprint.isPool ? poolPlaces(blueprint) : writable(blueprint)),
-    ...[
-      '--remount-ro',
-      '/',
-      '--chdir',
-      blueprint.isPool ? '/' : '/workspace',
-      '--',
-      AGENT,
-      'init',
-      blueprint.name,
-    ],
-  ];
+    namespaces(blueprint),
+    ['--as-pid-1', '--clearenv', '--cap-drop', 'ALL'],
+    blueprint.isPool ? POOL_RIGHTS.flatMap((right) => ['--cap-add', right]) : [],
+    root(blueprint),
+    system(blueprint),
+    blueprint.isPool ? poolFolders(blueprint) : writable(blueprint),
+    ['--remount-ro', '/', '--chdir', blueprint.isPool ? '/' : '/workspace'],
+    ['--', AGENT, 'init', blueprint.name],
+  ].flat();
 }
 
 /** A pool's user namespace is made by init, which maps more uids than bubblewrap can. */
 function namespaces({ network, id, isPool }: Blueprint): string[] {
   const user = ['--disable-userns', '--uid', `${INSIDE_UID}`, '--gid', `${INSIDE_GID}`];
   return [
-    ...(isPool ? [] : ['--unshare-user']),
-    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...(network === 'none' ? ['--unshare-net'] : []),
-    ...(isPool ? [] : user),
-    ...['--hostname', id],
-  ];
+    isPool ? [] : ['--unshare-user'],
+    ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    network === 'none' ? ['--unshare-net'] : [],
+    isPool ? [] : user,
+    ['--hostname', id],
+  ].flat();
 }
 
 function root({ view, agent }: Blueprint): string[] {
   return [
-    ...view.folders.flatMap((path) => ['--dir', path]),
-    ...view.links.flatMap(({ path, target }) => ['--symlink', target, path]),
-    ...view.binds.flatMap(({ target, source }) => ['--ro-bind', source, target]),
-    ...['--ro-bind', agent, AGENT],
-  ];
+    view.folders.flatMap((path) => ['--dir', path]),
+    view.links.flatMap(({ path, target }) => ['--symlink', target, path]),
+    view.binds.flatMap(({ target, source }) => ['--ro-bind', source, target]),
+    ['--ro-bind', agent, AGENT],
+  ].flat();
 }
 
 function system({ sizes, terminals, isPool }: Blueprint): string[] {
   const pts = terminals ? ['--dev-bind', terminals, '/dev/pts'] : [];
   return [
-    '--proc',
-    '/proc',
-    '--dev',
-    '/dev',
-    ...pts,
-    ...(isPool ? [] : tmpfs('/dev/shm', sizes.shm)),
-    '--remount-ro',
-    '/dev',
-  ];
+    ['--proc', '/proc', '--dev', '/dev'],
+    pts,
+    isPool ? [] : tmpfs('/dev/shm', sizes.shm),
+    ['--remount-ro', '/dev'],
+  ].flat();
 }
 
 function writable({ workspace, sizes }: Blueprint): string[] {
-  const place = workspace ? ['--bind', workspace, '/workspace'] : tmpfs('/workspace', sizes.workspace);
-  return [...tmpfs('/tmp', sizes.tmp), ...place];
+  const target = workspace ? ['--bind', workspace, '/workspace'] : tmpfs('/workspace', sizes.workspace);
+  return [...tmpfs('/tmp', sizes.tmp), ...target];
 }
 
 /** Empty folders; init mounts workspaces in memory. */
-function poolPlaces({ workspace }: Blueprint): string[] {
+function poolFolders({ workspace }: Blueprint): string[] {
   return ['--dir', '/tmp', ...(workspace ? ['--bind', workspace, '/workspaces'] : ['--dir', '/workspaces'])];
 }
 

@@ -71,11 +71,11 @@ async function endProcesses(
   // tracer also keeps its traced processes from ending.
   await killProcess(first);
   const stopped = state.clock.monotonic() + RUNNER_PATIENCE_MS;
-  const gone = async () => {
+  const hasEnded = async () => {
     if (state.clock.monotonic() > stopped) await killProcess(runner);
     return !(await isAlive(first)) && !(await isAlive(runner));
   };
-  await pollUntil(state.clock, gone, signal);
+  await pollUntil(state.clock, hasEnded, signal);
 }
 
 /** Under a tracer the agent ends its descendants, and then itself, when it gets the chance. */

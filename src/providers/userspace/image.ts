@@ -13,13 +13,14 @@ export interface ChosenImage {
 type ImageConfig = Pick<UserspaceConfig, 'images' | 'rootfs_path'>;
 
 /** An unknown name gets the default root and a warning: there is no registry to pull from. */
-export function chooseImage(config: ImageConfig, asked: string | undefined): ChosenImage {
+export function chooseImage(config: ImageConfig, requested: string | undefined): ChosenImage {
   const standard = defaultImage(config);
-  if (asked === undefined || asked === standard.name) return standard;
-  if (Object.hasOwn(config.images, asked)) return { name: asked, rootfs: config.images[asked], warnings: [] };
+  if (requested === undefined || requested === standard.name) return standard;
+  if (Object.hasOwn(config.images, requested))
+    return { name: requested, rootfs: config.images[requested], warnings: [] };
   return {
     ...standard,
-    warnings: [`Image ${asked} is not configured for userspace: the sandbox runs on ${standard.name}.`],
+    warnings: [`Image ${requested} is not configured for userspace: the sandbox runs on ${standard.name}.`],
   };
 }
 

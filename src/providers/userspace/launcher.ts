@@ -26,7 +26,7 @@ export interface Launcher {
 }
 
 /** A started launcher and the launches that wait for its answers. */
-interface Line {
+interface StartedLauncher {
   stdin: Companion['stdin'];
   waiting: Map<number, (answer: LaunchAnswer) => void>;
   /** Ends it: waiting launches fail with `why`, and the next launch starts another. */
@@ -39,11 +39,11 @@ export function openLauncher(
   clock: Clock,
   agent: () => Promise<string>,
 ): Launcher {
-  let line: Line | undefined;
+  let line: StartedLauncher | undefined;
   let numbers = 0;
-  const open = async (): Promise<Line> => {
+  const open = async (): Promise<StartedLauncher> => {
     const path = await agent();
-    line ??= lineTo(host.accompany(path, ['launcher']), () => {
+    line ??= connectTo(host.accompany(path, ['launcher']), () => {
       line = undefined;
     });
     return line;
@@ -82,8 +82,8 @@ function request(number: number, settings: Buffer): Buffer {
 }
 
 /** Reports failures after the launcher and all its launches have ended (launcher.c); answers also while it is being ended. */
-function lineTo({ stdin, stdout, ended, kill }: Companion, forget: () => void): Line {
-  const waiting: Line['waiting'] = new Map();
+function connectTo({ stdin, stdout, ended, kill }: Companion, forget: () => void): StartedLauncher {
+  const waiting: StartedLauncher['waiting'] = new Map();
   let rest: Buffer | undefined = Buffer.alloc(0);
   let reason = 'the launcher ended';
   const hangUp = (why: string) => {
@@ -104,7 +104,7 @@ function lineTo({ stdin, stdout, ended, kill }: Companion, forget: () => void): 
 }
 
 /** Delivers complete answers. Returns the remaining bytes, or undefined for invalid ones. */
-function deliver(bytes: Buffer, waiting: Line['waiting']): Buffer | undefined {
+function deliver(bytes: Buffer, waiting: StartedLauncher['waiting']): Buffer | undefined {
   let at = 0;
   while (bytes.length - at >= HEAD) {
     const length = bytes.readUInt32LE(at);

@@ -87,18 +87,18 @@ async function isProgram(root: string, path: string): Promise<boolean> {
 const MOST_LINKS = 40;
 
 async function resolveInside(root: string, path: string): Promise<string> {
-  let place = '/';
+  let current = '/';
   let links = 0;
   const left = path.split('/');
   for (let name = left.shift(); name !== undefined; name = left.shift()) {
-    const next = posix.join(place, name);
+    const next = posix.join(current, name);
     const target = await readlink(join(root, next)).catch(() => undefined);
-    if (target === undefined) place = next;
+    if (target === undefined) current = next;
     else if (++links > MOST_LINKS) throw new Error('too many links');
     else {
-      if (target.startsWith('/')) place = '/';
+      if (target.startsWith('/')) current = '/';
       left.unshift(...target.split('/'));
     }
   }
-  return join(root, place);
+  return join(root, current);
 }

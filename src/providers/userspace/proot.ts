@@ -9,11 +9,11 @@ const AGENT = '/.svc/svc-agent';
 /** All arguments, in order: a later binding covers an earlier one. `workspace` is the entire root; see traced-root.ts. */
 export function prootArguments({ name, view, agent, workspace = '' }: Blueprint): string[] {
   return [
-    ...['-r', workspace],
-    ...view.binds.flatMap(({ source, target }) => ['-b', `${source}:${target}`]),
-    ...['/proc', ...TRACED_DEVICES].flatMap((path) => ['-b', path]),
-    ...['-b', `${agent}:${AGENT}`, '-w', '/workspace', AGENT, 'init', name],
-  ];
+    ['-r', workspace],
+    view.binds.flatMap(({ source, target }) => ['-b', `${source}:${target}`]),
+    ['/proc', ...TRACED_DEVICES].flatMap((path) => ['-b', path]),
+    ['-b', `${agent}:${AGENT}`, '-w', '/workspace', AGENT, 'init', name],
+  ].flat();
 }
 
 /** Its filter acceleration loses children on kernels since 4.8: they would run on the host's own root. */

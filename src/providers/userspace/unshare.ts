@@ -8,12 +8,12 @@ import type { Blueprint } from './blueprint.ts';
 /** A pool's user namespace is made by init, which maps more uids than unshare can. */
 export function unshareArguments({ network, agent, name, isPool }: Blueprint): string[] {
   return [
-    ...(isPool ? [] : ['--user', '--map-root-user']),
-    ...['--mount', '--propagation', 'unchanged'],
-    ...['--pid', '--fork', '--ipc', '--uts', '--cgroup'],
-    ...(network === 'none' ? ['--net'] : []),
-    ...['--', agent, 'init', name],
-  ];
+    isPool ? [] : ['--user', '--map-root-user'],
+    ['--mount', '--propagation', 'unchanged'],
+    ['--pid', '--fork', '--ipc', '--uts', '--cgroup'],
+    network === 'none' ? ['--net'] : [],
+    ['--', agent, 'init', name],
+  ].flat();
 }
 
 /** What init builds (agent/src/init/root.c reads these). */
@@ -28,11 +28,11 @@ export function rootSettings(blueprint: Blueprint): Setting[] {
     ...view.binds.map(({ target, source }): Setting => ['bind', `${target}=${source}`]),
     // Changes to an image would be seen by all users of a pool, and its open folders be written by each.
     ...(isPool ? [] : overlay(view.overlay, sizes.root)),
-    ...(isPool ? poolPlaces(blueprint) : places(blueprint)),
+    ...(isPool ? poolFolders(blueprint) : ownFolders(blueprint)),
   ];
 }
 
-function places({ sizes, workspace }: Blueprint): Setting[] {
+function ownFolders({ sizes, workspace }: Blueprint): Setting[] {
   return [
     ['tmpfs', `${sizes.tmp}=/tmp`],
     workspace ? ['share', `/workspace=${workspace}`] : ['tmpfs', `${sizes.workspace}=/workspace`],
@@ -40,7 +40,7 @@ function places({ sizes, workspace }: Blueprint): Setting[] {
 }
 
 /** Empty folders; init mounts workspaces in memory. */
-function poolPlaces({ workspace }: Blueprint): Setting[] {
+function poolFolders({ workspace }: Blueprint): Setting[] {
   return [
     ['dir', '/tmp'],
     ['dir', '/workspaces'],

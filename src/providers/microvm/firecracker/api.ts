@@ -36,13 +36,13 @@ interface Order {
   body?: object;
 }
 
-interface Asked extends Order {
+interface ApiCall extends Order {
   clock: Clock;
   socketPath: string;
 }
 
 /** The deadline covers the complete answer, however slowly it arrives. */
-async function answerTo({ clock, socketPath, method, path, body }: Asked, signal: AbortSignal) {
+async function answerTo({ clock, socketPath, method, path, body }: ApiCall, signal: AbortSignal) {
   signal.throwIfAborted();
   const text = body && JSON.stringify(body);
   const error = () => monitorSlow(`${method} ${path}`, ANSWER_MS);

@@ -41,10 +41,12 @@ describe('while no file can be opened', () => {
     const emfile = () => failing('EMFILE');
     vi.doMock('node:fs/promises', async (original) => ({
       ...(await original<typeof import('node:fs/promises')>()),
-      ...{ readFile: emfile, lstat: emfile, readdir: emfile },
+      readFile: emfile,
+      lstat: emfile,
+      readdir: emfile,
     }));
     const { isAlive, killProcess } = await import('../../../../src/providers/local/processes.ts');
-    const { markedProcesses: strays } = await import('../../../../src/providers/userspace/process-marker.ts');
+    const { markedProcesses } = await import('../../../../src/providers/userspace/process-marker.ts');
     const { runtimeNames } = await import('../../../../src/providers/local/instance-folders.ts');
     const { startOf } = await import('../../../../src/providers/microvm/destroy.ts');
     const own = { pid: process.pid, start: 1 };
@@ -52,7 +54,7 @@ describe('while no file can be opened', () => {
     for (const look of [
       () => isAlive(own),
       () => killProcess(own, 'SIGCONT'),
-      () => strays('x', undefined),
+      () => markedProcesses('x', undefined),
       () => runtimeNames(places),
       () => startOf(process.pid),
     ])

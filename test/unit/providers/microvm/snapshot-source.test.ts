@@ -158,7 +158,7 @@ it.each([
 it('stays when a guest went on from it in between', async () => {
   const { hold, left } = ground();
   await failing(hold, ['sb-a'], DEAD);
-  (await hold('sb-b'))?.worked();
+  (await hold('sb-b'))?.succeeded();
   await failing(hold, ['sb-c'], DEAD);
   expect(left()).toHaveLength(1);
 });
