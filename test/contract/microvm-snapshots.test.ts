@@ -91,7 +91,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     return stdout.trim().split('\n');
   };
 
-  it('are no copies of each other, and leave the template as it was', async () => {
+  it('are not copies of each other, and leave the snapshot unchanged', async () => {
     const seen: string[][] = [];
     const one = async () => {
       const id = await spawned();
@@ -164,12 +164,12 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     spoil(file);
     const id = await spawned();
     expect(await ask(id, 'hostname')).toEqual([id]);
-    expect(warnings().slice(before)).toEqual(['a template is not what was saved: it is made again']);
+    expect(warnings().slice(before)).toEqual(['Snapshot files changed; creating the snapshot again.']);
     await destroyed(id);
     await whole();
   });
 
-  it('are booted when what was saved does not go on, and the sandbox is whole', async () => {
+  it('are booted when the snapshot cannot be restored', async () => {
     const before = warnings().length;
     const [folder = ''] = templates();
     // As if the state had been saved by another monitor: its record fits, but it cannot be read.
@@ -186,7 +186,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'guests from a template', ()
     for (const id of ids) expect(await ask(id, 'hostname')).toEqual([id]);
     expect(warnings().slice(before)).toEqual([
       'Snapshot restore failed; booting the VM instead.',
-      'no template: virtual machines are booted instead',
+      'Could not create a snapshot; booting VMs instead.',
     ]);
     expect(templates()).toEqual([]);
     await Promise.all(ids.map(destroyed));

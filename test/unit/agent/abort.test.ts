@@ -122,7 +122,7 @@ test.each(Object.entries(lasting))('%s is given up by an agent that answers no p
     if (asks(frame) === 'read') agent.data(frame.stream, 0, infoRecord('/a', 9).bytes());
   });
   const call = watched(begin(io.files));
-  await until('the read to have begun', () => agent.seen.length > 0 && clock.pending() > 0);
+  await until('the read to have started', () => agent.seen.length > 0 && clock.pending() > 0);
   // The first facts of a read lift its first deadline.
   if (name === 'read') await until('the answer to be read', () => clock.pending() === 1);
   await clock.advance(10_000);
@@ -134,7 +134,7 @@ test.each(Object.entries(lasting))('%s is given up by an agent that answers no p
   expect([call.outcome, clock.pending()]).toEqual(['unavailable', 0]);
 });
 
-test('what lasts goes on to its own deadline with an agent that answers pings', async () => {
+test('a long operation lasts until its own deadline while the agent answers pings', async () => {
   const { io, agent, clock } = await openScripted((frame, agent) => {
     if (asks(frame) === 'ping') agent.send(TYPE.RESULT, frame.stream, new WireWriter().u64(1n).u32(0));
   });

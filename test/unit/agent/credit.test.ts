@@ -37,7 +37,7 @@ test('one that carries much gets more, once', () => {
   expect(mostUnderWay(credit)).toBe(4 * FIRST_CREDIT);
 });
 
-test('few have more at a time, and those that end make place', () => {
+test('only a few are wide at a time, and ended ones free a slot', () => {
   const wide = new WideStreams();
   const all = Array.from({ length: 20 }, () => new ReceiveCredit(wide));
   for (const credit of all) carry(credit, 400);
@@ -54,7 +54,7 @@ test('few have more at a time, and those that end make place', () => {
   expect(all.map(mostUnderWay).filter((bytes) => bytes > FIRST_CREDIT)).toHaveLength(16);
 });
 
-test('one that waited for place gets more when there is some', () => {
+test('a waiting one gets a slot when one is free', () => {
   const wide = new WideStreams();
   const holders = Array.from({ length: 16 }, () => new ReceiveCredit(wide));
   for (const credit of holders) carry(credit, 400);

@@ -101,7 +101,7 @@ async function replay(welcome: Buffer, answers: Buffer) {
   return await settled;
 }
 
-test('answers cut at every byte settle every call, and no half is a whole', {
+test('answers cut at every byte settle every call, and none is taken for complete', {
   timeout: 120_000,
 }, async () => {
   const { welcome, answers } = await record();

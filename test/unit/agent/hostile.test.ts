@@ -180,7 +180,7 @@ describe('a file read', () => {
 
   test.each<[string, Lie]>([
     [
-      'fewer bytes than told',
+      'fewer bytes than announced',
       (agent, stream) => {
         agent.data(stream, 1, 'ab');
         agent.send(TYPE.RESULT, stream, new WireWriter().u64(3n));

@@ -35,7 +35,7 @@ test('a command without a deadline ends when two pings in a row get no answer', 
   expect(clock.pending()).toBe(0);
 });
 
-test('it goes on while pings are answered, also when one of two was lost', async () => {
+test('keeps streams while pings are answered, also when one of two was lost', async () => {
   const { io, agent, clock } = await openScripted();
   const exec = io.exec(spec);
   const { stream } = await agent.frame(TYPE.OPEN);

@@ -25,7 +25,7 @@ test('sends zeros, the secret and a HELLO whose tag holds no zero byte', async (
   const random = { bytes: (count: number) => Buffer.alloc(count) };
   const opening = openSession({ stream, secret: SECRET, clock: fakeClock(), random, logger: silentLogger });
   const wanted = ZEROS + 16 + 34;
-  await until('the whole opening', () => Buffer.concat(chunks).length >= wanted);
+  await until('the complete opening', () => Buffer.concat(chunks).length >= wanted);
   const bytes = Buffer.concat(chunks);
   expect(bytes.subarray(0, ZEROS).every((byte) => byte === 0)).toBe(true);
   expect(bytes.subarray(ZEROS, ZEROS + 16)).toEqual(SECRET);
@@ -58,7 +58,7 @@ test('opens again when nothing comes, three times, then is unavailable', async (
   expect([agent.hellos, stream.destroyed, clock.pending()]).toEqual([3, true, 0]);
 });
 
-test('an agent that answers late is heard at the second try', async () => {
+test('accepts a late answer at the second attempt', async () => {
   const { clock, agent, open } = prepare();
   agent.answers = false;
   const opening = open();

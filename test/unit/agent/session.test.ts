@@ -157,8 +157,8 @@ test('a body that fails cancels the write and rejects with its error', async () 
   body.push('half');
   const written = io.files.write('/x', body, {});
   await agent.frame(TYPE.DATA);
-  body.destroy(new Error('client gone'));
-  await expect(written).rejects.toThrow('client gone');
+  body.destroy(new Error('client disconnected'));
+  await expect(written).rejects.toThrow('client disconnected');
   await agent.frame(TYPE.CANCEL);
   expect(agent.count(TYPE.EOF)).toBe(0);
 });
@@ -207,7 +207,7 @@ test('attach says whether the tail was cut, then replays', async () => {
   expect([exec.truncated, await text(exec.output), (await exec.exit).exit_code]).toEqual([true, 'tail', -1]);
 });
 
-test('console lines come whole, whatever the frames', async () => {
+test('console lines are complete however frames cut them', async () => {
   const { io } = await openScripted((frame, agent) => {
     if (asks(frame) !== 'console') return;
     for (const byte of Buffer.from('eins\nzwölf\ndrei')) agent.data(frame.stream, 1, Buffer.from([byte]));

@@ -39,7 +39,7 @@ it.each([
   rmSync(folder, { recursive: true });
 });
 
-it('rejects when the reader is gone', async () => {
+it('rejects when the reader is closed', async () => {
   const descriptor = openSync('/dev/full', 'w');
   await expect(fdSink(descriptor, realClock())('x')).rejects.toThrow('ENOSPC');
   closeSync(descriptor);

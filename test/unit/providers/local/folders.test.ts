@@ -1,4 +1,4 @@
-// Names, places, records and claims: what a later server relies on to find runtimes, and two servers to stay apart.
+// Names, folders, records and claims: a later server finds runtimes by them, and two servers stay apart.
 import {
   chownSync,
   mkdirSync,
@@ -116,7 +116,7 @@ const record = {
   runner_start: 19,
 };
 
-it('reads a whole record and nothing else', async () => {
+it('reads a complete record and rejects anything else', async () => {
   const write = (text: string) => writeFileSync(join(home, 'runtime.json'), text);
   expect(await readRecord(home)).toBeUndefined();
   write(JSON.stringify(record));

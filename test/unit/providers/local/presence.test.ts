@@ -1,4 +1,4 @@
-// What may be taken for gone, and what only could not be looked at.
+// Which errors prove an absence, and which only prevent an inspection.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { lstat, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ const failing = (code: string) => Promise.reject(Object.assign(new Error(code), 
 const folder = mkdtempSync(join(tmpdir(), 'svc-presence-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('only ENOENT and ESRCH say that something is gone', () => {
+describe('only ENOENT and ESRCH prove that something does not exist', () => {
   it.each(['ENOENT', 'ESRCH'])('%s', async (code) => {
     expect(await ifPresent(failing(code))).toBeUndefined();
   });
@@ -36,7 +36,7 @@ describe('only ENOENT and ESRCH say that something is gone', () => {
 });
 
 describe('while no file can be opened', () => {
-  it('neither a process nor a run folder counts as gone, and none is missing from a list', async () => {
+  it('keeps processes and run folders that it cannot inspect', async () => {
     vi.resetModules();
     const emfile = () => failing('EMFILE');
     vi.doMock('node:fs/promises', async (original) => ({

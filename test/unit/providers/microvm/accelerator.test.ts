@@ -73,7 +73,7 @@ describe('what a server remembers', () => {
     expect(tried()).toBe(1);
   });
 
-  it('is tried again for another kernel and another file of the monitor', async () => {
+  it('repeats the trial for another kernel or another file of the monitor', async () => {
     const { accelerator, trial, fail, tried } = server();
     await accelerator(trial);
     fail();
@@ -83,7 +83,7 @@ describe('what a server remembers', () => {
     expect(tried()).toBe(3);
   });
 
-  it('answers while it is tried again after an hour, and not before', async () => {
+  it('answers from the cache while it repeats the trial after an hour, and not before', async () => {
     const { accelerator, trial, clock, fail, tried } = server();
     await accelerator(trial);
     fail();
@@ -110,7 +110,7 @@ describe('what a server remembers', () => {
     expect(tried()).toBe(3);
   });
 
-  it('is looked at again in minutes, too, where the first trial told nothing', async () => {
+  it('repeats an inconclusive first trial within minutes', async () => {
     const { accelerator, trial, clock, fail } = server();
     fail(new ServiceError('timeout', 'Too slow.'));
     expect(await accelerator(trial)).toBe('emulation');

@@ -50,7 +50,7 @@ it('are found by the name they were given, whatever it holds', async () => {
   expect(await findImage(places(), '../escape')).toBeUndefined();
 });
 
-it('are replaced at once, and the content before is gone', async () => {
+it('are replaced at once, and the previous content is removed', async () => {
   await install('debian', digestOf('a'));
   await install('debian', digestOf('b'), 'other content');
   expect(await findImage(places(), 'debian')).toMatchObject({ version: digestOf('b'), size_bytes: 13 });
@@ -67,7 +67,7 @@ it('share content, which stays as long as one has it', async () => {
   await expect(removeImage(dataFolder, 'two')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-it('are none when the file is cut off or gone', async () => {
+it('are absent when the file is truncated or missing', async () => {
   await install('one', digestOf('a'));
   await install('two', digestOf('b'));
   truncateSync(join(folder, `${digestOf('a')}.ext4`), 3);

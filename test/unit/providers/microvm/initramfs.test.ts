@@ -110,7 +110,7 @@ it('is made once, and another with another agent', async () => {
   expect(next.digest).not.toBe(one.digest);
 });
 
-it('is made again when it was damaged', async () => {
+it('is rebuilt when it was damaged', async () => {
   const modules = modulesFolder(join(folder, 'modules'));
   const { path, digest } = await source().ready(kernel(modules), QEMU_MODULES);
   truncateSync(path, 100);

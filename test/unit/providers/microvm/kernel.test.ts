@@ -83,7 +83,7 @@ it('is another when the file is replaced', async () => {
   expect(next.version).toBe('6.1.0-10-cloud-amd64');
 });
 
-it('is made again when what was stored is cut off', async () => {
+it('is rebuilt when the stored file is truncated', async () => {
   install(gzipped(elfKernel()));
   const { path } = await source().ready();
   truncateSync(path, 10);
@@ -111,7 +111,7 @@ it.each([
   ['no kernel', undefined, /No kernel for microVMs found/],
   ['no kernel file', Buffer.from('#!/bin/sh\n'), /not a Linux kernel for x86/],
   ['an image that is cut off', gzipped(elfKernel()).subarray(0, 1700), /cut off/],
-  ['an unknown packing', bzImage(Buffer.from('unheard of')), /unknown compression/],
+  ['an unknown packing', bzImage(Buffer.from('another packing')), /unknown compression/],
   [
     'a damaged packing',
     bzImage(Buffer.from('1f8b0800000000000003ffff', 'hex')),

@@ -40,7 +40,7 @@ it('tells a refusal from a fault, in words that only the log shall see', async (
   await asked.catch(({ message }: Error) => expect(message.length).toBeLessThan(600));
 });
 
-it('hands events to who listens, until it no longer does', async () => {
+it('passes events to a listener until it is removed', async () => {
   const { qmp, monitor } = await opened();
   const heard: unknown[] = [];
   const stop = qmp.listen((name, fields) => heard.push([name, fields]));
@@ -56,7 +56,7 @@ it('hands events to who listens, until it no longer does', async () => {
   ]);
 });
 
-it('gives up a command that is not answered in time, and the connection goes on', async () => {
+it('gives up a command without an answer, and keeps the connection', async () => {
   const clock = fakeClock();
   const { qmp, monitor } = await opened(clock);
   const slow = qmp.execute('stop', undefined, { ms: 2000 });

@@ -28,7 +28,7 @@ function ground() {
   return { snapshots, make, left };
 }
 
-it('removes what the new one takes the place of, and what is not whole', async () => {
+it('removes replaced and incomplete snapshots', async () => {
   const { snapshots, make, left } = ground();
   const larger = await make({ memory_mb: 512 });
   const other = await make({ image: 'other', image_identity: 'other' });

@@ -146,8 +146,8 @@ it('is given up by close, which leaves nothing and makes none', async () => {
 });
 
 it.each([
-  ['one sandbox does not go on', ['sb-a'], DEAD],
-  ['the same sandbox does not go on twice', ['sb-a', 'sb-a'], DEAD],
+  ['one sandbox cannot be restored', ['sb-a'], DEAD],
+  ['the same sandbox cannot be restored twice', ['sb-a', 'sb-a'], DEAD],
 ])('stays when %s', async (_, ids, error) => {
   const { hold, left } = ground();
   await failing(hold, ids, error);
@@ -155,7 +155,7 @@ it.each([
   expect(await hold('sb-z')).toBeDefined();
 });
 
-it('stays when a guest went on from it in between', async () => {
+it('stays when a guest was restored in between', async () => {
   const { hold, left } = ground();
   await failing(hold, ['sb-a'], DEAD);
   (await hold('sb-b'))?.succeeded();
@@ -163,7 +163,7 @@ it('stays when a guest went on from it in between', async () => {
   expect(left()).toHaveLength(1);
 });
 
-it('goes when two sandboxes in a row do not go on', async () => {
+it('is removed when two sandboxes in a row cannot be restored', async () => {
   const { hold, left, warnings } = ground();
   await failing(hold, ['sb-a', 'sb-b'], DEAD);
   expect(left()).toEqual([]);
@@ -190,7 +190,7 @@ it.each([
   expect(left()).toHaveLength(1);
 });
 
-it('goes at the first guest when it is not what was saved', async () => {
+it('is removed at the first guest when its files changed', async () => {
   const { hold, left } = ground();
   const held = await hold();
   truncateSync(held?.snapshot.state ?? '', 1);
@@ -210,7 +210,7 @@ it('is not blamed for what one before it did', async () => {
   expect(left()).toEqual([next.snapshot.key]);
 });
 
-it('is not taken away while a guest starts from it', async () => {
+it('is not removed while a guest starts from it', async () => {
   const { hold, left } = ground();
   const made: Snapshot[] = [];
   const held = (await hold('sb-first', 1)) as SnapshotHold;

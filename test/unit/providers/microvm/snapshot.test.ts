@@ -42,9 +42,9 @@ it.each<[string, (folder: string) => void]>([
   ['a file was cut', (folder) => truncateSync(join(folder, 'memory'), 100)],
   ['a file grew', (folder) => appendFileSync(join(folder, 'state'), 'x')],
   ['a file was written to', (folder) => writeFileSync(join(folder, 'overlay'), 'y', { flag: 'r+' })],
-  ['a file is gone', (folder) => rmSync(join(folder, 'memory'))],
+  ['a file is missing', (folder) => rmSync(join(folder, 'memory'))],
   ['saving it never ended', (folder) => rmSync(recordPath(folder))],
-  ['its record is no JSON', (folder) => writeFileSync(recordPath(folder), '{')],
+  ['its record is not JSON', (folder) => writeFileSync(recordPath(folder), '{')],
   ['its record is another thing', (folder) => writeFileSync(recordPath(folder), '{"files":{},"facts":null}')],
   [
     'its secret is none',

@@ -79,7 +79,7 @@ it('keeps what a guest runs that another server started', async () => {
   expect(left()[0]).toEqual(['1-now', '1-run']);
 });
 
-it('goes on where what this server uses is not its own to mark, and keeps it', async () => {
+it('keeps parts that it uses and cannot mark', async () => {
   const { clock, dataFolder, part, current, left } = ground();
   part('kernels', '1-old', 2);
   const kernel = { path: '/nowhere/kernel/vmlinux' } as GuestKernel;

@@ -32,7 +32,7 @@ it("with the host's network and a workspace on disk", () => {
   );
 });
 
-it('makes no user namespace for a pool, and no place that all its users could write', () => {
+it('creates no user namespace and no shared writable folder for a pool', () => {
   expect(bwrapArguments({ ...blueprint, isPool: true }).join(' ')).toBe(
     [
       '--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net --hostname sb-aaaaaaaaaaaa',

@@ -23,7 +23,7 @@ it('runs an unknown image on the default root and says so', () => {
   expect(imageNames({ ...config, rootfs_path: '/images/base' })).toEqual(['base', 'debian']);
 });
 
-it('shares the memory out among the writable places', () => {
+it('divides the memory among the writable folders', () => {
   expect(sizesFor(512, { max_disk_mb: 1024 })).toEqual({
     workspace: 256 * MEBIBYTE,
     tmp: 128 * MEBIBYTE,
@@ -55,7 +55,7 @@ it('shows of the host /usr and no home, no /var, no /root', async () => {
   expect(shown).not.toContain('/etc/resolv.conf');
 });
 
-it('shows an image but for the places a sandbox has of its own', async () => {
+it("shows an image except for the sandbox's own mounts", async () => {
   const root = mkdtempSync(join(tmpdir(), 'svc-image-'));
   for (const name of ['usr', 'proc', 'dev', 'tmp', 'workspace', 'etc']) mkdirSync(join(root, name));
   symlinkSync('usr/bin', join(root, 'bin'));

@@ -1,4 +1,4 @@
-// What unshare and init are told. A change here is a change of the isolation: it must be meant.
+// The arguments of unshare and init. A change here is a change of the isolation: it must be meant.
 import { expect, it } from 'vitest';
 import { rootSettings, unshareArguments } from '../../../../src/providers/userspace/unshare.ts';
 import { blueprint } from './blueprint.ts';
@@ -12,7 +12,7 @@ it('asks for every namespace', () => {
   );
 });
 
-it("keeps the host's network only when told", () => {
+it("keeps the host's network only when the plan says so", () => {
   expect(unshareArguments({ ...blueprint, network: 'host' })).not.toContain('--net');
 });
 
@@ -41,7 +41,7 @@ it('shares a workspace on disk and lays an overlay over an image', () => {
   expect(settings).not.toContain('tmpfs=256=/workspace');
 });
 
-it('makes no user namespace for a pool, and no place that all its users could write', () => {
+it('creates no user namespace and no shared writable folder for a pool', () => {
   const pool = { ...blueprint, isPool: true as const, view: { ...blueprint.view, overlay: '/images/one' } };
   expect(unshareArguments(pool).slice(0, 4)).toEqual(['--mount', '--propagation', 'unchanged', '--pid']);
   const settings = lines(rootSettings(pool));
