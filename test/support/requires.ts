@@ -17,6 +17,7 @@ const present = {
   'systemd-analyze': () => onPath('systemd-analyze'),
   systemd: () => executable('/lib/systemd/systemd'),
   zsh: () => onPath('zsh'),
+  fish: () => onPath('fish'),
   mandoc: () => onPath('mandoc'),
   docker: () => onPath('dockerd') && onPath('nsenter') && onPath('ip'),
   runsc: () => onPath('runsc'),
