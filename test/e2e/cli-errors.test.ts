@@ -1,5 +1,7 @@
 // What the command line says when something is wrong: the fact, and what to do next.
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,6 +50,39 @@ describe('without a server', () => {
     const folder = await runCli(['template', 'create', '--file', '/tmp']);
     expect(folder.stderr).toContain('file: /tmp');
     expect(folder.stderr).toContain('there is a folder of this name');
+  });
+});
+
+describe('with a server that refuses for the moment', () => {
+  let server: Server;
+  let requests = 0;
+  beforeAll(async () => {
+    const body = JSON.stringify({ code: 'resource_limit', message: 'Not now.', request_id: 'r' });
+    server = createServer((_, response) => {
+      requests += 1;
+      response.writeHead(requests === 1 ? 429 : 200, {
+        'content-type': 'application/json',
+        'retry-after': '1',
+      });
+      response.end(requests === 1 ? body : '[]');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => server.close());
+
+  it.each<[string, string[], Record<string, string>, { code: number; requests: number }]>([
+    ['tries again', [], {}, { code: 0, requests: 2 }],
+    ['does not try again with --no-retry', ['--no-retry'], {}, { code: 7, requests: 1 }],
+    ['does not try again with SVC_RETRY=false', [], { SVC_RETRY: 'false' }, { code: 7, requests: 1 }],
+    ['prefers --retry to SVC_RETRY', ['--retry'], { SVC_RETRY: 'false' }, { code: 0, requests: 2 }],
+  ])('%s', async (_, flags, env, expected) => {
+    requests = 0;
+    const { port } = server.address() as AddressInfo;
+    const run = await runCli(['sandbox', 'list', ...flags], {
+      SVC_SERVER: `http://127.0.0.1:${port}`,
+      ...env,
+    });
+    expect({ code: run.code, requests }, run.stderr).toEqual(expected);
   });
 });
 
