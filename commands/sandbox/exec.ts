@@ -10,7 +10,7 @@ import { splitCommand } from '../../src/cli/split-command.ts';
 export default class SandboxExec extends ExecCommand {
   static override summary = 'Run a command in a sandbox.';
   static override description =
-    "Passes both outputs on as they come; with --json they are part of the one document. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
+    "Passes both outputs on as they come; with --json they are part of the one document. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's. Standard input is passed on with -i only: a program that starts svc often leaves it an open pipe, and a loop over lines needs its input itself.";
   static override usage = 'sandbox exec ID [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
@@ -40,7 +40,8 @@ export default class SandboxExec extends ExecCommand {
     const { args, flags } = await this.parse(SandboxExec, own);
     const request = execRequest(words, flags, flags.env);
     const client = connect(flags);
-    const target = { id: args.id, output: this.outputMode(), input: flags.stdin };
-    return this.finish(flags.detach ? detachIn(client, target, request) : execIn(client, target, request));
+    const target = { id: args.id, output: this.outputMode() };
+    if (flags.detach) return this.finish(detachIn(client, target, request));
+    return this.finish(execIn(client, { ...target, input: this.wantsInput(flags.stdin) }, request));
   }
 }

@@ -44,7 +44,7 @@ export default class SandboxRun extends ExecCommand {
         exec: request,
         keep: flags.keep,
         output: this.outputMode(),
-        input: flags.stdin,
+        input: this.wantsInput(flags.stdin),
       }),
     );
   }

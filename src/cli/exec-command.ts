@@ -1,4 +1,5 @@
 // Base of the two commands that end with the status of what they ran.
+import { fstatSync } from 'node:fs';
 import type { ServiceError } from '../domain/errors.ts';
 import type { ExecOutcome, OutputMode } from './exec.ts';
 import { SvcCommand } from './svc-command.ts';
@@ -18,10 +19,34 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
     return this.jsonEnabled() ? 'kept' : 'passed';
   }
 
+  /**
+   * Whether to pass standard input on: on request only. Programs that start `svc` leave it an open pipe, on which a command
+   * that reads would wait for ever, and a loop over lines would lose them to the first command. A person who pipes without
+   * -i learns why nothing arrives.
+   */
+  protected wantsInput(stdin: boolean | undefined): boolean {
+    if (stdin === undefined && process.stderr.isTTY && hasInput())
+      this.logToStderr(
+        'Standard input is not passed to the command. Use -i to pass it, --no-stdin to hide this.',
+      );
+    return stdin === true;
+  }
+
   /** Waits for the outcome and makes its exit code this process's; 0 for what still runs. */
   protected async finish(work: Promise<ExecOutcome>): Promise<ExecOutcome> {
     const outcome = await work;
     process.exitCode = outcome.exit_code ?? 0;
     return outcome;
+  }
+}
+
+/** Something is piped or redirected to this process. */
+function hasInput(): boolean {
+  try {
+    const facts = fstatSync(0);
+    return facts.isFIFO() || facts.isSocket() || (facts.isFile() && facts.size > 0);
+  } catch {
+    // Standard input is closed.
+    return false;
   }
 }

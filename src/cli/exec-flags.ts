@@ -7,8 +7,9 @@ import { pairs } from './spawn-flags.ts';
 export const execFlags = {
   shell: Flags.boolean({ description: 'Run the words after -- as one shell command line.' }),
   stdin: Flags.boolean({
-    description: 'Pass standard input on while the command runs, byte for byte.',
+    description: 'Pass standard input to the command, byte for byte; else its input is empty.',
     char: 'i',
+    allowNo: true,
   }),
   timeout: Flags.string({ description: 'Deadline, for example 90s; 0s is the longest the server allows.' }),
   workdir: Flags.string({

@@ -115,4 +115,35 @@ describeWith(['unshare'], 'svc sandbox exec in a pipeline', () => {
     expect(await ended).toEqual(quietly);
     expect(Buffer.concat(parts).equals(sent)).toBe(true);
   });
+
+  it('leaves an open input alone without -i, so that a command that reads ends at once', async () => {
+    expect(await exec(['--', 'cat']).ended).toEqual(quietly);
+    expect(await exec(['--no-stdin', '--', 'cat']).ended).toEqual(quietly);
+  });
+
+  it('leaves the lines of a loop to the loop', async () => {
+    const loop =
+      'printf "a\nb\nc\n" | while read -r line; do "$0" "$1" sandbox exec "$2" -- echo "$line"; done';
+    const child = spawn('sh', ['-c', loop, process.execPath, cli, id], {
+      env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_SERVER: server.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(await child.stdout?.toArray().then((parts) => Buffer.concat(parts).toString())).toBe('a\nb\nc\n');
+  });
+
+  it('says on a terminal that piped input is not passed on', async () => {
+    const onTerminal = async (flag: string) => {
+      const line = `echo data | "${process.execPath}" "${cli}" sandbox exec ${id} ${flag} -- wc -c`;
+      const child = spawn('script', ['-qec', line, '/dev/null'], {
+        env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SVC_SERVER: server.url },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      return Buffer.concat(await child.stdout.toArray()).toString();
+    };
+    expect(await onTerminal('')).toBe(
+      'Standard input is not passed to the command. Use -i to pass it, --no-stdin to hide this.\r\n0\r\n',
+    );
+    expect(await onTerminal('--no-stdin')).toBe('0\r\n');
+    expect(await onTerminal('-i')).toBe('5\r\n');
+  });
 });
