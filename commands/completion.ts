@@ -6,11 +6,11 @@ import { SvcCommand } from '../src/cli/svc-command.ts';
 export default class Completion extends SvcCommand<{ script: string }> {
   static override summary = 'Print the completion script of a shell.';
   static override description =
-    'Completes commands, flags and their values, and asks the server for sandbox ids, template names, providers, workers and owners; a server that takes longer than 300 ms is left out. Needs nothing but the shell: bash, zsh after compinit, or fish. `svc autocomplete` sets up PowerShell.';
+    'The script completes commands, flags and their values, and asks the server for sandbox ids, template names, providers, workers and owners. It waits at most 300 ms for the server. zsh needs compinit first. For PowerShell see `svc autocomplete`.';
   static override examples = [
-    'source <(<%= config.bin %> completion bash)     # in ~/.bashrc',
-    'source <(<%= config.bin %> completion zsh)      # in ~/.zshrc, after compinit',
-    '<%= config.bin %> completion fish | source      # in ~/.config/fish/config.fish',
+    '<%= config.bin %> <%= command.id %> bash >> ~/.bashrc',
+    '<%= config.bin %> <%= command.id %> zsh >> ~/.zshrc',
+    '<%= config.bin %> <%= command.id %> fish > ~/.config/fish/completions/svc.fish',
   ];
   static override args = {
     shell: Args.string({ description: 'The shell.', options: [...SHELLS], required: true }),

@@ -10,9 +10,9 @@ const DEADLINE_MS = 300;
 export default class CompletionSuggest extends SvcCommand<void> {
   static override hidden = true;
   static override strict = false;
-  static override summary = 'Print what could complete the last word after --, one suggestion a line.';
+  static override summary = 'Print the words that complete the last one after --.';
   static override description =
-    'The scripts of `svc completion` call it. It prints nothing when the server does not answer within 300 ms.';
+    'The scripts of `svc completion` call it. It prints one suggestion a line, and nothing from a server that does not answer within 300 ms.';
   static override usage = 'completion suggest -- [WORDS]';
   static override examples = ["<%= config.bin %> <%= command.id %> -- sandbox get ''"];
 
