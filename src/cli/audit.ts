@@ -3,7 +3,7 @@ import type { Client } from '../client/client.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
-import { type Column, table } from './render.ts';
+import { type Column, tableOrBlocks } from './render.ts';
 
 /** Of one call. */
 const PAGE = 1000;
@@ -87,5 +87,5 @@ const COLUMNS: Column<AuditRecord>[] = [
 ];
 
 export function auditTable(records: readonly AuditRecord[]): string {
-  return table(records, COLUMNS, 'No admin calls are recorded that fit.');
+  return tableOrBlocks(records, COLUMNS, 'No admin calls match.');
 }

@@ -53,6 +53,7 @@ export function configTable({ files, settings }: ShownConfig): string {
 /** Text as it is, anything else as JSON; `unset` and `""` are told apart. */
 function valueText(value: unknown): string {
   if (value === undefined) return 'unset';
+  if (Array.isArray(value)) return `[${value.map((entry) => JSON.stringify(entry)).join(', ')}]`;
   return typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
 }
 

@@ -4,6 +4,7 @@ import { printable } from '../domain/printable.ts';
 import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../schema/doctor.ts';
 import { columnsOf } from './columns.ts';
 import { paintFor } from './paint.ts';
+import { hanging } from './render.ts';
 
 const VERDICT_WIDTH = 4;
 const TIME_WIDTH = 9;
@@ -11,11 +12,14 @@ const TIME_WIDTH = 9;
 type Paint = ReturnType<typeof paintFor>;
 
 /** Ends with a line that sums up. */
-export function doctorText(report: DoctorReport, stream: { isTTY?: boolean } = process.stdout): string {
+export function doctorText(
+  report: DoctorReport,
+  stream: { isTTY?: boolean; columns?: number } = process.stdout,
+): string {
   const paint = paintFor(stream);
   const looked = report.groups.flatMap(({ checks }) => checks.filter(({ verdict }) => verdict !== 'skip'));
   const width = Math.max(0, ...looked.map(({ title }) => columnsOf(printable(title))));
-  const groups = report.groups.map((group) => groupText(group, width, paint));
+  const groups = report.groups.map((group) => groupText(group, width, { paint, stream }));
   const wrong = findingsText(report, stream);
   const around = wrong === '' ? [] : [`${wrong}\n`];
   return [...around, ...groups, ...around, summary(report, paint)].join('\n');
@@ -28,41 +32,57 @@ export function doctorFindings({ groups }: DoctorReport): readonly CheckResult[]
 }
 
 /** `doctorFindings` for people, a line for each and one for what to do; empty when there are none. */
-export function findingsText(report: DoctorReport, stream: { isTTY?: boolean } = process.stdout): string {
+export function findingsText(
+  report: DoctorReport,
+  stream: { isTTY?: boolean; columns?: number } = process.stdout,
+): string {
   const paint = paintFor(stream);
-  const indent = ' '.repeat(VERDICT_WIDTH + 2);
+  const indent = VERDICT_WIDTH + 2;
   return doctorFindings(report)
     .flatMap(({ id, verdict, message, fix }) => [
-      `${coloured(verdict, paint)}  ${paint.bold(printable(id))}  ${printable(message)}`,
-      ...(fix === undefined ? [] : [`${indent}${paint.bold('fix:')} ${printable(fix)}`]),
+      `${coloured(verdict, paint)}  ${paint.bold(printable(id))}  ${hanging(printable(message), indent + columnsOf(id) + 2, stream)}`,
+      ...(fix === undefined ? [] : [fixLine(fix, indent, { paint, stream })]),
     ])
     .join('\n');
 }
 
-/** What was not looked at is one line, at the end. */
-function groupText({ title, verdict, ms, checks }: GroupResult, width: number, paint: Paint): string {
+interface Output {
+  paint: Paint;
+  stream: { isTTY?: boolean; columns?: number };
+}
+
+/** Checks that were skipped share one line, at the end. */
+function groupText({ title, verdict, ms, checks }: GroupResult, width: number, output: Output): string {
+  const { paint, stream } = output;
   const head = `${coloured(verdict, paint)}  ${timeText(ms)}  ${paint.bold(printable(title))}`;
   const looked = checks.filter((check) => check.verdict !== 'skip');
   const left = checks.filter((check) => check.verdict === 'skip');
   const reasons = [...new Set(left.map(({ message }) => printable(message)))].join(' ');
   if (looked.length === 0) return `${head}: ${paint.dim(reasons)}\n`;
   const names = left.map((check) => printable(check.title)).join(', ');
-  const rest = left.length === 0 ? [] : [`  ${coloured('skip', paint)}  ${names}: ${paint.dim(reasons)}`];
-  return [head, ...looked.flatMap((check) => checkLines(check, width, paint)), ...rest, ''].join('\n');
+  const rest = hanging(`${names}: ${reasons}`, VERDICT_WIDTH + 4, stream);
+  const skipped = left.length === 0 ? [] : [`  ${coloured('skip', paint)}  ${rest}`];
+  return [head, ...looked.flatMap((check) => checkLines(check, width, output)), ...skipped, ''].join('\n');
 }
 
 function checkLines(
   { title, verdict, ms, message, fix }: CheckResult,
   width: number,
-  paint: Paint,
+  { paint, stream }: Output,
 ): string[] {
-  const indent = ' '.repeat(VERDICT_WIDTH + TIME_WIDTH + width + 8);
+  const indent = VERDICT_WIDTH + TIME_WIDTH + width + 8;
   const shown = printable(title);
   const name = shown + ' '.repeat(width - columnsOf(shown));
   return [
-    `  ${coloured(verdict, paint)}  ${timeText(ms)}  ${name}  ${printable(message)}`,
-    ...(fix === undefined ? [] : [`${indent}${paint.bold('fix:')} ${printable(fix)}`]),
+    `  ${coloured(verdict, paint)}  ${timeText(ms)}  ${name}  ${hanging(printable(message), indent, stream)}`,
+    ...(fix === undefined ? [] : [fixLine(fix, indent, { paint, stream })]),
   ];
+}
+
+/** On a narrow terminal it begins further left, so that it does not become a column of single words. */
+function fixLine(fix: string, indent: number, { paint, stream }: Output): string {
+  const text = hanging(`fix: ${printable(fix)}`, indent, stream).replace(/^\n {2}/, '');
+  return `${text.startsWith(' ') ? '' : ' '.repeat(indent)}${text.replace('fix:', paint.bold('fix:'))}`;
 }
 
 const timeText = (ms: number) => `${ms.toFixed(1)} ms`.padStart(TIME_WIDTH);

@@ -4,6 +4,7 @@ import { EVENT_TYPES, type Event, type EventQuery } from '../schema/event.ts';
 import { columnsOf } from './columns.ts';
 import { type ConnectionFlags, connect } from './connection.ts';
 import { paintFor } from './paint.ts';
+import { hanging } from './render.ts';
 
 const TIME = '2026-01-02T03:04:05.000Z'.length;
 const TYPE = Math.max(...EVENT_TYPES.map((type) => type.length));
@@ -40,9 +41,8 @@ export function eventLine({ id, type, timestamp, sandbox_id, owner_id, data = {}
 }
 
 function line([time = '', type = '', sandbox = '', id = '', facts = '']: readonly string[]): string {
-  return [pad(time, TIME), pad(type, TYPE), pad(sandbox, SANDBOX), pad(id, 6), printable(facts)]
-    .join('  ')
-    .trimEnd();
+  const head = [pad(time, TIME), pad(type, TYPE), pad(sandbox, SANDBOX), pad(id, 6), ''].join('  ');
+  return `${head}${hanging(printable(facts), columnsOf(head))}`.trimEnd();
 }
 
 function factsLine(facts: Record<string, unknown>): string {

@@ -10,10 +10,13 @@ const LONGEST_DETAIL = 400;
 export function asFailure(error: unknown): ServiceError {
   if (error instanceof ServiceError) return withOwnRemedy(error);
   const { message, oclif } = error as Error & { oclif?: object };
-  if (oclif === undefined)
-    return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
-  // The parser sets its reasons on lines of their own behind a tab.
-  const [text = ''] = message.replaceAll(/ ?\n\t/g, ': ').split('\nSee more help');
+  if (oclif !== undefined) return usageFailure(error as Error);
+  return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
+}
+
+/** For an error of the parser, which puts its reasons on lines of their own after a tab. */
+export function usageFailure(error: Error): ServiceError {
+  const [text = ''] = error.message.replaceAll(/ ?\n\t/g, ': ').split('\nSee more help');
   return new ServiceError('bad_request', text, { remedy: 'See --help.', cause: error });
 }
 

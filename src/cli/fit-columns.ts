@@ -34,14 +34,14 @@ function shrink(widths: number[], least: readonly number[], room: number): void 
 
 const longestWord = (text = '') => Math.max(...text.split(' ').map(columnsOf));
 
-/** `text` in lines of at most `width` columns; one line at least. */
-export function wrapped(text: string, width: number): string[] {
+/** `text` in lines of at most `width` columns; one line at least. Without `cut`, a longer word keeps its line. */
+export function wrapped(text: string, width: number, { cut }: { cut: boolean } = { cut: true }): string[] {
   if (columnsOf(text) <= width) return [text];
   const lines = [''];
-  for (const word of text.split(' ').flatMap((each) => pieces(each, width))) {
+  for (const word of text.split(' ').flatMap((each) => (cut ? pieces(each, width) : [each]))) {
     const line = lines.at(-1) ?? '';
     const longer = line === '' ? word : `${line} ${word}`;
-    if (columnsOf(longer) <= width) lines[lines.length - 1] = longer;
+    if (line === '' || columnsOf(longer) <= width) lines[lines.length - 1] = longer;
     else lines.push(word);
   }
   return lines;

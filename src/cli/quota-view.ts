@@ -6,6 +6,7 @@ import { type Column, facts, table } from './render.ts';
 const INHERITS = 'default';
 const own = (value: number | string) => (value === 0 || value === '0s' ? INHERITS : value);
 const cap = (value: number | string) => (value === 0 || value === '0s' ? 'no cap' : value);
+const used = (count: number, most: number) => (most === 0 ? `${count} (no cap)` : `${count} of ${most}`);
 
 const COLUMNS: Column<Quota>[] = [
   { title: 'owner', value: ({ owner_id }) => owner_id },
@@ -53,14 +54,12 @@ export function summaryFacts(summary: QuotaSummary): string {
 export function admissionFacts(decision: AdmissionDecision): string {
   const { allowed, queueable, active_owner_sandboxes, max_owner_sandboxes = 0 } = decision;
   const ofOwner =
-    active_owner_sandboxes === undefined
-      ? undefined
-      : `${active_owner_sandboxes} of ${cap(max_owner_sandboxes)}`;
+    active_owner_sandboxes === undefined ? undefined : used(active_owner_sandboxes, max_owner_sandboxes);
   return facts([
     ['allowed', allowed ? 'yes' : queueable ? 'no, it would wait' : 'no'],
     ['reason', decision.reason],
     ['message', decision.message],
-    ['active sandboxes', `${decision.active_sandboxes} of ${cap(decision.max_sandboxes)}`],
+    ['active sandboxes', used(decision.active_sandboxes, decision.max_sandboxes)],
     ['of the owner', ofOwner],
     ['max ttl', decision.max_ttl],
     ['provider', decision.provider],

@@ -39,13 +39,50 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 /** `isStacked`: what names a row stands on a line of its own, as there is no room beside it. */
 function layoutFor(cells: Cells): { widths: readonly number[]; isStacked: boolean } {
   const widths = cells.titles.map((title, at) => Math.max(columnsOf(title), widest(cells.rows, at)));
-  const { isTTY, columns } = process.stdout;
-  // A program that reads a table gets a line for each row.
-  const room = isTTY && columns > 0 ? columns - GAP.length * (widths.length - 1) : Number.POSITIVE_INFINITY;
+  const room = terminalColumns(process.stdout) - GAP.length * (widths.length - 1);
   if (sum(widths) <= room) return { widths, isStacked: false };
   const fitted = fittedWidths(widths, cells, room);
   if (sum(fitted) <= room) return { widths: fitted, isStacked: false };
   return { widths: fittedWidths([0, ...widths.slice(1)], cells, room), isStacked: true };
+}
+
+interface Terminal {
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** Infinity where no terminal is: a program that reads a table gets a line for each row. */
+function terminalColumns({ isTTY, columns = 0 }: Terminal): number {
+  return isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY;
+}
+
+const LEAST_HANGING = 40;
+const INDENT = 8;
+
+/**
+ * `text` as it continues a line after `start` columns: wrapped at spaces for a terminal, its further lines indented as far.
+ * Where little room is left, all of it goes below.
+ */
+export function hanging(text: string, start: number, stream: Terminal = process.stdout): string {
+  const columns = terminalColumns(stream);
+  if (start + columnsOf(text) <= columns) return text;
+  const isBelow = columns - start < LEAST_HANGING;
+  const indent = isBelow ? INDENT : start;
+  const lines = wrapped(text, columns - indent, { cut: false });
+  return [...(isBelow ? [''] : []), ...lines].join(`\n${' '.repeat(indent)}`);
+}
+
+/** A table, or on a terminal that is too narrow for it a block of facts for each row. */
+export function tableOrBlocks<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  empty?: string,
+): string {
+  const cells = rows.map((row) => columns.map((column) => shown(column.value(row))));
+  const widths = columns.map(({ title }, at) => Math.max(columnsOf(title), widest(cells, at)));
+  if (sum(widths) + GAP.length * (widths.length - 1) <= terminalColumns(process.stdout))
+    return table(rows, columns, empty);
+  return rows.map((row) => facts(columns.map(({ title, value }) => [title, value(row)]))).join('\n\n');
 }
 
 const sum = (widths: readonly number[]) => widths.reduce((all, width) => all + width, 0);
@@ -78,7 +115,10 @@ export function facts(
   return present
     .flatMap(([name, value]) => {
       const lines = Array.isArray(value) ? value.map(shown) : [shown(value as string)];
-      return lines.map((line, at) => `${paint.bold(pad(at === 0 ? `${name}:` : '', width))}${GAP}${line}`);
+      return lines.map((line, at) => {
+        const text = hanging(line, width + GAP.length);
+        return `${paint.bold(pad(at === 0 ? `${name}:` : '', width))}${GAP}${text}`;
+      });
     })
     .join('\n');
 }

@@ -4,7 +4,7 @@
 import { Command } from '@oclif/core';
 import type { ServiceError } from '../domain/errors.ts';
 import { printable, printableJson } from '../domain/printable.ts';
-import { asFailure, failureJson, failureText } from './failure.ts';
+import { asFailure, failureJson, failureText, usageFailure } from './failure.ts';
 import { exitOnOutputError } from './output-errors.ts';
 import { print } from './print.ts';
 
@@ -24,6 +24,12 @@ export abstract class SvcCommand<Result> extends Command {
     await super.init();
     exitOnOutputError((failure) => this.exitCodeOf(failure));
   }
+
+  /** The parser throws plain errors for values of arguments that are out of range. */
+  protected override parse: Command['parse'] = async (options, argv) =>
+    super.parse(options, argv).catch((error: Error & { code?: string }) => {
+      throw error.code === 'EEXIT' ? error : usageFailure(error);
+    });
 
   /** Tells the failure once. Nothing is thrown on: oclif would print it again and cut output short by exiting. */
   protected override async catch(error: Error & { code?: string }): Promise<void> {

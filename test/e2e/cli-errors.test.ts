@@ -42,6 +42,14 @@ describe('without a server', () => {
     expect(run.code).not.toBe(0);
   });
 
+  it('refuses an argument that is out of range as wrong usage', async () => {
+    const run = await runCli(['sandbox', 'preview', 'sb-1', '99999']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toMatch(
+      /^Error: Expected an integer less than or equal to 65535 .*\nTry: See --help\.\n$/,
+    );
+  });
+
   it('names the file that cannot be opened, and why', async () => {
     const run = await runCli(['sandbox', 'list', '--api-key-file', '/nonexistent/key']);
     expect(run.code).toBe(2);

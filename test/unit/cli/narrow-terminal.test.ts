@@ -1,10 +1,14 @@
 // Every table of the command line in a terminal of 80 columns: no line is longer, and nothing of a row is lost.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { auditTable } from '../../../src/cli/audit.ts';
 import { columnsOf } from '../../../src/cli/columns.ts';
+import { doctorText } from '../../../src/cli/doctor-view.ts';
+import { eventLine } from '../../../src/cli/events.ts';
 import { execTable } from '../../../src/cli/exec-view.ts';
 import { imageTable } from '../../../src/cli/image-view.ts';
 import { providerTable, providerTestTable } from '../../../src/cli/provider-view.ts';
 import { quotaTable } from '../../../src/cli/quota-view.ts';
+import { facts } from '../../../src/cli/render.ts';
 import { sandboxTable } from '../../../src/cli/sandbox-view.ts';
 import { snapshotTable } from '../../../src/cli/snapshot-view.ts';
 import { templateTable } from '../../../src/cli/template-view.ts';
@@ -167,7 +171,73 @@ const TABLES: readonly (readonly [string, () => string, readonly string[]])[] = 
       ] as never),
     ['debian'],
   ],
+  [
+    'audit',
+    () =>
+      auditTable([
+        {
+          ...{
+            created_at: AT,
+            actor: 'admin:X-Admin-API-Key',
+            method: 'PUT',
+            path: '/api/v1/quotas/an-owner',
+          },
+          ...{ status: 200, duration_ms: 3, remote_addr: '2001:db8::1', request_id: ID },
+        },
+      ] as never),
+    ['admin:X-Admin-API-Key', '/api/v1/quotas/an-owner', ID],
+  ],
 ];
+
+const SENTENCE =
+  'The container engine cannot be reached. Start it, or set providers.container.socket to where it is.';
+const REPORT = {
+  ...{ verdict: 'fail', production: false, ms: 3 },
+  groups: [
+    {
+      ...{ title: 'Container engine', verdict: 'fail', ms: 2 },
+      checks: [
+        {
+          id: 'container.engine',
+          title: 'The engine answers',
+          verdict: 'fail',
+          ms: 1,
+          message: SENTENCE,
+          fix: SENTENCE,
+        },
+        {
+          id: 'container.image',
+          title: 'The default image is there',
+          verdict: 'skip',
+          ms: 0,
+          message: SENTENCE,
+        },
+      ],
+    },
+  ],
+};
+
+it.each<[string, () => string]>([
+  [
+    'an event',
+    () => eventLine({ id: 1, type: 'provider.failed', timestamp: AT, data: { message: SENTENCE } }),
+  ],
+  ['a fact', () => facts([['isolation', SENTENCE]])],
+  ['a report of the doctor', () => doctorText(REPORT as never)],
+])('wraps %s at the spaces of its text', (_, draw) => {
+  terminal(80);
+  const text = draw();
+  expect(text.split('\n').filter((line) => columnsOf(line) > 80)).toEqual([]);
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(SENTENCE);
+  Object.defineProperty(process.stdout, 'isTTY', { value: false, configurable: true });
+  expect(draw()).toContain(SENTENCE);
+});
+
+it('leaves a long word of a fact in one piece, so that it can be copied', () => {
+  terminal(40);
+  const url = 'https://sb-0123456789ab-8080.previews.example.com/?token=abc';
+  expect(facts([['url', url]])).toContain(url);
+});
 
 it.each(TABLES)('svc %s', (_, draw, kept) => {
   terminal(80);
