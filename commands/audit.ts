@@ -6,8 +6,8 @@ import { SvcCommand } from '../src/cli/svc-command.ts';
 import type { AuditRecord } from '../src/schema/audit.ts';
 
 export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
-  static override summary = 'List admin calls, newest first, refused ones too.';
-  static override description = 'Needs the admin key where one is configured: give it as the API key.';
+  static override summary = 'List admin calls, newest first, including refused ones.';
+  static override description = 'Needs the admin key where one is configured. Pass it as the API key.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --since 24h --status 403',
     '<%= config.bin %> <%= command.id %> --since 720h --limit 100000 --csv > audit.csv',
@@ -17,11 +17,11 @@ export default class Audit extends SvcCommand<AuditRecord[] | undefined> {
     actor: Flags.string({ description: 'Only this actor, such as admin:X-Admin-API-Key.' }),
     method: Flags.string({ description: 'Only this method.' }),
     status: Flags.integer({ description: 'Only this status.', min: 100, max: 599 }),
-    path: Flags.string({ description: 'Only paths that hold this text.' }),
-    since: Flags.string({ description: 'From this moment on; 24h is a day ago.', helpValue: '<moment>' }),
-    until: Flags.string({ description: 'Before this moment.', helpValue: '<moment>' }),
-    limit: Flags.integer({ description: 'At most so many.', min: 1, max: 100_000, default: 100 }),
-    csv: Flags.boolean({ description: 'Print CSV that no spreadsheet runs.', exclusive: ['json'] }),
+    path: Flags.string({ description: 'Only paths that contain this text.' }),
+    since: Flags.string({ description: 'From this time on; 24h means a day ago.', helpValue: '<moment>' }),
+    until: Flags.string({ description: 'Before this time.', helpValue: '<moment>' }),
+    limit: Flags.integer({ description: 'Maximum number of records.', min: 1, max: 100_000, default: 100 }),
+    csv: Flags.boolean({ description: 'Print CSV with formulas escaped.', exclusive: ['json'] }),
   };
 
   async run(): Promise<AuditRecord[] | undefined> {

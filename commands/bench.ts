@@ -15,7 +15,7 @@ type BenchResult = Results | Listed[] | { interrupted: true };
 export default class Bench extends SvcCommand<BenchResult> {
   static override summary = 'Measure how fast the service is on this machine.';
   static override description =
-    `Starts servers of its own on free ports, with all that they need in a temporary folder, and measures each row of the speed table in turn with a bare baseline: what counts is the ratio of the medians, since machines differ. What this machine lacks is not run, and says why. A run of all rows takes about half an hour, and wants a machine that does nothing else. Exits with ${MISSED} when a row misses its bar.`;
+    `Starts its own servers on free ports and in a temporary folder. Measures each row of the speed table beside a bare baseline and compares the ratio of their medians, because machines differ. Skips rows that this machine cannot run and prints the reason. All rows take about half an hour on an otherwise idle machine. Exits with ${MISSED} when a row misses its bar.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --list',
     '<%= config.bin %> <%= command.id %> --only P12,P28',
@@ -24,12 +24,12 @@ export default class Bench extends SvcCommand<BenchResult> {
   ];
   static override flags = {
     only: Flags.string({
-      description: 'Rows to measure, separated by commas; P28 stands for all that begin with P28-.',
+      description: 'Rows to measure, separated by commas; P28 selects every row that starts with P28-.',
       helpValue: '<rows>',
     }),
-    list: Flags.boolean({ description: 'Name the rows, and what this machine lacks for them.' }),
+    list: Flags.boolean({ description: 'List the rows and what this machine lacks for them.' }),
     compare: Flags.string({
-      description: 'Show beside each figure that of an earlier run: a file made with --json.',
+      description: 'Show the figures of an earlier run beside the new ones; a file made with --json.',
       helpValue: '<file>',
     }),
   };

@@ -28,9 +28,9 @@ interface DoctorFlags {
 }
 
 export default class Doctor extends SvcCommand<DoctorReport> {
-  static override summary = 'Examine this machine: everything that the service needs here.';
+  static override summary = 'Check this machine for everything that the service needs.';
   static override description =
-    `Each check looks for real and tells its time. It changes nothing that stays, and may run beside the service. What is wrong stands first, and once more at the end. Exits with ${FOUND} when a check fails or the configuration cannot be read, with --strict also for warnings.`;
+    `Each check runs against the live host and reports its duration. It leaves nothing behind and can run beside the service. Findings are printed first and again at the end. Exits with ${FOUND} when a check fails or the configuration cannot be read; with --strict also for warnings.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --production --strict',
@@ -42,26 +42,26 @@ export default class Doctor extends SvcCommand<DoctorReport> {
   static override flags = {
     config: configFlag,
     production: Flags.boolean({
-      description: 'Be as strict as for a service that strangers can reach.',
+      description: 'Apply the production rules.',
       default: false,
     }),
-    strict: Flags.boolean({ description: 'Fail for warnings, too.', default: false }),
+    strict: Flags.boolean({ description: 'Fail for warnings too.', default: false }),
     quiet: Flags.boolean({
-      description: 'Print what is wrong, and nothing else.',
+      description: 'Print findings only.',
       char: 'q',
       default: false,
     }),
     format: Flags.option({
-      description: 'How to print the report.',
+      description: 'Format of the report.',
       options: ['text', 'sarif'] as const,
       default: 'text' as const,
     })(),
     probe: Flags.boolean({
-      description: 'Run a sandbox through each enabled provider, and see that nothing is left.',
+      description: 'Run a sandbox on each enabled provider and check that nothing is left behind.',
       default: false,
     }),
-    only: checks('A group or check to run, such as database or database.space; may be repeated.'),
-    skip: checks('A group or check to leave out; may be repeated.'),
+    only: checks('Group or check to run, such as database or database.space; repeatable.'),
+    skip: checks('Group or check to skip; repeatable.'),
   };
 
   async run(): Promise<DoctorReport> {
@@ -86,7 +86,7 @@ export default class Doctor extends SvcCommand<DoctorReport> {
     if (text !== '') this.log(text);
   }
 
-  /** An interrupted one ends what is under way, and reports what was seen by then. */
+  /** An interruption ends the running check; the report then covers the checks so far. */
   async #examine(flags: DoctorFlags, signal: AbortSignal): Promise<DoctorReport> {
     const { config: file, production, probe, only = [], skip = [] } = flags;
     const plan = planDoctor(doctorHere({ file, production, signal }), { only, skip, probe });

@@ -7,9 +7,9 @@ import { SvcCommand } from '../src/cli/svc-command.ts';
 import { printableJson } from '../src/domain/printable.ts';
 
 export default class Events extends SvcCommand<void> {
-  static override summary = 'Follow events: a line each; with --json an object each.';
+  static override summary = 'Follow events, one line each; with --json one object each.';
   static override description =
-    'Begins with what happens from now on, or after --since; a lost connection is resumed without a gap. Ctrl-C ends it.';
+    'Starts with new events, or after --since. Resumes a lost connection without a gap. Ctrl-C ends it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --type sandbox.*,exec.failed --json',
@@ -17,15 +17,15 @@ export default class Events extends SvcCommand<void> {
   ];
   static override flags = {
     ...clientFlags,
-    type: Flags.string({ description: 'Only these kinds, separated by commas; sandbox.* is a group.' }),
+    type: Flags.string({ description: 'Only these types, separated by commas; sandbox.* selects a group.' }),
     sandbox: Flags.string({ description: 'Only events of this sandbox.', helpValue: '<id>' }),
     owner: Flags.string({ description: 'Only events of this owner.', helpValue: '<id>' }),
     since: Flags.integer({
-      description: 'Begin after the event with this id; 0 is the oldest kept.',
+      description: 'Start after the event with this id; 0 starts with the oldest one.',
       min: 0,
     }),
     follow: Flags.boolean({
-      description: 'Wait for new ones; --no-follow ends after those that are stored.',
+      description: 'Wait for new events; --no-follow ends after the stored ones.',
       default: true,
       allowNo: true,
     }),
@@ -40,7 +40,7 @@ export default class Events extends SvcCommand<void> {
     }
   }
 
-  /** An object a line, failures too; nothing at the end. */
+  /** Prints one object a line, failures too, and nothing at the end. */
   protected override logJson(json: unknown): void {
     if (json !== undefined) print(printableJson(json));
   }

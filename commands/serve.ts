@@ -8,7 +8,7 @@ export default class Serve extends SvcCommand<void> {
   static override enableJsonFlag = false;
   static override summary = 'Start the API server.';
   static override description =
-    'Serves the HTTP API until SIGTERM or SIGINT; a stop waits for calls in flight. Sandboxes live on: the next start finds them. SIGHUP reads the configuration again: keys, origins, rate limits, the caps of sandboxes and execs and the log level hold from then on, the log names what waits for a restart; on a terminal it stops the server. A service manager of Type=notify is told of readiness, and every half of its watchdog time that the server lives.';
+    'Serves the HTTP API until SIGTERM or SIGINT. A stop waits for calls in flight. Sandboxes keep running, and the next start finds them. SIGHUP reloads the configuration: API keys, origins, rate limits, sandbox and exec limits and the log level change at once; the log names the keys that need a restart. On a terminal, SIGHUP stops the server. The server notifies a service manager (Type=notify) when it is ready and pings its watchdog.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --port 8080 --provider userspace',
@@ -18,7 +18,7 @@ export default class Serve extends SvcCommand<void> {
     config: configFlag,
     host: Flags.string({ description: 'Address to listen on (server.host).' }),
     port: Flags.integer({ description: 'Port to listen on (server.port).', min: 0, max: 65_535 }),
-    provider: Flags.string({ description: 'Provider of a spawn that names none (providers.default).' }),
+    provider: Flags.string({ description: 'Provider for spawns that do not name one (providers.default).' }),
   };
 
   async run(): Promise<void> {

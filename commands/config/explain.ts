@@ -8,7 +8,7 @@ import { loadProcessConfig } from '../../src/config/process-config.ts';
 export default class ConfigExplain extends SvcCommand<ExplainedKey> {
   static override summary = 'Explain one configuration key.';
   static override description =
-    'What it means and takes, its default and variable, its present value and where that comes from.';
+    'Shows its meaning, accepted values, default, environment variable, current value and the source of that value.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> server.port',
     '<%= config.bin %> <%= command.id %> SVC_DEFAULTS_TTL',

@@ -7,14 +7,14 @@ import { writeAllNew } from '../../src/cli/write-new.ts';
 
 export interface InitResult {
   file: string;
-  /** Files with the keys that it names. */
+  /** Files with the API keys that the configuration names. */
   keys: string[];
 }
 
 export default class ConfigInit extends SvcCommand<InitResult> {
   static override summary = 'Write a configuration file with every key explained.';
   static override description =
-    'Every key stands at its default. With --production authentication, limits and caps are set, and fresh keys are written to files beside it; the file passes `svc config lint --production --strict`.';
+    'Every key has its default value. With --production the file sets authentication, limits and caps, passes `svc config lint --production --strict`, and new API keys are written to files beside it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --output /etc/svc/svc.yaml',
@@ -22,13 +22,13 @@ export default class ConfigInit extends SvcCommand<InitResult> {
   ];
   static override flags = {
     output: Flags.string({ description: 'File to write.', default: 'svc.yaml', helpValue: '<file>' }),
-    production: Flags.boolean({ description: 'For a service that strangers can reach, with fresh keys.' }),
+    production: Flags.boolean({ description: 'Write a production configuration with new API keys.' }),
     origin: Flags.string({
-      description: 'With --production: the origin of the pages that may call.',
+      description: 'With --production: origin of the web pages that may call the API.',
       default: 'https://app.example.com',
       helpValue: '<url>',
     }),
-    force: Flags.boolean({ description: 'Overwrite existing files; with --production this makes new keys.' }),
+    force: Flags.boolean({ description: 'Overwrite existing files; with --production this creates new API keys.' }),
   };
 
   async run(): Promise<InitResult> {

@@ -17,9 +17,9 @@ import { sarifMaker } from '../../src/ops/sarif.ts';
 import type { LintReport } from '../../src/schema/lint.ts';
 
 export default class ConfigLint extends SvcCommand<LintReport> {
-  static override summary = 'Judge a configuration file without starting anything.';
+  static override summary = 'Check a configuration file without starting the server.';
   static override description =
-    `Reads the configuration files and the secret files they name, nothing else, and needs no engine. Exits with ${FOUND} when it finds errors, with --strict also for warnings, and with ${UNUSABLE} when the file is no configuration. docs/lint/ explains each rule.`;
+    `Reads only the configuration files and the secret files that they name. Exits with ${FOUND} when it finds errors, with --strict also for warnings, and with ${UNUSABLE} when the file is not a configuration. docs/lint/ explains each rule.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --file /etc/svc/svc.yaml --production',
     '<%= config.bin %> <%= command.id %> --production --strict --assume-env SVC_AUTH_API_KEY',
@@ -28,28 +28,28 @@ export default class ConfigLint extends SvcCommand<LintReport> {
   ];
   static override flags = {
     file: Flags.string({
-      description: 'File to judge, alone; else ./svc.yaml over ~/.svc/config.yaml.',
+      description: 'File to check; defaults to ./svc.yaml over ~/.svc/config.yaml.',
       helpValue: '<file>',
     }),
     production: Flags.boolean({
-      description: 'Judge it for a service that strangers can reach.',
+      description: 'Apply the production rules.',
       default: false,
     }),
-    strict: Flags.boolean({ description: 'Fail for warnings, too.', default: false }),
+    strict: Flags.boolean({ description: 'Fail for warnings too.', default: false }),
     format: Flags.option({
-      description: 'How to print the findings.',
+      description: 'Format of the findings.',
       options: LINT_FORMATS,
       default: 'text' as const,
     })(),
     'assume-env': Flags.string({
-      description: 'A secret that is given where the service runs, as its variable or key; may be repeated.',
+      description: 'Secret that exists where the service runs, as its variable or key; repeatable.',
       multiple: true,
       multipleNonGreedy: true,
       helpValue: '<secret>',
     }),
-    baseline: Flags.string({ description: 'Findings that are known and do not count.', helpValue: '<file>' }),
+    baseline: Flags.string({ description: 'File of known findings, which do not count.', helpValue: '<file>' }),
     'write-baseline': Flags.string({
-      description: 'Write the findings as a baseline, and exit with 0.',
+      description: 'Write the findings as a baseline and exit with 0.',
       helpValue: '<file>',
       exclusive: ['baseline'],
     }),

@@ -5,9 +5,9 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { loadProcessConfig } from '../../src/config/process-config.ts';
 
 export default class ConfigShow extends SvcCommand<ShownConfig> {
-  static override summary = 'Show the effective configuration and where each value comes from.';
+  static override summary = 'Show the effective configuration and the source of each value.';
   static override description =
-    'Defaults, then the files, then SVC_ variables. Secrets are masked. Everything that is wrong is told at once.';
+    'SVC_ variables override the files, and the files override the defaults. Secrets are masked. All errors are reported together.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --json',

@@ -7,9 +7,9 @@ import { acceptLoss } from '../../src/ops/db/accept.ts';
 import type { AcceptReport } from '../../src/schema/db-report.ts';
 
 export default class DbAccept extends SvcCommand<AcceptReport> {
-  static override summary = 'Accept that an unclean stop took acknowledged writes: health is ok again.';
+  static override summary = 'Accept the loss of acknowledged writes after an unclean stop.';
   static override description =
-    'A server that finds the log of its database missing, cut or foreign after an unclean stop says so in its health until this is accepted, also over restarts. Look first whether a backup holds what is missing. The database itself is not changed, and may be in use.';
+    'After an unclean stop, a server that finds its database log missing, truncated or foreign reports degraded health, also after restarts, until the loss is accepted. Check first whether a backup has the missing writes. The command does not change the database, which may be in use.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --database /var/lib/svc/svc.db --json',

@@ -8,9 +8,9 @@ import { backupDatabase } from '../../src/ops/db/backup.ts';
 import type { BackupReport } from '../../src/schema/db-report.ts';
 
 export default class DbBackup extends OperatorCommand<BackupReport> {
-  static override summary = 'Back up the database, also while the service writes to it.';
+  static override summary = 'Back up the database, even while the service is running.';
   static override description =
-    'Copies the database as it is at one moment, checks the copy (pages, indexes, references, schema, counters), and only then gives it its name. The service goes on serving. A backup that is ended half-way leaves nothing under that name. The file holds what the database holds, environments and keys among it: it is for its owner alone (mode 0600), keep it so.';
+    'Copies a consistent state of the database and checks the copy (pages, indexes, references, schema, counters) before it gets its name. The service keeps running. An interrupted backup leaves no file under that name. The backup contains everything in the database, including environment variables and keys, so only its owner can read it (mode 0600).';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /var/backups/svc.db',
     '<%= config.bin %> <%= command.id %> nightly.db --database /var/lib/svc/svc.db --force --json',
@@ -20,7 +20,7 @@ export default class DbBackup extends OperatorCommand<BackupReport> {
   };
   static override flags = {
     ...databaseFlags,
-    force: Flags.boolean({ description: 'Replace an output that is there.' }),
+    force: Flags.boolean({ description: 'Replace an existing file.' }),
   };
 
   async run(): Promise<BackupReport | { interrupted: true }> {

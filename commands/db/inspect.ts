@@ -8,9 +8,9 @@ import type { DatabaseFacts } from '../../src/schema/db-report.ts';
 
 export default class DbInspect extends SvcCommand<DatabaseFacts> {
   static override summary =
-    'Say what a database or a backup holds: version, instance, rows, oldest and newest.';
+    'Show the version, instance and row counts of a database or backup.';
   static override description =
-    'The file is not changed, and may be in use. It is not checked: see db verify.';
+    'Does not change the file, which may be in use. Does not check it; see `svc db verify`.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /var/backups/svc.db',
     '<%= config.bin %> <%= command.id %> /var/lib/svc/svc.db --json',

@@ -9,9 +9,9 @@ import { restoreDatabase } from '../../src/ops/db/restore.ts';
 import type { RestoreReport } from '../../src/schema/db-report.ts';
 
 export default class DbRestore extends OperatorCommand<RestoreReport> {
-  static override summary = 'Put a backup in the place of the database. The service must be stopped.';
+  static override summary = 'Replace the database with a backup. The service must be stopped.';
   static override description =
-    'Takes the lock that a running service holds, checks the backup, keeps the present database beside it (NAME.before-TIME) and says how to bring it back. Whatever ends it half-way, the database is the whole old one or the whole new one. Logs that stand beside either file change nothing. Counters of event ids and of pool uids are not set back, so that none is given twice.';
+    'Takes the lock that a running service holds, checks the backup, keeps the current database as NAME.before-TIME and prints how to undo the restore. The replacement is atomic: after a crash you have either the old or the new database. Log files beside either database do not matter. Counters of event ids and pool uids never go back, so no id is used twice.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /var/backups/svc.db --dry-run',
     '<%= config.bin %> <%= command.id %> /var/backups/svc.db --yes',
@@ -22,8 +22,8 @@ export default class DbRestore extends OperatorCommand<RestoreReport> {
   };
   static override flags = {
     ...databaseFlags,
-    yes: Flags.boolean({ description: 'Replace the database; nothing is asked.', exclusive: ['dry-run'] }),
-    'dry-run': Flags.boolean({ description: 'Check everything and change nothing.' }),
+    yes: Flags.boolean({ description: 'Replace the database without asking for confirmation.', exclusive: ['dry-run'] }),
+    'dry-run': Flags.boolean({ description: 'Check everything without changing anything.' }),
   };
 
   async run(): Promise<RestoreReport | { interrupted: true }> {
@@ -42,5 +42,5 @@ export default class DbRestore extends OperatorCommand<RestoreReport> {
 
 const unconfirmed = () =>
   new ServiceError('bad_request', 'A restore replaces the database.', {
-    remedy: 'Look at what it would do with --dry-run, then say --yes.',
+    remedy: 'Run it with --dry-run first, then with --yes.',
   });

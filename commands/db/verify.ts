@@ -11,9 +11,9 @@ const FOUND = 3;
 
 export default class DbVerify extends SvcCommand<VerifyReport> {
   static override summary =
-    'Check a database or a backup: pages, indexes, references, schema, counters, rows.';
+    'Check the integrity of a database or backup.';
   static override description =
-    `Exits with ${FOUND} when it is not sound. The file is not changed, and may be in use.`;
+    `Checks pages, indexes, references, schema, counters and rows. Exits with ${FOUND} when a check fails. Does not change the file, which may be in use.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> /var/backups/svc.db',
     '<%= config.bin %> <%= command.id %> /var/lib/svc/svc.db --json',

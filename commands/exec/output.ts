@@ -6,9 +6,9 @@ import { outputOf } from '../../src/cli/exec.ts';
 import { ExecCommand } from '../../src/cli/exec-command.ts';
 
 export default class ExecOutput extends ExecCommand {
-  static override summary = 'Print what a detached command has written.';
+  static override summary = 'Print the output of a detached command.';
   static override description =
-    "The last MiB is kept. Ends with the command's own status when it has ended, with 0 while it runs. Leaving a command that is followed (Ctrl-C) leaves it running.";
+    "The last MiB is kept. Exits with the command's own status when it has ended, with 0 while it runs. Ctrl-C stops following; the command keeps running.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab ex-0123456789ab --follow',
@@ -19,7 +19,7 @@ export default class ExecOutput extends ExecCommand {
   };
   static override flags = {
     ...clientFlags,
-    follow: Flags.boolean({ description: 'Stay until it has ended.', char: 'f' }),
+    follow: Flags.boolean({ description: 'Follow the output until the command ends.', char: 'f' }),
   };
 
   async run() {

@@ -17,7 +17,7 @@ export default class ExecSignal extends SvcCommand<Signalled> {
   static override args = {
     sandbox: idArg,
     exec: Args.string({ description: 'Exec id.', required: true }),
-    signal: Args.string({ description: 'Name of the signal.', default: 'SIGTERM', ignoreStdin: true }),
+    signal: Args.string({ description: 'Signal name.', default: 'SIGTERM', ignoreStdin: true }),
   };
   static override flags = { ...clientFlags };
 

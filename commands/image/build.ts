@@ -16,9 +16,9 @@ interface SourceFlags {
 }
 
 export default class ImageBuild extends OperatorCommand<ImageBuildReport> {
-  static override summary = 'Make an image that microVMs run, from a container image, a tar or a folder.';
+  static override summary = 'Build a microVM image from a container image, a tar file or a folder.';
   static override description =
-    'Makes an ext4 file system in providers.microvm.data_dir, with e2fsprogs alone: no root, no mounts. Without a --from flag NAME is an image of the container engine, which is pulled when the engine lacks it. Owners, modes, links and capabilities are kept from containers and tars, whoever builds; device files are left out. From a folder, root keeps every owner, and files of another user who builds belong to root. An image of that name is replaced once the new one is whole; guests that run on it go on.';
+    'Builds an ext4 file system in providers.microvm.data_dir with e2fsprogs, without root and without mounts. Without a --from flag, NAME is an image of the container engine, which pulls it if needed. Container images and tar files keep owners, modes, links and capabilities; device files are skipped. A folder built by root keeps all owners; built by another user, all files belong to root. An existing image of that name is replaced when the new one is complete; running guests keep the old one.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> debian:12',
     '<%= config.bin %> <%= command.id %> base --from-tar rootfs.tar.xz --size 2GiB',
@@ -26,27 +26,27 @@ export default class ImageBuild extends OperatorCommand<ImageBuildReport> {
     '<%= config.bin %> <%= command.id %> base --from-dir ./rootfs --json',
   ];
   static override args = {
-    name: Args.string({ description: 'What spawns name it.', required: true }),
+    name: Args.string({ description: 'Name that spawns use.', required: true }),
   };
   static override flags = {
     config: configFlag,
     'from-container': Flags.string({
-      description: 'Image of the container engine that providers.container names.',
+      description: 'Image of the container engine in providers.container.',
       exclusive: ['from-tar', 'from-dir'],
       helpValue: '<image>',
     }),
     'from-tar': Flags.string({
-      description: 'Tar of a root file system, plain or packed; - is standard input.',
+      description: 'Tar file of a root file system, plain or compressed; - is standard input.',
       exclusive: ['from-container', 'from-dir'],
       helpValue: '<file>',
     }),
     'from-dir': Flags.string({
-      description: 'Folder that is a root file system.',
+      description: 'Folder with a root file system.',
       exclusive: ['from-container', 'from-tar'],
       helpValue: '<folder>',
     }),
     size: Flags.string({
-      description: 'Size of the image, such as 2GiB; else as small as its contents allow.',
+      description: 'Size of the image, such as 2GiB; defaults to the smallest that fits.',
       helpValue: '<size>',
     }),
   };

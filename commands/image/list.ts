@@ -7,9 +7,9 @@ import { imageItems } from '../../src/ops/image/images.ts';
 import type { ImageItem } from '../../src/schema/image-report.ts';
 
 export default class ImageList extends SvcCommand<ImageItem[]> {
-  static override summary = 'List the images that microVMs of this machine run.';
+  static override summary = 'List the microVM images of this machine.';
   static override description =
-    'Those in providers.microvm.data_dir, and the files that providers.microvm.images names.';
+    'Lists the images in providers.microvm.data_dir and the files in providers.microvm.images.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = { config: configFlag };
 

@@ -9,11 +9,11 @@ import { dropImage } from '../../src/ops/image/images.ts';
 import type { ImageItem } from '../../src/schema/image-report.ts';
 
 export default class ImageRemove extends SvcCommand<ImageItem> {
-  static override summary = 'Remove an image of microVMs.';
-  static override description = 'Refused while a guest runs on it.';
+  static override summary = 'Remove a microVM image.';
+  static override description = 'Refuses to remove an image that a running guest uses.';
   static override examples = ['<%= config.bin %> <%= command.id %> debian:12'];
   static override args = {
-    name: Args.string({ description: 'Its name, as svc image list shows it.', required: true }),
+    name: Args.string({ description: 'Image name, as in `svc image list`.', required: true }),
   };
   static override flags = { config: configFlag };
 

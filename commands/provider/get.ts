@@ -6,7 +6,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { ProviderDetail } from '../../src/schema/provider.ts';
 
 export default class ProviderGet extends SvcCommand<ProviderDetail> {
-  static override summary = 'Show one provider: health, isolation, images, configuration.';
+  static override summary = 'Show the health, isolation, images and configuration of a provider.';
   static override examples = ['<%= config.bin %> <%= command.id %> userspace'];
   static override args = { name: Args.string({ description: 'Provider kind.', required: true }) };
   static override flags = clientFlags;

@@ -5,7 +5,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { ProviderItem } from '../../src/schema/provider.ts';
 
 export default class ProviderList extends SvcCommand<ProviderItem[]> {
-  static override summary = 'List providers with their health.';
+  static override summary = 'List providers and their health.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = clientFlags;
 

@@ -15,15 +15,15 @@ import type { ProviderTests } from '../../src/schema/provider.ts';
 const FOUND = 3;
 
 export default class ProviderTest extends SvcCommand<ProviderTests | DoctorReport> {
-  static override summary = 'Check all providers now, or a backend of your own against its contract.';
+  static override summary = 'Check the health of all providers, or a custom backend against its contract.';
   static override description =
-    `Exits with ${FOUND} when one is not healthy. Needs the admin key where one is configured: give it as the API key. With --conformance no server is asked: the backend of the configuration goes through every rule of docs/custom-provider.md, in sandboxes that are ended afterwards.`;
+    `Exits with ${FOUND} when a provider is not healthy. Needs the admin key where one is configured; pass it as the API key. With --conformance it tests the configured backend directly, without a server, against every rule of docs/custom-provider.md. It destroys the sandboxes that it creates.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> custom --conformance',
   ];
   static override args = {
-    name: Args.string({ description: 'With --conformance: the provider.', options: ['custom'] }),
+    name: Args.string({ description: 'Provider to test with --conformance.', options: ['custom'] }),
   };
   static override flags = {
     ...clientFlags,
@@ -34,7 +34,7 @@ export default class ProviderTest extends SvcCommand<ProviderTests | DoctorRepor
   async run(): Promise<ProviderTests | DoctorReport> {
     const { args, flags } = await this.parse(ProviderTest);
     if (flags.conformance !== (args.name !== undefined))
-      this.error('A provider is named together with --conformance, and only then.', { exit: 2 });
+      this.error('Name a provider together with --conformance, and only then.', { exit: 2 });
     if (flags.conformance) return this.#conformance(flags.config);
     const tests = await connect(flags).admin.testProviders();
     this.log(providerTestTable(tests));
@@ -42,7 +42,7 @@ export default class ProviderTest extends SvcCommand<ProviderTests | DoctorRepor
     return tests;
   }
 
-  /** An interrupted one ends what is under way and what was made, and reports what was seen by then. */
+  /** An interruption ends the running check and destroys its sandboxes; the report covers the checks so far. */
   async #conformance(file: string | undefined): Promise<DoctorReport> {
     const report = await interruptible(
       async (signal) => {

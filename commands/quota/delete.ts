@@ -6,7 +6,7 @@ import { line } from '../../src/cli/print.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class QuotaDelete extends SvcCommand<{ status: 'deleted' }> {
-  static override summary = 'Delete the quota of an owner: the defaults are in force again.';
+  static override summary = 'Delete the quota of an owner. The defaults apply again.';
   static override examples = ['<%= config.bin %> <%= command.id %> ann'];
   static override args = ownerArg;
   static override flags = clientFlags;
@@ -14,7 +14,7 @@ export default class QuotaDelete extends SvcCommand<{ status: 'deleted' }> {
   async run(): Promise<{ status: 'deleted' }> {
     const { args, flags } = await this.parse(QuotaDelete);
     await connect(flags).quotas.delete(args.owner);
-    this.log(line`The quota of ${args.owner} is deleted.`);
+    this.log(line`Deleted the quota of ${args.owner}.`);
     return { status: 'deleted' };
   }
 }

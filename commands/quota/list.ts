@@ -5,7 +5,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Quota } from '../../src/schema/quota.ts';
 
 export default class QuotaList extends SvcCommand<Quota[]> {
-  static override summary = 'List the owners that have a quota of their own.';
+  static override summary = 'List owners with their own quota.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = clientFlags;
 

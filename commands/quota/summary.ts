@@ -5,7 +5,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { QuotaSummary as Summary } from '../../src/schema/quota.ts';
 
 export default class QuotaSummary extends SvcCommand<Summary> {
-  static override summary = 'Count the quotas, without naming owners.';
+  static override summary = 'Count the quotas without naming owners.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = clientFlags;
 

@@ -7,7 +7,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { QuotaUsage as Usage } from '../../src/schema/quota.ts';
 
 export default class QuotaUsage extends SvcCommand<Usage> {
-  static override summary = 'Show what an owner uses and the limits in force.';
+  static override summary = 'Show the usage and the effective limits of an owner.';
   static override examples = ['<%= config.bin %> <%= command.id %> ann'];
   static override args = ownerArg;
   static override flags = clientFlags;

@@ -7,8 +7,8 @@ import { ERROR_TABLE } from '../../src/domain/errors.ts';
 import type { AdmissionDecision } from '../../src/schema/admission.ts';
 
 export default class SandboxAdmission extends SvcCommand<AdmissionDecision> {
-  static override summary = 'Ask whether a sandbox could be spawned now; nothing is created.';
-  static override description = `The exit code is ${ERROR_TABLE.resource_limit.exit} when it could not.`;
+  static override summary = 'Check whether a sandbox could be spawned now, without creating it.';
+  static override description = `Exits with ${ERROR_TABLE.resource_limit.exit} when it could not.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --user ann --ttl 2h --json',

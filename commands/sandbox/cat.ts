@@ -9,7 +9,7 @@ export default class SandboxCat extends SvcCommand<CatFile[]> {
   static override strict = false;
   static override summary = 'Print files of a sandbox.';
   static override description =
-    'Their bytes as they are, one file after another; with --json in base64, at most 64 MiB.';
+    'Prints the files byte for byte, one after another; with --json in base64, at most 64 MiB.';
   static override usage = 'sandbox cat ID PATH [PATH…]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab notes.txt',

@@ -7,12 +7,12 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxChmod extends SvcCommand<{ mode: string; changed: string[] }> {
   static override strict = false;
-  static override summary = 'Change permissions of files in a sandbox.';
+  static override summary = 'Change the permissions of files in a sandbox.';
   static override usage = 'sandbox chmod ID MODE PATH [PATH…]';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab 755 run.sh'];
   static override args = {
     id: idArg,
-    mode: Args.string({ description: 'Octal, three or four digits.', required: true }),
+    mode: Args.string({ description: 'Octal mode, three or four digits.', required: true }),
     path: pathArg,
   };
   static override flags = clientFlags;

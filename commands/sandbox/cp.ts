@@ -9,9 +9,9 @@ import { progressOn } from '../../src/cli/progress.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: true }> {
-  static override summary = 'Copy files and folders into a sandbox, out of one, or from one to another.';
+  static override summary = 'Copy files and folders into, out of or between sandboxes.';
   static override description =
-    'A side in a sandbox is ID:PATH; a path that does not begin with / lies in /workspace. Folders are copied whole, with modes and links. An existing folder gets the source under its own name, or its content when SRC ends in /. (slash, dot). - is standard input or output. Copying out writes nothing outside DST, whatever the sandbox holds: links that lead out of it are left out, and set-id bits are dropped. What is left out is named; what fails is named and the rest is copied.';
+    'Write a path in a sandbox as ID:PATH; a relative PATH starts in /workspace. Folders are copied recursively, with modes and links. If DST is an existing folder, the source is copied into it under its own name, or only its content when SRC ends in /. (slash, dot). - is standard input or output. Copying out never writes outside DST: links that lead out of it are skipped, and set-id bits are dropped. Skipped files are listed. Failed files are listed, and the rest is copied.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> src sb-0123456789ab:/workspace',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab:out/report.html .',
@@ -20,8 +20,8 @@ export default class SandboxCp extends SvcCommand<CopyReport | { interrupted: tr
     '<%= config.bin %> <%= command.id %> sb-0123456789ab:data sb-ba9876543210:data',
   ];
   static override args = {
-    src: Args.string({ description: 'What to copy.', required: true }),
-    dst: Args.string({ description: 'Where to.', required: true }),
+    src: Args.string({ description: 'Source.', required: true }),
+    dst: Args.string({ description: 'Destination.', required: true }),
   };
   static override flags = clientFlags;
 

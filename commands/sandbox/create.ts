@@ -9,7 +9,7 @@ import type { Sandbox } from '../../src/schema/sandbox.ts';
 export default class SandboxCreate extends SvcCommand<Sandbox> {
   static override summary = 'Spawn a sandbox.';
   static override description =
-    'Answers when it runs. It is destroyed when its time to live ends, or by `svc sandbox destroy`.';
+    'Returns when the sandbox is running. The sandbox ends when its TTL expires, or by `svc sandbox destroy`.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --ttl 1h30m --memory 1024 --metadata purpose=ci',
@@ -22,7 +22,7 @@ export default class SandboxCreate extends SvcCommand<Sandbox> {
     template: templateFlag,
     strict: strictFlag,
     'idempotency-key': Flags.string({
-      description: 'Repeating a create with the same key gives the same sandbox for 24 h.',
+      description: 'Repeating the command with the same key returns the same sandbox for 24 h.',
     }),
   };
 

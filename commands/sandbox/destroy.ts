@@ -8,7 +8,7 @@ export default class SandboxDestroy extends SvcCommand<Destroyed> {
   static override strict = false;
   static override summary = 'Destroy sandboxes.';
   static override description =
-    'Answers when they are gone. One that was not there is no failure; it is told apart.';
+    'Returns when the sandboxes have ended. A sandbox that does not exist is reported, but is not an error.';
   static override usage = 'sandbox destroy ID [ID…]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',

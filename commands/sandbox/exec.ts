@@ -10,7 +10,7 @@ import { splitCommand } from '../../src/cli/split-command.ts';
 export default class SandboxExec extends ExecCommand {
   static override summary = 'Run a command in a sandbox.';
   static override description =
-    "Passes both outputs on as they come; with --json they are part of the one document. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's. Standard input is passed on with -i only: a program that starts svc often leaves it an open pipe, and a loop over lines needs its input itself.";
+    "Streams both outputs; with --json they are part of the one document. Exits with the command's own status; 128+n for signal n, 124 when it times out, 125 for every other failure. Standard input is passed on only with -i: a program that starts svc often leaves it an open pipe, and a shell loop over lines needs its own input.";
   static override usage = 'sandbox exec ID [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
@@ -24,7 +24,7 @@ export default class SandboxExec extends ExecCommand {
     ...execFlags,
     detach: detachFlag,
     env: Flags.string({
-      description: 'Environment variable, NAME=VALUE; repeat for more.',
+      description: 'Environment variable, NAME=VALUE; repeatable.',
       char: 'e',
       multiple: true,
       multipleNonGreedy: true,

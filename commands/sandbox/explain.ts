@@ -6,9 +6,9 @@ import { type Explanation, explain, explanationText } from '../../src/cli/explai
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxExplain extends SvcCommand<Explanation> {
-  static override summary = 'Tell why a sandbox is as it is, or why it ended.';
+  static override summary = 'Explain the state of a sandbox, or why it ended.';
   static override description =
-    'An ended one is explained as long as the server remembers it (defaults: a day).';
+    'Explains an ended sandbox for as long as the server keeps its record (default: a day).';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab'];
   static override args = { id: idArg };
   static override flags = clientFlags;

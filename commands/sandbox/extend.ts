@@ -7,19 +7,19 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 
 export default class SandboxExtend extends SvcCommand<Sandbox> {
-  static override summary = 'Let a sandbox live longer.';
-  static override description = 'It lives at least so long from now; its end never moves nearer.';
+  static override summary = 'Extend the TTL of a sandbox.';
+  static override description = 'Sets the end to now + --ttl, but never earlier than before.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab --ttl 2h'];
   static override args = { id: idArg };
   static override flags = {
     ...clientFlags,
-    ttl: Flags.string({ description: 'Life from now, for example 30m.', required: true }),
+    ttl: Flags.string({ description: 'TTL from now, for example 30m.', required: true }),
   };
 
   async run(): Promise<Sandbox> {
     const { args, flags } = await this.parse(SandboxExtend);
     const sandbox = await connect(flags).extend(args.id, flags.ttl);
-    this.log(line`${sandbox.id} lives until ${sandbox.expires_at}`);
+    this.log(line`${sandbox.id} expires at ${sandbox.expires_at}`);
     return sandbox;
   }
 }

@@ -9,7 +9,7 @@ import { printable } from '../../src/domain/printable.ts';
 export default class SandboxGlob extends SvcCommand<string[]> {
   static override summary = 'Find paths in a sandbox by pattern.';
   static override description =
-    'A path a line, control characters shown as escapes; at most 10000. Quote the pattern, so that the shell here leaves it alone.';
+    'Prints at most 10000 paths, one a line, with control characters escaped. Quote the pattern, otherwise your shell expands it.';
   static override examples = [
     "<%= config.bin %> <%= command.id %> sb-0123456789ab '**/*.py'",
     "<%= config.bin %> <%= command.id %> sb-0123456789ab '/etc/{hosts,passwd}' --json",
@@ -17,7 +17,7 @@ export default class SandboxGlob extends SvcCommand<string[]> {
   static override args = {
     id: idArg,
     pattern: Args.string({
-      description: 'With *, ?, [], ** and {a,b}; below /workspace unless it begins with /.',
+      description: 'Pattern with *, ?, [], ** and {a,b}; below /workspace unless it starts with /.',
       required: true,
     }),
   };

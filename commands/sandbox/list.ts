@@ -16,16 +16,16 @@ export default class SandboxList extends SvcCommand<Sandbox[]> {
   ];
   static override flags = {
     ...clientFlags,
-    state: Flags.option({ description: 'Only this state.', options: SANDBOX_STATES })(),
-    owner: Flags.string({ description: 'Only this owner.' }),
-    provider: Flags.string({ description: 'Only this provider.' }),
-    template: Flags.string({ description: 'Only those of this template.' }),
+    state: Flags.option({ description: 'Only sandboxes in this state.', options: SANDBOX_STATES })(),
+    owner: Flags.string({ description: 'Only sandboxes of this owner.' }),
+    provider: Flags.string({ description: 'Only sandboxes of this provider.' }),
+    template: Flags.string({ description: 'Only sandboxes of this template.' }),
     metadata: Flags.string({
-      description: 'Only with this label, KEY=VALUE; repeat for more.',
+      description: 'Only sandboxes with this label, KEY=VALUE; repeatable.',
       multiple: true,
     }),
-    all: Flags.boolean({ description: 'Ended ones too, as long as they are remembered.', char: 'a' }),
-    limit: Flags.integer({ description: 'At most so many.', min: 1, default: 1000 }),
+    all: Flags.boolean({ description: 'Include ended sandboxes that the server still remembers.', char: 'a' }),
+    limit: Flags.integer({ description: 'Maximum number of sandboxes.', min: 1, default: 1000 }),
   };
 
   async run(): Promise<Sandbox[]> {

@@ -7,9 +7,9 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import { printable, printableJson } from '../../src/domain/printable.ts';
 
 export default class SandboxLogs extends SvcCommand<string[]> {
-  static override summary = 'Print the console of a sandbox.';
+  static override summary = 'Print the console log of a sandbox.';
   static override description =
-    'What is written outside an exec that somebody reads: detached commands, set-up, the agent. Each line has its time and source.';
+    'Shows the output of detached commands, set-up commands and the agent, each line with its time and source.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --lines 20',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --follow',
@@ -25,16 +25,16 @@ export default class SandboxLogs extends SvcCommand<string[]> {
       max: 10_000,
     }),
     follow: Flags.boolean({
-      description: 'Go on with what is written next; with --json each line is a JSON text.',
+      description: 'Follow new lines; with --json each line is a JSON object.',
       char: 'f',
     }),
   };
 
-  #isTold = false;
+  #isPrinted = false;
 
-  /** Lines that were followed have been printed one by one, as JSON too. */
+  /** Followed lines were printed one by one, as JSON too. */
   protected override logJson(json: unknown): void {
-    if (!this.#isTold) super.logJson(json);
+    if (!this.#isPrinted) super.logJson(json);
   }
 
   async run(): Promise<string[]> {
@@ -43,7 +43,7 @@ export default class SandboxLogs extends SvcCommand<string[]> {
     if (flags.follow) {
       const show = this.jsonEnabled() ? (line: string) => printableJson({ line }) : printable;
       await followLines((signal) => client.followLogs(args.id, flags.lines, signal), show);
-      this.#isTold = true;
+      this.#isPrinted = true;
       return [];
     }
     const lines = await client.logs(args.id, flags.lines);

@@ -9,7 +9,7 @@ import type { FileInfo } from '../../src/schema/file.ts';
 
 export default class SandboxLs extends SvcCommand<FileInfo[]> {
   static override summary = 'List a folder of a sandbox.';
-  static override description = 'Links are shown, not followed. For names alone there is `svc sandbox glob`.';
+  static override description = 'Shows links without following them. For names only, use `svc sandbox glob`.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab /etc --depth 2',
@@ -18,7 +18,7 @@ export default class SandboxLs extends SvcCommand<FileInfo[]> {
   static override args = { id: idArg, path: optionalPathArg };
   static override flags = {
     ...clientFlags,
-    depth: Flags.integer({ description: 'Levels of folders to list.', min: 1, max: 64, default: 1 }),
+    depth: Flags.integer({ description: 'Folder depth to list.', min: 1, max: 64, default: 1 }),
   };
 
   async run(): Promise<FileInfo[]> {

@@ -7,7 +7,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
   static override strict = false;
-  static override summary = 'Make folders in a sandbox, with those above them.';
+  static override summary = 'Create folders in a sandbox, including parents.';
   static override usage = 'sandbox mkdir ID PATH [PATH…]';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab src/parts --mode 700'];
   static override args = { id: idArg, path: pathArg };
@@ -15,7 +15,7 @@ export default class SandboxMkdir extends SvcCommand<{ created: string[] }> {
     ...clientFlags,
     mode: Flags.string({ description: 'Permissions, for example 700.', helpValue: '<octal>' }),
     parents: Flags.boolean({
-      description: 'Make folders above it, and let one that exists be.',
+      description: 'Create parent folders, and accept folders that exist.',
       default: true,
       allowNo: true,
     }),

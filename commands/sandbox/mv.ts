@@ -6,13 +6,13 @@ import { insidePath } from '../../src/cli/sandbox-path.ts';
 import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxMv extends SvcCommand<{ old_path: string; new_path: string }> {
-  static override summary = 'Move or rename a file or folder of a sandbox.';
-  static override description = 'NEW is the whole new path: an existing folder is not moved into.';
+  static override summary = 'Move or rename a file or folder in a sandbox.';
+  static override description = 'NEW is the complete new path; it is never a folder to move into.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab draft.md final.md'];
   static override args = {
     id: idArg,
     old: pathArg,
-    new: Args.string({ description: 'Its new path.', required: true }),
+    new: Args.string({ description: 'New path.', required: true }),
   };
   static override flags = clientFlags;
 

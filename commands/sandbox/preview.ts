@@ -8,9 +8,9 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { PreviewLink } from '../../src/schema/preview.ts';
 
 export default class SandboxPreview extends SvcCommand<PreviewLink> {
-  static override summary = 'Print a link to what a sandbox serves on a port.';
+  static override summary = 'Print a link to a port of a sandbox.';
   static override description =
-    'Needs server.preview_domain. Where previews are signed the link lets in whoever has it until it expires; where they are public it is good as long as the sandbox.';
+    'Needs server.preview_domain. Anybody who has a signed link can use it until it expires. A public link works as long as the sandbox runs.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab 8080',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab 5173 --ttl 15m --open',
@@ -26,8 +26,8 @@ export default class SandboxPreview extends SvcCommand<PreviewLink> {
   };
   static override flags = {
     ...clientFlags,
-    ttl: Flags.string({ description: 'How long a signed link is good, for example 15m; 1h when omitted.' }),
-    open: Flags.boolean({ description: 'Open it in the browser, too.' }),
+    ttl: Flags.string({ description: 'Lifetime of a signed link, for example 15m; defaults to 1h.' }),
+    open: Flags.boolean({ description: 'Also open the link in the browser.' }),
   };
 
   async run(): Promise<PreviewLink> {

@@ -7,8 +7,8 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 
 export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
   static override strict = false;
-  static override summary = 'Delete files and folders of a sandbox.';
-  static override description = 'Links are deleted, not what they lead to.';
+  static override summary = 'Delete files and folders in a sandbox.';
+  static override description = 'Deletes links, not their targets.';
   static override usage = 'sandbox rm ID PATH [PATH…]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab old.log',
@@ -17,7 +17,7 @@ export default class SandboxRm extends SvcCommand<{ deleted: string[] }> {
   static override args = { id: idArg, path: pathArg };
   static override flags = {
     ...clientFlags,
-    recursive: Flags.boolean({ description: 'Folders with all that is in them.', char: 'r' }),
+    recursive: Flags.boolean({ description: 'Delete folders and their contents.', char: 'r' }),
   };
 
   async run(): Promise<{ deleted: string[] }> {

@@ -8,11 +8,11 @@ import { spawnFlags, spawnRequest, strictFlag, templateFlag } from '../../src/cl
 import { splitCommand } from '../../src/cli/split-command.ts';
 
 export default class SandboxRun extends ExecCommand {
-  /** Else oclif takes the words of the command for a command of ours. */
+  /** Otherwise oclif reads the words of the command as a command of svc. */
   static override strict = false;
-  static override summary = 'Run one command in a sandbox of its own.';
+  static override summary = 'Run one command in a new sandbox.';
   static override description =
-    "Spawns a sandbox, runs the command, passes its output on, destroys the sandbox. Ends with the command's own status; 128+n for signal n, 124 on its deadline, 125 for every failure that is not the command's.";
+    "Spawns a sandbox, runs the command, streams its output and destroys the sandbox. Exits with the command's own status; 128+n for signal n, 124 when it times out, 125 for every other failure.";
   static override usage = 'sandbox run [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     "<%= config.bin %> <%= command.id %> -- python3 -c 'print(6 * 7)'",
@@ -26,7 +26,7 @@ export default class SandboxRun extends ExecCommand {
     strict: strictFlag,
     ...execFlags,
     keep: Flags.boolean({
-      description: 'Leave the sandbox to its time to live and print its id on standard error.',
+      description: 'Keep the sandbox until its TTL expires, and print its id on standard error.',
     }),
   };
 

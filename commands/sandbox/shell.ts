@@ -8,9 +8,9 @@ import { shellIn } from '../../src/cli/shell.ts';
 import { splitCommand } from '../../src/cli/split-command.ts';
 
 export default class SandboxShell extends ExecCommand {
-  static override summary = 'Work in a sandbox on a terminal.';
+  static override summary = 'Open a terminal in a sandbox.';
   static override description =
-    "Opens bash, or sh where there is none, or the given command. Every key goes to it, Ctrl-C too; it sees this terminal's size and its changes. Without --timeout it lives as long as the sandbox. Ends with the command's own status, 125 for every failure that is not the command's.";
+    "Opens bash, sh if there is no bash, or the given command. All keys go to it, including Ctrl-C, and it follows the size of this terminal. Without --timeout it runs as long as the sandbox. Exits with the command's own status, or with 125 for every other failure.";
   static override usage = 'sandbox shell ID [FLAGS] [[--] COMMAND [ARGUMENTS]]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
@@ -20,7 +20,7 @@ export default class SandboxShell extends ExecCommand {
   static override args = { id: idArg };
   static override flags = {
     ...clientFlags,
-    timeout: Flags.string({ description: 'Deadline, for example 1h.' }),
+    timeout: Flags.string({ description: 'Timeout, for example 1h.' }),
     workdir: execFlags.workdir,
   };
 

@@ -8,7 +8,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { FileInfo } from '../../src/schema/file.ts';
 
 export default class SandboxStat extends SvcCommand<FileInfo> {
-  static override summary = 'Show facts of a file, folder or link in a sandbox.';
+  static override summary = 'Show the properties of a file, folder or link in a sandbox.';
   static override examples = ['<%= config.bin %> <%= command.id %> sb-0123456789ab run.sh'];
   static override args = { id: idArg, path: pathArg };
   static override flags = clientFlags;

@@ -9,9 +9,9 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { FileWritten } from '../../src/schema/file.ts';
 
 export default class SandboxWrite extends SvcCommand<FileWritten> {
-  static override summary = 'Write a file in a sandbox, from standard input or a file here.';
+  static override summary = 'Write a file in a sandbox from standard input or a local file.';
   static override description =
-    'Folders on the way are made; a file that exists is replaced at once and whole.';
+    'Creates parent folders. Replaces an existing file atomically.';
   static override examples = [
     'echo hello | <%= config.bin %> <%= command.id %> sb-0123456789ab greeting.txt',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab bin/run ./run.sh --mode 755',
@@ -19,9 +19,9 @@ export default class SandboxWrite extends SvcCommand<FileWritten> {
   static override args = {
     id: idArg,
     path: pathArg,
-    // Else the parser takes what is piped in for this argument.
+    // Otherwise the parser reads standard input as this argument.
     file: Args.string({
-      description: 'File of this machine; - is standard input.',
+      description: 'Local file; - is standard input.',
       default: '-',
       ignoreStdin: true,
     }),

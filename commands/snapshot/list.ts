@@ -5,9 +5,9 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 import type { Snapshot } from '../../src/schema/snapshot.ts';
 
 export default class SnapshotList extends SvcCommand<Snapshot[]> {
-  static override summary = 'List what microVMs are restored from.';
+  static override summary = 'List the snapshots that microVMs start from.';
   static override description =
-    'The first spawn of an image and a shape makes one, later ones start from it. They are made, renewed and removed by themselves.';
+    'The first spawn of an image and size creates a snapshot, and later spawns start from it. The server creates, renews and removes snapshots automatically.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = clientFlags;
 

@@ -11,9 +11,9 @@ import { previewBundle, writeBundle } from '../../src/ops/support/bundle.ts';
 import type { BundlePreview, BundleReport } from '../../src/schema/bundle.ts';
 
 export default class SupportBundle extends SvcCommand<BundleReport | BundlePreview> {
-  static override summary = 'Write one file with what helps others to help, without secrets.';
+  static override summary = 'Write a redacted support bundle to a file.';
   static override description =
-    'Version, machine, configuration, lint, the database in numbers and its last events; with --include-server also what the server says of itself and its last log lines. Works without a server. Secrets are removed by the keys of the configuration, by their values in every form, and by their shapes; owners are renamed. The file says what was removed where, and the same value has the same pseudonym throughout. A section that fails is named, and the others are there. Read the file before you hand it on.';
+    'Collects the version, machine, configuration, lint findings, database statistics and latest events; with --include-server also the diagnostics and latest log lines of the server. Works without a server. Redacts secrets by configuration key, by value in every encoding, and by pattern, and replaces owner names. The file lists every redaction; the same value always gets the same pseudonym. If a section fails, the file says so and contains the others. Read the file before you share it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> support.json --config /etc/svc/svc.yaml',
     '<%= config.bin %> <%= command.id %> support.json --include-doctor --include-server --api-key-file /etc/svc/admin-key',
@@ -24,22 +24,22 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
   };
   static override flags = {
     config: configFlag,
-    'include-doctor': Flags.boolean({ description: 'Examine this machine, too; see svc doctor.' }),
+    'include-doctor': Flags.boolean({ description: 'Include the checks of `svc doctor`.' }),
     'include-server': Flags.boolean({
-      description: 'Ask the server, too; it wants the admin key where one is configured.',
+      description: 'Include data of the server; needs the admin key where one is configured.',
     }),
-    preview: Flags.boolean({ description: 'List what would be collected, and write nothing.' }),
-    force: Flags.boolean({ description: 'Replace a file that is there.' }),
+    preview: Flags.boolean({ description: 'List the sections without writing a file.' }),
+    force: Flags.boolean({ description: 'Replace an existing file.' }),
     ...clientFlags,
   };
 
   async run(): Promise<BundleReport | BundlePreview> {
     const { args, flags } = await this.parse(SupportBundle);
     const client = flags['include-server'] ? connect(flags) : undefined;
-    const asked = { config: flags.config, doctor: flags['include-doctor'], client };
-    const world = bundleSources({ ...asked, version: this.config.version });
+    const options = { config: flags.config, doctor: flags['include-doctor'], client };
+    const world = bundleSources({ ...options, version: this.config.version });
     if (flags.preview) return this.#preview(previewBundle(world));
-    if (args.output === undefined) throw nowhere();
+    if (args.output === undefined) throw noOutput();
     const report = await withLocalErrors(writeBundle({ output: args.output, force: flags.force }, world));
     this.log(bundleText(report));
     return report;
@@ -51,7 +51,7 @@ export default class SupportBundle extends SvcCommand<BundleReport | BundlePrevi
   }
 }
 
-const nowhere = () =>
-  new ServiceError('bad_request', 'There is no file to write to.', {
-    remedy: 'Name one, or look at what would be collected with --preview.',
+const noOutput = () =>
+  new ServiceError('bad_request', 'The output file is missing.', {
+    remedy: 'Name a file, or list the sections with --preview.',
   });

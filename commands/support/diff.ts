@@ -7,9 +7,9 @@ import { diffBundles } from '../../src/ops/support/diff.ts';
 import type { BundleDifference } from '../../src/schema/bundle.ts';
 
 export default class SupportDiff extends SvcCommand<BundleDifference> {
-  static override summary = 'Say what differs between two support bundles.';
+  static override summary = 'Compare two support bundles.';
   static override description =
-    'By path, times and counters of a running server left out. Pseudonyms are numbered by each bundle anew, and are not compared.';
+    'Lists differences by path. Ignores timestamps, counters of a running server, and pseudonyms, which each bundle numbers on its own.';
   static override examples = ['<%= config.bin %> <%= command.id %> before.json after.json'];
   static override args = {
     before: Args.string({ description: 'Earlier bundle.', required: true }),

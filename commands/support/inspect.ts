@@ -7,7 +7,7 @@ import { inspectBundle } from '../../src/ops/support/inspect.ts';
 import type { BundleInspection } from '../../src/schema/bundle.ts';
 
 export default class SupportInspect extends SvcCommand<BundleInspection> {
-  static override summary = 'Say what in a support bundle deserves a look.';
+  static override summary = 'Show the findings of a support bundle.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> support.json',
     '<%= config.bin %> <%= command.id %> support.json --json',

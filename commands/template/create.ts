@@ -9,21 +9,21 @@ import type { TemplateCreate as Request, Template } from '../../src/schema/templ
 export default class TemplateCreate extends SvcCommand<Template> {
   static override summary = 'Create a template.';
   static override description =
-    'From flags, from a YAML or JSON file, or from a file with flags over it. While owners are enforced it belongs to the owner that --user names; with an admin key and no owner it is shared by all.';
+    'Reads the template from flags, from a YAML or JSON file, or from a file with flags that override it. If the server enforces owners, the template belongs to the owner in --user; an admin key without an owner creates a shared template.';
   static override examples = [
     "<%= config.bin %> <%= command.id %> python --image python:3.12 --setup 'pip install numpy' --prewarm 2",
     '<%= config.bin %> <%= command.id %> --file template.yaml',
   ];
   static override args = {
-    name: Args.string({ description: 'Template name; else the file says it.', ignoreStdin: true }),
+    name: Args.string({ description: 'Template name; defaults to the name in the file.', ignoreStdin: true }),
   };
   static override flags = { ...clientFlags, ...templateFlags };
 
   async run(): Promise<Template> {
     const { args, flags } = await this.parse(TemplateCreate);
-    const said = flags.file === undefined ? {} : templateFile(flags.file);
+    const fields = flags.file === undefined ? {} : templateFile(flags.file);
     const name = args.name === undefined ? {} : { name: args.name };
-    const request = { ...said, ...templateFlagFacts(flags), ...name } as Request;
+    const request = { ...fields, ...templateFlagFacts(flags), ...name } as Request;
     const template = await connect(flags).templates.create(request);
     this.log(templateFacts(template));
     return template;

@@ -7,7 +7,7 @@ import { SvcCommand } from '../../src/cli/svc-command.ts';
 export default class TemplateDelete extends SvcCommand<{ status: 'deleted' }> {
   static override summary = 'Delete a template.';
   static override description =
-    'Sandboxes that were spawned from it live on; ready ones that nobody took end.';
+    'Sandboxes that were spawned from it keep running; unused prewarmed sandboxes end.';
   static override examples = ['<%= config.bin %> <%= command.id %> python'];
   static override args = { name: Args.string({ description: 'Template name.', required: true }) };
   static override flags = clientFlags;

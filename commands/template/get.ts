@@ -7,7 +7,7 @@ import type { Template } from '../../src/schema/template.ts';
 
 export default class TemplateGet extends SvcCommand<Template> {
   static override summary = 'Show one template.';
-  static override description = 'Values of its environment are shown to admin keys alone.';
+  static override description = 'Only admin keys see the values of its environment variables.';
   static override examples = ['<%= config.bin %> <%= command.id %> python'];
   static override args = { name: Args.string({ description: 'Template name.', required: true }) };
   static override flags = clientFlags;

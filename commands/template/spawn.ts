@@ -10,7 +10,7 @@ const { image: _, ...overrides } = spawnFlags;
 
 export default class TemplateSpawn extends SvcCommand<Sandbox> {
   static override summary = 'Spawn a sandbox from a template.';
-  static override description = 'Flags win over the template; metadata and environment are joined.';
+  static override description = 'Flags override the template; metadata and environment variables are merged.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> python',
     '<%= config.bin %> <%= command.id %> python --ttl 2h --metadata purpose=ci',
@@ -21,7 +21,7 @@ export default class TemplateSpawn extends SvcCommand<Sandbox> {
     ...overrides,
     strict: strictFlag,
     'idempotency-key': Flags.string({
-      description: 'Repeating a spawn with the same key gives the same sandbox for 24 h.',
+      description: 'Repeating the command with the same key returns the same sandbox for 24 h.',
     }),
   };
 

@@ -9,7 +9,7 @@ import type { TemplateUpdate as Request, Template } from '../../src/schema/templ
 export default class TemplateUpdate extends SvcCommand<Template> {
   static override summary = 'Change a template.';
   static override description =
-    'With --file all of it is replaced. With flags alone the rest stays as it is: it is read first, and the change is refused when somebody else was faster. A template with an environment is read for that with an admin key.';
+    'With --file, replaces the template. With flags only, reads the template, changes these fields, and fails if somebody else changed it in between. Reading a template that has environment variables needs an admin key.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> python --memory 1024',
     '<%= config.bin %> <%= command.id %> python --file template.yaml --if-match 3',
@@ -18,16 +18,16 @@ export default class TemplateUpdate extends SvcCommand<Template> {
   static override flags = {
     ...clientFlags,
     ...templateFlags,
-    'if-match': Flags.integer({ description: 'Change only this version.', min: 1 }),
+    'if-match': Flags.integer({ description: 'Fail unless this is the current version.', min: 1 }),
   };
 
   async run(): Promise<Template> {
     const { args, flags } = await this.parse(TemplateUpdate);
     const { templates } = connect(flags);
-    const present = flags.file === undefined ? await templates.get(args.name) : undefined;
-    const said = present ? factsOf(present) : templateFile(flags.file ?? '');
-    const request = { ...said, ...templateFlagFacts(flags) } as Request;
-    const template = await templates.update(args.name, request, flags['if-match'] ?? present?.version);
+    const current = flags.file === undefined ? await templates.get(args.name) : undefined;
+    const fields = current ? factsOf(current) : templateFile(flags.file ?? '');
+    const request = { ...fields, ...templateFlagFacts(flags) } as Request;
+    const template = await templates.update(args.name, request, flags['if-match'] ?? current?.version);
     this.log(templateFacts(template));
     return template;
   }

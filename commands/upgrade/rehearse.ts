@@ -15,9 +15,9 @@ import type { RehearsalReport } from '../../src/schema/rehearsal.ts';
 const FOUND = 3;
 
 export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
-  static override summary = 'Do an upgrade to this version on a copy of the database, and say how it went.';
+  static override summary = 'Rehearse an upgrade to this version on a copy of the database.';
   static override description =
-    `Copies the database, which may be in use and is never changed, runs the migrations of this version on the copy, checks it, compares the rows, and reads every record. Judges the configuration for production, where there is one. Leaves the checked backup at --backup-output, and says what to do for the upgrade and for the way back. Exits with ${FOUND} when a step failed, with --strict also for warnings.`;
+    `Copies the database, which may be in use and is not changed. Runs the migrations of this version on the copy, checks it, compares the rows and reads every record. Checks the configuration against the production rules. Keeps the verified backup at --backup-output and prints the steps of the upgrade and of a rollback. Exits with ${FOUND} when a step fails; with --strict also for warnings.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --config /etc/svc/svc.yaml --database /var/lib/svc/svc.db --backup-output /var/backups/before-upgrade.db',
     '<%= config.bin %> <%= command.id %> --backup-output before.db --force --json',
@@ -25,13 +25,13 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
   static override flags = {
     ...databaseFlags,
     'backup-output': Flags.string({
-      description: 'Where the checked backup is left.',
+      description: 'File for the verified backup.',
       required: true,
       helpValue: '<file>',
     }),
-    'include-doctor': Flags.boolean({ description: 'Examine this machine, too; see svc doctor.' }),
-    force: Flags.boolean({ description: 'Replace a backup that is there.' }),
-    strict: Flags.boolean({ description: 'Fail for warnings, too.' }),
+    'include-doctor': Flags.boolean({ description: 'Include the checks of `svc doctor`.' }),
+    force: Flags.boolean({ description: 'Replace an existing backup.' }),
+    strict: Flags.boolean({ description: 'Fail for warnings too.' }),
   };
 
   async run(): Promise<RehearsalReport | { interrupted: true }> {
@@ -55,11 +55,11 @@ export default class UpgradeRehearse extends OperatorCommand<RehearsalReport> {
   }
 }
 
-/** Loaded when it is wanted: it brings every provider with it. */
+/** Loaded on demand, because it loads every provider. */
 const examined = async (file: string | undefined) =>
   (await import('../../src/app/doctor-report.ts')).doctorReport(file);
 
-/** The file that is named, else those that the service would take from here; nothing where there are none. */
+/** Lints the named file, or the files that the service would read here; empty if there are none. */
 function judged(named: string | undefined): { lint?: LintReport } {
   const here = { cwd: process.cwd(), env: process.env };
   const given = named ?? (process.env.SVC_CONFIG || undefined);

@@ -7,9 +7,9 @@ import { workerArg } from '../../src/cli/worker-view.ts';
 import type { Worker } from '../../src/schema/worker.ts';
 
 export default class WorkerDrain extends SvcCommand<Worker> {
-  static override summary = 'Keep new sandboxes away from a worker.';
+  static override summary = 'Stop assigning sandboxes to a worker.';
   static override description =
-    'Those it has live on. It holds until --undo, whatever the worker says. local, the server itself, can be drained too. Needs the admin key.';
+    'Its sandboxes keep running. The drain lasts until --undo, also across heartbeats and restarts. `local`, the server itself, can be drained too. Needs the admin key.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> edge-1',
     '<%= config.bin %> <%= command.id %> edge-1 --undo',
@@ -17,7 +17,7 @@ export default class WorkerDrain extends SvcCommand<Worker> {
   static override args = workerArg;
   static override flags = {
     ...clientFlags,
-    undo: Flags.boolean({ description: 'Let it take sandboxes again.' }),
+    undo: Flags.boolean({ description: 'Assign sandboxes again.' }),
   };
 
   async run(): Promise<Worker> {
@@ -26,7 +26,7 @@ export default class WorkerDrain extends SvcCommand<Worker> {
     const { active_sandboxes: left } = worker;
     this.log(
       worker.drain
-        ? line`${worker.id} takes no more sandboxes; it has ${left}.`
+        ? line`${worker.id} takes no new sandboxes; ${left} are still running.`
         : line`${worker.id} takes sandboxes again.`,
     );
     return worker;

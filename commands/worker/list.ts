@@ -5,7 +5,7 @@ import { workerTable } from '../../src/cli/worker-view.ts';
 import type { Worker } from '../../src/schema/worker.ts';
 
 export default class WorkerList extends SvcCommand<Worker[]> {
-  static override summary = 'List the workers; local is the server itself.';
+  static override summary = 'List workers; local is the server itself.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = clientFlags;
 

@@ -9,20 +9,20 @@ import { createWorkerToken } from '../../../src/ops/worker-tokens.ts';
 export default class WorkerTokenCreate extends SvcCommand<{ worker_id: string; token: string }> {
   static override summary = 'Print the secret of a worker, or a short-lived token.';
   static override description =
-    "Run it where the server's configuration is: the secret is the worker's entry in auth.worker_tokens, else made from auth.worker_signing_key and its id, else the shared auth.worker_token. Give it to the worker as auth.worker_token_file. With --signed it prints a token that holds for so long: enough for heartbeats, not to take calls.";
+    "Run it on the host of the server, with its configuration. The secret is the worker's entry in auth.worker_tokens, otherwise one derived from auth.worker_signing_key and its id, otherwise the shared auth.worker_token. Give it to the worker as auth.worker_token_file. With --signed it prints a token with a limited lifetime, which is valid for heartbeats only.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> edge-1 > /etc/svc/worker-token',
     '<%= config.bin %> <%= command.id %> edge-1 --signed 5m',
   ];
-  static override args = { id: Args.string({ description: 'Id of the worker.', required: true }) };
+  static override args = { id: Args.string({ description: 'Worker id.', required: true }) };
   static override flags = {
     config: configFlag,
     signed: Flags.string({
-      description: 'Print a token that holds for so long, at most 15m.',
+      description: 'Print a signed token with this lifetime, at most 15m.',
       helpValue: '<duration>',
     }),
     audience: Flags.option({
-      description: 'Whom the token is for.',
+      description: 'Audience of the token.',
       options: WORKER_AUDIENCES,
       default: 'worker:control-plane' as const,
     })(),

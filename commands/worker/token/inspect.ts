@@ -5,11 +5,11 @@ import { inspectedText, tokenGiven } from '../../../src/cli/worker-token-view.ts
 import { type InspectedToken, inspectWorkerToken } from '../../../src/ops/worker-tokens.ts';
 
 export default class WorkerTokenInspect extends SvcCommand<InspectedToken> {
-  static override summary = 'Show what a signed worker token says.';
-  static override description = 'Needs no key, and tells nothing of whether it is genuine: verify does.';
+  static override summary = 'Show the content of a signed worker token.';
+  static override description = 'Needs no key and does not check the signature; see `svc worker token verify`.';
   static override examples = ['<%= config.bin %> <%= command.id %> - < token'];
   static override args = {
-    token: Args.string({ description: 'The token; - reads it from standard input.', required: true }),
+    token: Args.string({ description: 'Token; - reads it from standard input.', required: true }),
   };
 
   async run(): Promise<InspectedToken> {

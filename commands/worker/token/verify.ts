@@ -10,21 +10,21 @@ import { type TokenVerdict, verifyWorkerToken } from '../../../src/ops/worker-to
 const FOUND = 3;
 
 export default class WorkerTokenVerify extends SvcCommand<TokenVerdict> {
-  static override summary = 'Judge a worker token as a server of this configuration does.';
+  static override summary = 'Check a worker token against this configuration.';
   static override description =
-    `Takes a signed token, or with --id the secret of a worker. Exits with ${FOUND} when it is not accepted, and says why.`;
+    `Accepts a signed token, or with --id the secret of a worker. Exits with ${FOUND} and prints the reason when the token is not valid.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> - < token',
     '<%= config.bin %> <%= command.id %> - --id edge-1 < /etc/svc/worker-token',
   ];
   static override args = {
-    token: Args.string({ description: 'The token; - reads it from standard input.', required: true }),
+    token: Args.string({ description: 'Token; - reads it from standard input.', required: true }),
   };
   static override flags = {
     config: configFlag,
-    id: Flags.string({ description: 'The worker that presents it; else the one that it names.' }),
+    id: Flags.string({ description: 'Worker that presents the token; defaults to the worker in the token.' }),
     audience: Flags.option({
-      description: 'To whom it is presented.',
+      description: 'Expected audience.',
       options: WORKER_AUDIENCES,
       default: 'worker:control-plane' as const,
     })(),
