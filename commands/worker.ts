@@ -34,7 +34,8 @@ export default class Worker extends SvcCommand<unknown> {
       helpValue: '<address>',
     }),
     advertise: Flags.string({
-      description: 'URL at which the server reaches this worker (worker.advertise_url); defaults to the listen address.',
+      description:
+        'URL at which the server reaches this worker (worker.advertise_url); defaults to the listen address.',
       helpValue: '<url>',
     }),
     once: Flags.boolean({ description: 'Send one heartbeat and exit.' }),

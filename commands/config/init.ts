@@ -28,7 +28,9 @@ export default class ConfigInit extends SvcCommand<InitResult> {
       default: 'https://app.example.com',
       helpValue: '<url>',
     }),
-    force: Flags.boolean({ description: 'Overwrite existing files; with --production this creates new API keys.' }),
+    force: Flags.boolean({
+      description: 'Overwrite existing files; with --production this creates new API keys.',
+    }),
   };
 
   async run(): Promise<InitResult> {

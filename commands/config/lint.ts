@@ -47,7 +47,10 @@ export default class ConfigLint extends SvcCommand<LintReport> {
       multipleNonGreedy: true,
       helpValue: '<secret>',
     }),
-    baseline: Flags.string({ description: 'File of known findings, which do not count.', helpValue: '<file>' }),
+    baseline: Flags.string({
+      description: 'File of known findings, which do not count.',
+      helpValue: '<file>',
+    }),
     'write-baseline': Flags.string({
       description: 'Write the findings as a baseline and exit with 0.',
       helpValue: '<file>',

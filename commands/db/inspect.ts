@@ -7,8 +7,7 @@ import { inspectFile } from '../../src/ops/db/inspect.ts';
 import type { DatabaseFacts } from '../../src/schema/db-report.ts';
 
 export default class DbInspect extends SvcCommand<DatabaseFacts> {
-  static override summary =
-    'Show the version, instance and row counts of a database or backup.';
+  static override summary = 'Show the version, instance and row counts of a database or backup.';
   static override description =
     'Does not change the file, which may be in use. Does not check it; see `svc db verify`.';
   static override examples = [

@@ -22,7 +22,10 @@ export default class DbRestore extends OperatorCommand<RestoreReport> {
   };
   static override flags = {
     ...databaseFlags,
-    yes: Flags.boolean({ description: 'Replace the database without asking for confirmation.', exclusive: ['dry-run'] }),
+    yes: Flags.boolean({
+      description: 'Replace the database without asking for confirmation.',
+      exclusive: ['dry-run'],
+    }),
     'dry-run': Flags.boolean({ description: 'Check everything without changing anything.' }),
   };
 

@@ -10,8 +10,7 @@ import type { VerifyReport } from '../../src/schema/db-report.ts';
 const FOUND = 3;
 
 export default class DbVerify extends SvcCommand<VerifyReport> {
-  static override summary =
-    'Check the integrity of a database or backup.';
+  static override summary = 'Check the integrity of a database or backup.';
   static override description =
     `Checks pages, indexes, references, schema, counters and rows. Exits with ${FOUND} when a check fails. Does not change the file, which may be in use.`;
   static override examples = [

@@ -7,7 +7,8 @@ import type { ExecItem } from '../../src/schema/exec.ts';
 
 export default class ExecList extends SvcCommand<ExecItem[]> {
   static override summary = 'List the commands of a sandbox, newest first.';
-  static override description = 'Lists running commands, detached or not, and the newest 256 that have ended.';
+  static override description =
+    'Lists running commands, detached or not, and the newest 256 that have ended.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --json',

@@ -8,8 +8,7 @@ import type { Quota } from '../../src/schema/quota.ts';
 
 export default class QuotaSet extends SvcCommand<Quota> {
   static override summary = 'Set the quota of an owner.';
-  static override description =
-    'Replaces the quota. Omitted limits, 0 and 0s inherit the defaults.';
+  static override description = 'Replaces the quota. Omitted limits, 0 and 0s inherit the defaults.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> ann --max-sandboxes 5 --max-ttl 2h --max-exec-timeout 5m',
   ];

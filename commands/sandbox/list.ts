@@ -24,7 +24,10 @@ export default class SandboxList extends SvcCommand<Sandbox[]> {
       description: 'Only sandboxes with this label, KEY=VALUE; repeatable.',
       multiple: true,
     }),
-    all: Flags.boolean({ description: 'Include ended sandboxes that the server still remembers.', char: 'a' }),
+    all: Flags.boolean({
+      description: 'Include ended sandboxes that the server still remembers.',
+      char: 'a',
+    }),
     limit: Flags.integer({ description: 'Maximum number of sandboxes.', min: 1, default: 1000 }),
   };
 

@@ -10,8 +10,7 @@ import type { FileWritten } from '../../src/schema/file.ts';
 
 export default class SandboxWrite extends SvcCommand<FileWritten> {
   static override summary = 'Write a file in a sandbox from standard input or a local file.';
-  static override description =
-    'Creates parent folders. Replaces an existing file atomically.';
+  static override description = 'Creates parent folders. Replaces an existing file atomically.';
   static override examples = [
     'echo hello | <%= config.bin %> <%= command.id %> sb-0123456789ab greeting.txt',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab bin/run ./run.sh --mode 755',

@@ -6,7 +6,8 @@ import { type InspectedToken, inspectWorkerToken } from '../../../src/ops/worker
 
 export default class WorkerTokenInspect extends SvcCommand<InspectedToken> {
   static override summary = 'Show the content of a signed worker token.';
-  static override description = 'Needs no key and does not check the signature; see `svc worker token verify`.';
+  static override description =
+    'Needs no key and does not check the signature; see `svc worker token verify`.';
   static override examples = ['<%= config.bin %> <%= command.id %> - < token'];
   static override args = {
     token: Args.string({ description: 'Token; - reads it from standard input.', required: true }),
