@@ -17,6 +17,7 @@ export default class CompletionSuggest extends SvcCommand<void> {
   static override examples = ["<%= config.bin %> <%= command.id %> -- sandbox get ''"];
 
   async run(): Promise<void> {
+    await this.parse(CompletionSuggest);
     const words = this.argv.slice(this.argv.indexOf('--') + 1);
     const suggestions = await complete(words, this.config.commands, (flags) => {
       const signal = AbortSignal.timeout(DEADLINE_MS);
