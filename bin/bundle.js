@@ -1,6 +1,5 @@
-// Reads a CommonJS bundle with what V8 made of it when the package was built: compiling it is a third of a short command's
-// time. V8 refuses what another version made; the bundle is compiled then, and does the same. A script that comes so cannot
-// import modules by itself.
+// Loads a CommonJS bundle with the V8 code cache of the build: compiling it takes a third of a short command's time. V8
+// rejects a cache of another version and compiles the bundle. Such a script cannot import modules by itself.
 const { readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { dirname } = require('node:path');
@@ -8,7 +7,7 @@ const { Script } = require('node:vm');
 
 const CACHE = '.cache';
 
-/** The script of the bundle at `path`, not yet run. */
+/** The compiled script of the bundle at `path`. */
 function scriptOf(path) {
   const source = `(function (exports, require, module, importModule, __filename, __dirname) {${readFileSync(path, 'utf8')}\n})`;
   return new Script(source, { filename: path, cachedData: cacheOf(path) });
@@ -22,7 +21,7 @@ function cacheOf(path) {
   }
 }
 
-/** What the bundle at `path` exports. */
+/** Runs the bundle at `path` and returns its exports. */
 function run(script, path) {
   const bundle = { exports: {} };
   const importModule = (specifier) => import(specifier);

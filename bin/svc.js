@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Answers --version and plain calls of `config lint` by itself, so that they cost little more than starting Node; commands that
-// ask a server come from a bundle of their own; everything else goes to oclif. CommonJS (package.json beside it), since the
-// loader of modules takes a quarter of such a start.
+// Answers --version and simple calls of `config lint` itself, so that they cost little more than starting Node. Commands that
+// call a server run from their own bundle; oclif runs everything else. CommonJS (package.json beside it), because the module
+// loader takes a quarter of such a start.
 const { dirname, join } = require('node:path');
 const { name, version } = require('../package.json');
 
@@ -23,7 +23,7 @@ function isClient() {
 function runClient() {
   const root = dirname(__dirname);
   const { main } = require('./bundle.js').load(join(root, 'dist/fast-path/client.cjs'));
-  // Else V8 optimizes the parser of answers, which takes longer than the command itself, and Node waits for that at its end.
+  // Otherwise V8 optimizes the response parser, which takes longer than the command itself, and Node waits for that on exit.
   require('node:v8').setFlagsFromString('--liftoff-only');
   return main(root, require('../package.json'));
 }

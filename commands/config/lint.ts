@@ -61,25 +61,25 @@ export default class ConfigLint extends SvcCommand<LintReport> {
   async run(): Promise<LintReport> {
     const { flags } = await this.parse(ConfigLint);
     const { 'write-baseline': target, 'assume-env': assumed = [], ...rest } = flags;
-    const asked: LintOptions = { ...rest, assumed };
-    const report = lintReport(asked);
+    const options: LintOptions = { ...rest, assumed };
+    const report = lintReport(options);
     if (target !== undefined && report.usable) {
       writeBaseline(report, target);
       this.log(line`${target} written with ${report.findings.length} findings`);
       return report;
     }
-    this.#print(report, asked);
-    process.exitCode = lintExit(report, asked);
+    this.#print(report, options);
+    process.exitCode = lintExit(report, options);
     return report;
   }
 
-  #print(report: LintReport, asked: LintOptions): void {
-    const text = lintOutput(report, asked, sarifMaker(this.config.root, this.config.version));
-    const isJson = asked.format === 'json' || asked.format === 'sarif';
+  #print(report: LintReport, options: LintOptions): void {
+    const text = lintOutput(report, options, sarifMaker(this.config.root, this.config.version));
+    const isJson = options.format === 'json' || options.format === 'sarif';
     // With --json the report itself follows.
     if (isJson) print(text);
     else if (text !== '') this.log(text);
-    const aside = lintNotice(report, asked);
-    if (aside !== undefined) this.logToStderr(aside);
+    const notice = lintNotice(report, options);
+    if (notice !== undefined) this.logToStderr(notice);
   }
 }

@@ -3,17 +3,17 @@ import { Args } from '@oclif/core';
 import { ServiceError } from '../domain/errors.ts';
 import { insidePath } from './sandbox-path.ts';
 
-const PATH = 'Path in the sandbox; below /workspace unless it begins with /.';
+const PATH = 'Path in the sandbox; below /workspace unless it starts with /.';
 
 export const idArg = Args.string({ description: 'Sandbox id.', required: true });
 export const ownerArg = { owner: Args.string({ description: 'Owner, as in X-User-ID.', required: true }) };
 export const pathArg = Args.string({ description: PATH, required: true });
 export const optionalPathArg = Args.string({ description: PATH, default: '/workspace' });
 
-/** Paths after `skip` words. Throws `bad_request` when there is none. */
+/** The paths after `skip` words. Throws `bad_request` without a path. */
 export function pathWords(argv: readonly unknown[], skip: number): string[] {
   const words = argv.slice(skip) as string[];
   if (words.length === 0)
-    throw new ServiceError('bad_request', 'No path was named.', { remedy: 'Give at least one.' });
+    throw new ServiceError('bad_request', 'The path is missing.', { remedy: 'Name at least one.' });
   return words.map(insidePath);
 }

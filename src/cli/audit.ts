@@ -5,7 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { AuditQuery, AuditRecord } from '../schema/audit.ts';
 import { type Column, tableOrBlocks } from './render.ts';
 
-/** Of one call. */
+/** Records of one request. */
 const PAGE = 1000;
 
 export interface AuditFlags {
@@ -18,7 +18,7 @@ export interface AuditFlags {
   limit: number;
 }
 
-/** Throws `bad_request` for a moment that is neither a stamp nor a duration. */
+/** Throws `bad_request` for a time that is neither a timestamp nor a duration. */
 export function auditFilter(flags: AuditFlags, now: number): AuditQuery {
   const { actor, method, status, path, since, until } = flags;
   return {
@@ -31,13 +31,13 @@ export function auditFilter(flags: AuditFlags, now: number): AuditQuery {
   };
 }
 
-/** A duration is so long ago. */
+/** Reads a duration as that long before `now`. */
 function moment(text: string, flag: string, now: number): string {
   if (/^\d+[hms]/.test(text)) return new Date(now - parseDuration(text, flag)).toISOString();
   const at = Date.parse(text);
   if (!Number.isNaN(at)) return new Date(at).toISOString();
-  throw new ServiceError('bad_request', `${flag} is not a moment.`, {
-    remedy: 'Write it like 2026-01-31T12:00:00Z, or like 24h for so long ago.',
+  throw new ServiceError('bad_request', `${flag} is not a time.`, {
+    remedy: 'Write it like 2026-01-31T12:00:00Z, or like 24h for 24 hours ago.',
   });
 }
 
@@ -55,7 +55,7 @@ export async function auditRecords(admin: Admin, filter: AuditQuery, limit: numb
   return records;
 }
 
-/** The same as CSV, page by page, the names once. */
+/** The same as CSV, page by page, with one header line. */
 export async function* auditCsvPages(
   admin: Admin,
   filter: AuditQuery,

@@ -1,4 +1,4 @@
-// Several calls at a time and what failed of them: every item is tried, then one failure names all that failed.
+// Runs calls for several items at a time. Tries every item, then throws one failure that names all failed items.
 import { ServiceError } from '../domain/errors.ts';
 import { asFailure } from './failure.ts';
 
@@ -12,7 +12,7 @@ export interface FailedItem {
   message: string;
 }
 
-/** Runs `work` on every item, eight at a time, in order of start. Rejects as the first `work` that does. */
+/** Runs `work` on every item, eight at a time, started in order. Rejects with the first rejection. */
 export async function concurrently<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<unknown>,
@@ -24,17 +24,17 @@ export async function concurrently<T>(
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** `work` on every item, failures gathered: throws one that names them after all were tried, the only one as it is. */
+/** Runs `work` on every item, then throws one failure that names all failed items; for a single item its own failure. */
 export async function tryEach(
   items: readonly string[],
   what: string,
   work: (item: string) => Promise<unknown>,
 ): Promise<void> {
   if (items.length === 0)
-    throw new ServiceError('bad_request', 'Nothing was named.', { remedy: 'See --help.' });
+    throw new ServiceError('bad_request', 'No argument was given.', { remedy: 'See --help.' });
   const errors = new Map<string, unknown>();
   await concurrently(items, (name) => work(name).catch((error: unknown) => errors.set(name, error)));
-  // As they were named, whichever failed first.
+  // In the order of the arguments, whichever failed first.
   const failures = items
     .filter((name) => errors.has(name))
     .map((name) => ({ name, error: errors.get(name) }));
@@ -53,7 +53,7 @@ export function failedItem(name: string, error: unknown): FailedItem {
   return { name, code, message: `${name}: ${message}` };
 }
 
-/** One failure for several, with the first one's code; at most a hundred are named. */
+/** One failure for several, with the code of the first; names at most a hundred. */
 export function combinedFailure(
   failed: readonly FailedItem[],
   message: string,

@@ -1,4 +1,4 @@
-// How support bundles are shown to people.
+// Support bundles as text for people.
 import type {
   BundleChange,
   BundleDifference,
@@ -18,7 +18,7 @@ export function bundleText({ output, size_bytes, index, redactions }: BundleRepo
     ['size', sizeText(size_bytes)],
     ['removed', `${removed} values in ${redactions.length} places; see "redactions" in the file`],
   ]);
-  return `${head}\n\n${indexTable(index)}\n\nRead it before you hand it on.`;
+  return `${head}\n\n${indexTable(index)}\n\nRead it before you share it.`;
 }
 
 function indexTable(index: readonly SectionEntry[]): string {
@@ -43,7 +43,7 @@ export function previewText({ sections }: BundlePreview): string {
 export function inspectionText(report: BundleInspection): string {
   const head = facts([
     ['bundle', report.file],
-    ['made', report.created_at],
+    ['created', report.created_at],
     ['version', report.program_version],
     ['removed', `${report.redacted} values`],
   ]);
@@ -54,7 +54,7 @@ export function inspectionText(report: BundleInspection): string {
       { title: 'section', value: ({ section }) => section },
       { title: 'finding', value: ({ message }) => message },
     ],
-    'Nothing in it stands out.',
+    'No findings.',
   );
   return `${head}\n\n${indexTable(report.index)}\n\n${findings}`;
 }
@@ -67,7 +67,7 @@ export function differenceText({ changes }: BundleDifference): string {
       { title: 'before', value: (change) => valueText(change, 'before') },
       { title: 'after', value: (change) => valueText(change, 'after') },
     ],
-    'The bundles say the same.',
+    'The bundles do not differ.',
   );
 }
 

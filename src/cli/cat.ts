@@ -1,10 +1,10 @@
-// `svc sandbox cat`: files one after another to standard output, byte for byte.
+// The work of `svc sandbox cat`: files one after another, byte for byte.
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
 
-/** A document holds the whole of it. */
+/** Bytes that one JSON document may hold. */
 const MOST_IN_JSON = 64 * 1024 * 1024;
 
 export interface CatFile {
@@ -14,7 +14,7 @@ export interface CatFile {
   encoding: 'base64';
 }
 
-/** Streams in order; stops at the first that cannot be read. */
+/** Streams the files in order. Stops at the first that cannot be read. */
 export async function passFiles(
   client: Client,
   { id, paths }: { id: string; paths: readonly string[] },
@@ -26,7 +26,7 @@ export async function passFiles(
   }
 }
 
-/** The same for --json. Throws `payload_too_large` over 64 MiB in all. */
+/** Reads the files for --json. Throws `payload_too_large` for more than 64 MiB in total. */
 export async function keepFiles(
   client: Client,
   { id, paths }: { id: string; paths: readonly string[] },
@@ -38,8 +38,8 @@ export async function keepFiles(
     left -= length;
     if (!(left >= 0)) {
       content.destroy();
-      throw new ServiceError('payload_too_large', 'This is too much for one document.', {
-        remedy: 'Leave --json out, or use svc sandbox cp.',
+      throw new ServiceError('payload_too_large', 'The files are too large for one JSON document.', {
+        remedy: 'Omit --json, or use `svc sandbox cp`.',
       });
     }
     const bytes = Buffer.concat((await content.toArray()) as Buffer[]);

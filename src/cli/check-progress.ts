@@ -1,5 +1,5 @@
-// Runs groups of checks one after another, and shows on a terminal how far they are. What stays on the screen is the
-// report that is printed afterwards.
+// Runs groups of checks one after another and shows their progress on a terminal. The progress disappears before the report
+// is printed.
 import type { CheckResult } from '../schema/doctor.ts';
 
 export interface CheckGroupToRun {
@@ -29,7 +29,7 @@ async function withTree(groups: readonly CheckGroupToRun[]): Promise<void> {
   }));
   await new Listr(tree as never, {
     ...options,
-    // The command itself hears Ctrl-C, and ends what is under way.
+    // The command itself handles Ctrl-C.
     registerSignalListeners: false,
     rendererOptions: {
       clearOutput: true,
@@ -37,7 +37,7 @@ async function withTree(groups: readonly CheckGroupToRun[]): Promise<void> {
       showErrorMessage: false,
       collapseErrors: false,
     },
-    // Without a terminal after all, nothing is shown.
+    // Shows nothing without a terminal.
     fallbackRenderer: 'silent',
   }).run();
 }
@@ -47,7 +47,7 @@ interface CheckTask {
   skip(message: string): unknown;
 }
 
-/** A failed check is a failed task; nothing else comes of the throw. */
+/** Throws to mark the task as failed; listr swallows the error. */
 async function shown(check: CheckGroupToRun['checks'][number], task: CheckTask): Promise<void> {
   const { verdict, message, ms } = await check.run();
   const words = `${check.title}: ${message} (${ms.toFixed(1)} ms)`;

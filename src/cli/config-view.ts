@@ -1,4 +1,4 @@
-// The configuration as `svc config` shows it: values with where they come from, secrets never.
+// The configuration as `svc config` shows it: values with their sources, secrets masked.
 import { valueAt } from '../config/flag-layer.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { nearestPath } from '../config/nearest.ts';
@@ -19,14 +19,14 @@ export interface ShownSetting {
 }
 
 export interface ShownConfig {
-  /** The strongest of `files`. */
+  /** The file with the highest precedence. */
   file?: string;
-  /** Those that were read, strongest first. */
+  /** All files that were read, highest precedence first. */
   files: string[];
   settings: ShownSetting[];
 }
 
-/** Every key with its effective value. */
+/** All keys with their effective values. */
 export function shownConfig(loaded: LoadedConfig): ShownConfig {
   const settings = CONFIG_KEYS.map((key) => shownSetting(key, loaded));
   const files = loaded.files.map(({ name }) => name);
@@ -50,7 +50,7 @@ export function configTable({ files, settings }: ShownConfig): string {
   return `${line`File: ${names}`}\n\n${rows}`;
 }
 
-/** Text as it is, anything else as JSON; `unset` and `""` are told apart. */
+/** Text as it is, other values as JSON, so that `unset` differs from `""`. */
 function valueText(value: unknown): string {
   if (value === undefined) return 'unset';
   if (Array.isArray(value)) return `[${value.map((entry) => JSON.stringify(entry)).join(', ')}]`;
@@ -60,19 +60,19 @@ function valueText(value: unknown): string {
 export interface ExplainedKey extends Partial<Omit<ShownSetting, 'key'>> {
   key: string;
   description: string;
-  /** What it must be, in words. */
+  /** The accepted values, in words. */
   takes: string;
   default?: unknown;
   env: string;
-  /** Key of its file form; secrets only. */
+  /** The key that names a file with the secret; secrets only. */
   file_key?: string;
-  /** Why there is no present value. */
+  /** Why the current value is unknown. */
   unknown?: string;
 }
 
 /**
- * All about one key, named by its path or its variable. `load` is called for the present value; a configuration with
- * problems leaves it out, since this is how to find out what is right. Throws `not_found` with the nearest key.
+ * Explains one key, by its path or variable. `load` reads the current value; an invalid configuration only leaves the value
+ * out, because this command helps to correct it. Throws `not_found` with the nearest key.
  */
 export function explainKey(name: string, load: () => LoadedConfig): ExplainedKey {
   const key = CONFIG_KEYS.find(({ path, env }) => path === name || env === name);
@@ -109,7 +109,7 @@ function unknownKey(name: string): ServiceError {
     CONFIG_KEYS.map(({ path }) => path),
   );
   const remedy = guess === undefined ? 'Run `svc config show` for all keys.' : `Did you mean ${guess}?`;
-  return new ServiceError('not_found', 'There is no such key.', {
+  return new ServiceError('not_found', 'Unknown configuration key.', {
     remedy,
     details: { key: name.slice(0, 128) },
   });
@@ -120,11 +120,11 @@ export function explainedText(key: ExplainedKey): string {
   return facts([
     ['key', key.key],
     ['meaning', key.description],
-    ['must be', key.takes],
+    ['accepts', key.takes],
     ['default', key.default === undefined ? 'none' : valueText(key.default)],
     ['variable', key.env],
-    ['file form', key.file_key],
-    ['value now', key.unknown ?? valueText(key.value)],
-    ['from', key.source],
+    ['file key', key.file_key],
+    ['value', key.unknown ?? valueText(key.value)],
+    ['source', key.source],
   ]);
 }

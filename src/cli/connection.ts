@@ -1,4 +1,4 @@
-// The server that client commands talk to: flags, then SVC_ variables, then the default address.
+// Connects client commands to the server: flags first, then SVC_ variables, then the default address.
 import { readFileSync } from 'node:fs';
 import { Flags } from '@oclif/core';
 import { Client } from '../client/client.ts';
@@ -16,7 +16,7 @@ export const clientFlags = {
     helpValue: '<url>',
   }),
   'api-key-file': Flags.string({
-    description: 'File that holds the API key; SVC_API_KEY may hold the key itself.',
+    description: 'File with the API key; SVC_API_KEY can hold the key itself.',
     env: 'SVC_API_KEY_FILE',
     helpGroup: 'CONNECTION',
     helpValue: '<file>',
@@ -28,7 +28,7 @@ export const clientFlags = {
     helpValue: '<id>',
   }),
   retry: Flags.boolean({
-    description: 'Try again when the server refuses for the moment; SVC_RETRY=false is --no-retry.',
+    description: 'Retry when the server is temporarily unavailable; SVC_RETRY=false equals --no-retry.',
     env: 'SVC_RETRY',
     default: true,
     allowNo: true,
@@ -43,7 +43,7 @@ export interface ConnectionFlags {
   retry?: boolean;
 }
 
-/** A client for what the flags and `env` say. Nothing is sent yet. Throws `bad_request` for a key file that cannot be used. */
+/** A client for the flags and `env`. Sends nothing yet. Throws `bad_request` for an unusable key file. */
 export function connect(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process.env): Client {
   const apiKey = flags['api-key-file'] === undefined ? env.SVC_API_KEY : keyFrom(flags['api-key-file']);
   return new Client({
@@ -55,7 +55,7 @@ export function connect(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process
   });
 }
 
-/** What the address is from. `--server` wins over the variable. */
+/** The source of the address, for messages. */
 function serverFrom(env: NodeJS.ProcessEnv, argv: readonly string[] = process.argv): string {
   const dashes = argv.indexOf('--');
   const own = dashes < 0 ? argv : argv.slice(0, dashes);
@@ -71,7 +71,7 @@ function keyFrom(file: string): string {
     throw new ServiceError('bad_request', `The API key file cannot be read: ${localReason(cause)}.`, {
       cause,
       details: { file },
-      remedy: 'Name another with --api-key-file or SVC_API_KEY_FILE, or set SVC_API_KEY.',
+      remedy: 'Name another file with --api-key-file or SVC_API_KEY_FILE, or set SVC_API_KEY.',
     });
   }
   if (key === '') throw new ServiceError('bad_request', 'The API key file is empty.', { details: { file } });

@@ -1,4 +1,4 @@
-// How databases, their backups and what was done with them are shown to people.
+// Databases, backups and reports about them as text for people.
 
 import { printable } from '../domain/printable.ts';
 import type {
@@ -13,14 +13,14 @@ import { paintFor } from './paint.ts';
 import { line } from './print.ts';
 import { type Column, facts, sizeText, table } from './render.ts';
 
-/** What a task does in each of its stages. */
+/** Progress texts by stage. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
   copy: 'Copying',
   check: 'Checking the copy',
-  fold: 'Closing the present database',
-  keep: 'Keeping the present database',
+  fold: 'Closing the current database',
+  keep: 'Keeping the current database',
   clear: 'Removing logs',
-  install: 'Giving it its name',
+  install: 'Renaming it',
   migrate: 'Migrating the copy',
   load: 'Loading every record',
 };
@@ -56,13 +56,13 @@ export function restoreText(report: RestoreReport): string {
     ['sha256', report.sha256],
     ['warnings', report.warnings],
     ['kept', report.safety_copy],
-    ['way back', report.way_back],
+    ['to undo', report.way_back],
     ['took', seconds(report.duration_ms)],
   ]);
 }
 
 export function inspectText(found: DatabaseFacts): string {
-  return `${factsText(found)}\n\n${table(found.tables, COLUMNS, 'No tables that this program can read.')}`;
+  return `${factsText(found)}\n\n${table(found.tables, COLUMNS, 'No tables of a known schema.')}`;
 }
 
 function factsText(found: DatabaseFacts): string {
@@ -82,12 +82,12 @@ export function verifyText({ ok, facts: found, checks }: VerifyReport): string {
     `${problems.length === 0 ? paint.green('pass') : paint.red('fail')}  ${printable(title)}`,
     ...problems.map((problem) => line`      ${problem}`),
   ]);
-  const verdict = ok ? 'The database is sound.' : 'The database is not sound; do not restore it.';
+  const verdict = ok ? 'All checks passed.' : 'The database is damaged; do not restore it.';
   return `${printable(found.file)}\n\n${lines.join('\n')}\n\n${verdict}`;
 }
 
 export function acceptText({ database, accepted }: AcceptReport): string {
-  if (!accepted) return `Nothing is known to be missing in ${printable(database)}.`;
+  if (!accepted) return `No loss is recorded for ${printable(database)}.`;
   const { log, found_at } = accepted;
   return printable(`Accepted: the log of ${database} was ${log} at ${found_at}.`);
 }

@@ -1,5 +1,5 @@
-// How a doctor's report is shown to people: what is wrong and what to do, then every check by group with its time, and at
-// the end, where a terminal stands, what is wrong once more.
+// A doctor's report as text for people: the findings, then every check by group with its duration, then the findings again,
+// where the eye rests on a terminal.
 import { printable } from '../domain/printable.ts';
 import type { CheckResult, DoctorReport, GroupResult, Verdict } from '../schema/doctor.ts';
 import { columnsOf } from './columns.ts';
@@ -25,13 +25,13 @@ export function doctorText(
   return [...around, ...groups, ...around, summary(report, paint)].join('\n');
 }
 
-/** What failed, then what is warned of, each with what to do; empty when nothing is. */
+/** Failures, then warnings. */
 export function doctorFindings({ groups }: DoctorReport): readonly CheckResult[] {
   const all = groups.flatMap(({ checks }) => checks);
   return (['fail', 'warn'] as const).flatMap((verdict) => all.filter((check) => check.verdict === verdict));
 }
 
-/** `doctorFindings` for people, a line for each and one for what to do; empty when there are none. */
+/** The findings as text, each with its fix on a second line; empty without findings. */
 export function findingsText(
   report: DoctorReport,
   stream: { isTTY?: boolean; columns?: number } = process.stdout,

@@ -1,4 +1,4 @@
-// The work of `svc events`: from its flags to the events, and each as a line that lines up with those before it.
+// The work of `svc events`: requests the events and formats each as a line of a table.
 import { printable } from '../domain/printable.ts';
 import { EVENT_TYPES, type Event, type EventQuery } from '../schema/event.ts';
 import { columnsOf } from './columns.ts';

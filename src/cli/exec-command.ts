@@ -1,12 +1,12 @@
-// Base of the two commands that end with the status of what they ran.
+// Base of the commands that exit with the status of the command they ran.
 import { fstatSync } from 'node:fs';
 import type { ServiceError } from '../domain/errors.ts';
 import type { ExecOutcome, OutputMode } from './exec.ts';
 import { SvcCommand } from './svc-command.ts';
 
-/** A failure of ours, apart from every status a command can have by itself (as `docker exec` and `env` do). */
+/** A failure of svc itself, as in `docker exec` and env(1). */
 const OUR_FAILURE = 125;
-/** The command's deadline, as timeout(1) says it. */
+/** The command timed out, as in timeout(1). */
 const TIMED_OUT = 124;
 
 export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
@@ -14,7 +14,7 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
     return failure.code === 'timeout' && failure.details?.exec_id !== undefined ? TIMED_OUT : OUR_FAILURE;
   }
 
-  /** Under --json standard output holds one document, so the command's output goes into it. */
+  /** With --json, standard output is one document that contains the command's output. */
   protected outputMode(): OutputMode {
     return this.jsonEnabled() ? 'kept' : 'passed';
   }
@@ -32,7 +32,7 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
     return stdin === true;
   }
 
-  /** Waits for the outcome and makes its exit code this process's; 0 for what still runs. */
+  /** Waits for the outcome and exits with its code; 0 for a command that still runs. */
   protected async finish(work: Promise<ExecOutcome>): Promise<ExecOutcome> {
     const outcome = await work;
     process.exitCode = outcome.exit_code ?? 0;

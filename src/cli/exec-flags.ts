@@ -1,27 +1,25 @@
-// What `sandbox exec` and `sandbox run` take for the command, and the request it makes.
+// Flags of `sandbox exec` and `sandbox run`, and the exec request they describe.
 import { Flags } from '@oclif/core';
 import type { ExecRequest } from '../schema/exec.ts';
 import { insidePath } from './sandbox-path.ts';
 import { pairs } from './spawn-flags.ts';
 
 export const execFlags = {
-  shell: Flags.boolean({ description: 'Run the words after -- as one shell command line.' }),
+  shell: Flags.boolean({ description: 'Run the words after -- as a shell command line.' }),
   stdin: Flags.boolean({
-    description: 'Pass standard input to the command, byte for byte; else its input is empty.',
+    description: 'Pass standard input to the command; without it the command reads an empty input.',
     char: 'i',
     allowNo: true,
   }),
-  timeout: Flags.string({ description: 'Deadline, for example 90s; 0s is the longest the server allows.' }),
+  timeout: Flags.string({ description: 'Timeout, for example 90s; 0s is the maximum of the server.' }),
   workdir: Flags.string({
-    description: 'Folder to start in; below /workspace unless it begins with /.',
+    description: 'Working folder; below /workspace unless it starts with /.',
     char: 'w',
   }),
 };
 
-/** For commands that run on: only `sandbox exec` can leave one behind. */
 export const detachFlag = Flags.boolean({
-  description:
-    'Leave it running and print its id; see svc exec output. Ends with the sandbox, or by --timeout.',
+  description: 'Start the command in the background and print its id; see `svc exec output`.',
   char: 'd',
   exclusive: ['stdin'],
 });
@@ -32,7 +30,7 @@ interface ExecFlags {
   workdir?: string | undefined;
 }
 
-/** The exec request for `words`; output comes as base64, so that it is passed on byte for byte. */
+/** Requests output as base64, so that it arrives byte for byte. */
 export function execRequest(
   words: readonly string[],
   flags: ExecFlags,

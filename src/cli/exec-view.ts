@@ -1,4 +1,4 @@
-// How the commands of a sandbox are shown to people.
+// Commands of a sandbox as a table.
 import type { ExecItem } from '../schema/exec.ts';
 import { age, type Column, table } from './render.ts';
 
@@ -11,7 +11,7 @@ const columns = (now: number): Column<ExecItem>[] => [
   { title: 'command', value: ({ command }) => command },
 ];
 
-/** A line a command. `now` is ms since 1970, for ages. */
+/** `now` is ms since 1970, for ages. */
 export function execTable(items: readonly ExecItem[], now: number): string {
   return table(items, columns(now), 'No commands.');
 }

@@ -1,4 +1,4 @@
-// `svc sandbox explain`: why a sandbox is as it is, or why it ended, and what can be done.
+// The work of `svc sandbox explain`: the state of a sandbox or the reason of its end, and what to do next.
 
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -8,12 +8,12 @@ import { age, facts } from './render.ts';
 
 export interface Explanation {
   id: string;
-  /** `ended` when only its end is remembered. */
+  /** `ended` when the server only remembers the end. */
   state: SandboxState | 'ended';
   end_reason?: EndReason;
-  /** In words. */
+  /** The explanation as text. */
   why: string;
-  /** What to do, most useful first. */
+  /** Next steps, most useful first. */
   next: string[];
   provider?: string;
   worker_id?: string;
@@ -23,49 +23,51 @@ export interface Explanation {
 }
 
 const STATES: Record<SandboxState, string> = {
-  creating: 'Its provider is starting it; commands and file calls are refused until it runs.',
-  running: 'It runs and takes commands.',
+  creating: 'The provider is starting it. It accepts no commands and file calls yet.',
+  running: 'It is running and accepts commands.',
   unhealthy:
-    'It did not answer when it was last asked. It is asked again, and ended when its runtime is really gone.',
-  destroying: 'It is being destroyed; it ends when its provider confirms that nothing is left.',
+    'It did not answer the last health check. The server checks again and ends it only if its runtime has ended.',
+  destroying: 'It is being destroyed. It ends when the provider confirms that everything is removed.',
   destroyed: 'It has ended.',
-  error: 'Its spawn failed, and nothing of it is left.',
+  error: 'Its spawn failed, and everything is cleaned up.',
 };
 
 const REASONS: Record<EndReason, string> = {
-  destroyed: 'Somebody destroyed it by request.',
-  expired: 'Its time to live ended.',
-  spawn_failed: 'Its provider could not start it.',
-  runtime_lost: 'Its runtime ended by itself, was killed, or was out of memory, without a request to us.',
+  destroyed: 'It was destroyed by a request.',
+  expired: 'Its TTL expired.',
+  spawn_failed: 'The provider could not start it.',
+  runtime_lost: 'Its runtime ended without a request: it exited, was killed, or ran out of memory.',
   worker_lost: 'The worker that ran it stopped renewing its lease.',
-  pruned: 'It had expired and was removed by a prune.',
-  reconciled: 'After a restart the server found no runtime for its record.',
+  pruned: 'It had expired, and a prune removed it.',
+  reconciled: 'After a restart the server did not find its runtime.',
 };
 
 const NEXT: Partial<Record<SandboxState | EndReason, (id: string) => string[]>> = {
-  creating: (id) => ['Wait, then look again.', `Cancel it: svc sandbox destroy ${id}`],
+  creating: (id) => ['Wait, then run this again.', `Cancel it: svc sandbox destroy ${id}`],
   running: (id) => [`Keep it longer: svc sandbox extend ${id} --ttl 1h`],
   unhealthy: (id) => [
-    'Look at its provider: svc provider get PROVIDER',
-    `Give it up: svc sandbox destroy ${id}`,
+    'Check its provider: svc provider get PROVIDER',
+    `Destroy it: svc sandbox destroy ${id}`,
   ],
-  destroying: (id) => [`Ask again, and learn what is in the way: svc sandbox destroy ${id}`],
-  expired: () => ['Spawn with a longer --ttl, or extend in time: svc sandbox extend ID --ttl 1h'],
+  destroying: (id) => [`Repeat the request to see the error: svc sandbox destroy ${id}`],
+  expired: () => [
+    'Spawn with a longer --ttl, or extend it before it expires: svc sandbox extend ID --ttl 1h',
+  ],
   spawn_failed: () => [
-    'Look at the health of the provider: svc provider list',
-    "Look for the sandbox's id in the server's log.",
+    'Check the health of the provider: svc provider list',
+    "Search the server's log for the sandbox id.",
   ],
   runtime_lost: () => [
-    'Spawn with more memory, should it have been too little: svc sandbox create --memory 1024',
-    "Look for the sandbox's id in the server's log.",
+    'If it ran out of memory, spawn with more: svc sandbox create --memory 1024',
+    "Search the server's log for the sandbox id.",
   ],
-  worker_lost: () => ['Look at the worker and its connection to the server.'],
-  reconciled: () => ["Look for the sandbox's id in the server's log."],
+  worker_lost: () => ['Check the worker and its connection to the server.'],
+  reconciled: () => ["Search the server's log for the sandbox id."],
 };
 
 const AGAIN = 'Spawn a new one: svc sandbox create';
 
-/** Throws `not_found` for one that is not remembered. */
+/** Throws `not_found` for a sandbox that the server does not remember. */
 export async function explain(client: Pick<Client, 'get'>, id: string): Promise<Explanation> {
   try {
     return explainSandbox(await client.get(id));
@@ -103,7 +105,7 @@ function explainEnded(
   };
 }
 
-/** `now`: ms since 1970, for ages. */
+/** `now` is ms since 1970, for ages. */
 export function explanationText(explanation: Explanation, now: number): string {
   const { created_at, expires_at, ended_at } = explanation;
   const ago = (iso: string) => `${iso} (${age(iso, now).replace(/^(?!in )(.*)$/, '$1 ago')})`;

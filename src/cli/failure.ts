@@ -1,4 +1,4 @@
-// What a command says when it fails: one ServiceError whatever was thrown, as text for people or as JSON.
+// Turns any error into a ServiceError, and prints it as text for people or as JSON.
 import { type ErrorHint, ServiceError } from '../domain/errors.ts';
 import { printable, printableLines } from '../domain/printable.ts';
 import { redactor } from '../redact/engine.ts';
@@ -6,12 +6,12 @@ import { paintFor } from './paint.ts';
 
 const LONGEST_DETAIL = 400;
 
-/** `error` itself when it is ours; a usage error for what the command line's parser refused; else `internal`. */
+/** A ServiceError as it is, a usage error for an error of the parser, otherwise `internal`. */
 export function asFailure(error: unknown): ServiceError {
   if (error instanceof ServiceError) return withOwnRemedy(error);
   const { message, oclif } = error as Error & { oclif?: object };
   if (oclif !== undefined) return usageFailure(error as Error);
-  return new ServiceError('internal', `Unexpected fault: ${message ?? String(error)}`, { cause: error });
+  return new ServiceError('internal', `Unexpected error: ${message ?? String(error)}`, { cause: error });
 }
 
 /** For an error of the parser, which puts its reasons on lines of their own after a tab. */
@@ -32,7 +32,7 @@ function withOwnRemedy(failure: ServiceError): ServiceError {
   return new ServiceError(code, message, { remedy: REMEDIES[hint], cause, ...(details && { details }) });
 }
 
-/** Several lines: what happened, the details, what to do, and the request id when the server gave one. */
+/** The message, details, remedy, and the request id of the server, on several lines. */
 export function failureText(failure: ServiceError, stream: { isTTY?: boolean } = process.stderr): string {
   const paint = paintFor(stream);
   const { request_id, ...details } = failure.details ?? {};
@@ -45,10 +45,10 @@ export function failureText(failure: ServiceError, stream: { isTTY?: boolean } =
   return clean(lines.join('\n'));
 }
 
-/** Lines after the first one are indented, so that none of them looks like one of ours. */
+/** Indents further lines, so that none of them looks like a line of svc. */
 const indented = (text: string) => printableLines(text).replaceAll('\n', '\n  ');
 
-/** `{error: {code, message, remedy?, request_id?, details?}}`, the shape that `--json` documents. */
+/** `{error: {code, message, remedy?, request_id?, details?}}`, as documented for `--json`. */
 export function failureJson(failure: ServiceError): { error: Record<string, unknown> } {
   const { request_id, ...details } = failure.details ?? {};
   const body = {
@@ -61,7 +61,7 @@ export function failureJson(failure: ServiceError): { error: Record<string, unkn
   return { error: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) };
 }
 
-/** A list is a line an entry: an entry's own `message` says it in words. */
+/** One line for each entry of a list; an entry is shown by its `message`, if any. */
 function detailLines(name: string, value: unknown): string[] {
   if (Array.isArray(value)) return value.map((entry) => `  - ${short(wordsOf(entry))}`);
   return [`  ${printable(name)}: ${short(wordsOf(value))}`];

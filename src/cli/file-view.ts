@@ -1,9 +1,9 @@
-// How files of a sandbox are shown to people.
+// Files of a sandbox as text for people.
 import type { FileInfo } from '../schema/file.ts';
 import { type Column, facts, table } from './render.ts';
 
 const LETTERS = { file: '-', dir: 'd', symlink: 'l', other: '?' } as const;
-/** Where a special bit shows, and its letter. chmod(1) */
+/** Special bits with their position and letter; see chmod(1). */
 const SPECIAL = [
   [0o4000, 3, 's'],
   [0o2000, 6, 's'],
@@ -29,7 +29,7 @@ const columns = (folder: string): Column<FileInfo>[] => [
   { title: 'name', value: (file) => nameIn(folder, file) },
 ];
 
-/** A line a file; names as seen from `folder`. */
+/** Names are relative to `folder`. */
 export function fileTable(files: readonly FileInfo[], folder: string): string {
   return table(files, columns(folder), 'Empty.');
 }
@@ -47,6 +47,6 @@ export function fileFacts(file: FileInfo): string {
     ['size', file.size],
     ['mode', `${file.mode} ${modeText(file)}`],
     ['modified', file.mod_time],
-    ['leads to', file.symlink_target],
+    ['target', file.symlink_target],
   ]);
 }

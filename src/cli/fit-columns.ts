@@ -1,4 +1,4 @@
-// Makes a table fit a terminal: texts go on below in their own column, words first, and only what is one long word is cut.
+// Fits a table to a terminal: texts wrap within their column, at spaces first; only a single long word is cut.
 import { columnsOf } from './columns.ts';
 
 export interface Cells {
@@ -7,8 +7,8 @@ export interface Cells {
 }
 
 /**
- * Widths that fit `room` together, taken from `widths` where they are widest. The first column names a row: it is left as
- * it is, so that it can be copied. Where nothing helps they stay too wide.
+ * Shrinks the widest of `widths` until all fit `room`. The first column names a row and keeps its width, so that it can be
+ * copied. The result may still be too wide.
  */
 export function fittedWidths(widths: readonly number[], { titles, rows }: Cells, room: number): number[] {
   const fitted = [...widths];

@@ -1,7 +1,8 @@
-// Flags that several commands share. Those of the connection to a server are in connection.ts.
+// Flags that several commands share. The flags of the connection are in connection.ts.
 import { Flags } from '@oclif/core';
 
 export const configFlag = Flags.string({
-  description: 'Configuration file, read alone; else SVC_CONFIG, else ./svc.yaml over ~/.svc/config.yaml.',
+  description:
+    'Configuration file, read alone; defaults to SVC_CONFIG, then ./svc.yaml over ~/.svc/config.yaml.',
   helpValue: '<file>',
 });

@@ -1,8 +1,8 @@
-// Lines that are printed as they come, until their source ends or Ctrl-C.
+// Prints lines as they arrive, until their source ends or Ctrl-C.
 import { once } from 'node:events';
 import { interruptible } from './interruption.ts';
 
-/** Resolves when it is over; an interruption is an ordinary end. */
+/** Resolves at the end of the lines; Ctrl-C is a normal end. */
 export function followLines(
   open: (signal: AbortSignal) => AsyncIterable<string>,
   show: (line: string) => string,

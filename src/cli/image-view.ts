@@ -1,14 +1,14 @@
-// How images of microVMs are shown to people.
+// MicroVM images as text for people.
 import type { ImageBuildReport, ImageItem } from '../schema/image-report.ts';
 import { type Column, facts, sizeText, table } from './render.ts';
 
-/** What building does in each of its stages. */
+/** Progress texts by stage. */
 export const STAGE_WORDS: Readonly<Record<string, string>> = {
   read: 'Reading',
-  make: 'Making the file system',
+  make: 'Creating the file system',
   check: 'Checking it',
   hash: 'Hashing',
-  install: 'Giving it its name',
+  install: 'Installing',
 };
 
 const COLUMNS: Column<ImageItem>[] = [
@@ -20,7 +20,7 @@ const COLUMNS: Column<ImageItem>[] = [
 ];
 
 export function imageTable(images: readonly ImageItem[]): string {
-  return table(images, COLUMNS, 'No images. Make one by `svc image build`.');
+  return table(images, COLUMNS, 'No images. Build one with `svc image build`.');
 }
 
 export function imageBuiltText(report: ImageBuildReport): string {

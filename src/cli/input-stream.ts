@@ -1,4 +1,4 @@
-// A file of this machine, or standard input, to be sent byte for byte.
+// A local file or standard input as a stream.
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
@@ -10,5 +10,5 @@ export async function inputStream(file: string): Promise<Readable> {
   const handle = await withLocalErrors(open(file));
   if (!(await handle.stat()).isDirectory()) return handle.createReadStream();
   await handle.close();
-  throw new ServiceError('conflict', `${file} is a folder.`, { remedy: 'Use svc sandbox cp.' });
+  throw new ServiceError('conflict', `${file} is a folder.`, { remedy: 'Use `svc sandbox cp`.' });
 }

@@ -1,9 +1,9 @@
-// Ctrl-C and SIGTERM as an abort signal, for commands that have something to end or to clean up.
+// Ctrl-C and SIGTERM as an abort signal, for commands that clean up.
 
-/** As a shell shows a command that Ctrl-C ended. */
+/** The exit code of a shell for a command that Ctrl-C ended. */
 export const INTERRUPTED = 130;
 
-/** Runs `work`; when it fails because of an interruption, `interrupted` says what to answer instead. */
+/** Runs `work`. If an interruption makes it fail, returns the value of `interrupted` instead. */
 export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
   interrupted: () => T,

@@ -1,4 +1,4 @@
-// How a lint report is shown to people: by topic, each finding with its line of the file and what to do.
+// A lint report as text for people: by topic, each finding with its source line and remedy.
 import { printable, printableJson } from '../domain/printable.ts';
 import type { LintFinding, LintReport } from '../schema/lint.ts';
 import { columnsOf } from './columns.ts';
@@ -6,7 +6,7 @@ import { paintFor } from './paint.ts';
 
 const LEVEL_WIDTH = 'warning'.length;
 
-/** Ends with a line of counts. What the baseline has is counted, not shown. */
+/** Ends with a line of counts. Findings of the baseline are counted but not shown. */
 export function lintText(report: LintReport, stream: { isTTY?: boolean } = process.stdout): string {
   const paint = paintFor(stream);
   const shown = report.findings.filter(({ known }) => !known);
@@ -60,7 +60,7 @@ export function lintSummary({
     counted(errors, 'error'),
     counted(warnings, 'warning'),
     ...(known > 0 ? [`${known} known from the baseline`] : []),
-    ...(mended > 0 ? [`${mended} of the baseline mended: write it anew`] : []),
+    ...(mended > 0 ? [`${mended} of the baseline fixed: write the baseline again`] : []),
   ];
   const reading = production ? ', read as production' : '';
   const rest = usable ? '' : ' The service does not start with it.';

@@ -1,16 +1,16 @@
-// A command that gets this process's standard input while it runs, byte for byte and in a pipeline.
+// Runs a command that reads this process's standard input while it runs.
 
 import type { Client } from '../client/client.ts';
 import type { ExecResult } from '../schema/exec.ts';
 import type { Sink } from './sink.ts';
 
-/** A running command, as the client gives it. */
+/** A running command of the client. */
 export type LiveCommand = Awaited<ReturnType<Client['openExec']>>;
 export type LiveRequest = Parameters<Client['openExec']>[1];
 
 type Outcome = Partial<ExecResult> & { exit_code: number };
 
-/** Resolves with its status. Aborting `signal` kills it and rejects with the signal's reason. */
+/** Resolves with the status of the command. Aborting `signal` kills it and rejects with the signal's reason. */
 export async function execWithInput(
   client: Client,
   id: string,
@@ -50,8 +50,8 @@ async function relay(socket: LiveCommand, sink: Sink): Promise<Outcome> {
 }
 
 /**
- * Gives what it returns to be called when the command has ended: what is still unread stays with whoever comes after in
- * the pipeline, and an input without end does not keep this process.
+ * Passes standard input on until the returned function is called. Unread input stays for the next reader in a shell script,
+ * and an endless input does not keep this process alive.
  */
 function feed(socket: LiveCommand): () => void {
   const input = process.stdin;

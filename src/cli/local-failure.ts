@@ -1,4 +1,4 @@
-// What the file system of this machine said, as our codes. Paths are the user's own, so they are named.
+// File system errors of this machine as ServiceErrors. They name the path, because it is the user's own.
 import { ServiceError } from '../domain/errors.ts';
 import type { ErrorCode } from '../schema/error.ts';
 
@@ -6,24 +6,24 @@ const WORDS: Record<string, readonly [ErrorCode, string]> = {
   ENOENT: ['not_found', 'there is no such file or folder here'],
   ENOTDIR: ['conflict', 'a part of the path here is not a folder'],
   EISDIR: ['conflict', 'there is a folder of this name here'],
-  EEXIST: ['conflict', 'there is something else of this name here'],
+  EEXIST: ['conflict', 'something else with this name exists here'],
   ENOTEMPTY: ['conflict', 'there is a folder of this name here'],
   ELOOP: ['conflict', 'there is a link of this name here'],
   ENAMETOOLONG: ['bad_request', 'the name is too long for this machine'],
-  EACCES: ['forbidden', 'this user may not do that here'],
-  EPERM: ['forbidden', 'this user may not do that here'],
+  EACCES: ['forbidden', 'this user has no permission here'],
+  EPERM: ['forbidden', 'this user has no permission here'],
   EROFS: ['forbidden', 'the file system here is read-only'],
   ENOSPC: ['resource_limit', 'the disk here is full'],
   EDQUOT: ['resource_limit', 'the disk quota here is used up'],
 };
 
-/** Why, without the name of the file, for a sentence that has it. */
+/** The reason without the file name, as part of a sentence. */
 export function localReason(error: unknown): string {
   const { code = 'nothing' } = (error ?? {}) as NodeJS.ErrnoException;
   return WORDS[code]?.[1] ?? `the file system here answered ${code}`;
 }
 
-/** `error` itself when it is not a system error. `named` is what the user knows the file by, where that is not its path. */
+/** Returns other errors unchanged. `named` is the user's name for the file, if it is not its path. */
 export function localFailure(error: unknown, named?: string): unknown {
   const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (error instanceof ServiceError || code === undefined || syscall === undefined) return error;
@@ -34,7 +34,7 @@ export function localFailure(error: unknown, named?: string): unknown {
   return new ServiceError(WORDS[code]?.[0] ?? 'internal', `${text}.`, { cause: error });
 }
 
-/** `work`, its failures in our codes. */
+/** Rejects with a ServiceError where `work` fails with a system error. */
 export async function withLocalErrors<T>(work: Promise<T>, named?: string): Promise<T> {
   try {
     return await work;

@@ -1,5 +1,5 @@
-// Base of the commands that work on this machine's files: a line that tells how far they are, an end by Ctrl-C that
-// cleans up, and failures of the file system in our codes.
+// Base of commands that work on local files: shows progress, cleans up after Ctrl-C, and reports file system errors as
+// ServiceErrors.
 import { realClock } from '../host/clock.ts';
 import { INTERRUPTED, interruptible } from './interruption.ts';
 import { withLocalErrors } from './local-failure.ts';
@@ -12,7 +12,7 @@ export interface Watch {
 }
 
 export abstract class OperatorCommand<Result> extends SvcCommand<Result | { interrupted: true }> {
-  /** Runs `work`; undefined when it was interrupted. `words` say what a stage does. */
+  /** Runs `work`; undefined if it was interrupted. `words` are the progress texts by stage. */
   protected async watched<T>(
     words: Readonly<Record<string, string>>,
     work: (watch: Watch) => Promise<T>,

@@ -1,10 +1,10 @@
-// What a command does when its output cannot be written: a reader that goes away (`svc … | head`) ends it without a word,
-// a full disk with one.
+// Ends a command whose output cannot be written: silently when the reader has closed the pipe (`svc … | head`), with a message
+// for everything else, such as a full disk.
 import { ServiceError } from '../domain/errors.ts';
 import { failureText } from './failure.ts';
 import { print } from './print.ts';
 
-/** Listens on both outputs, before anyone who listens already. `exitCodeOf` is the command's own. */
+/** Listens on both outputs before existing listeners. `exitCodeOf` is the command's own. */
 export function exitOnOutputError(exitCodeOf: (failure: ServiceError) => number): void {
   for (const stream of [process.stdout, process.stderr])
     stream.prependListener('error', (error: NodeJS.ErrnoException) => leave(error, stream, exitCodeOf));
@@ -17,7 +17,7 @@ function leave(
 ): never {
   if (code === 'EPIPE') process.exit(process.exitCode ?? 0);
   const failure = new ServiceError('internal', 'The output cannot be written.', {
-    remedy: 'Make room where it goes, or send it elsewhere.',
+    remedy: 'Free space at the destination, or write the output elsewhere.',
     details: { reason: code },
   });
   if (stream !== process.stderr) print(failureText(failure), process.stderr);

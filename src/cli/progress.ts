@@ -6,10 +6,10 @@ const EVERY_MS = 100;
 const CLEAR_LINE = '\r\x1b[K';
 
 export interface Progress {
-  /** Bytes to come, when they are known. */
+  /** Sets the expected number of bytes. */
   total(bytes: number): void;
   moved(bytes: number): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
@@ -18,7 +18,7 @@ interface Terminal {
   write(text: string): unknown;
 }
 
-/** `now` in ms. Silent unless `terminal` is one. */
+/** `now` in ms. Silent without a terminal. */
 export function progressOn(terminal: Terminal, now: () => number): Progress {
   if (terminal.isTTY !== true) return { total: () => {}, moved: () => {}, end: () => {} };
   const start = now();
@@ -43,7 +43,7 @@ export function progressOn(terminal: Terminal, now: () => number): Progress {
   };
 }
 
-/** `[####----]  50%  5.0 MiB of 10.0 MiB  2.5 MiB/s`; without a known total what was moved, and how fast. */
+/** `[####----]  50%  5.0 MiB of 10.0 MiB  2.5 MiB/s`; without a known total only bytes and speed. */
 export function barText({ total, moved, ms }: { total: number; moved: number; ms: number }): string {
   const speed = speedText(moved, ms);
   if (total <= 0) return `${sizeText(moved)}  ${speed}`;
@@ -59,13 +59,13 @@ export function speedText(bytes: number, ms: number): string {
 }
 
 export interface StageLine {
-  /** `words` begin a stage; bytes, where they are known, show how far it is. */
+  /** New `words` start a stage; `done` and `total` are bytes, if known. */
   show(words: string, done?: number, total?: number): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
-/** `now` in ms. Silent unless `terminal` is one. */
+/** `now` in ms. Silent without a terminal. */
 export function stageLineOn(terminal: Terminal, now: () => number): StageLine {
   if (terminal.isTTY !== true) return { show: () => {}, end: () => {} };
   const start = now();

@@ -1,4 +1,4 @@
-// How a provider is shown to people.
+// Providers as text for people.
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 import { type Column, facts, table } from './render.ts';
 

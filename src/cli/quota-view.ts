@@ -1,4 +1,4 @@
-// How quotas and admission decisions are shown to people.
+// Quotas and admission decisions as text for people.
 import type { AdmissionDecision } from '../schema/admission.ts';
 import type { Quota, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import { type Column, facts, table } from './render.ts';
@@ -17,7 +17,7 @@ const COLUMNS: Column<Quota>[] = [
 ];
 
 export function quotaTable(quotas: readonly Quota[]): string {
-  return table(quotas, COLUMNS, 'No owner has a quota of its own.');
+  return table(quotas, COLUMNS, 'No owner has its own quota.');
 }
 
 export function quotaFacts(quota: Quota): string {
@@ -38,7 +38,7 @@ export function usageFacts(usage: QuotaUsage): string {
     ['max sandboxes', cap(usage.max_sandboxes)],
     ['max ttl', cap(usage.max_ttl)],
     ['max exec timeout', cap(usage.max_exec_timeout)],
-    ['quota of its own', usage.quota_configured ? 'yes' : 'no'],
+    ['own quota', usage.quota_configured ? 'yes' : 'no'],
   ]);
 }
 
@@ -56,14 +56,14 @@ export function admissionFacts(decision: AdmissionDecision): string {
   const ofOwner =
     active_owner_sandboxes === undefined ? undefined : used(active_owner_sandboxes, max_owner_sandboxes);
   return facts([
-    ['allowed', allowed ? 'yes' : queueable ? 'no, it would wait' : 'no'],
+    ['allowed', allowed ? 'yes' : queueable ? 'no, but it can be queued' : 'no'],
     ['reason', decision.reason],
     ['message', decision.message],
     ['active sandboxes', used(decision.active_sandboxes, decision.max_sandboxes)],
-    ['of the owner', ofOwner],
+    ['of this owner', ofOwner],
     ['max ttl', decision.max_ttl],
     ['provider', decision.provider],
     ['worker', decision.selected_worker_id],
-    ['waiting', `${decision.queue_depth} of ${decision.max_spawn_queue}`],
+    ['queued', `${decision.queue_depth} of ${decision.max_spawn_queue}`],
   ]);
 }

@@ -1,4 +1,4 @@
-// How a rehearsed upgrade is shown to people: its steps, then what to do, or what stands against it.
+// A rehearsed upgrade as text for people: its steps, then the instructions, or the problems.
 
 import { printable } from '../domain/printable.ts';
 import type { RehearsalReport, RehearsalStep } from '../schema/rehearsal.ts';
@@ -18,9 +18,7 @@ export function rehearsalText(report: RehearsalReport): string {
     ]),
     stepTable(report.steps),
     ...report.steps.filter(({ problems }) => problems.length > 0).map(problemsText),
-    ...(report.ok
-      ? [numbered('The upgrade', report.upgrade), numbered('The way back', report.way_back)]
-      : []),
+    ...(report.ok ? [numbered('Upgrade', report.upgrade), numbered('Rollback', report.way_back)] : []),
     verdict(report),
   ];
   return parts.join('\n\n');
@@ -53,6 +51,6 @@ function numbered(title: string, lines: readonly string[]): string {
 function verdict({ ok }: RehearsalReport): string {
   const paint = paintFor(process.stdout);
   return ok
-    ? paint.green('The upgrade went well on the copy. The database was not changed.')
-    : paint.red('The upgrade did not go well on the copy. The database was not changed; do not upgrade.');
+    ? paint.green('The upgrade of the copy succeeded. The database was not changed.')
+    : paint.red('The upgrade of the copy failed. The database was not changed; do not upgrade.');
 }

@@ -1,4 +1,4 @@
-// Tables, blocks of facts and ages, for people. Machines read --json; the columns here may change.
+// Tables, blocks of facts, and ages for people. Programs read --json, so the columns here may change.
 import { printable } from '../domain/printable.ts';
 import { columnsOf } from './columns.ts';
 import { type Cells, fittedWidths, wrapped } from './fit-columns.ts';
@@ -6,7 +6,7 @@ import { paintFor } from './paint.ts';
 
 export interface Column<Row> {
   title: string;
-  /** Absent values show as a dash. */
+  /** Undefined shows as a dash. */
   value(row: Row): string | number | boolean | undefined;
   align?: 'right';
 }
@@ -17,7 +17,7 @@ const ABSENT = '-';
 const shown = (value: string | number | boolean | undefined): string =>
   value === undefined || value === '' ? ABSENT : printable(String(value));
 
-/** Lines that line up under their titles, on a terminal no wider than it is; `empty` alone when there are no rows. */
+/** Aligned columns under their titles, fitted to the terminal; only `empty` without rows. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty = 'None.'): string {
   if (rows.length === 0) return empty;
   const cells = rows.map((row) => columns.map((column) => shown(column.value(row))));
@@ -36,7 +36,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return [...lines(titles).map((each) => bold(each)), ...cells.flatMap(lines)].join('\n');
 }
 
-/** `isStacked`: what names a row stands on a line of its own, as there is no room beside it. */
+/** `isStacked`: the first column gets its own line, because the others do not fit beside it. */
 function layoutFor(cells: Cells): { widths: readonly number[]; isStacked: boolean } {
   const widths = cells.titles.map((title, at) => Math.max(columnsOf(title), widest(cells.rows, at)));
   const room = terminalColumns(process.stdout) - GAP.length * (widths.length - 1);
@@ -51,7 +51,7 @@ interface Terminal {
   columns?: number;
 }
 
-/** Infinity where no terminal is: a program that reads a table gets a line for each row. */
+/** Infinity without a terminal, so that programs get one line for each row. */
 function terminalColumns({ isTTY, columns = 0 }: Terminal): number {
   return isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY;
 }
@@ -60,8 +60,8 @@ const LEAST_HANGING = 40;
 const INDENT = 8;
 
 /**
- * `text` as it continues a line after `start` columns: wrapped at spaces for a terminal, its further lines indented as far.
- * Where little room is left, all of it goes below.
+ * Wraps `text` that starts at column `start` at spaces, and indents its further lines as far. If little room is left, all of
+ * it goes on the lines below.
  */
 export function hanging(text: string, start: number, stream: Terminal = process.stdout): string {
   const columns = terminalColumns(stream);
@@ -103,7 +103,7 @@ function pad(text: string, width: number, align?: 'right'): string {
   return align === 'right' ? space + text : text + space;
 }
 
-/** `name:  value` lines whose values line up. Absent values are left out; lists become one line an entry. */
+/** Aligned `name:  value` lines. Skips undefined values; a list takes one line for each entry. */
 export function facts(
   entries: readonly (readonly [string, string | number | boolean | readonly string[] | undefined])[],
 ): string {
@@ -130,7 +130,7 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** How long `iso` lies before (or after) `now` in its largest unit: `3m`, `in 2h`, `0s`. */
+/** The time from `iso` to `now` in its largest unit: `3m`, `in 2h`, `0s`. */
 export function age(iso: string, now: number): string {
   const ms = now - Date.parse(iso);
   if (Number.isNaN(ms)) return ABSENT;
@@ -142,7 +142,7 @@ export function age(iso: string, now: number): string {
 
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** Bytes in the largest unit of which there is a whole one: `512 B`, `1.5 MiB`. */
+/** Bytes in the largest unit that fits: `512 B`, `1.5 MiB`. */
 export function sizeText(bytes: number): string {
   const power = Math.min(SIZES.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
   return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)} ${SIZES[power]}`;

@@ -1,4 +1,4 @@
-// How a sandbox is shown to people.
+// Sandboxes as text for people.
 import type { Sandbox } from '../schema/sandbox.ts';
 import { age, type Column, facts, table } from './render.ts';
 
@@ -17,7 +17,7 @@ const columns = (now: number): Column<Sandbox>[] => [
   },
 ];
 
-/** A line a sandbox. `now` is ms since 1970, for ages. */
+/** `now` is ms since 1970, for ages. */
 export function sandboxTable(sandboxes: readonly Sandbox[], now: number): string {
   return table(sandboxes, columns(now), 'No sandboxes.');
 }

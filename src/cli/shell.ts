@@ -1,4 +1,4 @@
-// The work of `sandbox shell`: a command on a terminal of the sandbox, shown on this one.
+// The work of `sandbox shell`: connects this terminal to a terminal in the sandbox.
 
 import type { Client } from '../client/client.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -7,11 +7,11 @@ import type { LiveCommand, LiveRequest } from './live-exec.ts';
 import { insidePath } from './sandbox-path.ts';
 import { passing } from './sink.ts';
 
-/** The shell that people like best among those there are; as a login shell it reads the profile of the image. */
+/** Prefers bash. A login shell reads the profile of the image. */
 const ANY_SHELL = 'command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l';
 const PASSED_ON = ['TERM', 'COLORTERM', 'LANG'] as const;
 
-/** Resolves with the command's status. Signals that end this process close the socket, which ends the command. */
+/** Resolves with the command's status. A signal that ends this process closes the socket, which ends the command. */
 export async function shellIn(
   client: Client,
   id: string,
@@ -19,8 +19,8 @@ export async function shellIn(
 ): Promise<ExecOutcome> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
-    throw new ServiceError('bad_request', 'A shell needs a terminal on both ends.', {
-      remedy: 'In a pipeline use svc sandbox exec -i.',
+    throw new ServiceError('bad_request', 'Standard input and output are not a terminal.', {
+      remedy: 'In a pipeline, use `svc sandbox exec -i`.',
     });
   const socket = await client.openExec(id, request(options, stdout));
   const leave = () => socket.close();
@@ -62,7 +62,7 @@ function request(
   };
 }
 
-/** Keys and sizes go to `socket` until the answer is called, which restores the terminal. Safe twice. */
+/** Sends keys and sizes to `socket` until the returned function restores the terminal. Idempotent. */
 function lendTerminal(socket: LiveCommand): () => void {
   const { stdin, stdout } = process;
   const key = (data: Buffer) => {
@@ -77,7 +77,7 @@ function lendTerminal(socket: LiveCommand): () => void {
     process.off('exit', restore);
   };
   stdin.setRawMode(true);
-  // Whatever ends this process: a terminal left raw is of no use to anybody.
+  // Restores the terminal however this process ends.
   process.once('exit', restore);
   stdin.on('data', key).resume();
   stdout.on('resize', size);

@@ -1,16 +1,16 @@
-// Where the output of a command goes: on to this process's own outputs as it comes, or kept for one JSON document.
+// Receives the output of a command: passes it to the outputs of this process, or keeps it for one JSON document.
 import { once } from 'node:events';
 import { CappedOutput } from '../domain/output.ts';
 import type { ExecResult } from '../schema/exec.ts';
 import { print } from './print.ts';
 
-/** The same as the server keeps of a plain exec by default. */
+/** The server's default limit for an exec. */
 const KEPT_BYTES = 10 * 1024 * 1024;
 
 export interface Sink {
-  /** Waits for whoever reads. */
+  /** Waits for a slow reader. */
   add(stream: 'stdout' | 'stderr', data: Buffer): Promise<void>;
-  /** Older output was lost before it came. */
+  /** Reports that older output was lost. */
   truncated(): void;
   kept(): Partial<ExecResult>;
 }
@@ -20,7 +20,7 @@ export function passing(): Sink {
     add: async (name, data) => {
       if (!process[name].write(data)) await once(process[name], 'drain');
     },
-    truncated: () => print('(older output is no longer kept)', process.stderr),
+    truncated: () => print('(older output was discarded)', process.stderr),
     kept: () => ({}),
   };
 }

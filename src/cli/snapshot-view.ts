@@ -1,4 +1,4 @@
-// How snapshots are shown to people.
+// Snapshots as a table.
 import type { Snapshot } from '../schema/snapshot.ts';
 import { type Column, sizeText, table } from './render.ts';
 

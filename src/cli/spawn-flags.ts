@@ -1,17 +1,17 @@
-// Flags that describe a sandbox to spawn, shared by `sandbox create` and `sandbox run`.
+// Flags that describe a sandbox to spawn.
 import { Flags } from '@oclif/core';
 import { ServiceError } from '../domain/errors.ts';
 import type { SpawnRequest } from '../schema/sandbox.ts';
 
 export const spawnFlags = {
-  image: Flags.string({ description: 'Runtime image; the server default when omitted.' }),
-  provider: Flags.string({ description: 'Provider kind; the server default when omitted.' }),
+  image: Flags.string({ description: 'Runtime image; defaults to the image of the server.' }),
+  provider: Flags.string({ description: 'Provider; defaults to the provider of the server.' }),
   memory: Flags.integer({ description: 'Memory limit in megabytes.', min: 16 }),
   vcpus: Flags.integer({ description: 'Virtual processors.', min: 1 }),
-  ttl: Flags.string({ description: 'Life of the sandbox, for example 90s, 30m or 1h30m.' }),
-  metadata: Flags.string({ description: 'Label, KEY=VALUE; repeat for more.', multiple: true }),
+  ttl: Flags.string({ description: 'Time to live, for example 90s, 30m or 1h30m.' }),
+  metadata: Flags.string({ description: 'Label, KEY=VALUE; repeatable.', multiple: true }),
   env: Flags.string({
-    description: 'Environment variable of every exec, NAME=VALUE; repeat for more.',
+    description: 'Environment variable of every exec, NAME=VALUE; repeatable.',
     char: 'e',
     multiple: true,
   }),
@@ -21,14 +21,12 @@ export const spawnFlags = {
   }),
 };
 
-/** Of the commands that spawn. */
 export const templateFlag = Flags.string({
-  description: 'Template that says what no flag says; not with --image.',
+  description: 'Template with defaults for all other flags; not with --image.',
 });
 
-/** Of the commands that spawn. */
 export const strictFlag = Flags.boolean({
-  description: 'Refuse it where what runs would differ from what was asked; else that is a warning.',
+  description: 'Fail if the sandbox would differ from the request; otherwise that is a warning.',
 });
 
 export interface SpawnFlags {
@@ -44,9 +42,9 @@ export interface SpawnFlags {
   network?: string | undefined;
 }
 
-/** The spawn request that the flags say; what was not said is left to the server. */
+/** The spawn request of the flags; the server fills in the rest. */
 export function spawnRequest(flags: SpawnFlags): SpawnRequest {
-  const said = {
+  const fields = {
     template: flags.template,
     image: flags.image,
     provider: flags.provider,
@@ -58,7 +56,7 @@ export function spawnRequest(flags: SpawnFlags): SpawnRequest {
     network: flags.network,
     strict: flags.strict || undefined,
   };
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** `['A=1', 'B=x=y']` as an object. Throws `bad_request` for an entry without `=` or without a name. */
@@ -67,7 +65,7 @@ export function pairs(entries: readonly string[], flag: string): Record<string, 
     entries.map((entry) => {
       const split = entry.indexOf('=');
       if (split < 1)
-        throw new ServiceError('bad_request', `${flag} takes NAME=VALUE.`, {
+        throw new ServiceError('bad_request', `${flag} is not of the form NAME=VALUE.`, {
           details: { given: entry.slice(0, 64) },
         });
       return [entry.slice(0, split), entry.slice(split + 1)];

@@ -1,26 +1,26 @@
-// Where our own words end and the command begins. After `--` all is the command's. Without it the command begins behind the
-// last word of ours, and as none of its words may look like a flag, no flag of ours is ever taken for one of its own.
+// Splits a command line into the words for svc and the command for the sandbox. Everything after `--` is the command. Without
+// `--` the command starts after the last argument of svc; its words may not look like flags, so no flag of svc is mistaken.
 import { ServiceError } from '../domain/errors.ts';
 
 export interface Split {
   /** For the parser. */
   own: string[];
-  /** The command and its arguments, which no parser may touch. */
+  /** The command and its arguments, unparsed. */
   words: string[];
 }
 
 interface Terms {
-  /** How the command line begins, for what to type instead. */
+  /** The svc command, for suggestions. */
   command: string;
-  /** Words of ours before the command. */
+  /** Number of arguments before the command. */
   skip: number;
-  /** It does without a command. */
+  /** The command may be missing. */
   isOptional?: boolean;
-  /** By name: whether it takes a value. */
+  /** By name. */
   flags: Readonly<Record<string, { type: string; char?: string }>>;
 }
 
-/** Throws `bad_request` when there is no command, or when it is not clear whose a flag is. */
+/** Throws `bad_request` without a command, and for a flag that could belong to either side. */
 export function splitCommand(argv: readonly string[], terms: Terms): Split {
   const dashes = argv.indexOf('--');
   if (dashes >= 0 && dashes < argv.length - 1)
@@ -36,7 +36,7 @@ export function splitCommand(argv: readonly string[], terms: Terms): Split {
   });
 }
 
-/** The place of the first word behind ours that is neither a flag nor its value. */
+/** The index of the first word of the command. */
 function commandAt(argv: readonly string[], { skip, flags }: Terms): number {
   let left = skip;
   for (let at = 0; at < argv.length; at += 1) {
@@ -50,7 +50,7 @@ function commandAt(argv: readonly string[], { skip, flags }: Terms): number {
 
 function takesNext(word: string, flags: Terms['flags']): boolean {
   if (word.startsWith('--')) return flags[word.slice(2)]?.type === 'option';
-  // Several in one: the last may take a value, one before it has the rest of the word.
+  // Combined flags: only the last can take the next word as its value.
   const of = (char: string) => Object.values(flags).find((flag) => flag.char === char)?.type === 'option';
   const first = [...word.slice(1)].findIndex(of);
   return first >= 0 && first === word.length - 2;
@@ -66,7 +66,7 @@ function typed(words: readonly string[], { command }: Terms): string {
   return `svc ${command} ${words.map(quoted).join(' ')}`;
 }
 
-/** As a shell reads it back. */
+/** Quoted for a shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

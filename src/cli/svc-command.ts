@@ -1,6 +1,6 @@
-// Base of every command: `--json` everywhere, one place where failures are told and become exit codes.
-// A command returns its result; oclif prints it as JSON when asked. For people it calls `this.log` itself.
-// Ctrl-C ends a command as any program (a shell shows 130); commands that leave something behind handle it themselves.
+// Base of every command: adds `--json`, prints failures and sets the exit code. A command returns its result, which oclif
+// prints as JSON with `--json`; it prints text for people with `this.log`. Ctrl-C ends a command like any program; commands
+// that must clean up handle it themselves.
 import { Command } from '@oclif/core';
 import type { ServiceError } from '../domain/errors.ts';
 import { printable, printableJson } from '../domain/printable.ts';
@@ -11,15 +11,15 @@ import { print } from './print.ts';
 export abstract class SvcCommand<Result> extends Command {
   static override enableJsonFlag = true;
 
-  /** Does the work and returns what `--json` prints. */
+  /** Returns the result that `--json` prints. */
   abstract override run(): Promise<Result>;
 
-  /** The exit code of a failure: the table's, unless a command has its own convention. */
+  /** The exit code of a failure; commands can override it. */
   protected exitCodeOf(failure: ServiceError): number {
     return failure.exitCode;
   }
 
-  /** Before oclif's own listeners, which throw. */
+  /** Listens before oclif's own listeners, which throw. */
   protected override async init(): Promise<void> {
     await super.init();
     exitOnOutputError((failure) => this.exitCodeOf(failure));
@@ -31,11 +31,11 @@ export abstract class SvcCommand<Result> extends Command {
       throw error.code === 'EEXIT' ? error : usageFailure(error);
     });
 
-  /** Tells the failure once. Nothing is thrown on: oclif would print it again and cut output short by exiting. */
+  /** Prints the failure. Does not rethrow it: oclif would print it again, and exit before all output is written. */
   protected override async catch(error: Error & { code?: string }): Promise<void> {
-    // `this.exit(n)` travels as an error.
+    // `this.exit(n)` throws this error.
     if (error.code === 'EEXIT') throw error;
-    // oclif warns of commands that did not parse, as one does whose parsing failed.
+    // Otherwise oclif warns that the command did not parse its arguments.
     this.parsed = true;
     const failure = asFailure(error);
     process.exitCode = this.exitCodeOf(failure);
@@ -48,7 +48,7 @@ export abstract class SvcCommand<Result> extends Command {
     print(printableJson(json, 2));
   }
 
-  /** For people: nothing under --json. */
+  /** Prints text for people; nothing with --json. */
   override log(text = ''): void {
     if (!this.jsonEnabled()) print(text);
   }
@@ -57,7 +57,7 @@ export abstract class SvcCommand<Result> extends Command {
     if (!this.jsonEnabled()) print(text, process.stderr);
   }
 
-  /** A warning is one line. */
+  /** Prints a warning as one line. */
   override warn(input: string | Error): string | Error {
     super.warn(printable(typeof input === 'string' ? input : input.message));
     return input;

@@ -1,4 +1,4 @@
-// What `template create` and `template update` take: a file that says all of it, or flags, or flags over a file.
+// Flags of `template create` and `template update`: a file, flags, or flags that override a file.
 import { readFileSync, statSync } from 'node:fs';
 import { Flags } from '@oclif/core';
 import { readPlain } from '../config/plain-yaml.ts';
@@ -11,17 +11,17 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 export const templateFlags = {
   file: Flags.string({
-    description: 'YAML or JSON file with the fields of the template; - is standard input. Flags win over it.',
+    description: 'YAML or JSON file with the fields of the template; - is standard input. Flags override it.',
     char: 'f',
     helpValue: '<file>',
   }),
-  description: Flags.string({ description: 'For people.' }),
+  description: Flags.string({ description: 'Description for people.' }),
   ...spawnFlags,
   setup: Flags.string({
-    description: 'Command to run before a sandbox is running; repeat for more, in order.',
+    description: 'Set-up command to run in each new sandbox; repeatable, runs in order.',
     multiple: true,
   }),
-  prewarm: Flags.integer({ description: 'How many ready sandboxes to keep.', min: 0 }),
+  prewarm: Flags.integer({ description: 'Number of sandboxes to prewarm.', min: 0 }),
 };
 
 interface TemplateFlags extends SpawnFlags {
@@ -31,14 +31,14 @@ interface TemplateFlags extends SpawnFlags {
   prewarm?: number | undefined;
 }
 
-/** What the file says. Throws `bad_request` when it cannot be read or is no map of fields. */
+/** The fields in the file. Throws `bad_request` for a file that is unreadable or not a map. */
 export function templateFile(file: string): Record<string, unknown> {
   const facts = readPlain(textOf(file), file === '-' ? 'standard input' : file);
   if (typeof facts === 'object' && facts !== null && !Array.isArray(facts)) return facts as never;
   throw new ServiceError('bad_request', 'The template file is not a map of fields.', { details: { file } });
 }
 
-/** What the flags say, and nothing else. */
+/** The fields in the flags. */
 export function templateFlagFacts(flags: TemplateFlags): Partial<TemplateUpdate> {
   const { description, setup, prewarm } = flags;
   return {
@@ -49,7 +49,7 @@ export function templateFlagFacts(flags: TemplateFlags): Partial<TemplateUpdate>
   };
 }
 
-/** A template as an update would say it again. */
+/** The fields of a template that an update can send. */
 export function factsOf(template: Template): TemplateUpdate {
   const { name, owner_id, version, created_at, updated_at, ...facts } = template;
   return facts;

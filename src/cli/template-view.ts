@@ -1,4 +1,4 @@
-// How a template is shown to people.
+// Templates as text for people.
 import type { Template } from '../schema/template.ts';
 import { age, type Column, facts, table } from './render.ts';
 
@@ -15,7 +15,7 @@ const columns = (now: number): Column<Template>[] => [
   { title: 'description', value: ({ description }) => description },
 ];
 
-/** A line a template. `now` is ms since 1970, for ages. */
+/** `now` is ms since 1970, for ages. */
 export function templateTable(templates: readonly Template[], now: number): string {
   return table(templates, columns(now), 'No templates.');
 }

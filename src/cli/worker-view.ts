@@ -1,12 +1,11 @@
-// How workers are shown to people.
+// Workers as text for people.
 import { Args } from '@oclif/core';
 import type { Worker } from '../schema/worker.ts';
 import { type Column, facts, table } from './render.ts';
 
 export const workerArg = { worker: Args.string({ description: 'Worker id.', required: true }) };
 
-const stateOf = ({ status, stale, id }: Worker) =>
-  stale && id !== 'local' ? `${status}, not heard` : status;
+const stateOf = ({ status, stale, id }: Worker) => (stale && id !== 'local' ? `${status}, stale` : status);
 const roomOf = ({ active_sandboxes, capacity }: Worker) =>
   capacity.max_sandboxes === 0 ? `${active_sandboxes}` : `${active_sandboxes} of ${capacity.max_sandboxes}`;
 
@@ -16,11 +15,11 @@ const COLUMNS: Column<Worker>[] = [
   { title: 'sandboxes', value: roomOf, align: 'right' },
   { title: 'providers', value: ({ providers }) => providers.join(', ') },
   { title: 'host', value: ({ hostname }) => hostname },
-  { title: 'heard', value: ({ last_heartbeat }) => last_heartbeat },
+  { title: 'heartbeat', value: ({ last_heartbeat }) => last_heartbeat },
 ];
 
 export function workerTable(workers: readonly Worker[]): string {
-  return table(workers, COLUMNS, 'No worker is known.');
+  return table(workers, COLUMNS, 'No workers.');
 }
 
 const known = (amount: number) => (amount === 0 ? 'unknown' : amount);
@@ -30,16 +29,16 @@ export function workerFacts(worker: Worker): string {
   return facts([
     ['worker', worker.id],
     ['status', stateOf(worker)],
-    ['to drain', worker.drain ? 'yes' : 'no'],
+    ['draining', worker.drain ? 'yes' : 'no'],
     ['host', worker.hostname],
     ['version', worker.version],
-    ['called at', worker.rpc_url],
+    ['url', worker.rpc_url],
     ['providers', worker.providers.join(', ')],
     ['capabilities', worker.capabilities.join(', ')],
     ['sandboxes', roomOf(worker)],
     ['memory, MB', known(capacity.memory_mb)],
     ['processors', known(capacity.vcpus)],
-    ['last heard', worker.last_heartbeat],
-    ['first heard', worker.created_at],
+    ['last heartbeat', worker.last_heartbeat],
+    ['registered', worker.created_at],
   ]);
 }

@@ -1,9 +1,9 @@
-// Writes files that a command makes, never over an existing one by accident.
+// Writes new files without overwriting existing ones by accident.
 import { existsSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../domain/errors.ts';
 import { localReason } from './local-failure.ts';
 
-/** Only this user may read it: keys get written into it later. Throws `conflict` when it exists and not `force`. */
+/** Only this user can read the file, because users add keys to it. Throws `conflict` if it exists, unless `force`. */
 export function writeNew(path: string, text: string, force: boolean): void {
   try {
     writeFileSync(path, text, { flag: force ? 'w' : 'wx', mode: 0o600 });
@@ -16,7 +16,7 @@ export function writeNew(path: string, text: string, force: boolean): void {
   }
 }
 
-/** Writes each by `writeNew`, or none when one of them is there already and not `force`. Throws as it does. */
+/** Writes each file as `writeNew` does, or none if one of them exists, unless `force`. */
 export function writeAllNew(files: readonly { path: string; text: string }[], force: boolean): void {
   const there = files.find(({ path }) => !force && existsSync(path));
   if (there) throw fileExists(there.path);

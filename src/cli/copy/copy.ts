@@ -1,4 +1,4 @@
-// `svc sandbox cp`: what SRC and DST mean, and the copy between them.
+// The work of `svc sandbox cp`: parses SRC and DST and copies between them.
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -21,12 +21,12 @@ export type CopyEndpoint =
   | { kind: 'standard' }
   | { kind: 'local'; path: string };
 
-/** A path of this machine that looks like `sb-x:y` is written `./sb-x:y`. */
+/** Write a local path that looks like `sb-x:y` as `./sb-x:y`. */
 export function parseEndpoint(text: string): CopyEndpoint {
   if (text === '-') return { kind: 'standard' };
   const [, id, path] = /^(sb[-_][^:/]*):(.*)$/s.exec(text) ?? [];
   if (id !== undefined && path !== undefined) return { kind: 'sandbox', id, path: insidePath(path) };
-  if (text === '') throw new ServiceError('bad_request', 'A path is empty.');
+  if (text === '') throw new ServiceError('bad_request', 'The path is empty.');
   return { kind: 'local', path: text };
 }
 
@@ -36,9 +36,8 @@ export interface CopyRequest {
 }
 
 /**
- * Copies a file, or a folder with all that is in it, keeping modes. An existing folder at `to` gets the source under
- * its own name, or its content when `from` ends in `/.`. Throws what `transfer` does, and `bad_request` without a
- * sandbox at either end.
+ * Copies a file, or a folder recursively, with modes. Copies into an existing folder at `to` under the name of the source, or
+ * only its content when `from` ends in `/.`. Throws as `transfer` does, and `bad_request` if neither side is a sandbox.
  */
 export async function copy(
   client: Client,
@@ -68,7 +67,7 @@ async function targetAt(client: Client, place: CopyEndpoint, { name }: Source): 
   return sandboxTarget(client, id, isFolder ? posix.join(path, name) : path);
 }
 
-/** Where the copy goes on this machine; links in the user's own path are followed here, once, and never again. */
+/** The local target path. Follows links in the user's own path once, here. */
 function localRoot(path: string, name: string): string {
   try {
     if (kindHere(path) === 'dir') return join(realpathSync(path), name);

@@ -1,5 +1,5 @@
-// Files of this machine as the source of a copy. The path that was named may be a link; links below it are copied as
-// links and never followed: a folder from a stranger could point them at this user's secrets.
+// Local files as the source of a copy. The named path may be a link. Links below it are copied as links and never followed: in
+// an untrusted folder they could point at this user's secrets.
 import { constants } from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { withLocalErrors } from '../local-failure.ts';
 import type { Entry, FileEntry, Source } from './endpoint.ts';
 import { namesContent } from './names.ts';
 
-/** `path/.` and `path/..` name the content of a folder. */
+/** `path/.` and `path/..` mean the content of a folder. */
 export function localSource(path: string): Source {
   return {
     name: namesContent(path) ? '' : basename(resolve(path)),
@@ -24,7 +24,7 @@ async function* entries(root: string): AsyncGenerator<Entry> {
   if (facts.isDirectory()) yield* below(root, '');
 }
 
-/** Depth first; what vanishes meanwhile cannot be read. */
+/** Depth first. An entry that vanishes meanwhile is unreadable. */
 async function* below(root: string, folder: string): AsyncGenerator<Entry> {
   const names = await readdir(join(root, folder)).catch(() => undefined);
   if (!names) return yield { at: folder, type: 'unreadable', reason: 'the folder cannot be read' };
@@ -57,7 +57,7 @@ function entryOf(
   return { at, type: 'left_out', reason: 'it is not a file, folder or link' } as const;
 }
 
-/** Without waiting for a FIFO, and looking again: something else may be there by now. */
+/** Does not wait for a FIFO, and checks the type again, because the file may have been replaced. */
 async function openFile(path: string, { at }: FileEntry): Promise<Readable> {
   const noFollow = at === '' ? 0 : constants.O_NOFOLLOW;
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);

@@ -1,6 +1,6 @@
-// A folder or file of this machine as the target of a copy out of a sandbox, which is hostile. Nothing is written
-// through a link: parts of a path must be real folders, files and links come by rename, which replaces a link and never
-// follows it, and links are made when all files are written. Set-id bits are dropped: they would be this user's.
+// A local folder or file as the target of a copy out of a sandbox, which may be hostile. Never writes through a link: parts of
+// a path must be real folders, files and links are put in place by rename, which replaces a link without following it, and
+// links are created after all files. Drops set-id bits, which would grant this user's rights.
 import { chmod, lstat, mkdir, open, rename, rm, statfs, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -12,14 +12,14 @@ import { staysInside } from './names.ts';
 
 let temporaries = 0;
 
-/** `root` is a path of the user, its own links resolved; its parent exists. */
+/** `root` is the user's path with its links resolved; its parent exists. */
 export function localTarget(root: string): Target {
   return new LocalTarget(root);
 }
 
 class LocalTarget implements Target {
   readonly #root: string;
-  /** Folders known to be real; nobody but this copy changes them. */
+  /** Folders that are known to be real; only this copy changes them. */
   readonly #folders = new Map<string, Promise<void>>();
   readonly #modes: { path: string; mode: number }[] = [];
 
@@ -67,7 +67,7 @@ class LocalTarget implements Target {
     for (const { path, mode } of deepestFirst) await withLocalErrors(chmod(path, mode & 0o777));
   }
 
-  /** Makes something new under a name of ours and moves it to its place, over a file or link. */
+  /** Creates the entry under a temporary name and renames it over a file or link. */
   async #replace(at: string, make: (temporary: string) => Promise<void>): Promise<void> {
     if (at !== '') await this.#folder(posix.dirname(at) === '.' ? '' : posix.dirname(at), undefined);
     const path = join(this.#root, at);
@@ -102,9 +102,9 @@ class LocalTarget implements Target {
   }
 }
 
-/** A device or a FIFO here is not replaced by a file. */
+/** Refuses to replace a device or FIFO by a file. */
 async function refuseOther(path: string): Promise<void> {
   const facts = await lstat(path).catch(() => undefined);
   if (!facts || facts.isFile() || facts.isSymbolicLink()) return;
-  throw new ServiceError('conflict', `${path}: there is something else of this name here.`);
+  throw new ServiceError('conflict', `${path}: something else with this name exists here.`);
 }

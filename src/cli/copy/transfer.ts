@@ -7,7 +7,7 @@ import { concurrently, type FailedItem, failedItem } from '../batch.ts';
 import type { Progress } from '../progress.ts';
 import type { Entry, FileEntry, Source, Target } from './endpoint.ts';
 
-/** Names are kept in memory. */
+/** Bounds the names in memory. */
 const MOST_ENTRIES = 1_000_000;
 /** After one of these the rest would fail the same way. */
 const FATAL: readonly ErrorCode[] = ['unavailable', 'unauthorized', 'resource_limit'];
@@ -17,12 +17,12 @@ export interface Tally {
   folders: number;
   links: number;
   bytes: number;
-  /** What cannot be copied, with the reason. */
+  /** Entries that cannot be copied, with the reason. */
   left_out: { path: string; reason: string }[];
   failed: FailedItem[];
 }
 
-/** Throws when nothing can be copied; what fails by itself is in the tally. An abort throws its reason. */
+/** Throws if nothing can be copied; the tally holds single failures. An abort throws its reason. */
 export async function transfer(
   { source, target }: { source: Source; target: Target },
   progress: Progress,
@@ -62,7 +62,7 @@ export async function transfer(
   return tally;
 }
 
-/** What is not copied: told where it is a part, and a failure where it is the source itself. */
+/** Records an entry that cannot be copied; throws if it is the source itself. */
 function passOver(entry: Entry, { left_out, failed }: Tally): void {
   if (entry.type !== 'left_out' && entry.type !== 'unreadable') return;
   const { at, type, reason } = entry;
@@ -84,7 +84,7 @@ async function gather(source: Source, signal: AbortSignal): Promise<Entry[]> {
   return all;
 }
 
-/** Keeps a failure, goes on. What the copy is all about, and what everything else would meet too, is thrown. */
+/** Records a failure and continues. Throws for the source itself, and for failures that all entries would meet. */
 function stepper(tally: Tally, signal: AbortSignal) {
   return async (entry: Entry, work: () => Promise<void>) => {
     signal.throwIfAborted();
@@ -133,12 +133,12 @@ async function moveFile(
   try {
     await target.file(entry, open, signal);
   } finally {
-    // A target may refuse before it has read a byte.
+    // A target may fail before it reads a byte.
     content?.destroy();
   }
 }
 
-/** The same bytes, counted as they pass; it fails as `content` does, and leaving it leaves `content`. */
+/** Counts bytes as they pass. Fails as `content` does; destroying it destroys `content`. */
 function metered(content: Readable, moved: (bytes: number) => void): Readable {
   const meter = new Transform({
     transform: (chunk: Buffer, _, done) => {

@@ -1,5 +1,5 @@
-// Commands that ask a server, with oclif and what they need in one file that is read at once (dist/fast-path/client.cjs): agents
-// and scripts run them in loops. Parsing, help and failures are oclif's and the commands' own.
+// Commands that call a server, bundled with oclif and their dependencies in one file (dist/fast-path/client.cjs), because agents
+// and scripts run them in loops. Parsing, help and errors stay those of oclif and the commands.
 import { type Command, type Config, execute, Plugin } from '@oclif/core';
 
 type CommandClass = typeof Command & { new (argv: string[], config: Config): Command };
@@ -7,13 +7,13 @@ export type CommandTable = Readonly<Record<string, () => Promise<{ default: unkn
 
 type PackageJson = ConstructorParameters<typeof Plugin>[0]['pjson'];
 
-/** Runs the command that the arguments of this process name; `commands` by id, `root` and `pjson` of the package. */
+/** Runs the command in the arguments of this process. `commands` is keyed by id; `root` and `pjson` are the package's. */
 export async function runClient(
   root: string,
   pjson: NonNullable<PackageJson>,
   commands: CommandTable,
 ): Promise<void> {
-  // Other plugins bring commands that are not of the client, and each is a folder to search for and read.
+  // Other plugins have no client commands, and reading each of their folders takes time.
   const plugin = new Plugin({ name: pjson.name, root, pjson, isRoot: true });
   await plugin.load();
   for (const command of plugin.commands) {

@@ -1,5 +1,5 @@
-// The arguments of `svc config lint` where they are plain. Whatever oclif could read otherwise, refuse, or answer with help
-// is undefined here, and oclif reads it: nothing is said about arguments in two places.
+// Parses simple arguments of `svc config lint`. Returns undefined for everything that oclif could read differently, reject or
+// answer with help, so that only oclif reports errors about arguments.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { LINT_FORMATS, type LintFormat, type LintOptions } from './lint.ts';
 
@@ -12,10 +12,10 @@ const OPTIONS = {
   baseline: { type: 'string' },
 } as const satisfies ParseArgsConfig['options'];
 
-/** Of the environment, what changes how oclif runs a command. */
+/** Environment variables that change how oclif runs a command. */
 const OCLIF_VARIABLES = ['DEBUG', 'SVC_CONTENT_TYPE', 'OCLIF_DEBUG', 'SVC_DEBUG'];
 
-/** What `args`, the words behind `config lint`, ask for. */
+/** `args` are the words after `config lint`. */
 export function lintArgs(args: readonly string[], env: NodeJS.ProcessEnv): LintOptions | undefined {
   if (OCLIF_VARIABLES.some((name) => env[name] !== undefined)) return undefined;
   const values = plainValues(args);
@@ -31,7 +31,7 @@ export function lintArgs(args: readonly string[], env: NodeJS.ProcessEnv): LintO
   };
 }
 
-/** Undefined for a flag that is not known or lacks its value, a word that belongs to no flag, and a flag given twice. */
+/** Undefined for an unknown flag, a missing value, a positional argument, and a repeated flag. */
 function plainValues(args: readonly string[]) {
   try {
     const { values, tokens } = parseArgs({ args: [...args], options: OPTIONS, tokens: true });

@@ -1,4 +1,4 @@
-// `svc config lint` from what was asked to what is printed. The command and the quick way to it (main.ts) both come here.
+// The work of `svc config lint`, shared by the oclif command and the fast path (main.ts).
 
 import { withBaseline } from '../../ops/lint/baseline.ts';
 import { githubAnnotations } from '../../ops/lint/github.ts';
@@ -12,11 +12,11 @@ export const LINT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
 export type LintFormat = (typeof LINT_FORMATS)[number];
 
 export interface LintOptions extends Pick<LintRequest, 'production' | 'assumed'> {
-  /** Judged alone; absent: the files that a server here would read. */
+  /** Checked alone; absent: the files that a server would read here. */
   file?: string | undefined;
   strict: boolean;
   format: LintFormat;
-  /** Path of findings that do not count. */
+  /** Path of a file with known findings, which do not count. */
   baseline?: string | undefined;
 }
 
@@ -36,14 +36,14 @@ export function lintExit({ usable, errors, warnings }: LintReport, { strict }: L
   return errors > 0 || (strict && warnings > 0) ? FOUND : 0;
 }
 
-/** What goes to standard output, without the last line's end. */
+/** Text for standard output, without the final line break. */
 export function lintOutput(report: LintReport, { format }: LintOptions, maker: SarifMaker): string {
   if (format === 'json') return lintDocument(report);
   if (format === 'sarif') return lintDocument(sarifLog(report, maker));
   return format === 'github' ? githubAnnotations(report).join('\n') : lintText(report);
 }
 
-/** What goes to standard error: annotations are for a program, and people get the counts. */
+/** Text for standard error: annotations are for programs, so people get the counts here. */
 export function lintNotice(report: LintReport, { format }: LintOptions): string | undefined {
   return format === 'github' ? lintSummary(report) : undefined;
 }

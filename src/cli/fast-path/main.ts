@@ -1,5 +1,5 @@
-// `svc config lint` without oclif, which takes longer to load than a file takes to judge: linters run at every save and
-// every commit. bin/svc.js asks here first; what is not plain goes on to oclif and ends in the same functions.
+// Runs `svc config lint` without oclif, whose start takes longer than the check: linters run at every save and commit.
+// bin/svc.js tries this first; calls that are not simple go to oclif and end in the same functions.
 
 import { sarifMaker } from '../../ops/sarif.ts';
 import { asFailure, failureText } from '../failure.ts';
@@ -8,18 +8,18 @@ import { print } from '../print.ts';
 import { lintExit, lintNotice, lintOutput, lintReport } from './lint.ts';
 import { lintArgs } from './lint-args.ts';
 
-/** Runs `config lint` of the package at `root` with `args`, and sets the exit code; false when oclif has to. */
+/** Runs `config lint` with `args` and sets the exit code. Returns false when oclif has to run it. */
 export function lintQuickly(args: readonly string[], root: string, version: string): boolean {
-  const asked = lintArgs(args, process.env);
-  if (!asked) return false;
+  const options = lintArgs(args, process.env);
+  if (!options) return false;
   exitOnOutputError((failure) => failure.exitCode);
   try {
-    const report = lintReport(asked);
-    const aside = lintNotice(report, asked);
-    const text = lintOutput(report, asked, sarifMaker(root, version));
+    const report = lintReport(options);
+    const notice = lintNotice(report, options);
+    const text = lintOutput(report, options, sarifMaker(root, version));
     if (text !== '') print(text);
-    if (aside !== undefined) print(aside, process.stderr);
-    process.exitCode = lintExit(report, asked);
+    if (notice !== undefined) print(notice, process.stderr);
+    process.exitCode = lintExit(report, options);
   } catch (error) {
     const failure = asFailure(error);
     process.exitCode = failure.exitCode;
