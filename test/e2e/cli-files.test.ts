@@ -177,7 +177,7 @@ describeWith(['unshare'], 'svc file commands', () => {
     expect(await svc('sandbox', 'lst')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'Error: There is no command sandbox lst.\nTry: svc sandbox list --help\n',
+      stderr: 'Error: sandbox lst is not a command.\nTry: svc sandbox list --help\n',
     });
   });
 });

@@ -19,7 +19,7 @@ it.each([
 });
 
 it.each(['', 'sb-a:'])('%j is none', (text) => {
-  expect(() => parseEndpoint(text)).toThrow('A path is empty.');
+  expect(() => parseEndpoint(text)).toThrow('The path is empty.');
 });
 
 it('lays relative paths in /workspace', () => {

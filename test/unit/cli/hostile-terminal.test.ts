@@ -181,7 +181,7 @@ describe.each(Object.entries(ARGUMENTS))('svc %s', (id, argv) => {
     refuses = false;
     const text = await run(id, argv);
     // It got as far as to show what came.
-    expect(text).not.toContain('Unexpected fault');
+    expect(text).not.toContain('Unexpected error');
     expectHarmless(text);
   });
 

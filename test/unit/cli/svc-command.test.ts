@@ -106,7 +106,7 @@ it('faults keep secrets to themselves', async () => {
     throw new TypeError('broke at https://user:hunter22@host/ with token=abcdefgh12345');
   });
   expect(code).toBe(1);
-  expect(written.err).toContain('Unexpected fault');
+  expect(written.err).toContain('Unexpected error');
   expect(written.err).not.toMatch(/hunter22|abcdefgh/);
 });
 
