@@ -169,7 +169,7 @@ describeWith(['unshare'], 'svc file commands', () => {
     await sandbox('destroy', one);
     const run = await sandbox('explain', one);
     expect(run.code).toBe(0);
-    expect(run.stdout).toMatch(/state: +ended\nwhy: +Somebody destroyed it by request\.\n/);
+    expect(run.stdout).toMatch(/state: +ended\nwhy: +It was destroyed by a request\.\n/);
     expect((await sandbox('explain', 'sb-000000000000')).code).toBe(4);
   });
 
