@@ -48,7 +48,7 @@ it('refuses what would lose something, each with its exit code', async () => {
   const missing = await svc('db', 'verify', join(server.home, 'absent.db'));
   expect([missing.code, missing.stderr]).toEqual([4, expect.stringContaining('no such file')]);
   const noDatabase = await svc('db', 'verify', process.execPath);
-  expect([noDatabase.code, noDatabase.stdout]).toEqual([3, expect.stringContaining('not sound')]);
+  expect([noDatabase.code, noDatabase.stdout]).toEqual([3, expect.stringContaining('damaged')]);
 });
 
 it('rehearses an upgrade while the server serves', async () => {
@@ -65,7 +65,7 @@ it('rehearses an upgrade while the server serves', async () => {
   const taken = await runCli([...unnamed, '--force', '--json'], { SVC_CONFIG: config });
   expect(JSON.parse(taken.stdout)).toMatchObject({ ok: true, config });
   const warned = await svc(...args, '--force', '--strict');
-  expect([warned.code, warned.stdout]).toEqual([3, expect.stringContaining('The way back')]);
+  expect([warned.code, warned.stdout]).toEqual([3, expect.stringContaining('Rollback')]);
 });
 
 it('makes a support bundle with the server and without, and reads it', async () => {
