@@ -4,7 +4,7 @@ import type { Diagnostics, DiagnosticsQuery, MetricsBody } from '../schema/diagn
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../schema/provider.ts';
 import { type CallTerms, type Connection, readJson, readText, send, sendForJson } from './call.ts';
 
-/** What is answered at most: 1,000 audit records of the longest texts, escaped. */
+/** The largest answer: 1,000 audit records of the longest texts, escaped. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 export class AdminClient {
@@ -22,7 +22,7 @@ export class AdminClient {
     return sendForJson(this.#connection, 'adminGetProvider', { params: { name }, signal });
   }
 
-  /** Checks all of them now. */
+  /** Checks all providers now. */
   testProviders({ signal }: CallTerms = {}): Promise<ProviderTests> {
     return sendForJson(this.#connection, 'testProviders', { signal });
   }
@@ -31,7 +31,7 @@ export class AdminClient {
     return sendForJson(this.#connection, 'adminMetrics', { signal });
   }
 
-  /** The numbers as Prometheus reads them. */
+  /** The metrics in the Prometheus text format. */
   async metricsText({ signal }: CallTerms = {}): Promise<string> {
     return readText(await send(this.#connection, 'adminMetricsText', { signal }), { limit: MAX_TEXT_BYTES });
   }
@@ -49,7 +49,7 @@ export class AdminClient {
     return { records: await readJson<AuditRecord[]>(answer, signal), ...nextOf(answer) };
   }
 
-  /** One page as CSV, its first line the names. */
+  /** One page as CSV with a header line. */
   async auditCsvPage(
     query: AuditQuery = {},
     { signal }: CallTerms = {},

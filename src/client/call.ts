@@ -1,5 +1,5 @@
-// One request of the client and what may come back: the answer, or a ServiceError with the server's code, words and
-// request id. Every answer has a bound and every wait an end.
+// One request of the client. Resolves with the answer, or rejects with a ServiceError that has the server's code, message and
+// request id. Bounds the size of every answer and the time of every wait.
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ByteBlocks } from '../domain/byte-blocks.ts';
@@ -14,13 +14,13 @@ export interface Connection extends Address {
   /** Sent with every request. */
   headers: Record<string, string>;
   timeoutMs: number;
-  /** Absent: nothing is sent again by itself. */
+  /** Absent: no retries. */
   retry?: RetryTerms;
-  /** Aborts when the client is closed: what follows something has no end of its own. */
+  /** Aborts when the client is closed, for calls that follow a stream without an end. */
   closing: AbortSignal;
 }
 
-/** What every call takes as its last argument. */
+/** The last argument of every call. */
 export interface CallTerms {
   signal?: AbortSignal | undefined;
 }
@@ -30,35 +30,34 @@ export interface ExecTerms extends CallTerms {
   idempotencyKey?: string;
 }
 
-/** Where a signal alone was the last argument it may still be given. */
+/** Some calls also accept a signal alone, for compatibility. */
 export function termsOf<T extends CallTerms>(given: T | AbortSignal | undefined): Partial<T> & CallTerms {
   if (given instanceof AbortSignal) return { signal: given } as Partial<T> & CallTerms;
   return given ?? ({} as Partial<T> & CallTerms);
 }
 
-/** Where requests go, as failures tell of it. */
+/** The server's address, for requests and error messages. */
 export interface Address {
   origin: string;
-  /** What set the address, in words such as `from SVC_SERVER`. */
+  /** The source of the address, such as `from SVC_SERVER`. */
   from?: string | undefined;
 }
 
 type Query = Record<string, string | number | boolean | undefined>;
 
 export interface CallOptions {
-  /** For the places in the path; `path` keeps its slashes. */
+  /** Path parameters; `path` keeps its slashes. */
   params?: Record<string, string>;
   query?: Query;
   json?: unknown;
-  /** A stream is sent once; a function that makes one is called for each attempt. */
+  /** A stream is sent once; a function is called for each attempt. */
   bytes?: string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
-  /** How long the server may think; 0 is without end. */
+  /** Time until the response starts; 0 waits forever. */
   timeoutMs?: number;
 }
 
-/** It holds the address that it came from. */
 export type ClientAnswer = Dispatcher.ResponseData<Address>;
 
 const MAX_JSON_BYTES = 256 * 1024 * 1024;
@@ -67,10 +66,10 @@ const STRUCTURE = { depth: 64, tokens: 8_000_000 };
 const MAX_ERROR_BYTES = 1024 * 1024 * 64;
 const ERROR_STRUCTURE = { depth: 64, tokens: 20_000 };
 
-/** Methods that are as often done as once. */
+/** Methods that are safe to repeat. */
 const SAFE = new Set(['GET', 'HEAD', 'DELETE']);
 
-/** Sends, also again where `retried` does; resolves with the answer's head when its status is below 400. */
+/** Sends with the retries of `retried`. Resolves with the response head if its status is below 400. */
 export function send(connection: Connection, id: RouteId, options: CallOptions = {}): Promise<ClientAnswer> {
   const isOnce = typeof options.bytes === 'object' && !(options.bytes instanceof Uint8Array);
   const isSafe = SAFE.has(operationOf(id).method) || options.headers?.['idempotency-key'] !== undefined;
@@ -101,7 +100,6 @@ async function sendOnce(connection: Connection, id: RouteId, options: CallOption
   throw await failureFrom(answer);
 }
 
-/** Sends and reads a JSON answer. */
 export async function sendForJson<T>(
   connection: Connection,
   id: RouteId,
@@ -122,13 +120,13 @@ export async function readJson<T>(answer: ClientAnswer, signal?: AbortSignal): P
 }
 
 export interface TextTerms {
-  /** In bytes. */
+  /** Maximum size in bytes. */
   limit: number;
-  /** Where it is JSON: more is not read. */
+  /** Maximum structure of a JSON answer. */
   structure?: StructureLimits;
 }
 
-/** Throws `internal` for a body over `limit` bytes, or with more structure than an answer of this API has. */
+/** Throws `internal` for a body that exceeds `limit` or `structure`. */
 export async function readText(
   answer: ClientAnswer,
   { limit, structure }: TextTerms,
@@ -162,7 +160,7 @@ async function bodyOf({ json, bytes }: CallOptions): Promise<{
   return { body: JSON.stringify(json), type: { 'content-type': 'application/json' } };
 }
 
-/** Dots are left as they are: nothing on the way resolves them, and the server does it once. */
+/** Leaves dots as they are: only the server resolves them. */
 function fill(path: string, params: Record<string, string> = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name] ?? '';
@@ -185,7 +183,7 @@ async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
   });
 }
 
-/** The failure that the JSON text of an answer tells of, in the server's own words. */
+/** The failure in the JSON text of an answer, with the server's message. */
 export function answerFailure(
   text: string,
   address: Address,
@@ -212,7 +210,7 @@ function parse(text: string): Record<string, unknown> {
 
 function unexpectedAnswer(cause: unknown, address: Address, status?: number): ServiceError {
   const what = status === undefined ? 'an answer' : `status ${status}`;
-  return new ServiceError('internal', `${serverAt(address)} gave ${what} that is not of this API.`, {
+  return new ServiceError('internal', `${serverAt(address)} sent ${what} that does not come from this API.`, {
     cause,
     remedy: `Check that ${address.origin}${sourceSuffix(address)} is the address of svc.`,
   });
@@ -221,23 +219,23 @@ function unexpectedAnswer(cause: unknown, address: Address, status?: number): Se
 const serverAt = ({ origin }: Address) => `The server at ${origin}`;
 const sourceSuffix = ({ from }: Address) => (from === undefined ? '' : ` (${from})`);
 
-/** What went wrong on the way, where the code says it. */
+/** Reasons for failed connections by system error code. */
 const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'no address is known for the name',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'it was closed by the other side',
-  EPIPE: 'it was closed by the other side',
-  UND_ERR_SOCKET: 'it was closed by the other side',
-  ETIMEDOUT: 'nothing came back',
-  UND_ERR_CONNECT_TIMEOUT: 'nothing came back',
-  EHOSTUNREACH: 'no way leads there',
-  ENETUNREACH: 'no way leads there',
-  EPROTO: 'it does not speak TLS',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS',
+  ENOTFOUND: 'the host name has no address',
+  EAI_AGAIN: 'the host name lookup failed',
+  ECONNRESET: 'the other side closed it',
+  EPIPE: 'the other side closed it',
+  UND_ERR_SOCKET: 'the other side closed it',
+  ETIMEDOUT: 'it timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'it timed out',
+  EHOSTUNREACH: 'there is no route to the host',
+  ENETUNREACH: 'there is no route to the host',
+  EPROTO: 'the server does not use TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the server does not use TLS',
 };
 
-/** What the network did, in our words. An abort by the caller stays the caller's own reason. */
+/** A transport error as a ServiceError. An abort by the caller keeps the caller's own reason. */
 export function transportFailure(error: unknown, address: Address, signal?: AbortSignal): unknown {
   if (error instanceof ServiceError) return error;
   if (signal?.aborted) return signal.reason;
@@ -257,6 +255,6 @@ export function transportFailure(error: unknown, address: Address, signal?: Abor
   const words = `The connection to ${origin}${sourceSuffix(address)} failed${why === undefined ? '' : `: ${why}`}.`;
   return new ServiceError('unavailable', words, {
     cause: error,
-    remedy: 'Check the address and that the server runs.',
+    remedy: 'Check the address, and that the server is running.',
   });
 }

@@ -1,5 +1,5 @@
-// The typed client of the API. It shares the paths and shapes of the server and loads none of it. All failures are
-// ServiceErrors with the server's own code.
+// The typed client of the API. Shares paths and types with the server without loading it. All failures are ServiceErrors with
+// the server's own code.
 import type { Clock } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import type { RouteId } from '../http/paths.ts';
@@ -50,7 +50,7 @@ export class Client {
   readonly files: FilesClient;
   readonly templates: TemplatesClient;
   readonly quotas: QuotasClient;
-  /** Commands that run by themselves. */
+  /** Detached commands. */
   readonly execs: ExecsClient;
   readonly system: SystemClient;
   readonly admin: AdminClient;
@@ -59,7 +59,7 @@ export class Client {
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
-  /** Nothing is sent yet. Throws `bad_request` for an address or a key that is none. */
+  /** Sends nothing yet. Throws `bad_request` for an invalid address or key. */
   constructor(options: ClientOptions) {
     this.#connection = connectionTo(options, this.#closing.signal);
     this.files = new FilesClient(this.#connection);
@@ -71,7 +71,7 @@ export class Client {
     this.workers = new WorkersClient(this.#connection);
   }
 
-  /** The same key gives the same sandbox for 24 h. */
+  /** The same key returns the same sandbox for 24 h. */
   spawn(
     request: SpawnRequest = {},
     options: { idempotencyKey?: string; signal?: AbortSignal } = {},
@@ -84,7 +84,7 @@ export class Client {
     });
   }
 
-  /** What a spawn would meet now; nothing is created. */
+  /** Checks whether a spawn would be admitted now. Creates nothing. */
   admission(request: SpawnRequest = {}, { signal }: CallTerms = {}): Promise<AdmissionDecision> {
     return this.#call('admitSandbox', { json: request, signal });
   }
@@ -101,7 +101,7 @@ export class Client {
     return typeof next === 'string' ? { sandboxes, next_cursor: next } : { sandboxes };
   }
 
-  /** All of them, page by page as they are asked for. */
+  /** All sandboxes; fetches pages on demand. */
   async *list(query: ListQuery = {}, terms: CallTerms = {}): AsyncGenerator<Sandbox> {
     let cursor = query.cursor;
     do {
@@ -111,7 +111,7 @@ export class Client {
     } while (cursor !== undefined);
   }
 
-  /** The first `most` of them. */
+  /** The first `most` sandboxes. */
   async listAll(query: ListQuery = {}, most = PAGE, terms: CallTerms = {}): Promise<Sandbox[]> {
     const found: Sandbox[] = [];
     for await (const sandbox of this.list({ ...query, limit: Math.min(most, PAGE) }, terms)) {
@@ -121,7 +121,7 @@ export class Client {
     return found;
   }
 
-  /** Resolves when it is gone, also when it never was: `was_there` says which. */
+  /** Resolves when the sandbox has ended, also if it never existed; `was_there` tells which. */
   destroy(id: string, { signal }: CallTerms = {}): Promise<DestroyResult> {
     return this.#call('destroySandbox', { params: { id }, signal });
   }
@@ -135,14 +135,14 @@ export class Client {
   }
 
   /**
-   * Runs to the end. A non-zero exit is a result; the deadline is a `timeout` whose details hold the output so far. The same
-   * key gives the result of the first such call for 24 h, and an abort then leaves the command running.
+   * Waits for the command to end. A non-zero exit is a result; a timeout rejects with `timeout`, whose details hold the output
+   * so far. The same key returns the result of the first call for 24 h; with a key, an abort leaves the command running.
    */
   exec(id: string, request: ExecRequest, terms?: ExecTerms | AbortSignal): Promise<ExecResult> {
     return this.#call('exec', { ...execOptions(id, terms), json: { ...request, stream: false } });
   }
 
-  /** Lines as they come, to the `exit` or `error` line. Leaving early, or an abort, kills the command. */
+  /** Yields lines up to the `exit` or `error` line. Leaving the loop or an abort kills the command. */
   async *execStream(
     id: string,
     request: ExecRequest,
@@ -152,7 +152,7 @@ export class Client {
     yield* jsonLines<ExecLine>(await send(this.#connection, 'exec', options), options.signal);
   }
 
-  /** A command to talk to while it runs: standard input, a terminal, signals. */
+  /** An interactive command: standard input, a terminal, signals. */
   async openExec(id: string, request: SocketRequest, terms: CallTerms = {}): Promise<ExecSocket> {
     const { ExecSocket } = await import('./socket.ts');
     return ExecSocket.open(this.#connection, id, request, terms);
@@ -163,21 +163,21 @@ export class Client {
     return this.#call('sandboxLogs', { params: { id }, query: { lines }, signal });
   }
 
-  /** The same, then each line as it comes, until the sandbox ends or the client is closed. */
+  /** The same, then new lines until the sandbox ends or the client is closed. */
   async *followLogs(id: string, lines = 100, terms?: CallTerms | AbortSignal): AsyncGenerator<string> {
     const call = { params: { id }, query: { lines, follow: true }, signal: termsOf(terms).signal };
     for await (const { line } of followedLines<LogLine>(this.#connection, 'sandboxLogs', call)) yield line;
   }
 
-  /** A link to what the sandbox serves on `port`; where previews are signed it is good for `ttl`. */
+  /** A link to `port` of the sandbox. A signed link expires after `ttl`. */
   preview(id: string, port: number, ttl?: string, { signal }: CallTerms = {}): Promise<PreviewLink> {
     const json = { port, ...(ttl !== undefined && { ttl }) };
     return this.#call('createPreview', { params: { id }, json, signal });
   }
 
   /**
-   * Events as they come, each once, in order; with `follow` false those that are stored. A connection that is lost
-   * later is made anew and resumed; one that cannot be made at first throws.
+   * Yields each event once, in order; with `follow` false only stored events. Resumes a lost connection; throws if the first
+   * connection fails.
    */
   events(
     query: EventQuery = {},
@@ -187,8 +187,8 @@ export class Client {
   }
 
   /**
-   * Ends what only follows (events, logs, the output of detached commands), waits for calls in flight, and closes the
-   * connections; a process ends without it too.
+   * Ends streams that only follow (events, logs, output of detached commands), waits for calls in flight, and closes the
+   * connections. A process can exit without it.
    */
   close(): Promise<void> {
     this.#closing.abort();

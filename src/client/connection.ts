@@ -1,4 +1,4 @@
-// Where the client's requests go and what each of them carries, from the options a caller gives.
+// Builds the connection of a client from its options.
 import { Agent } from 'undici';
 import { ServiceError } from '../domain/errors.ts';
 import { ownerHeader } from '../domain/owner-header.ts';
@@ -6,31 +6,30 @@ import type { Connection } from './call.ts';
 import { RETRY, type RetryTerms } from './retry.ts';
 
 export interface ClientOptions {
-  /** `http://host:port`; the path of the API may follow, another is refused. */
+  /** `http://host:port`, optionally with the path of the API. */
   server: string;
-  /** What set the address, in words such as `from SVC_SERVER`: failures to reach it say them. */
+  /** The source of the address, such as `from SVC_SERVER`, for error messages. */
   serverFrom?: string;
   apiKey?: string;
   adminKey?: string;
   /** The owner to act for, sent as X-User-ID. */
   user?: string;
-  /** How long a plain call may take; 120 s unless given. Execs end by their own deadline. */
+  /** Timeout of a call; 120 s by default. Execs have their own timeout. */
   timeoutMs?: number;
   /**
-   * How often and how long a call is sent again that the server refuses for the moment (429, 503 with Retry-After); 10
-   * attempts within 120 s unless given, false: never. Only what can be done twice, and what was not begun.
+   * Retries of calls that the server refuses temporarily (429, 503 with Retry-After); 10 attempts within 120 s by default,
+   * false disables them. Repeats only safe calls and calls that were not started.
    */
   retry?: Partial<RetryTerms> | false;
 }
 
-/** The specification calls the address with this path the base URL. */
 const API_BASE = /^\/(?:api\/v1\/?)?$/;
 const TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Streams send a sign of life every 15 s. */
+/** Streams send a keepalive every 15 s. */
 const SILENCE_MS = 90_000;
 
-/** Nothing is sent yet. Throws `bad_request` for an address or a header value that is none. */
+/** Throws `bad_request` for an invalid address or header value. */
 export function connectionTo(options: ClientOptions, closing: AbortSignal): Connection {
   const { origin } = addressOf(options);
   const headers: Record<string, string> = {};
@@ -57,5 +56,8 @@ function addressOf({ server, serverFrom }: ClientOptions): URL {
 
 function refuseControl(name: string, value: string): void {
   if (/^[\x20-\x7e\x80-\xff]*$/.test(value)) return;
-  throw new ServiceError('bad_request', `The value for ${name} holds characters that no header can carry.`);
+  throw new ServiceError(
+    'bad_request',
+    `The value for ${name} contains characters that are not valid in a header.`,
+  );
 }

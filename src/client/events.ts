@@ -1,5 +1,5 @@
-// Events as the client follows them. A stream that ends or breaks is resumed after the last id that came, so that each
-// event comes once; ids also come with the signs of life of a stream whose filter lets nothing through.
+// Follows events. Resumes a broken stream after the last id received, so that each event arrives once; the server also sends
+// ids with the keepalives of a stream whose filter matches nothing.
 import { ERROR_TABLE, ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Event, EventQuery } from '../schema/event.ts';
@@ -14,13 +14,13 @@ interface FollowOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A block of the stream: an id alone, or with an event. */
+/** A block of the stream: an id, with or without an event. */
 interface Block {
   id?: number;
   event?: Event;
 }
 
-/** Ends with `follow` false and with the client's closing. Throws the first failure to connect, and each failure that another attempt cannot pass. */
+/** Ends when `follow` is false or the client closes. Throws if the first connection fails, and for failures that are not transient. */
 export async function* followEvents(
   connection: Connection,
   query: EventQuery,
@@ -28,19 +28,19 @@ export async function* followEvents(
 ): AsyncGenerator<Event> {
   const signal = untilClosed(connection, given);
   const isClosed = () => connection.closing.aborted && !given?.aborted;
-  const place = { since: query.since, connected: false };
+  const position = { since: query.since, connected: false };
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     try {
-      for await (const { id, event } of connected(connection, { ...query, ...since(place) }, signal)) {
-        place.connected = true;
+      for await (const { id, event } of connected(connection, { ...query, ...since(position) }, signal)) {
+        position.connected = true;
         pause = FIRST_PAUSE_MS;
-        if (id !== undefined) place.since = id;
+        if (id !== undefined) position.since = id;
         if (event) yield event;
       }
       if (query.follow === false) return;
     } catch (error) {
       if (isClosed()) return;
-      if (signal.aborted || !place.connected || !isPassing(error)) throw error;
+      if (signal.aborted || !position.connected || !isTransient(error)) throw error;
     }
     await clock.sleep(pause, signal).catch((error: unknown) => {
       if (!isClosed()) throw error;
@@ -81,6 +81,6 @@ function blockFrom({ id, data }: Record<string, string>): Block {
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof ServiceError && ERROR_TABLE[error.code].transient;
 }

@@ -1,4 +1,4 @@
-// Commands that run by themselves, through the client: they outlive the call, the client and the server.
+// Detached commands: they outlive the call, the client and the server.
 import type { ExecDetached, ExecItem, ExecLine, ExecOutputQuery, ExecRequest } from '../schema/exec.ts';
 import { type CallTerms, type Connection, type ExecTerms, sendForJson, termsOf } from './call.ts';
 import { followedLines } from './lines.ts';
@@ -10,7 +10,7 @@ export class ExecsClient {
     this.#connection = connection;
   }
 
-  /** Resolves with the id of the command when it runs. */
+  /** Resolves with the id of the running command. */
   async detach(id: string, request: ExecRequest, terms: ExecTerms = {}): Promise<string> {
     const { signal, idempotencyKey: key } = terms;
     const headers = key === undefined ? {} : { headers: { 'idempotency-key': key } };
@@ -27,7 +27,7 @@ export class ExecsClient {
     return sendForJson(this.#connection, 'getExec', { params: { id, exec_id }, signal });
   }
 
-  /** The kept output of a detached command, then what comes when it follows. Leaving early leaves it running. */
+  /** The kept output of a detached command, then new output if `follow`. Leaving the loop leaves the command running. */
   async *output(
     id: string,
     exec_id: string,
@@ -38,7 +38,7 @@ export class ExecsClient {
     yield* followedLines<ExecLine>(this.#connection, 'execOutput', call);
   }
 
-  /** `name` such as SIGTERM. */
+  /** `name` is a signal such as SIGTERM. */
   async signal(id: string, exec_id: string, name: string, { signal }: CallTerms = {}): Promise<void> {
     const call = { params: { id, exec_id }, json: { signal: name }, signal };
     await sendForJson(this.#connection, 'signalExec', call);

@@ -1,4 +1,4 @@
-// The client's file calls. Content goes as raw bytes both ways, never through JSON.
+// File calls. Content travels as raw bytes, not as JSON.
 import { PassThrough, type Readable } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
 import type { FileInfo, FileWritten } from '../schema/file.ts';
@@ -11,20 +11,17 @@ import {
   transportFailure,
 } from './call.ts';
 
-/**
- * What a file is written from. A stream is sent as it comes, and once; a function that makes one also when the server
- * refuses for the moment.
- */
+/** Content of a file. A stream can be sent once; a function that creates one allows retries. */
 export type Content = string | Uint8Array | Readable | (() => Readable | Promise<Readable>);
 
 export interface ReadFile {
-  /** Fails with a ServiceError when the download breaks off. */
+  /** Fails with a ServiceError if the download breaks off. */
   content: Readable;
-  /** Bytes of `content`; NaN from a server that does not say. */
+  /** Bytes of `content`; NaN if the server does not send it. */
   length: number;
 }
 
-/** All paths are absolute: others are refused with `bad_request` before anything is sent. */
+/** All paths must be absolute; others reject with `bad_request` before anything is sent. */
 export class FilesClient {
   readonly #connection: Connection;
 
@@ -32,7 +29,7 @@ export class FilesClient {
     this.#connection = connection;
   }
 
-  /** `range` as the header writes it, for example `bytes=0-99`. The content must be read or destroyed. */
+  /** `range` is a header value such as `bytes=0-99`. The caller must read or destroy the content. */
   async open(id: string, path: string, options: CallTerms & { range?: string } = {}): Promise<ReadFile> {
     const answer = await send(this.#connection, 'readFile', {
       params: { id },
@@ -44,13 +41,13 @@ export class FilesClient {
     return { content: withServiceErrors(answer, options.signal), length };
   }
 
-  /** The whole file in memory. */
+  /** Reads the complete file into memory. */
   async read(id: string, path: string, terms: CallTerms = {}): Promise<Buffer> {
     const { content } = await this.open(id, path, terms);
     return Buffer.concat((await content.toArray()) as Buffer[]);
   }
 
-  /** Parents are made. */
+  /** Creates parent folders. */
   write(
     id: string,
     path: string,
@@ -118,15 +115,15 @@ export class FilesClient {
   }
 }
 
-/** A call has no working folder that a relative path could begin at. */
+/** A call has no working folder for relative paths. */
 function absolute(path: string): string {
   if (path.startsWith('/')) return path;
   throw new ServiceError('bad_request', `The path ${JSON.stringify(path.slice(0, 256))} is not absolute.`, {
-    remedy: `Begin it with /, for example ${JSON.stringify(`/workspace/${path.slice(0, 256)}`)}.`,
+    remedy: `Start it with /, for example ${JSON.stringify(`/workspace/${path.slice(0, 256)}`)}.`,
   });
 }
 
-/** The same bytes; failures of the connection are ServiceErrors, and leaving it closes the connection. */
+/** Fails with ServiceErrors. Destroying the stream closes the connection. */
 function withServiceErrors({ body, opaque }: ClientAnswer, signal?: AbortSignal): Readable {
   const content = new PassThrough();
   body.once('error', (error) => content.destroy(transportFailure(error, opaque, signal) as Error));

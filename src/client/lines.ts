@@ -1,4 +1,4 @@
-// Bodies that come line by line, NDJSON among them: lines bounded, a broken connection told apart from the end.
+// Reads bodies line by line, such as NDJSON. Bounds each line, and throws for a broken connection.
 import { byteLines } from '../domain/byte-lines.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { type JsonLineFormat, jsonLine } from '../domain/json-lines.ts';
@@ -6,7 +6,7 @@ import type { RouteId } from '../http/paths.ts';
 import { type CallOptions, type ClientAnswer, type Connection, send, transportFailure } from './call.ts';
 
 const FORMAT: JsonLineFormat<unknown> = {
-  /** 64 KiB of output, every byte of it escaped, stays far below. */
+  /** Far above 64 KiB of output with every byte escaped. */
   bytes: 4 * 1024 * 1024,
   /** A line is one event, one piece of output or one command in a list. */
   structure: { depth: 64, tokens: 20_000 },
@@ -15,12 +15,12 @@ const FORMAT: JsonLineFormat<unknown> = {
   invalid: (cause) => new ServiceError('internal', 'A line of the stream is not JSON.', { cause }),
 };
 
-/** Objects of a stream as they come; empty lines are signs of life. Leaving early closes the connection. */
+/** Yields the objects of a stream; empty lines are keepalives. Leaving the loop closes the connection. */
 export async function* jsonLines<T>(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<T> {
   for await (const line of bodyLines(answer, signal)) if (line.length > 0) yield jsonLine(line, FORMAT) as T;
 }
 
-/** `jsonLines` of what has no end of its own: the client's closing ends it. */
+/** `jsonLines` of a stream without an end: closing the client ends it. */
 export async function* followedLines<T>(
   connection: Connection,
   id: RouteId,
@@ -34,11 +34,11 @@ export async function* followedLines<T>(
   }
 }
 
-/** Aborts with `signal`, and when the client is closed. */
+/** Aborts with `signal` or when the client is closed. */
 export const untilClosed = ({ closing }: Connection, signal: AbortSignal | undefined): AbortSignal =>
   signal ? AbortSignal.any([signal, closing]) : closing;
 
-/** Lines of a body as they come, without their ends, each at most 4 MiB. Leaving early closes the connection. */
+/** Yields lines without their line breaks, at most 4 MiB each. Leaving the loop closes the connection. */
 export async function* bodyLines(answer: ClientAnswer, signal?: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* byteLines(answer.body as AsyncIterable<Buffer>, FORMAT);

@@ -1,5 +1,4 @@
-// What `import … from 'svc/client'` gives. The one file that hands on what others make: a package has one face, and what
-// is not named here is not promised.
+// The exports of `svc/client`. Only names in this file are public. The only file that re-exports.
 export { ServiceError } from '../domain/errors.ts';
 export type { AdmissionDecision } from '../schema/admission.ts';
 export type { AuditQuery, AuditRecord } from '../schema/audit.ts';

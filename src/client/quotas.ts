@@ -1,4 +1,4 @@
-// Owner quotas through the API. Reads and writes the unprefixed paths: an admin key counts there too.
+// Owner quotas. Uses the unprefixed paths, which accept an admin key too.
 import { ServiceError } from '../domain/errors.ts';
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../schema/quota.ts';
 import { type CallTerms, type Connection, readJson, send, sendForJson } from './call.ts';
@@ -21,7 +21,7 @@ export class QuotasClient {
     return typeof next === 'string' ? { quotas, next_cursor: next } : { quotas };
   }
 
-  /** All of them, newest first. */
+  /** All quotas, newest first. */
   async list(terms: CallTerms = {}): Promise<Quota[]> {
     const all: Quota[] = [];
     for (let query: QuotaListQuery | undefined = {}; query; ) {
@@ -32,16 +32,16 @@ export class QuotasClient {
     return all;
   }
 
-  /** Rejects for `summary`, an owner that cannot have a quota: its path is that of the summary of all. */
+  /** Rejects for the owner `summary`, whose path is that of the summary. */
   async get(owner_id: string, { signal }: CallTerms = {}): Promise<Quota> {
     if (owner_id.trim() === 'summary')
       throw new ServiceError('bad_request', 'The owner summary cannot have a quota.', {
-        remedy: 'The name is reserved: the defaults are in force for this owner.',
+        remedy: 'The name is reserved; the defaults apply to this owner.',
       });
     return sendForJson(this.#connection, 'getQuota', { params: { owner_id }, signal });
   }
 
-  /** Replaces it whole: what is omitted inherits the default. */
+  /** Replaces the quota; omitted limits inherit the defaults. */
   set(owner_id: string, quota: QuotaRequest, { signal }: CallTerms = {}): Promise<Quota> {
     return sendForJson(this.#connection, 'putQuota', { params: { owner_id }, json: quota, signal });
   }
@@ -50,7 +50,7 @@ export class QuotasClient {
     await sendForJson(this.#connection, 'deleteQuota', { params: { owner_id }, signal });
   }
 
-  /** What the owner uses, and the limits in force. */
+  /** Usage and effective limits of the owner. */
   usage(owner_id: string, { signal }: CallTerms = {}): Promise<QuotaUsage> {
     return sendForJson(this.#connection, 'quotaUsage', { params: { owner_id }, signal });
   }

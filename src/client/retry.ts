@@ -1,24 +1,23 @@
-// What is sent again by itself: calls that the server refused for the moment, saying when to come back, where nothing can
-// be done twice by it.
+// Retries calls that the server refused temporarily with a Retry-After, if repeating them is safe.
 import { ServiceError } from '../domain/errors.ts';
 import { realClock } from '../host/clock.ts';
 
 export interface RetryTerms {
-  /** The first one counts. */
+  /** Includes the first attempt. */
   attempts: number;
-  /** No attempt begins later than this after the first. */
+  /** No attempt starts later than this after the first. */
   totalMs: number;
 }
 
 export const RETRY: RetryTerms = { attempts: 10, totalMs: 120_000 };
 
 export interface Repeatable {
-  /** Done twice it is as done once. */
+  /** The call is idempotent. */
   isSafe: boolean;
   signal?: AbortSignal | undefined;
 }
 
-/** The first answer that is no refusal for the moment, or the last refusal. Without `terms` there is one attempt. */
+/** The first result or lasting failure, otherwise the last refusal. Makes one attempt without `terms`. */
 export async function retried<T>(
   terms: RetryTerms | undefined,
   { isSafe, signal }: Repeatable,
@@ -37,7 +36,7 @@ export async function retried<T>(
   }
 }
 
-/** Undefined for what would not go better, or might be done twice. */
+/** Undefined if a retry is useless or unsafe. */
 function pauseAfter(error: unknown, isSafe: boolean): number | undefined {
   if (!(error instanceof ServiceError) || (error.status !== 429 && error.status !== 503)) return undefined;
   return isSafe || error.details?.nothing_done === true ? error.retryAfterMs : undefined;

@@ -1,4 +1,4 @@
-// The client's end of a WebSocket exec: input that waits for the program, output that waits for the reader.
+// The client side of a WebSocket exec, with backpressure for input and output.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import WebSocket, { type RawData } from 'ws';
@@ -18,7 +18,7 @@ export type ExecEvent =
   | { type: 'stdout' | 'stderr'; data: Buffer }
   | Extract<SocketAnswer, { type: 'exit' }>;
 
-/** What is asked; output always comes as bytes. */
+/** The request; output always arrives as bytes. */
 export type SocketRequest = Omit<SocketStart, 'type' | 'binary' | 'encoding'>;
 
 export class ExecSocket {
@@ -30,7 +30,7 @@ export class ExecSocket {
   #isOver = false;
   #wake: () => void = () => undefined;
 
-  /** Resolves when the socket is open and the command asked for. Rejects as a plain call would. An abort closes it. */
+  /** Resolves when the socket is open and the request is sent. Rejects like any call. An abort closes the socket. */
   static open(
     connection: Connection,
     id: string,
@@ -72,12 +72,12 @@ export class ExecSocket {
   private constructor(ws: WebSocket, address: Address) {
     this.#ws = ws;
     this.#address = address;
-    ws.on('message', (data: RawData, isBinary) => this.#came(data as Buffer, isBinary));
+    ws.on('message', (data: RawData, isBinary) => this.#receive(data as Buffer, isBinary));
     ws.on('error', (error) => this.#end(transportFailure(error, address)));
     ws.once('close', () => this.#end(lost(address)));
   }
 
-  /** Standard input, raw. Resolves when there is room for more. */
+  /** Writes raw standard input. Resolves when there is room for more. */
   async write(data: string | Uint8Array): Promise<void> {
     if (this.#ws.readyState !== WebSocket.OPEN || data.length === 0) return;
     const sent = new Promise<void>((resolve) =>
@@ -86,21 +86,21 @@ export class ExecSocket {
     if (this.#ws.bufferedAmount > WAITING_BYTES) await sent;
   }
 
-  /** No more input. */
+  /** Closes standard input. */
   end(): void {
-    this.#say({ type: 'stdin_close' });
+    this.#send({ type: 'stdin_close' });
   }
 
-  /** Of its terminal. Two numbers, rows first, are the older form. */
+  /** Resizes the terminal. The older form takes two numbers, rows first. */
   resize(size: { cols: number; rows: number }): void;
   resize(rows: number, cols: number): void;
   resize(size: number | { cols: number; rows: number }, cols = 0): void {
-    this.#say({ type: 'resize', ...(typeof size === 'number' ? { rows: size, cols } : size) });
+    this.#send({ type: 'resize', ...(typeof size === 'number' ? { rows: size, cols } : size) });
   }
 
-  /** By name. */
+  /** Sends a signal by name. */
   signal(name: string): void {
-    this.#say({ type: 'signal', signal: name });
+    this.#send({ type: 'signal', signal: name });
   }
 
   /** Kills the command unless it is detached. */
@@ -108,12 +108,12 @@ export class ExecSocket {
     this.#ws.terminate();
   }
 
-  /** For one reader; ends with the exit. Throws what the server says, or `unavailable` when the connection is lost. */
+  /** For one reader; ends with the exit event. Throws the server's error, or `unavailable` when the connection is lost. */
   async *events(): AsyncGenerator<ExecEvent> {
     for (;;) {
       const event = this.#events.shift();
       if (event) {
-        this.#weigh(event, -1);
+        this.#count(event, -1);
         yield event;
         if (event.type === 'exit') return;
       } else if (this.#isOver) throw this.#failure;
@@ -124,15 +124,15 @@ export class ExecSocket {
     }
   }
 
-  #came(data: Buffer, isBinary: boolean): void {
-    const event = isBinary ? outputFrom(data) : this.#told(data);
+  #receive(data: Buffer, isBinary: boolean): void {
+    const event = isBinary ? outputFrom(data) : this.#parse(data);
     if (!event) return;
     this.#events.push(event);
-    this.#weigh(event, 1);
+    this.#count(event, 1);
     this.#wake();
   }
 
-  #told(data: Buffer): ExecEvent | undefined {
+  #parse(data: Buffer): ExecEvent | undefined {
     try {
       const text = data.toString('utf8');
       const answer = JSON.parse(text) as SocketAnswer;
@@ -144,7 +144,7 @@ export class ExecSocket {
     return undefined;
   }
 
-  #weigh(event: ExecEvent, sign: 1 | -1): void {
+  #count(event: ExecEvent, sign: 1 | -1): void {
     if (!('data' in event)) return;
     this.#bytes += sign * event.data.length;
     if (this.#bytes >= WAITING_BYTES) this.#ws.pause();
@@ -158,7 +158,7 @@ export class ExecSocket {
     this.#wake();
   }
 
-  #say(message: object): void {
+  #send(message: object): void {
     if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(JSON.stringify(message));
   }
 }
@@ -202,6 +202,6 @@ async function refused(response: IncomingMessage, address: Address): Promise<Ser
 
 function lost({ origin }: Address): ServiceError {
   return new ServiceError('unavailable', `The connection to the server at ${origin} was lost.`, {
-    remedy: 'The command is killed unless it is detached; check that the server runs.',
+    remedy: 'The command is killed unless it is detached. Check that the server is running.',
   });
 }

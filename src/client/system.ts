@@ -1,4 +1,4 @@
-// What the client asks about the service itself: its health, its providers, its numbers.
+// Calls about the service itself: health, providers, metrics.
 import type { Diagnostics, MetricsBody } from '../schema/diagnostics.ts';
 import type { PoolStatus } from '../schema/pool.ts';
 import type { ProviderDetail, ProviderItem } from '../schema/provider.ts';
@@ -38,12 +38,12 @@ export class SystemClient {
     return sendForJson(this.#connection, 'poolStatus', { signal });
   }
 
-  /** The newest first. */
+  /** Newest first. */
   snapshots({ signal }: CallTerms = {}): Promise<Snapshot[]> {
     return sendForJson(this.#connection, 'listSnapshots', { signal });
   }
 
-  /** Numbers as JSON. */
+  /** Metrics as JSON. */
   metrics({ signal }: CallTerms = {}): Promise<MetricsBody> {
     return sendForJson(this.#connection, 'metrics', { signal });
   }

@@ -1,4 +1,4 @@
-// Templates through the client.
+// Template calls.
 import type { Sandbox } from '../schema/sandbox.ts';
 import type {
   Template,
@@ -35,7 +35,7 @@ export class TemplatesClient {
     return sendForJson(this.#connection, 'createTemplate', { json: template, signal });
   }
 
-  /** Replaces all of it; with `version` only that one (`precondition_failed`). */
+  /** Replaces the template. With `version`, rejects with `precondition_failed` if it is not the current one. */
   update(
     name: string,
     template: TemplateUpdate,
@@ -55,7 +55,7 @@ export class TemplatesClient {
     await sendForJson(this.#connection, 'deleteTemplate', { params: { name }, signal });
   }
 
-  /** The same key gives the same sandbox for 24 h. */
+  /** The same key returns the same sandbox for 24 h. */
   spawn(
     name: string,
     overrides: TemplateSpawn = {},

@@ -1,4 +1,4 @@
-// Workers through the API. Reads the unprefixed paths; changes need an admin key.
+// Worker calls. Reads use the unprefixed paths; changes need an admin key.
 import type { HeartbeatBody, Worker } from '../schema/worker.ts';
 import { type CallTerms, type Connection, sendForJson } from './call.ts';
 
@@ -9,7 +9,7 @@ export class WorkersClient {
     this.#connection = connection;
   }
 
-  /** By id; `local` is the server itself. */
+  /** Sorted by id; `local` is the server itself. */
   list({ signal }: CallTerms = {}): Promise<Worker[]> {
     return sendForJson(this.#connection, 'listWorkers', { signal });
   }
@@ -18,17 +18,17 @@ export class WorkersClient {
     return sendForJson(this.#connection, 'getWorker', { params: { worker_id }, signal });
   }
 
-  /** It takes no more sandboxes, or with `drain` false takes them again. */
+  /** Stops assigning sandboxes to the worker; with `drain` false starts again. */
   drain(worker_id: string, drain = true, { signal }: CallTerms = {}): Promise<Worker> {
     return sendForJson(this.#connection, 'drainWorker', { params: { worker_id }, json: { drain }, signal });
   }
 
-  /** Throws `conflict` for `local` and while it holds sandboxes. */
+  /** Rejects with `conflict` for `local` and for a worker that has sandboxes. */
   async remove(worker_id: string, { signal }: CallTerms = {}): Promise<void> {
     await sendForJson(this.#connection, 'removeWorker', { params: { worker_id }, signal });
   }
 
-  /** Writes what a heartbeat of the worker would. */
+  /** Overwrites the worker's status. */
   repair(worker_id: string, body: HeartbeatBody, { signal }: CallTerms = {}): Promise<Worker> {
     return sendForJson(this.#connection, 'repairWorker', { params: { worker_id }, json: body, signal });
   }

@@ -1,39 +1,39 @@
-// A copy of anything for the log: plain, finite and small, whatever was handed in (cycles, getters that throw,
-// Proxies, huge arrays, errors with causes). Secret parts are decided by the caller.
+// Copies any value for the log into a plain, finite, small one (cycles, getters that throw, proxies, huge arrays, errors with
+// causes). The caller decides what is secret.
 
 export interface CopyLimits {
   /** Levels of nesting. */
   depth: number;
-  /** Parts in all. */
+  /** Total number of values. */
   nodes: number;
-  /** Characters of one text. */
+  /** Maximum characters of one text. */
   text: number;
-  /** Characters that are looked at in all: what makes a copy slow. */
+  /** Total characters that are read, which bounds the time. */
   total: number;
 }
 
-/** Of a line of the log. */
+/** Limits of a log line. */
 const LIMITS: CopyLimits = { depth: 8, nodes: 2000, text: 16_384, total: 65_536 };
 
 interface CopyRules {
-  /** `path` is where the text stands, keys joined by dots. */
+  /** `path` is the position of the text, keys joined by dots. */
   text(text: string, path: string): string;
-  /** As `text`, for the name of a key. */
+  /** Like `text`, for the name of a key. */
   name(key: string, path: string): string;
-  /** What stands instead of a value that is secret for its key; undefined for one that is not. */
+  /** The replacement for a value that is secret because of its key, otherwise undefined. */
   masked(key: string, path: string, value: unknown): string | undefined;
 }
 
-/** Never throws; what is beyond `limits` is cut and says so. */
+/** Never throws. Marks what it cuts at `limits`. */
 export function boundedCopy(value: unknown, rules: CopyRules, limits: CopyLimits = LIMITS): unknown {
   return new Walk(rules, limits).copy(value, '');
 }
 
-/** One walk through one value. Every line of the log is one, so it makes nothing but the copy. */
+/** One walk through one value. Every log line needs one, so it allocates only the copy. */
 class Walk {
   readonly #rules: CopyRules;
   readonly #limits: CopyLimits;
-  /** The objects on the way from the root to here. */
+  /** The ancestors of the current value. */
   readonly #above: object[] = [];
   #nodes = 0;
   #looked = 0;
@@ -69,7 +69,7 @@ class Walk {
   #object(value: object, path: string): unknown {
     this.#above.push(value);
     try {
-      // Most are; the others are told apart one by one.
+      // The common case first.
       if (Object.getPrototypeOf(value) === Object.prototype) return this.#own(value, path);
       if (Array.isArray(value)) return this.#list(value, path);
       if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
@@ -95,7 +95,7 @@ class Walk {
     return copies;
   }
 
-  /** A huge object is not read to its end; a getter that throws spoils only its own key. */
+  /** Stops early in a huge object. A getter that throws affects only its own key. */
   #own(value: object, path: string): Record<string, unknown> {
     const copies = {};
     for (const key of Object.keys(value)) {

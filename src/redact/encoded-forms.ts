@@ -1,12 +1,12 @@
-// The ways in which a known secret shows up in text: as it is, inside JSON, in a URL, and in base64, where it looks
-// different at each of three offsets (`user:secret` of a Basic header shifts it).
+// The encodings in which a known secret can appear in text: plain, JSON, URL, and base64, which differs at each of three
+// offsets (`user:secret` of a Basic header shifts it).
 
 const SHORTEST_FORM = 6;
 
-/** All forms of `secret`, itself first. Forms too short to be told from ordinary text are left out. */
+/** All forms of `secret`, itself first. Omits forms that are too short to differ from ordinary text. */
 export function encodedForms(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8');
-  // A lone surrogate cannot be URL-encoded; bytes hold none.
+  // The round trip removes lone surrogates, which cannot be URL-encoded.
   const url = encodeURIComponent(bytes.toString('utf8'));
   const others = [
     JSON.stringify(secret).slice(1, -1),
@@ -17,7 +17,7 @@ export function encodedForms(secret: string): string[] {
   return [secret, ...others.filter((form) => form.length >= SHORTEST_FORM)];
 }
 
-/** The characters of base64, in both alphabets, that depend on `bytes` alone when `offset` bytes stand before them. */
+/** The base64 characters, in both alphabets, that depend only on `bytes` after `offset` other bytes. */
 function base64Core(bytes: Buffer, offset: number): string[] {
   const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
   const start = Math.ceil((offset * 8) / 6);

@@ -1,17 +1,17 @@
 // Removes secrets from text and from structures, for logs, error messages and reports
 // (docs/design/reliability.md#redaction).
 // Order: exact known values, then keys that are secret by schema or by name, then shapes in text.
-// A known value shorter than four characters is not replaced in text: it would mask every line and hide nothing.
+// Known values shorter than four characters are not replaced in text: that would mask every line and hide nothing.
 
 import { boundedCopy, type CopyLimits, cutClean } from './bounded-copy.ts';
 import { encodedForms } from './encoded-forms.ts';
 import { HINT, isSecretKey, MASK, TEXT_RULES, type TextRule } from './rules.ts';
 
 const SHORTEST_KNOWN = 4;
-/** Beyond this the rules by themselves are as fast. */
+/** For longer texts the rules alone are as fast. */
 const LONGEST_HINTED = 2048;
 
-/** What was found: where in a structure (empty for a text by itself), by which rule, and the secret as it stood there. */
+/** A secret with its path in the structure (empty for a plain text) and the rule that found it. */
 export interface Finding {
   path: string;
   rule: string;
@@ -21,23 +21,23 @@ export interface Finding {
 export interface RedactorOptions {
   /** Secret values of the loaded configuration. */
   secrets: readonly string[];
-  /** Dotted paths, from the root of a structure, that are secret by the schema. */
+  /** Dotted paths that are secret by the schema. */
   schemaSecretPaths?: readonly string[];
-  /** What to put instead of a secret, `[redacted]` unless given. It must begin with `[redacted`: rules pass those over. */
+  /** The replacement for a secret, `[redacted]` by default. Must start with `[redacted`, which the rules skip. */
   mark?: (finding: Finding) => string;
-  /** Replaces what is no secret but is not to be seen either, after secrets are gone: a value by its key, parts of texts. */
+  /** Replaces other private data after secrets are removed: a value by its key, parts of texts. */
   further?: {
     value(key: string, path: string, value: unknown): string | undefined;
     text(text: string, path: string): string;
   };
-  /** Of structures. */
+  /** Limits for copies of structures. */
   limits?: CopyLimits;
 }
 
 export interface Redactor {
-  /** `text` without secrets. Linear in its length. */
+  /** Removes secrets in linear time. */
   text(text: string): string;
-  /** The first `most` characters of it, in time that is bounded as they are; no part of a secret shows at the end. */
+  /** The first `most` characters without secrets, in time bounded by `most`; never ends in a part of a secret. */
   cut(text: string, most: number): string;
   /** A plain, bounded, acyclic copy of `value` without secrets, fit for JSON. Never throws. */
   value(value: unknown): unknown;
@@ -49,8 +49,8 @@ export function redactor({ mark = () => MASK, further, ...options }: RedactorOpt
   const known = knownForms(options.secrets);
   const paths = new Set(options.schemaSecretPaths);
   const text = (input: string, path: string) => {
-    const place = { path, mark };
-    const clean = maskShapes(maskKnown(input, known, place), place);
+    const context = { path, mark };
+    const clean = maskShapes(maskKnown(input, known, context), context);
     return further ? further.text(clean, path) : clean;
   };
   const masked = (key: string, path: string, value: unknown): string | undefined => {
@@ -71,7 +71,7 @@ type Clean = (text: string, path: string) => string;
 const MOST_NAMES = 1000;
 const LONGEST_NAME = 64;
 
-/** Names of keys come again and again: those that hold nothing are looked at once. */
+/** Caches harmless key names, because they repeat. */
 function cleanNames(text: Clean): Clean {
   const harmless = new Set<string>();
   return (name, path) => {
@@ -88,15 +88,15 @@ interface MarkContext {
 }
 
 interface Known {
-  /** One pattern for all forms: looking for each by itself takes as long as there are secrets. */
+  /** One pattern for all forms, so that the time does not grow with their number. */
   pattern: RegExp | undefined;
-  /** Characters of the shortest form: a shorter text has none. */
+  /** Length of the shortest form; a shorter text has none. */
   shortest: number;
-  /** Form → the secret it is one of. */
+  /** Form → its secret. */
   origins: ReadonlyMap<string, string>;
 }
 
-/** Longest first, so that a secret which holds another is gone whole. */
+/** Longest first, so that a secret which contains another is removed completely. */
 function knownForms(secrets: readonly string[]): Known {
   const origins = new Map(
     secrets
@@ -115,19 +115,19 @@ function maskKnown(text: string, { pattern, shortest, origins }: Known, { path, 
   return text.replace(pattern, (form) => mark({ path, rule: 'known', secret: origins.get(form) ?? form }));
 }
 
-function maskShapes(text: string, place: MarkContext): string {
+function maskShapes(text: string, context: MarkContext): string {
   if (text.length < LONGEST_HINTED && !HINT.test(text)) return text;
   let masked = text;
   for (const rule of TEXT_RULES) {
     if (rule.needs && !rule.needs.some((need) => text.includes(need))) continue;
     masked = masked.replace(rule.pattern, (match: string, ...groups: unknown[]) =>
-      replaced(rule, { match, groups }, place),
+      replaced(rule, { match, groups }, context),
     );
   }
   return masked;
 }
 
-/** `replacement` says what of a match stays before and after the secret. */
+/** `replacement` defines which parts of a match stay before and after the secret. */
 function replaced(
   rule: TextRule,
   found: { match: string; groups: unknown[] },
@@ -140,7 +140,7 @@ function replaced(
   return `${before}${mark({ path, rule: rule.id, secret })}${after}`;
 }
 
-/** Flags say whether there is a secret, and `max_tokens: 5` is a count. */
+/** A boolean only says whether a secret exists, and `max_tokens: 5` is a count. */
 function isHarmless(key: string, value: unknown): boolean {
   return (
     value === null ||

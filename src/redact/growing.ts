@@ -1,8 +1,8 @@
-// A redactor that learns: keys change while the server runs, and calls in flight may still carry those that were replaced.
+// A redactor that accepts new secrets while the server runs. It keeps replaced keys, which calls in flight may still carry.
 import { type Redactor, redactor } from './engine.ts';
 
 export interface GrowingRedactor extends Redactor {
-  /** From now on these are masked, too. */
+  /** Masks these secrets from now on. */
   add(secrets: readonly string[]): void;
 }
 

@@ -1,5 +1,5 @@
-// What a redactor removed: how often, where, and under which name. Within one ledger the same value always becomes the
-// same pseudonym, so that a reader can tell that two places hold the same secret without learning it.
+// Records what a redactor removed: where, how often, and under which pseudonym. The same value always gets the same pseudonym
+// within one ledger, so that a reader can see that two places hold the same secret.
 import type { Finding } from './engine.ts';
 
 const MOST_PSEUDONYMS = 10;
@@ -14,9 +14,9 @@ export interface LedgerEntry {
 export interface Ledger {
   /** For `RedactorOptions.mark`. */
   mark(finding: Finding): string;
-  /** A value that is no secret but tells who somebody is: its pseudonym names its `kind`. */
+  /** Returns a pseudonym for a value that identifies somebody; it contains `kind`. */
   rename(kind: string, value: string, path: string): string;
-  /** By place, then by rule. */
+  /** Sorted by place, then by rule. */
   entries(): LedgerEntry[];
 }
 

@@ -1,14 +1,14 @@
-// Lines on their way to a slow reader: bounded, in order, one write at a time. What does not fit is dropped and counted,
-// and the count is told as soon as there is room; the service never waits for its log.
+// A bounded queue of lines for a slow reader, written in order, one write at a time. Drops and counts lines that do not fit,
+// and logs the count as soon as there is room. The service never waits for its log.
 
-/** Writes text; resolves when it is taken, rejects when the reader is gone for good. */
+/** Resolves when the text is written; rejects when the reader has closed the output. */
 export type LineSink = (text: string) => Promise<void>;
 
 interface Options {
   sink: LineSink;
-  /** The line that tells of `count` dropped ones. */
+  /** The line that reports `count` dropped lines. */
   announce(count: number): string;
-  /** Characters that may wait; 1 Mi unless given. */
+  /** Maximum waiting characters; 1 Mi by default. */
   maxWaiting?: number | undefined;
 }
 
@@ -20,37 +20,37 @@ export class LineQueue {
   #waiting: string[] = [];
   #size = 0;
   #dropped = 0;
-  #gone = false;
+  #failed = false;
   #writing: Promise<void> | undefined;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** Takes a line, or drops it when too much waits. Nothing more is taken once the sink failed. */
+  /** Queues a line, or drops it when the queue is full or the sink has failed. */
   push(line: string): void {
-    if (this.#gone) return;
+    if (this.#failed) return;
     if (this.#size + line.length > (this.#options.maxWaiting ?? MAX_WAITING)) this.#dropped += 1;
     else this.#add(line);
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves when everything is written or the sink failed. */
+  /** Resolves when everything is written or the sink has failed. */
   async drained(): Promise<void> {
     while (this.#writing) await this.#writing;
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0 && !this.#gone) {
+    while (this.#waiting.length > 0 && !this.#failed) {
       await this.#options.sink(this.#take()).catch(() => {
-        this.#gone = true;
+        this.#failed = true;
       });
-      if (this.#waiting.length === 0) this.#tellDropped();
+      if (this.#waiting.length === 0) this.#reportDropped();
     }
     this.#writing = undefined;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (this.#dropped === 0) return;
     this.#add(this.#options.announce(this.#dropped));
     this.#dropped = 0;

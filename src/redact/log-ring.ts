@@ -1,8 +1,8 @@
-// The newest log lines, for diagnostics: bounded by number and by size, redacted as everything that is logged.
+// The newest log lines, for diagnostics: redacted, and bounded by number and size.
 
 const MOST_LINES = 1000;
 const MOST_CHARACTERS = 1024 * 1024;
-/** A longer line keeps only what it says, not what it carries. */
+/** A longer line keeps only its message. */
 const LONGEST = 16 * 1024;
 
 type LogFields = Record<string, unknown>;

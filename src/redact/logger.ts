@@ -1,4 +1,4 @@
-// The log: JSON (one line, one object) or lines for people, everything through the redactor, never blocking.
+// The log: one JSON object a line, or lines for people. Redacts everything and never blocks.
 import { pino } from 'pino';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Redactor } from './engine.ts';
@@ -16,34 +16,34 @@ export interface LogOptions {
   sink: LineSink;
   /** Colours in pretty lines. */
   coloured?: boolean;
-  /** Characters that may wait for a slow reader; 1 Mi unless given. */
+  /** Maximum characters that wait for a slow reader; 1 Mi by default. */
   maxWaiting?: number;
 }
 
 export interface Log {
   logger: Logger;
-  /** Counts for every child too, from the next line on. */
+  /** Applies to every child too, from the next line on. */
   setLevel(level: LogLevel): void;
-  /** The newest lines that were logged, oldest first: at most 1,000 and 1 Mi characters. */
+  /** The newest lines, oldest first: at most 1,000 lines and 1 Mi characters. */
   recent(): Record<string, unknown>[];
-  /** Resolves when what was logged is written, or after `waitMs` when the reader does not take it. */
+  /** Resolves when all lines are written, or after `waitMs`. */
   close(waitMs?: number): Promise<void>;
 }
 
-/** What a logger and all its children share. */
+/** State that a logger shares with its children. */
 interface Shared {
   writer: pino.Logger;
   redactor: Redactor;
-  /** The least that is written; changes while the log is open. */
+  /** Can change while the log is open. */
   level: LogLevel;
 }
 
 const SEVERITY: Record<LogLevel, number> = { debug: 20, info: 30, warn: 40, error: 50 };
 const CLOSE_WAIT_MS = 1000;
-/** JSON escapes what lies below 0x20; these would move a terminal's cursor or turn its lines around just as well. */
+/** JSON escapes characters below 0x20; these would also move a terminal's cursor or reverse its text. */
 const UNESCAPED = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Opens the log. Logging never throws and never waits. */
+/** Logging never throws and never waits. */
 export function openLog({
   level,
   format,
@@ -70,7 +70,7 @@ export function openLog({
       messageKey: 'message',
       timestamp: () => `,"time":"${stamp()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      // Errors are plain, redacted copies by then.
+      // Errors are already plain, redacted copies.
       serializers: { err: (copy: unknown) => copy },
     },
     output,
@@ -86,10 +86,10 @@ export function openLog({
   };
 }
 
-/** What is bound to a log that is nobody's child. */
+/** The fields of the root logger. */
 const NOTHING = {};
 
-/** Fields of a child are redacted with each line: what counts as secret can change in between. */
+/** Redacts the fields of a child with each line, because the known secrets can change. */
 function loggerOver(shared: Shared, bound: object): Logger {
   const { writer, redactor } = shared;
   const at = (level: LogLevel) => (fields: object, message: string) => {
@@ -107,7 +107,7 @@ function loggerOver(shared: Shared, bound: object): Logger {
   };
 }
 
-/** A busy server writes many lines in each millisecond. */
+/** Caches the text of the current millisecond, in which a busy server writes many lines. */
 function stamps(clock: Clock): () => string {
   let at: number | undefined;
   let text = '';
@@ -119,7 +119,7 @@ function stamps(clock: Clock): () => string {
   };
 }
 
-/** A field named like one of the line's own would make the key appear twice. */
+/** Renames fields that would duplicate a key of the line itself. */
 function withoutOwnNames(fields: Record<string, unknown>): Record<string, unknown> {
   const own = ['time', 'level', 'message'].filter((name) => name in fields);
   if (own.length === 0) return fields;

@@ -1,4 +1,4 @@
-// A log line for people: time, level, message, then what else is known. Nothing in it can move the cursor.
+// A log line for people: time, level, message, fields. Escapes control characters.
 import { printable } from '../domain/printable.ts';
 
 const COLOURS: Record<string, string> = {
@@ -9,7 +9,7 @@ const COLOURS: Record<string, string> = {
 };
 const PLAIN = '\x1b[0m';
 
-/** One line for one JSON line of the log. */
+/** Formats one JSON line of the log. */
 export function prettyLine(json: string, coloured: boolean): string {
   const { time, level, message, ...fields } = JSON.parse(json) as Record<string, unknown>;
   const name = String(level);

@@ -1,6 +1,6 @@
-// What a secret looks like when we do not know it: names of keys, and shapes in text. Data for engine.ts.
-// A pattern must take linear time on any input. So: it starts at a literal, a part that can be long is last or is
-// stopped by the next part's first character, and nothing that must follow a long part can be missing.
+// Rules for unknown secrets: names of keys and patterns in text. Data for engine.ts. Every pattern must take linear time on any
+// input: it starts with a literal, a part that can be long comes last or stops at the first character of the next part, and
+// nothing that must follow a long part can be missing.
 
 export const MASK = '[redacted]';
 
@@ -29,11 +29,11 @@ const SECRET_KEY_ENDS = [
 
 const LONGEST_KEY = 256;
 
-/** Names of keys come again and again: those of logs are a few dozen. */
+/** Caches verdicts, because key names repeat. */
 const judged = new Map<string, boolean>();
 const MOST_JUDGED = 1000;
 
-/** Whether a key of this name usually holds a secret. A name that ends in `_file` or `_id` holds none. */
+/** Whether a key of this name usually holds a secret. */
 export function isSecretKey(name: string): boolean {
   if (name.length > LONGEST_KEY) return true;
   const known = judged.get(name);
@@ -50,10 +50,10 @@ function endsSecret(name: string): boolean {
 
 export interface TextRule {
   id: string;
-  /** None of these in the text: the pattern is not tried. For patterns that have no one beginning to look for. */
+  /** The pattern is tried only if the text contains one of these. For patterns without a common start. */
   needs?: readonly string[];
   pattern: RegExp;
-  /** What stands instead; groups are kept with `$1`. The rest of a match is the secret. */
+  /** The replacement; `$1` keeps a group. The rest of a match is the secret. */
   replacement: string;
 }
 
@@ -63,8 +63,8 @@ const SECRET_NAMES =
   'api[_-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|(?:private|secret|access|signing|encryption)[_-]?key';
 
 /**
- * Matches whatever a rule below can match, in one look: most texts of a log are short and hold nothing. A rule that is
- * added has its beginning here, too.
+ * Matches everything that a rule below can match, because most texts of a log are short and harmless. Add the start of each
+ * new rule here.
  */
 export const HINT =
   /eyJ|:\/\/|bearer|basic |private key|authorization|cookie|key|secret|token|pass|pwd|credential|sk-|[srp]k_|gh[opsur]_|github_pat_|glpat-|xox|a[ks]ia|npm_|e2b_|aiza|dckr_pat_|hf_|sg\.|ya29\.|pypi-/i;
