@@ -50,7 +50,7 @@ export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>
           pairs: 50,
           ours: () => clocked(admit),
           baseline,
-          limit: () => threadWay(home),
+          limit: () => threadRoundTrip(home),
         });
         await work({
           id: 'P14-parallel',
@@ -65,8 +65,8 @@ export function withAdmissions(root: string, work: (pair: Pair) => Promise<void>
   );
 }
 
-/** What of it is the way to the thread that commits, and back: the same sync here and there. */
-async function threadWay(home: string): Promise<string> {
+/** The share of the round trip to the thread that commits: the same sync on this thread and on another one. */
+async function threadRoundTrip(home: string): Promise<string> {
   const file = openSync(join(home, 'synced'), 'w');
   const sync = () => {
     writeSync(file, PAGE, 0, PAGE.length, 0);
@@ -107,16 +107,28 @@ async function clocked(admit: Admit, atOnce = false): Promise<number> {
 function sandbox(owner_id: string): SandboxRecord {
   const now = Date.now();
   return {
-    ...{ id: `sb-${randomBytes(6).toString('hex')}`, epoch: 1, state: 'creating', provider: 'userspace' },
-    ...{ image: 'host', memory_mb: 512, vcpus: 1, network: 'default', worker_id: 'local', owner_id },
-    ...{ metadata: { purpose: 'bench' }, env: {} },
+    id: `sb-${randomBytes(6).toString('hex')}`,
+    epoch: 1,
+    state: 'creating',
+    provider: 'userspace',
+    image: 'host',
+    memory_mb: 512,
+    vcpus: 1,
+    network: 'default',
+    worker_id: 'local',
+    owner_id,
+    metadata: { purpose: 'bench' },
+    env: {},
     created_at: new Date(now).toISOString(),
     expires_at: new Date(now + 3_600_000).toISOString(),
   };
 }
 
 const created = ({ id, owner_id, created_at }: SandboxRecord): EventDraft => ({
-  ...{ type: 'sandbox.created', timestamp: created_at, sandbox_id: id, data: { provider: 'userspace' } },
+  type: 'sandbox.created',
+  timestamp: created_at,
+  sandbox_id: id,
+  data: { provider: 'userspace' },
   ...(owner_id !== undefined && { owner_id }),
 });
 
@@ -137,13 +149,13 @@ function bareAdmissions(path: string): { admit: Admit; close(): void } {
   const tell = db.prepare(
     'INSERT INTO events (id, type, timestamp, sandbox_id, owner_id, data) VALUES (?, ?, ?, ?, ?, ?)',
   );
-  let told = 0;
+  let written = 0;
   const admit = db.transaction((row: SandboxRecord, { type, timestamp, data }: EventDraft) => {
     counts.get(row.provider);
     ofOwner.get(row.owner_id);
     quota.get(row.owner_id);
     insert.run({ ...row, metadata: '[["purpose","bench"]]', env: '[]' });
-    tell.run(++told, type, timestamp, row.id, row.owner_id, JSON.stringify(data));
+    tell.run(++written, type, timestamp, row.id, row.owner_id, JSON.stringify(data));
   });
   return { admit: (row, event) => admit.immediate(row, event), close: () => void db.close() };
 }

@@ -13,14 +13,14 @@ export function readBefore(file: string): Before {
     if (statSync(file).size > MOST_BYTES) throw new Error('too large');
     return judgedIn(JSON.parse(readFileSync(file, 'utf8')));
   } catch (cause) {
-    throw new ServiceError('bad_request', 'The file to compare with holds no results of a benchmark.', {
+    throw new ServiceError('bad_request', 'The file to compare with does not contain benchmark results.', {
       cause,
-      remedy: 'Make one with svc bench --json > FILE.',
+      remedy: 'Create one with svc bench --json > FILE.',
     });
   }
 }
 
-/** Rows without a figure are left out. Throws for what is no table. */
+/** Leaves out rows without a figure. Throws for a value that is not a table. */
 function judgedIn(results: unknown): Before {
   const { rows } = results as { rows: unknown };
   if (!Array.isArray(rows)) throw new Error('no rows');

@@ -1,5 +1,5 @@
-// P9 of the speed table: how long the first byte of a running command is on its way, against the engine's own attach. A
-// loop in the container answers each line that it reads; it stands there before anybody looks at a clock.
+// P9 of the speed table: the latency of the first byte of a running command, against the engine's own attach. A loop in the
+// container answers each line that it reads; it runs before the measurement starts.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { ContainerWorld } from './container-world.ts';
@@ -72,7 +72,7 @@ async function live({ client, live: id }: ContainerWorld, command: string) {
   return { say, echo, close: () => socket.close() };
 }
 
-/** NDJSON has no way in: another command carries the line to a FIFO, which counts against us. */
+/** NDJSON has no input: another command writes the line to a FIFO, which counts against us. */
 async function streamed(world: ContainerWorld) {
   await world.client.exec(world.live, { command: `mkfifo ${FIFO}` });
   const body = { command: `${LOOP} <${FIFO}`, stream: true };

@@ -36,13 +36,17 @@ export function filePairs(world: ContainerWorld): Pair[] {
   const streamOut = () => clocked(() => execStream(world, `cat ${FOLDER}/${NAME}`));
   return [
     {
-      ...{ id: 'P10-write', name: '64 MB file written to a container', ...row },
+      id: 'P10-write',
+      name: '64 MB file written to a container',
+      ...row,
       ours: ourPut,
       baseline: put,
       limit: () => whereTimeGoes(world.pid, ourPut, streamIn),
     },
     {
-      ...{ id: 'P10-read', name: '64 MB file read from a container', ...row },
+      id: 'P10-read',
+      name: '64 MB file read from a container',
+      ...row,
       ours: () => afterFill(ourGet),
       baseline: () => afterFill(get),
       limit: () => whereTimeGoes(world.pid, ourGet, streamOut),
@@ -51,8 +55,8 @@ export function filePairs(world: ContainerWorld): Pair[] {
 }
 
 /**
- * Of the engine's own ways, that which reaches what a sandbox sees, and a server that is not on its host: `stream`, by the
- * engine alone.
+ * The engine's own method that reaches the files a sandbox sees, also for a server on another host: `stream`, by the engine
+ * alone.
  */
 async function whereTimeGoes(
   pid: number,
@@ -85,7 +89,7 @@ async function clocked(ask: () => Promise<AsyncIterable<Buffer>>, least = BYTES)
   return performance.now() - began;
 }
 
-/** Of a plain file, as POSIX lays it out. */
+/** The header of a plain file in the POSIX layout. */
 function tarHeader(name: string, size: number): Buffer {
   const header = Buffer.alloc(512);
   const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`;

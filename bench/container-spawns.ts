@@ -49,14 +49,14 @@ export function spawnPairs(world: ContainerWorld): Pair[] {
   ];
 }
 
-/** Of P2: what nobody can do faster than the engine. */
+/** The share of P2 that only the engine can make faster. */
 async function startShare(world: ContainerWorld): Promise<string> {
   const start = await medianOf(GOES, () => timed(world, (made) => started(world, made, true)));
   const exec = await medianOf(GOES, () => clocked(() => execOnce(world, world.live)));
   return `the engine alone needs ${start.toFixed(0)} ms to create, attach and start the container; our part, the command in the running container, takes ${exec.toFixed(0)} ms.`;
 }
 
-/** Of P7: what the shell itself takes, as the agent saw it. */
+/** The share of P7 that the shell itself takes, measured by the agent. */
 async function shellShare({ client, live }: ContainerWorld): Promise<string> {
   const inside: number[] = [];
   const took = await medianOf(10 * GOES, () =>

@@ -1,5 +1,5 @@
-// P8 of the speed table: a large output streamed over HTTP, against the engine's own attach. Both sides are read as bytes
-// and by nobody: what is measured is the way, not a parser at its end.
+// P8 of the speed table: a large output streamed over HTTP, against the engine's own attach. Both sides are read as
+// bytes and discarded: the row measures the transport, not a parser.
 import type { ContainerWorld } from './container-world.ts';
 import { busyDuring } from './processor-time.ts';
 import { openStream } from './raw-http.ts';

@@ -9,11 +9,11 @@ import { withServer } from './server.ts';
 export interface ContainerWorld {
   address: string;
   client: Client;
-  /** Of the server, with its folder. */
+  /** The server's process; `home` is its folder. */
   pid: number;
   home: string;
   raw: RawEngine;
-  /** A sandbox that runs for the whole time. */
+  /** A sandbox that runs during all measurements. */
   live: string;
   /** Its container. */
   liveContainer: string;
@@ -63,11 +63,11 @@ export function withContainers(
 async function containerOf(raw: RawEngine, sandbox: string): Promise<string> {
   const filters = encodeURIComponent(JSON.stringify({ label: [`svc.id=${sandbox}`] }));
   const [found] = await raw.call<{ Id: string }[]>('GET', `/containers/json?filters=${filters}`);
-  if (!found) throw new Error('the engine knows no container of the sandbox');
+  if (!found) throw new Error('the engine has no container of the sandbox');
   return found.Id;
 }
 
-/** The body that would make this container again, as the engine tells of it: the same options by construction. */
+/** The body that creates this container again, from the engine's own description: the same options by construction. */
 async function bodyLike(raw: RawEngine, container: string): Promise<object> {
   const { Config, HostConfig } = await raw.call<Inspected>('GET', `/containers/${container}/json`);
   const { Labels: _labels, Hostname: _hostname, Cmd: _cmd, ...config } = Config;

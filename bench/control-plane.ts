@@ -51,7 +51,7 @@ export interface Watched {
 const UNWATCHED: Watched = { freed: ignore, creating: ignore };
 
 export interface PlaneOptions {
-  /** Of the package. */
+  /** The folder of the package. */
   root: string;
   home: string;
   /** SVC_ variables. */
@@ -70,13 +70,22 @@ export function withPlane<T>(
     const { config } = loadConfig({ env, cwd: home, home, uid: 0, isTerminal: false });
     const bus = eventBus({ logger: SILENT });
     const writer = eventWriter({
-      ...{ clock, logger: SILENT },
+      clock,
+      logger: SILENT,
       append: (drafts) => store.events.append(drafts),
       deliver: (events) => bus.publish(events),
     });
     const control = createControlPlane({
-      ...{ config, store: telling(store, watched), providers: onlyOne(nothing(watched)), bus, writer },
-      ...{ clock, ids: realIds(random), logger: SILENT, version: '0.0.0', host: { cpus: 2 } },
+      config,
+      store: telling(store, watched),
+      providers: onlyOne(nothing(watched)),
+      bus,
+      writer,
+      clock,
+      ids: realIds(random),
+      logger: SILENT,
+      version: '0.0.0',
+      host: { cpus: 2 },
       boot: { id: '', elapsedMs: clock.monotonic },
       ledger: processLedger(config, clock),
       redact: (value) => value,
@@ -90,7 +99,7 @@ export function withPlane<T>(
   });
 }
 
-/** The same store, which tells of sandboxes that ended. */
+/** The same store, which reports sandboxes that ended. */
 export function telling(store: SqliteStore, { freed }: Pick<Watched, 'freed'>): SqliteStore {
   const { transition } = store.sandboxes;
   const sandboxes: SqliteStore['sandboxes'] = {

@@ -1,5 +1,5 @@
-// P24 of the speed table: how late events reach 1,000 readers while 50 a second are told. Refused spawns make them, as in P23;
-// readers and server share this machine, so that a part of the time is the readers' own.
+// P24 of the speed table: how late events reach 1,000 readers at 50 events a second. Refused spawns make them, as in P23; the
+// readers share this machine with the server, so that part of the time is their own.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Pair } from './row.ts';
@@ -30,7 +30,9 @@ export async function deliveryBench(address: string): Promise<DeliveryBench> {
     pair: {
       id: 'P24',
       name: `delay (p99) of ${EVENTS} events a second to ${READERS} readers`,
-      ...{ target: 50, pairs: 10, warmUps: 2 },
+      target: 50,
+      pairs: 10,
+      warmUps: 2,
       ours: () => latest(readers, asker),
     },
     close: () => {
@@ -39,7 +41,7 @@ export async function deliveryBench(address: string): Promise<DeliveryBench> {
   };
 }
 
-/** Of a second's events: from each request that makes one to the readers' having it, in ms. */
+/** The delays of one second's events in ms: from the request that makes an event until all readers have it. */
 async function latest(readers: readonly Reader[], asker: Socket): Promise<number> {
   const sent: number[] = [];
   const all = Promise.all(readers.map((reader) => reader.read(EVENTS)));

@@ -70,7 +70,7 @@ async function answers(raw: RawEngine, init: ChildProcess): Promise<void> {
   }
 }
 
-/** What its containers leave of their cgroups, once their processes are gone. */
+/** Removes the cgroups that its containers leave once their processes have ended. */
 export async function removeCgroups(name: string): Promise<void> {
   const hierarchies = readdirSync('/sys/fs/cgroup').map((each) => join('/sys/fs/cgroup', each, name));
   for (const folder of [join('/sys/fs/cgroup', name), ...hierarchies]) {

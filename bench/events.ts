@@ -1,5 +1,5 @@
 // P23 of the speed table: bursts of events to 1,000 readers, against a bare server that writes the same bytes in the same
-// blocks to as many sockets. Refused spawns are the cheapest way to make a server tell events.
+// blocks to as many sockets. Refused spawns are the cheapest source of events.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

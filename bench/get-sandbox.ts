@@ -26,7 +26,7 @@ app.listen({ port: 0, host: '127.0.0.1' }).then(() => process.send({ port: app.s
 process.on('disconnect', () => process.exit());
 `;
 
-/** Of a server for P12; the limit is there and never reached. */
+/** The settings of a server for P12, with a rate limit that it never reaches. */
 export const GETS_KEY = 'bench-key-0123456789abcdef0123456789abcdef';
 export const GETS_ENV = {
   SVC_AUTH_ENABLED: 'true',
@@ -96,11 +96,11 @@ async function small(root: string, text: string): Promise<{ askers: Askers; clos
   return { askers, close };
 }
 
-/** Connections that each send the next request when the answer to the last one is whole. */
+/** Connections that each send the next request when the previous answer is complete. */
 class Askers {
   readonly #sockets: Socket[];
   readonly #request: Buffer;
-  /** Of one answer: they are all alike, which the first one of each connection is checked for. */
+  /** The size of an answer. All are equal; the first answer of each connection is checked for that. */
   readonly #bytes: number;
 
   private constructor(sockets: Socket[], request: Buffer, bytes: number) {

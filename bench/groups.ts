@@ -37,12 +37,12 @@ import { userspacePairs } from './userspace.ts';
 import { waitingPair } from './waiting.ts';
 
 export interface Group {
-  /** What it measures, in a few words. */
+  /** The subject of the measurements, in a few words. */
   about: string;
-  /** Of this machine; everything is there unless given. */
+  /** The requirements on this machine; none unless given. */
   need?: Need;
   ids: readonly string[];
-  /** Hands `measure` one pair after the other; those whose id is not wanted are passed over there. */
+  /** Passes each pair to `measure`, which skips those that were not requested. */
   run(root: string, measure: (pair: Pair) => Promise<void>): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ const admissions: Group = {
 };
 
 const freed: Group = {
-  about: 'a freed place to the next spawn that waits',
+  about: 'the hand-over of freed capacity to the next waiting spawn',
   ids: ['P15', 'P15-flat'],
   run: (root, measure) =>
     withFreed(root, async (pairs) => {

@@ -1,5 +1,5 @@
-// A hostile tenant for P34 and for the test of the same: a process that makes calls of every kind, in and over sandboxes of
-// its own, while it is told to. Its calls are what is hostile: it paces itself, and its processes come last at the processors.
+// A hostile tenant for P34 and for its test: a process that makes calls of every kind, in and about sandboxes of its own,
+// during an attack. Only its calls are hostile: it paces itself, and its processes have the lowest priority.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { constants, setPriority } from 'node:os';
 
 export const HOSTILE_OWNER = 'mallory';
 
-/** Of each kind are two at once; `argv` is the address, the key, the owner and the sandboxes. */
+/** Two calls of each kind run at once; `argv` is the address, the key, the owner and the sandboxes. */
 const CLIENT = `
 const { setTimeout: pause } = require('node:timers/promises');
 const WebSocket = require('ws');
@@ -53,7 +53,7 @@ process.on('message', async (word) => {
   if (word === 'attack') {
     over = new AbortController();
     for (let n = 0; n < AT_ONCE; n += 1) for (const kind of KINDS) void go(kind);
-    process.send('begun');
+    process.send('started');
   } else {
     over.abort();
     for (const socket of sockets) socket.terminate();
@@ -64,21 +64,21 @@ process.on('disconnect', () => process.exit());
 `;
 
 export interface HostileClient {
-  /** Resolves when it is under way. */
+  /** Resolves when the attack has started. */
   attack(): Promise<void>;
-  /** Calls that are under way are broken off. */
+  /** Aborts the calls in flight. */
   rest(): void;
   end(): void;
 }
 
-/** Rests until it is told otherwise. `held`: sandboxes of HOSTILE_OWNER. `root`: of the package. */
+/** Idle until `attack`. `held` are sandboxes of HOSTILE_OWNER, `root` is the folder of the package. */
 export function hostileClient(
   root: string,
   { address, key, held }: { address: string; key: string; held: readonly string[] },
 ): HostileClient {
   const child = spawn(process.execPath, ['-e', CLIENT, address, key, HOSTILE_OWNER, ...held], {
     cwd: root,
-    // A session of its own: its place at the processors must not be that of the server.
+    // A session of its own: the scheduler must not group it with the server.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

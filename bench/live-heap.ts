@@ -9,7 +9,7 @@ export const INSPECTED = '--inspect=127.0.0.1:0';
 export interface Inspected {
   /** Live right after a collection, in MiB. */
   heap_mb: number;
-  /** 99 of 100 turns of its event loop were no later than this, since it was last asked; 0 when it is asked first. */
+  /** The 99th percentile of the event-loop delay since the previous reading; 0 for the first. */
   loop_delay_p99_ms: number;
 }
 

@@ -18,19 +18,32 @@ export function heldPairs(root: string): Pair[] {
   const idle = (home: string) => inServer(home, ({ pid }) => settledMb(pid, residentMb));
   return [
     {
-      ...{ id: 'P22-idle', name: 'resident memory of an idle server', target: 120, unit: 'MB' },
-      ...{ warmUps: 0, pairs: 3 },
+      id: 'P22-idle',
+      name: 'resident memory of an idle server',
+      target: 120,
+      unit: 'MB',
+      warmUps: 0,
+      pairs: 3,
       ours: () => withHome(idle),
     },
     {
-      ...{ id: 'P22-rows', name: 'the same with 1,000 sandboxes in its database', target: 2, unit: 'MB' },
-      ...{ warmUps: 0, pairs: 3, judged: 'difference' },
+      id: 'P22-rows',
+      name: 'the same with 1,000 sandboxes in its database',
+      target: 2,
+      unit: 'MB',
+      warmUps: 0,
+      pairs: 3,
+      judged: 'difference',
       ours: () => withHome((home) => filled(home).then(() => idle(home))),
       baseline: () => withHome(idle),
     },
     {
-      ...{ id: 'P22-session', name: `memory of an open session, of ${SESSIONS}`, target: 30, unit: 'KB' },
-      ...{ warmUps: 0, pairs: 3 },
+      id: 'P22-session',
+      name: `memory of an open session, of ${SESSIONS}`,
+      target: 30,
+      unit: 'KB',
+      warmUps: 0,
+      pairs: 3,
       ours: () => withHome((home) => inServer(home, sessions)),
     },
   ];

@@ -14,7 +14,7 @@ export interface MicrovmWorld {
   restoring: Client;
   /** Guests that boot. */
   booting: Client;
-  /** Guests that boot with the same kernel and agent as QEMU has them unless told otherwise. */
+  /** Guests that boot with the same kernel and agent in QEMU's default machine. */
   withStock(work: (stock: Client) => Promise<void>): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 // P17, P18 and P19 of the speed table: virtual machines, emulated. Under emulation most of a restored guest's first
-// command is the translation of code that the saved guest had translated already: translations are no part of its state.
+// command is the translation of code that the saved guest had translated already: its state does not contain translations.
 import type { Client } from '../src/client/client.ts';
 import { firstCommand, firstOutput, type MicrovmWorld, spawned } from './microvm-world.ts';
 import { type MonitorParts, monitorParts, sharesMb } from './monitor-memory.ts';

@@ -1,8 +1,8 @@
-// What the monitors of emulated virtual machines hold, as the kernel shares it out (PSS): what several of them map counts
-// for each in part.
+// The memory of the monitors of emulated virtual machines as the kernel divides it (PSS): each one counts its share of
+// pages that several map.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of the monitors of these sandboxes, who name them in their arguments, in MB. */
+/** The memory in MB of the monitors that name these sandboxes in their arguments. */
 export function sharesMb(ids: readonly string[]): number {
   const sizes = monitorsOf(ids).map((pid) => pss(textOf(`/proc/${pid}/smaps_rollup`)));
   return sizes.reduce((sum, mb) => sum + mb, 0);

@@ -13,7 +13,7 @@ export const sandboxRuntime: Need = (root) =>
     ? programs('bwrap', 'socat', 'rg')(root)
     : 'the other program is installed with the source, not with the package';
 
-/** With the package at `root`, and a server of it at `address`. */
+/** Compares the package at `root`, with a server of it at `address`, to the other program. */
 export function oneCommandPair(root: string, address: string, home: string): Pair {
   const ours = ['bin/svc.js', 'sandbox', 'run', '--server', address, '--', 'true'];
   // What a library path of the caller leads to is needed by the programs of both.

@@ -1,6 +1,5 @@
-// P15 of the speed table: from the commit that frees a place to the call of the provider for the next spawn that waits,
-// behind 10,000 and, to see that the length does not matter, behind 100. One durable commit lies in between, whose price
-// is the disk's.
+// P15 of the speed table: from the commit that frees capacity to the provider call for the next waiting spawn, behind 10,000
+// and, to show that the length does not matter, behind 100. One durable commit lies in between; its cost is the disk's.
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { withPlane } from './control-plane.ts';
@@ -17,7 +16,7 @@ export function withFreed(root: string, work: (pairs: Pair[]) => Promise<void>):
         work([
           {
             id: 'P15',
-            name: `a freed place to the next spawn's start, ${MANY} waiting (a bare commit)`,
+            name: `freed capacity to the next spawn's start, ${MANY} waiting (a bare commit)`,
             target: 1,
             limit: () => 'each start needs one durable commit, whose time is the baseline.',
             judged: 'figure',
@@ -57,11 +56,11 @@ export function withCommits<T>(work: (commit: () => Promise<number>) => Promise<
 }
 
 interface Line {
-  /** Frees a place; the ms until its successor is begun. One more comes to wait. */
+  /** Frees capacity and adds a spawn to the queue; the ms until the next one starts. */
   next(): Promise<number>;
 }
 
-/** A plane of its own in which so many wait. */
+/** A control plane of its own with that many queued spawns. */
 function withLine<T>(root: string, waiting: number, work: (line: Line) => Promise<T>): Promise<T> {
   const at = { freed: 0, begun: 0 };
   const watched = {

@@ -60,7 +60,7 @@ export class Crowd {
   }
 }
 
-/** The same without a queue: whose turn it is stands in an array, and there is always a place. */
+/** The same without a queue: an array gives the order, and there is always capacity. */
 export class FreeLine {
   readonly #control: ControlPlane;
   readonly #waiting = Array.from({ length: OWNERS }, (_, n) => `owner-${n}`);

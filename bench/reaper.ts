@@ -1,6 +1,6 @@
 // P25 of the speed table: what watching the deadlines of 100,000 live sandboxes costs while none is due, and how long
-// everything else waits while 1,000 are due at once. The reaper and the destroyer work on a real database; runtimes are
-// gone as soon as they are asked to be.
+// everything else waits while 1,000 are due at once. The reaper and the destroyer work on a real database; runtimes
+// end as soon as they are destroyed.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -38,17 +38,20 @@ export function withReaper(root: string, work: (pairs: Pair[]) => Promise<void>)
       reaper.start();
       await work([
         {
-          ...{
-            id: 'P25-idle',
-            name: `the reaper's share of a processor, ${LIVE} live and none due`,
-            unit: '%',
-          },
-          ...{ target: 0.1, pairs: 5, warmUps: 1 },
+          id: 'P25-idle',
+          name: `the reaper's share of a processor, ${LIVE} live and none due`,
+          unit: '%',
+          target: 0.1,
+          pairs: 5,
+          warmUps: 1,
           ours: () => idleShare(reaper),
         },
         {
-          ...{ id: 'P25-due', name: `stops of the event loop (p99), ${DUE} of ${LIVE} due at once` },
-          ...{ target: 20, pairs: 10, warmUps: 2 },
+          id: 'P25-due',
+          name: `stops of the event loop (p99), ${DUE} of ${LIVE} due at once`,
+          target: 20,
+          pairs: 10,
+          warmUps: 2,
           ours: async () => {
             const over = ends.all(DUE);
             add(DUE, -1000);
@@ -68,11 +71,16 @@ export function withReaper(root: string, work: (pairs: Pair[]) => Promise<void>)
 function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWriter>[0]['append']) {
   const clock = realClock();
   const bus = eventBus({ logger: SILENT });
-  const writer = eventWriter({ clock, logger: SILENT, append, deliver: (told) => bus.publish(told) });
+  const writer = eventWriter({ clock, logger: SILENT, append, deliver: (events) => bus.publish(events) });
   const publisher = new Publisher({ bus, writer, clock });
   const attach = () => Promise.reject(new Error('There is nothing to attach to.'));
   const destroyer = new Destroyer({
-    ...{ sandboxes, publisher, clock, logger: SILENT, lock: new KeyedLock(), spawns: new InFlightSpawns() },
+    sandboxes,
+    publisher,
+    clock,
+    logger: SILENT,
+    lock: new KeyedLock(),
+    spawns: new InFlightSpawns(),
     sessions: new Sessions({ clock, attach }),
     // As every real one, it answers in a later turn.
     runtimes: { destroy: () => pause(0) },
@@ -86,7 +94,7 @@ function reaperOver(sandboxes: SandboxStore, append: Parameters<typeof eventWrit
   return { reaper, close };
 }
 
-/** Of one processor, in percent: of waiting, and of the one look at the database that there is each minute. */
+/** Percent of one processor: for waiting, and for the look at the database once a minute. */
 async function idleShare(reaper: Reaper): Promise<number> {
   const waiting = await processorMs(() => pause(IDLE_MS));
   const looking = await processorMs(() => {

@@ -76,7 +76,7 @@ export function benchSummary({ rows, not_run }: Results): string {
   );
 }
 
-/** Of `svc bench --list`. */
+/** The output of `svc bench --list`. */
 export function listText(groups: readonly Listed[]): string {
   return groups
     .map(({ about, ids, not_run }) => {

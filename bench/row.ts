@@ -51,7 +51,7 @@ export interface Pair {
   baseline?(): Promise<number>;
 }
 
-/** Of a table that has to be made within half an hour. */
+/** Keeps a complete table within half an hour. */
 const LONGEST_MS = 30_000;
 const LEAST_PAIRS = 5;
 

@@ -1,4 +1,4 @@
-// Measures the speed table against servers of its own, row by row, and tells of each as it ends.
+// Measures the speed table against servers of its own, row by row, and reports each as it ends.
 import { ServiceError } from '../src/domain/errors.ts';
 import { packageRoot } from '../src/host/package-root.ts';
 import type { Before } from './compare.ts';
@@ -8,9 +8,9 @@ import { hostFacts, type Listed, type Results } from './report.ts';
 import { measurePair, type Pair, type Row } from './row.ts';
 
 export interface BenchRequest {
-  /** Of the package; that of this code unless given. */
+  /** The folder of the package; by default that of this code. */
   root?: string;
-  /** Rows by id, or by the part before a dash: `P28` stands for all that begin so. All unless given. */
+  /** Rows by id, or by the part before a dash: `P28` selects all rows that start with it. All by default. */
   only?: readonly string[] | undefined;
   /** Earlier figures, which rows then carry as `was`. */
   before?: Before | undefined;
@@ -48,7 +48,7 @@ async function runGroup(group: Group, request: BenchRequest, { rows, not_run }: 
   });
 }
 
-/** What there is to measure, and what this machine lacks for it. */
+/** All groups of rows, and what this machine lacks for them. */
 export function listed(root: string = packageRoot(), groups: readonly Group[] = GROUPS): Listed[] {
   return groups.map(({ about, ids, need }) => {
     const reason = need?.(root);

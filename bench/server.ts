@@ -56,7 +56,7 @@ function serve(
   const child = spawn(process.execPath, [join(root, 'bin/svc.js'), 'serve'], {
     env,
     cwd: home,
-    // Ctrl-C on a terminal reaches the whole group: the server would be gone before its sandboxes.
+    // Ctrl-C on a terminal reaches the entire process group: the server would end before its sandboxes.
     detached: true,
     stdio: ['ignore', 'ignore', log, 'ipc'],
   });

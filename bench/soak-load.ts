@@ -1,5 +1,5 @@
-// What a soak does: whole lives of sandboxes, and between them faults, one kind after another. What a fault brings a call is
-// an error of ours that says so; any other is a failure.
+// The load of a soak: complete lives of sandboxes, and between them faults, one kind after another. A call that meets a fault
+// may end with one of the expected errors; any other error is a failure.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../src/client/client.ts';
 import { ServiceError } from '../src/domain/errors.ts';
@@ -13,14 +13,14 @@ export interface Soaked {
   home: string;
 }
 
-/** What a call may hear while something below it was killed or held; `provider_error`: killed before it had begun. */
+/** Errors that a call may return while a process below it is killed or stopped; `provider_error`: killed before its start. */
 const EXPECTED: readonly ErrorCode[] = ['unavailable', 'not_found', 'conflict', 'timeout', 'provider_error'];
 const HELD_MS = 300;
 const LEAVES_MS = 60;
 /** Every so many cycles one more reader of events comes, and one in so many of them meets a fault. */
 const FAULT_EVERY = 5;
 
-/** One life; what it answers wrongly throws. With `faults` some lives meet one, told by `number`. */
+/** One life; throws on a wrong answer. With `faults` some lives meet a fault, chosen by `number`. */
 export async function live(soaked: Soaked, number: number, faults: boolean): Promise<void> {
   const fault =
     faults && number % FAULT_EVERY === 0 ? TROUBLES[(number / FAULT_EVERY) % TROUBLES.length] : undefined;
@@ -88,7 +88,7 @@ async function held(pids: readonly number[]): Promise<void> {
   for (const pid of pids) process.kill(pid, 'SIGCONT');
 }
 
-/** Process 1 of a sandbox of userspace. Under an engine it is no process below the server. */
+/** Kills process 1 of a userspace sandbox. Under an engine it is not a process below the server. */
 async function runtimeIsKilled({ pid }: Soaked): Promise<void> {
   const [agent] = processesUnder(pid).filter(({ command }) => /svc-agent\S* init /.test(command));
   try {

@@ -31,7 +31,7 @@ export interface Growth {
   loop_delay_p99_ms: number;
 }
 
-/** Of the cycles: compiled code and caches reach their size in them. */
+/** The share of the cycles in which compiled code and caches reach their size. */
 const WARM_UP = 0.2;
 const MOST: Partial<Record<keyof Growth, number>> = {
   /** Code that is still being compiled adds some hundred KiB; a leak of 1 KiB a cycle is more than that in 2,000. */
@@ -57,7 +57,8 @@ export async function sample(
     cycles,
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     children: descendants(pid),
-    ...{ heap_mb, loop_delay_p99_ms },
+    heap_mb,
+    loop_delay_p99_ms,
     resident_mb: residentMb(pid),
     wal_mb: (statSync(join(home, 'svc.db-wal'), { throwIfNoEntry: false })?.size ?? 0) / 1_048_576,
     engine_mb: enginePids(home).reduce((sum, engine) => sum + residentMb(engine), 0),
@@ -88,7 +89,7 @@ export function grown(measured: Growth): string[] {
   return (Object.keys(MOST) as (keyof Growth)[]).filter((key) => measured[key] > (MOST[key] ?? Infinity));
 }
 
-/** The engine and its containerd of the bench's folder: both are told of files in it. */
+/** The engine and containerd of the bench's folder: both name files in it as arguments. */
 export function enginePids(home: string): number[] {
   return pids().filter((pid) => {
     const [program = '', ...words] = textOf(`/proc/${pid}/cmdline`).split('\0');

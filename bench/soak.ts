@@ -15,8 +15,8 @@ export interface SoakOptions {
   minutes?: number;
   /** Clients that leave or stop reading, runtimes that are killed, a server and an engine that are held. */
   faults?: boolean;
-  /** Hears of each sample as it is taken. */
-  told?: (sample: SoakSample) => void;
+  /** Called with each sample. */
+  onSample?: (sample: SoakSample) => void;
 }
 
 export interface SoakReport extends Growth {
@@ -52,7 +52,7 @@ export async function soak(root: string, options: SoakOptions): Promise<SoakRepo
 
 /** `kept`: sandboxes that are not the soak's to destroy. */
 async function cycle(soaked: Soaked, options: SoakOptions, kept: readonly string[]): Promise<SoakReport> {
-  const { provider, cycles, minutes, faults = false, told } = options;
+  const { provider, cycles, minutes, faults = false, onSample } = options;
   const began = performance.now();
   const [samples, failed]: [SoakSample[], string[]] = [[], []];
   const part = {
@@ -72,7 +72,7 @@ async function cycle(soaked: Soaked, options: SoakOptions, kept: readonly string
     await tidy(soaked, kept);
     const taken = await sample(soaked, done);
     samples.push(taken);
-    told?.(taken);
+    onSample?.(taken);
   }
   const seconds = (performance.now() - began) / 1000;
   const more = growth(samples);

@@ -1,5 +1,5 @@
-// P23-stalled of the speed table: what 200 readers of events that stop reading cost the server while it goes on telling:
-// the most that it holds more at any time.
+// P23-stalled of the speed table: the memory that 200 stalled readers of events cost the server while it keeps publishing, at
+// the peak.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { refusals } from './events.ts';
@@ -9,7 +9,7 @@ import type { Pair } from './row.ts';
 import { withServer } from './server.ts';
 
 const READERS = 200;
-/** Of 500 events each: far more than a connection holds on its way. */
+/** Bursts of 500 events: far more than a connection buffers. */
 const BURSTS = 60;
 const LOOK_MS = 100;
 const REQUEST = 'GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n';

@@ -10,7 +10,7 @@ const COMMANDS = [
   { name: 'lint', args: ['config', 'lint', '--file', 'svc.yaml'], target: 3 },
 ] as const;
 
-/** With the package at `root`. */
+/** Measures the package at `root`. */
 export function startupPairs(root: string): Pair[] {
   const HOME = join(root, 'nowhere');
   return COMMANDS.flatMap(({ name, args, target }) =>

@@ -15,9 +15,9 @@ const MMIO_DRIVER = '/modules/virtio_mmio.ko\n';
 const ORDER = /(?:\/modules\/\w+\.ko\n)+/;
 
 export interface StockMachine {
-  /** For the program and what it needs; made. */
+  /** The folder of the program and its files; created here. */
   folder: string;
-  /** Of the kernel, as /boot and /lib/modules name it. */
+  /** The kernel's version, as /boot and /lib/modules name it. */
   version: string;
   /** `providers.microvm.data_dir` of a server that has started a guest. */
   machines: string;

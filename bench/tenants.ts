@@ -23,11 +23,11 @@ export const TENANTS_ENV = {
   SVC_DEFAULTS_SPAWN_OVERFLOW: 'queue',
   SVC_DEFAULTS_SPAWN_QUEUE_TIMEOUT: '2s',
 };
-/** Times that it may take. */
+/** The factor by which a call may take longer. */
 export const TENANTS_BAR = 2;
 /** All of them stay within what the rate limit allows an owner at once. */
 const CALLS = 40;
-/** For the attack to be under way, and for what it left in the queue to be over. */
+/** Time for the attack to start, and for the queue to drain after it. */
 const [WARM_MS, COOL_MS] = [500, 2500];
 
 export type TenantCall = 'get' | 'exec';

@@ -1,5 +1,5 @@
-// P15-ticket of the speed table: what the queue itself holds in the heap for each one that waits. With the request and the
-// story that goes on when its turn comes it is about twice as much; P15-memory judges all of that together.
+// P15-ticket of the speed table: the heap that the queue itself uses for each waiting spawn. With the request and its
+// continuation it is about twice as much; P15-memory judges all of that together.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SpawnQueue } from '../src/control/queue/queue.ts';
@@ -25,7 +25,9 @@ export const ticketPair: Pair = {
     const settings = { overflow: 'queue', most: WAITING, timeoutMs: HOUR_MS } as const;
     const queue = new SpawnQueue({ publisher: { note: () => {} }, clock: realClock() }, settings);
     const applicants = Array.from({ length: WAITING }, (_, n) => ({
-      ...{ owner_id: `owner-${n % OWNERS}`, provider: 'userspace', attempt: async () => DENIED },
+      owner_id: `owner-${n % OWNERS}`,
+      provider: 'userspace',
+      attempt: async () => DENIED,
     }));
     // Signals are the edge's: it has one for each request, waiting or not.
     const signals = applicants.map(() => new AbortController().signal);
@@ -39,7 +41,7 @@ export const ticketPair: Pair = {
   },
 };
 
-/** Of this process, after everything that is over has been collected. */
+/** The heap of this process after garbage collection. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

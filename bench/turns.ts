@@ -40,16 +40,17 @@ if (require('node:worker_threads').isMainThread) {
 /** Measures both rows against one server. `root`: of the package. */
 export async function withTurns(root: string, measure: (pair: Pair) => Promise<void>): Promise<void> {
   await withHome(async (home) => {
-    const [watch, told] = [join(home, 'watch.cjs'), join(home, 'turns')];
+    const [watch, socketPath] = [join(home, 'watch.cjs'), join(home, 'turns')];
     writeFileSync(watch, WATCH);
     const env = {
-      ...{ NODE_OPTIONS: `--require=${watch}`, BENCH_TURNS: told },
+      NODE_OPTIONS: `--require=${watch}`,
+      BENCH_TURNS: socketPath,
       SVC_PROVIDERS_USERSPACE_RUNNER: 'unshare',
     };
     await withServer(root, { home, env }, async ({ address, client }) => {
       const { id } = await client.spawn({ ttl: '1h', memory_mb: 256 });
       await client.exec(id, { command: NAMES });
-      for (const pair of pairs({ address, client, id, told })) await measure(pair);
+      for (const pair of pairs({ address, client, id, socketPath })) await measure(pair);
       await client.destroy(id);
     });
   });
@@ -60,16 +61,16 @@ interface World {
   client: Client;
   id: string;
   /** Socket of the watch. */
-  told: string;
+  socketPath: string;
 }
 
-function pairs({ address, client, id, told }: World): Pair[] {
+function pairs({ address, client, id, socketPath }: World): Pair[] {
   const bodies = worstBodies();
   const routes = ROUTES.map((route) => route.replace('ID', id));
   const during = async (work: () => Promise<unknown>) => {
-    await longestSince(told);
+    await longestSince(socketPath);
     await work();
-    return longestSince(told);
+    return longestSince(socketPath);
   };
   const turns = { target: BAR_MS, judged: 'figure', pairs: 5, warmUps: 1 } as const;
   return [
@@ -101,10 +102,10 @@ const ZEROES = 'head -c 10485760 /dev/zero; head -c 10485760 /dev/zero >&2';
 /** Each is 200 characters that JSON has to write as six. */
 const NAMES = `mkdir -p /workspace/names && cd /workspace/names && p=$(printf '\\\\001%.0s' $(seq 195)) && p=$(printf "$p") && seq 10000 29999 | sed "s/^/$p/" | xargs -d '\\n' -n 100 touch`;
 
-function longestSince(told: string): Promise<number> {
+function longestSince(socketPath: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = '';
-    const socket = connect(told).setEncoding('utf8');
+    const socket = connect(socketPath).setEncoding('utf8');
     socket.on('data', (part) => {
       text += part;
     });

@@ -1,5 +1,5 @@
-// P15-memory and P15-ticket of the speed table: 10,000 requests that wait for a place, against a bare server that holds the
-// same requests and never answers; and what each waiting spawn adds inside the server beside its connection.
+// P15-memory and P15-ticket of the speed table: 10,000 requests that wait for capacity, against a bare server that holds
+// the same requests and never answers; and the memory that each waiting spawn adds inside the server beside its connection.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -62,7 +62,7 @@ function ours(root: string): Promise<number> {
       const { id } = await client.spawn({ ttl: '1h' });
       const depth = async () => (await client.admission({})).queue_depth;
       const grown = await growth(pid, Number(new URL(address).port), depth);
-      await allGone(client);
+      await queueEmpty(client);
       await client.destroy(id);
       return grown;
     }),
@@ -106,15 +106,15 @@ async function asking(port: number): Promise<Socket> {
   return socket;
 }
 
-/** So that none of them starts when the place is free. */
-async function allGone(client: Client): Promise<void> {
+/** Waits until the queue is empty, so that none of them starts on freed capacity. */
+async function queueEmpty(client: Client): Promise<void> {
   await until(async () => (await client.admission({})).queue_depth === 0);
 }
 
 async function until(fact: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   while (!(await fact())) {
-    if (performance.now() > deadline) throw new Error('not all requests are waiting, or gone, in time');
+    if (performance.now() > deadline) throw new Error('the queue did not reach the expected length in time');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -30,7 +30,9 @@ const nested = (open: string, close: string) => {
 export function worstBodies(): Buffer[] {
   const half = '"\\ud83d"';
   const texts = [
-    ...[nested('[', ']'), nested('{"a":', '}'), nested('[{"a":', '}]')],
+    nested('[', ']'),
+    nested('{"a":', '}'),
+    nested('[{"a":', '}]'),
     ...['{},', '[],', '1,', '"",', '1e308,', '0.1234567890123456789,', 'null,', '{"a":1},'].map((unit) =>
       filled('{"timeout":1,"command":"x","args":[', unit, '1]}'),
     ),

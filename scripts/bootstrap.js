@@ -16,7 +16,7 @@ const PROGRESS_MS = 10_000;
 
 /** Installs and builds when needed; prints what it does, and every ten seconds how far it is. Exits with 1 when a step fails. */
 export async function bootstrap() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19))
     fail(`svc needs Node 20.19 or newer; this is ${process.version}.`);
   // The lock holds all of package.json that says what to install.
@@ -34,7 +34,14 @@ export async function bootstrap() {
   }
 }
 
-/** Runs one command; `doing` names what the process `pid` and its children do at the moment. */
+/**
+ * Runs one command; `doing` describes what the process `pid` and its children do at the moment.
+ *
+ * @param {string} title
+ * @param {string} command
+ * @param {string[]} args
+ * @param {(pid: number | undefined) => string} doing
+ */
 async function step(title, command, args, doing = () => '') {
   const started = performance.now();
   const elapsed = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;

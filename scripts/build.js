@@ -15,7 +15,7 @@ import { lazyRequires } from './lazy-requires.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const commands = readdirSync(join(root, 'commands'), { recursive: true })
+const commands = readdirSync(join(root, 'commands'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .sort()
   .map((name) => `commands/${name}`);

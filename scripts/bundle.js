@@ -8,6 +8,7 @@ const INSIDE = ['@oclif/core', 'ajv', 'chalk', 'typebox', 'yaml'];
 const NEVER = ['ejs', 'ts-node', 'tsx', 'typescript'];
 const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
+/** @satisfies {import('esbuild').BuildOptions} */
 export const BUNDLE = {
   bundle: true,
   splitting: true,

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import standaloneModule from 'ajv/dist/standalone/index.js';
 import { importBundled } from './bundled.js';
 
-const standalone = standaloneModule.default ?? standaloneModule;
+// CommonJS: the function is the default export of the default export.
+const standalone = /** @type {any} */ (standaloneModule).default ?? standaloneModule;
 
 /** A plugin for esbuild. */
 export const configCheck = {

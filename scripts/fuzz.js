@@ -6,9 +6,9 @@ import { options } from './options.js';
 
 const { only, seed, runs, minutes, keep } = options(
   'fuzz',
-  'Throws made-up input at everything that reads input.',
+  'Sends generated input to every reader of input.',
   {
-    only: { kind: 'list', default: [], says: 'Targets; an unknown one is answered with all there are.' },
+    only: { kind: 'list', default: [], says: 'Targets; an unknown name prints the list of targets.' },
     runs: { kind: 'count', default: 2000, says: 'Cases for each target; nothing is kept.' },
     minutes: { kind: 'count', says: 'Time for each target instead of a number of cases.' },
     seed: { kind: 'count', default: 1, says: 'The same seed makes the same cases.' },
@@ -20,7 +20,9 @@ const { importBundled } = await import('./bundled.js');
 const { counted, fuzz } = await importBundled('proof/fuzz/fuzz.ts');
 const { record } = await importBundled('proof/results.ts');
 const reports = await fuzz({
-  ...{ only, seed, runs },
+  only,
+  seed,
+  runs,
   ...(minutes !== undefined && { minutes }),
   told: (target, { seed: at, said }) => process.stderr.write(`${target} --seed ${at}: ${said}\n`),
 });

@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 const IMPORTED = /^(?:const|var) (\w+_\d+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm;
 /** `export * as name` */
 const EXPORTED = /^exports\.(\w+) = (__importStar\(require\("[^"]+"\)\));$/gm;
-/** Which Node may be used is said to npm by our own package.json; judging it again takes a sixth of a command's time. */
+/** npm checks the version of Node by our own package.json; a second check takes a sixth of a command's time. */
 const NODE_CHECK = /^checkNodeVersion\(\);$/m;
 
 const UNDICI_H2 = "const connectH2 = require('./client-h2.js')";
 
-/** A plugin for esbuild. In a bundle that is no module, `importModule` is what bin/bundle.js hands it. */
+/** A plugin for esbuild. In a CommonJS bundle `importModule` comes from bin/bundle.js. */
 export const lazyRequires = {
   name: 'lazy-requires',
   setup(build) {
@@ -20,11 +20,11 @@ export const lazyRequires = {
       const text = lazily(readFileSync(path, 'utf8'));
       return { contents: isModule ? text : text.replace(/\bimport\((?!\))/g, 'importModule('), loader: 'js' };
     });
-    // HTTP/2 is spoken to no server of ours.
+    // No request of ours uses HTTP/2.
     build.onLoad({ filter: /\/node_modules\/undici\/lib\/dispatcher\/client\.js$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8');
       if (!text.includes(UNDICI_H2))
-        throw new Error(`${path} has another form than scripts/lazy-requires.js knows.`);
+        throw new Error(`${path} differs from the form that scripts/lazy-requires.js supports.`);
       const contents = text.replace(
         UNDICI_H2,
         "const connectH2 = (...rest) => require('./client-h2.js')(...rest)",

@@ -1,8 +1,8 @@
-// Options of the programs that one runs by hand (`npm run bench|soak|fuzz|proof`): told by `--help`, and refused in one line
-// when they are wrong, before anything is built.
+// Options of the programs that people run by hand (`npm run bench|soak|fuzz|proof`). `--help` lists them; a wrong option ends
+// the program with one line before anything is built.
 import { parseArgs } from 'node:util';
 
-/** Usage was wrong, as for the command line itself. */
+/** Exit status for wrong usage, as of the command line itself. */
 const USAGE = 2;
 
 /**
@@ -13,7 +13,8 @@ const USAGE = 2;
  * @param {string} summary one sentence
  * @param {Record<string, {
  *   kind: 'boolean' | 'count' | 'text' | 'list', default?: unknown, of?: readonly string[], says: string }>} table
- *   `count` is a number above 0; `of` are the only choices of a text or of the members of a list
+ *   `count` is a number above 0; `of` lists the choices of a text or of the members of a list
+ * @returns {Record<string, any>}
  */
 export function options(name, summary, table) {
   const help = { kind: 'boolean', default: false, says: 'Show this.' };
@@ -25,10 +26,12 @@ export function options(name, summary, table) {
       Object.entries(table).map(([option, spec]) => [option, read(option, spec, given[option])]),
     );
   } catch (error) {
-    return end(`${error.message}\nnpm run ${name} -- --help shows what there is.`, USAGE);
+    const { message } = /** @type {Error} */ (error);
+    return end(`${message}\nnpm run ${name} -- --help lists the options.`, USAGE);
   }
 }
 
+/** @returns {Record<string, any>} */
 function readArguments(known) {
   const specs = Object.entries(known).map(([option, { kind }]) => [
     option,
@@ -37,12 +40,18 @@ function readArguments(known) {
   return parseArgs({ options: Object.fromEntries(specs), allowNegative: true }).values;
 }
 
-function read(option, { kind, default: otherwise, of }, text) {
+/**
+ * @param {string} option
+ * @param {{ kind: string, default?: unknown, of?: readonly string[] }} spec
+ * @param {any} text
+ */
+function read(option, spec, text) {
+  const { kind, default: otherwise, of } = spec;
   if (text === undefined || kind === 'boolean') return text ?? otherwise;
   if (kind === 'count') return countOf(option, text);
   const members = kind === 'list' ? text.split(',').map((member) => member.trim()) : [text];
   const strange = members.find((member) => of && !of.includes(member));
-  if (strange !== undefined) throw new Error(`--${option} is of ${of.join(', ')}; not "${strange}".`);
+  if (strange !== undefined) throw new Error(`--${option} is one of ${of?.join(', ')}; not "${strange}".`);
   return kind === 'list' ? members : text;
 }
 
@@ -70,6 +79,7 @@ function choices({ kind, default: otherwise, of }) {
   return `${all} Otherwise ${otherwise === of || otherwise.length === 0 ? 'all' : otherwise}.`;
 }
 
+/** @returns {never} */
 function end(text, status) {
   (status === 0 ? process.stdout : process.stderr).write(`${text}\n`);
   process.exit(status);

@@ -36,7 +36,14 @@ const { importBundled } = await import('./bundled.js');
 const { prove } = await importBundled('proof/prove.ts');
 const { only, setting, side, filter, runs, minutes, seed, keep, long } = values;
 const found = await prove(root, {
-  ...{ kinds: only, settings: setting, sides: side, runs, minutes, seed, keep, isLong: long },
+  kinds: only,
+  settings: setting,
+  sides: side,
+  runs,
+  minutes,
+  seed,
+  keep,
+  isLong: long,
   ...(filter && { filters: filter }),
   told: (line) => process.stdout.write(`${line}\n`),
 });

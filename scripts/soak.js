@@ -21,12 +21,12 @@ await bootstrap();
 const { importBundled } = await import('./bundled.js');
 const { soak } = await importBundled('bench/soak.ts');
 const { record } = await importBundled('proof/results.ts');
-const told = (sample) => process.stderr.write(`${JSON.stringify(sample)}\n`);
+const onSample = (sample) => process.stderr.write(`${JSON.stringify(sample)}\n`);
 const report = await soak(root, {
   provider,
   faults,
   cycles,
-  told,
+  onSample,
   ...(minutes !== undefined && { minutes }),
 });
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);

@@ -4,21 +4,22 @@ import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
-import { nextSteps } from './next-steps.js';
+import { startHints } from './start-hints.js';
 
 /** Two signals within this time are one key press. */
 const SAME_KEY_PRESS_MS = 500;
 
 await bootstrap();
 const cli = join(root, 'bin/svc.js');
+/** @type {NodeJS.ProcessEnv} */
 const env = {
   SVC_PROVIDERS_DEFAULT: 'userspace',
   SVC_LOGGING_LEVEL: 'warn',
   ...rootSettings(),
   ...process.env,
 };
-// A session of its own: the terminal sends Ctrl-C to everything in the foreground, and the server, which takes a second
-// signal for impatience, would otherwise get two.
+// The server has its own session: the terminal sends Ctrl-C to all processes in the foreground, and a second signal ends the
+// server at once.
 const server = spawn(process.execPath, [cli, 'serve'], {
   cwd: root,
   env,
@@ -27,7 +28,10 @@ const server = spawn(process.execPath, [cli, 'serve'], {
 });
 stopOnSignals(server);
 server.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
-server.once('message', (message) => void show(message));
+server.once(
+  'message',
+  (message) => void show(/** @type {{ address: string, database: string }} */ (message)),
+);
 
 /** One key press can arrive twice, from the terminal and from npm; a later signal ends the server at once. */
 function stopOnSignals(child) {
@@ -41,12 +45,12 @@ function stopOnSignals(child) {
 }
 
 /**
- * Root's database would be in a system folder, which a first try has no business in: it goes where everybody else's does,
- * unless the configuration says otherwise. What cannot be elsewhere is said beforehand.
+ * Keeps root's database out of the system folders during a first try: it goes to the home folder, unless the configuration
+ * names a path. Announces the sockets, which have to be in a system folder.
  */
 function rootSettings() {
   if (process.getuid?.() !== 0) return {};
-  say('You are root: sandboxes that run have their sockets in /run/svc, a folder of the system.');
+  say('Running as root: sandboxes keep their sockets in /run/svc.');
   const words = [cli, 'config', 'explain', 'database.path', '--json'];
   const { status, stdout } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' });
   // A configuration that cannot be read is the server's to complain about.
@@ -69,16 +73,20 @@ async function show({ address, database }) {
     const [{ status }, destroyMs] = await call('DELETE', `/sandboxes/${id}`);
     say(`  DELETE /sandboxes/{id}        ${destroyMs} ms   ${status}\n`);
   } catch (error) {
-    say(`\nThe demonstration failed: ${error.message}\n`);
+    say(`\nThe demonstration failed: ${/** @type {Error} */ (error).message}\n`);
     server.kill('SIGTERM');
     return;
   }
   say('In another terminal, try:\n');
-  for (const line of nextSteps(address)) say(`  ${line}`);
+  for (const line of startHints(address)) say(`  ${line}`);
   say('\nCtrl-C stops the server. Sandboxes keep running until their TTL ends.');
 }
 
-/** Calls that resolve with the body and the whole ms they took, and throw what the server says is wrong. */
+/**
+ * Makes a function that resolves with the body and the duration in ms, and throws the server's error message.
+ *
+ * @returns {(method: string, path: string, body?: object) => Promise<[any, string]>}
+ */
 function caller(base) {
   const headers = {
     'content-type': 'application/json',
@@ -93,7 +101,7 @@ function caller(base) {
       signal: AbortSignal.timeout(60_000),
       ...init,
     });
-    const json = await answer.json();
+    const json = /** @type {any} */ (await answer.json());
     if (!answer.ok) throw new Error(json.message);
     return [json, String(Math.round(performance.now() - started)).padStart(5)];
   };

@@ -2,7 +2,7 @@
 //
 //   node scripts/terminal-svg.js 'A title for screen readers' < transcript.txt > docs/images/first-minute.svg
 //
-// The transcript is the unedited output of a real run: `npm start 2>&1 | tee transcript.txt`, cut at whole lines.
+// The transcript is the unedited output of a real run: `npm start 2>&1 | tee transcript.txt`, cut at ends of lines.
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 

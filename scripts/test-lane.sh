@@ -14,7 +14,7 @@ unshare --pid --fork --kill-child --mount --mount-proc --ipc --propagation priva
   unset temporary temporary_is_private
   mkdir -p /run/svc
   mount -t tmpfs -o mode=755 tmpfs /run/svc
-  # This shell stays process 1 and reaps what loses its parent; a killed engine would otherwise never be gone.
+  # This shell stays process 1 and reaps what loses its parent; a killed engine would otherwise never end.
   status=0
   "$@" || status=$?
   exit "$status"' lane "$@"

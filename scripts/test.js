@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.js';
 
-/** More than these are no accident. */
+/** More failed files than these are not an accident. */
 const MOST_AGAIN = 3;
 /** Suites that run side by side; each lane is a list of vitest projects. */
 const LANES = [['contract', 'e2e'], ['fault']];
@@ -45,11 +45,12 @@ function run(name, args, { lane = false, shown = true } = {}) {
   rmSync(report, { force: true });
   const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
   const command = lane ? ['bash', 'scripts/test-lane.sh', ...vitest] : vitest;
-  // The output of a lane that runs beside another one comes in one piece when it has ended.
+  // A lane that runs beside another one prints its output when it ends.
   const kept = join(folder, `${name}.log`);
   const output = shown ? [1, 2] : [openSync(kept, 'w'), openSync(kept, 'a')];
   const child = spawn(command[0], command.slice(1), {
-    ...{ cwd: root, stdio: ['ignore', ...output] },
+    cwd: root,
+    stdio: ['ignore', ...output],
     env: { ...process.env, SVC_TEST_REPORT: report },
   });
   return new Promise((resolve) => {
@@ -64,8 +65,8 @@ function run(name, args, { lane = false, shown = true } = {}) {
         skipped: [],
         files: [],
       };
-      const said = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
-      resolve({ status: code ?? 1, ...said });
+      const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : none;
+      resolve({ status: code ?? 1, ...counts });
     });
   });
 }
@@ -74,7 +75,9 @@ function sum(reports) {
   const add = (key) => reports.reduce((total, report) => total + report[key], 0);
   return {
     status: reports.find(({ status }) => status !== 0)?.status ?? 0,
-    ...{ passed: add('passed'), failed: add('failed'), unhandled: add('unhandled') },
+    passed: add('passed'),
+    failed: add('failed'),
+    unhandled: add('unhandled'),
     passed_elsewhere: add('passed_elsewhere'),
     failed_files: reports.flatMap(({ failed_files }) => failed_files),
     skipped: reports.flatMap(({ skipped }) => skipped),

@@ -9,7 +9,8 @@ rmSync(path + CACHE, { force: true });
 const server = createServer((_, answer) => answer.setHeader('content-type', 'application/json').end('[]'));
 server.listen(0, '127.0.0.1', async () => {
   const script = scriptOf(path);
-  process.argv.splice(2, 1, 'sandbox', 'list', '--json', '--server', `http://127.0.0.1:${server.address().port}`);
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address());
+  process.argv.splice(2, 1, 'sandbox', 'list', '--json', '--server', `http://127.0.0.1:${address.port}`);
   await run(script, path).main(dirname(__dirname), require('../package.json'));
   writeFileSync(path + CACHE, script.createCachedData());
   server.close();

@@ -29,7 +29,7 @@ every key explained, \`svc config show\` prints the values in force with their s
   ${RELOADABLE.map((name) => `\`${name}\``).join(', ')}.
 `;
 
-/** The whole document. */
+/** The complete document. */
 export function configReference(): string {
   const sections = CONFIG_SECTIONS.map(({ path, description }) => {
     const rows = keysOf(path).map(row);

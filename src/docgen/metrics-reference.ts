@@ -31,7 +31,7 @@ Prometheus supports \`http_headers\` from version 2.55. An older one, as in Debi
 |---|---|---|---|
 `;
 
-/** The whole document. */
+/** The complete document. */
 export function metricsReference(): string {
   return HEAD + Object.entries(METRICS).map(row).join('');
 }

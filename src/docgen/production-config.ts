@@ -9,7 +9,7 @@ const HEAD = `# Configuration of svc for production. It differs from the default
 `;
 
 export interface ProductionChoices {
-  /** Of the pages that may call, for example https://app.example.com. */
+  /** The origin of the pages that may call, for example https://app.example.com. */
   origin: string;
   /** Files with the keys, as the configuration names them. */
   apiKeyFile: string;

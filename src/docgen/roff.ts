@@ -3,7 +3,7 @@
 
 /** A fixed day: pages of one source are the same bytes whenever they are made. */
 const DAY = 'January 1, 2026';
-/** Of a line of text in the source of a page; `mandoc -T lint` wants no more than 80 with what escapes add. */
+/** The width of a text line in the source of a page; `mandoc -T lint` accepts 80, escapes included. */
 const WIDTH = 72;
 
 /** Text for a line of its own. */
@@ -16,7 +16,7 @@ export function roffText(text: string): string {
   return escaped.replace(/^(?=[.'])/gm, '\\&');
 }
 
-/** An argument of a macro, in quotes, so that it is no macro itself and may hold spaces. */
+/** An argument of a macro, in quotes, so that it is not read as a macro and can contain spaces. */
 export function roffArgument(text: string): string {
   return `"${roffText(text).replaceAll('"', '\\(dq')}"`;
 }

@@ -5,6 +5,7 @@ import { dirname, join, posix } from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
 import { cyclicGroups } from '../../scripts/house/graph.js';
+import { specifierOf } from '../../scripts/house/sources.js';
 import { packageRoot } from '../../src/host/package-root.ts';
 import { eachNode, parsed, placeOf, type SourceFile, sourceFiles } from '../support/checks/source-files.ts';
 
@@ -145,7 +146,15 @@ interface Import {
   place: string;
 }
 
+const known = new WeakMap<SourceFile, Import[]>();
+
 function importsOf(file: SourceFile): Import[] {
+  const found = known.get(file) ?? readImports(file);
+  known.set(file, found);
+  return found;
+}
+
+function readImports(file: SourceFile): Import[] {
   const found: Import[] = [];
   eachNode(file.tree, (node) => {
     const specifier = specifierOf(node);
@@ -155,17 +164,6 @@ function importsOf(file: SourceFile): Import[] {
     found.push({ from: file, to, isPackage, isType: isTypeOnly(node), place: placeOf(file, node) });
   });
   return found;
-}
-
-/** Of import and export declarations, dynamic imports and import types. */
-function specifierOf(node: ts.Node): string | undefined {
-  const text = (part: ts.Node | undefined) => (part && ts.isStringLiteralLike(part) ? part.text : undefined);
-  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return text(node.moduleSpecifier);
-  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
-    return text(node.arguments[0]);
-  return ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)
-    ? text(node.argument.literal)
-    : undefined;
 }
 
 function isTypeOnly(node: ts.Node): boolean {

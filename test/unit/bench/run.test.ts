@@ -100,7 +100,7 @@ it('ends between two measurements when it is interrupted', async () => {
   await expect(running).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-it('reads the figures of an earlier run, and refuses what is none', () => {
+it('reads the figures of an earlier run, and rejects other files', () => {
   const file = join(folder, 'results.json');
   const rows = [{ id: 'P1', ratio: 1.5 }, { id: 'P15', value: 0.9 }, { id: 'P9' }];
   writeFileSync(file, JSON.stringify({ rows }));
@@ -110,9 +110,9 @@ it('reads the figures of an earlier run, and refuses what is none', () => {
   ]);
   for (const text of ['', '[]', 'null', '{"rows":[null]}']) {
     writeFileSync(file, text);
-    expect(() => readBefore(file)).toThrow(/holds no results/);
+    expect(() => readBefore(file)).toThrow(/does not contain benchmark results/);
   }
-  expect(() => readBefore(join(folder, 'nothing'))).toThrow(/holds no results/);
+  expect(() => readBefore(join(folder, 'nothing'))).toThrow(/does not contain benchmark results/);
 });
 
 it('finds programs on PATH and names the missing ones', () => {

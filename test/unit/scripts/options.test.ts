@@ -17,7 +17,7 @@ describe('the options of programs run by hand', () => {
   });
 
   it.each([
-    ['soak', '--provider', 'docker', '--provider is of userspace, container; not "docker".'],
+    ['soak', '--provider', 'docker', '--provider is one of userspace, container; not "docker".'],
     ['proof', '--only', 'points,all', 'not "all"'],
     ['fuzz', '--runs', '0', '--runs is a number above 0, not "0".'],
     ['soak', '--minutes', 'ten', '--minutes is a number above 0, not "ten".'],
@@ -26,6 +26,6 @@ describe('the options of programs run by hand', () => {
     const { exitCode, stderr, stdout } = await run(program, option, value);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(said);
-    expect(stderr.split('\n')[1]).toBe(`npm run ${program} -- --help shows what there is.`);
+    expect(stderr.split('\n')[1]).toBe(`npm run ${program} -- --help lists the options.`);
   });
 });

@@ -1,10 +1,10 @@
-// What `npm start` tells to try next: commands as they are to be typed, for the server at `address`.
+// The commands that `npm start` suggests next, for the server at `address`.
 
-/** Where commands go that are told nothing: `DEFAULT_SERVER` of src/cli/connection.ts. */
+/** The address that commands use by default: `DEFAULT_SERVER` of src/cli/connection.ts. */
 const DEFAULT_ADDRESS = 'http://127.0.0.1:7423';
 
-/** Lines without ends of line. */
-export function nextSteps(address) {
+/** @param {string} address */
+export function startHints(address) {
   const svc = address === DEFAULT_ADDRESS ? './bin/svc.js' : `SVC_SERVER=${address} ./bin/svc.js`;
   return [
     `${svc} sandbox run -- python3 -c 'print(6 * 7)'`,

@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { DEFAULT_SERVER } from '../../../src/cli/connection.ts';
 
-const file = fileURLToPath(new URL('../../../scripts/next-steps.js', import.meta.url));
-const { nextSteps }: { nextSteps(address: string): string[] } = await import(file);
+const file = fileURLToPath(new URL('../../../scripts/start-hints.js', import.meta.url));
+const { startHints }: { startHints(address: string): string[] } = await import(file);
 
 it('are plain for a server at the address that commands take by themselves', () => {
-  const lines = nextSteps(DEFAULT_SERVER);
+  const lines = startHints(DEFAULT_SERVER);
   expect(lines.slice(1, 3)).toEqual(['./bin/svc.js sandbox create', './bin/svc.js sandbox list']);
   expect(lines.join('\n')).not.toContain('SVC_SERVER');
 });
 
 it.each(['http://127.0.0.1:9999', 'http://0.0.0.0:7423', 'https://[::1]:8443'])('name %s', (address) => {
-  const lines = nextSteps(address);
+  const lines = startHints(address);
   expect(lines).toHaveLength(4);
   for (const line of lines)
     expect(line).toContain(line.startsWith('curl') ? `curl -s ${address}/api/` : `SVC_SERVER=${address} `);
