@@ -3,7 +3,7 @@
 
 export interface Kind {
   title: string;
-  /** Two or three sentences for who reads the page: what is done, and how it is judged. */
+  /** Two or three sentences for the reader of the page: the trial and how it is judged. */
   about: string;
   /** Makes the figures again. */
   command: string;
@@ -15,7 +15,7 @@ export interface Kind {
   facts: Readonly<Record<string, string>>;
 }
 
-/** Of a trial after which everything is compared with what the kernel, the engine and the database say. */
+/** The counts of a trial whose end is compared with the kernel, the engine and the database. */
 const AUDITED = {
   rows_lost: 'rows lost',
   runtimes_leaked: 'runtimes leaked',

@@ -80,7 +80,7 @@ function judged(found: number, trials: number): [string, string] {
   return [number(found), `${Number(percent.toPrecision(2))} %`];
 }
 
-/** With separators between thousands; measures have at most two digits behind the point. */
+/** Formats a number with separators between thousands; measures have at most two decimals. */
 function number(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
 }

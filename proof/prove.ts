@@ -12,17 +12,17 @@ import { readTally } from './tally.ts';
 
 export interface ProofOptions {
   kinds: string[];
-  /** Of the campaign; and `tests`: those that count for its kind. */
+  /** Settings of the campaign; `tests` runs the tests that count for its kind. */
   settings: string[];
   sides: ('before' | 'after')[];
   /** Rounds of every step × action; for kinds that are tests, runs of these. */
   runs: number;
-  /** Of the campaign, for each setting and side. */
+  /** The campaign's time for each setting and side. */
   minutes: number;
   seed: number;
-  /** Of the campaign: freezes and delays beyond most deadlines, instead of everything else. */
+  /** Limits the campaign to freezes and delays beyond most deadlines. */
   isLong: boolean;
-  /** Of the campaign: parts of what trials are called. */
+  /** Limits the campaign to trials whose names contain one of these. */
   filters?: string[];
   keep: boolean;
   told: (line: string) => void;
@@ -34,7 +34,7 @@ const ENVIRONMENT = [
   ...['faulty-host', 'full-folders', 'kill', 'limits', 'stalled-readers', 'store-disk-full', 'store-kill'],
 ];
 
-/** Files of tests that count for a kind, and what they are told. */
+/** Files of tests that count for a kind, and their variables. */
 const TESTS: Partial<Record<string, { files: string[]; env?: Record<string, string> }>> = {
   points: { files: ['test/fault/points.test.ts'] },
   simulation: {
@@ -59,7 +59,7 @@ export async function prove(root: string, options: ProofOptions): Promise<number
   return found;
 }
 
-/** An interrupt ends the trial that is under way, and everything after it. */
+/** An interrupt ends the current trial and cancels the rest. */
 async function points({ settings, sides, keep, ...options }: ProofOptions): Promise<number> {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());

@@ -24,7 +24,7 @@ export function readResults(path: string = file()): ProofResults {
 }
 
 /**
- * Writes a row of a kind, in place of the one of that name: a row tells of one run of its command. Rows are in the
+ * Writes a row of a kind, in place of the one of that name: a row describes one run of its command. Rows are in the
  * order of their names. Synchronous from reading to writing, so that a process cannot interrupt itself.
  */
 export function record<K extends KindName>(

@@ -1,4 +1,4 @@
-// A seeded run, told of whether it kept every invariant or not.
+// Tallies a seeded run, whether it kept every invariant or not.
 import { tally } from './tally.ts';
 
 /** Runs `run` of `steps` steps, which throws where an invariant is broken. */

@@ -1,5 +1,5 @@
-// How a test tells what it has tried: one line in the file that SVC_TEST_TALLY names, which `npm run proof` and others add
-// up. Without it nothing is written, so that a test tells always and knows nothing of who listens.
+// A test reports its trials as a line in the file that SVC_TEST_TALLY names; `npm run proof` adds up the lines. Without the
+// variable nothing is written, so that tests report unconditionally.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { Counts, KindName } from './kinds.ts';
 
@@ -15,7 +15,7 @@ export function tally<K extends KindName>(kind: K, name: string, counts: Counts<
   if (file) appendFileSync(file, `${JSON.stringify({ kind, name, counts } satisfies Told)}\n`);
 }
 
-/** What was told in `file`, lines of the same row added up. */
+/** The counts in `file`, lines of the same row added up. */
 export function readTally(file: string): Told[] {
   const rows = new Map<string, Told>();
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];

@@ -24,7 +24,7 @@ export interface Findings {
 export type Finding = keyof Findings;
 
 /**
- * There is a runtime for each row, each ready one and each VM, and no more; nothing is on its way anywhere. There are `warm`
+ * There is a runtime for each row, each ready one and each VM, and no more; no operation is in progress. There are `warm`
  * ready ones, where there is room for them.
  */
 export function isSettled(server: TestServer, warm: number, { cap }: Limits): boolean {
@@ -77,7 +77,7 @@ function lost({ all, live }: Ledger, { given }: Journal): string[] {
   });
 }
 
-/** Deadlines, quotas and templates that are not what was confirmed, or under way. */
+/** Deadlines, quotas and templates that differ from what was confirmed and from operations in flight. */
 function changed(home: string, { given, quotas, templates }: Journal): string[] {
   const db = new Sqlite(join(home, 'svc.db'), { readonly: true });
   const read = (sql: string, key: string) => db.prepare(sql).pluck().get(key) ?? undefined;
@@ -109,7 +109,7 @@ function extra(ids: readonly string[], ledger: Ledger, running: number): string[
   return [`${running} run for ${expectedRuntimes(ledger)} rows ${ended.join(' ')}`];
 }
 
-/** Of those that have ended, everywhere. */
+/** The traces of ended sandboxes, everywhere. */
 function leftOvers(server: TestServer, { all, live }: Ledger, { given }: Journal): string[] {
   const alive = new Set(live.map(({ id }) => id));
   const known = new Set([...all.map(({ id }) => id), ...given.keys()]);

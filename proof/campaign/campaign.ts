@@ -36,7 +36,7 @@ export interface CampaignOptions {
 
 export type Tally = Record<Finding | 'trials' | 'survived' | 'missed', number>;
 
-/** Longer than the agent's and the engine's patience for a moment's silence, far from any deadline. */
+/** Longer than the agent and the engine wait for an answer, shorter than any deadline. */
 const SHORT_MS = 1500;
 /** Longer than every deadline but those of starting and ending a sandbox. */
 const LONG_MS = 20_000;
@@ -83,7 +83,7 @@ async function furnish({ server, image, journal, warm, isDrained }: Ground): Pro
   if (!isDrained) return;
   await call('POST', '/admin/workers/local/drain', { drain: true });
   const isThere = async () => (await call<unknown[]>('GET', '/workers')).body.length > 1;
-  await until('the worker to be heard', isThere);
+  await until('the heartbeat of the worker', isThere);
 }
 
 interface Told {

@@ -1,9 +1,9 @@
-// What the clients of a campaign were told, kept on their side: what a server that has failed must still know.
+// The answers that the clients of a campaign received, kept on their side: a server that has failed must still know them.
 
 /** A sandbox that a client was given. */
 export interface Given {
   owner: string;
-  /** It may be gone: its end was asked for, or its life was short, or somebody killed it. */
+  /** It may have ended: by a destroy, by its TTL, or because a fault killed it. */
   mayEnd: boolean;
   /** Its end was confirmed. */
   hasEnded: boolean;
@@ -15,7 +15,7 @@ export interface Journal {
   given: Map<string, Given>;
   /** Idempotency keys, and what was given for them. */
   keyed: Map<string, Set<string>>;
-  /** Limits of owners and names of templates: what each may be by what was confirmed and what is under way. */
+  /** Limits of owners and names of templates: the values that confirmed operations and those in flight allow. */
   quotas: Map<string, Set<number | undefined>>;
   templates: Map<string, Set<number | undefined>>;
   /** Answers that nobody should get from a server that lives. */

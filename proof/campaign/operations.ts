@@ -1,4 +1,4 @@
-// What the clients of a campaign do. Each deed notes in the journal what it was told; it fails when the server does.
+// The operations of a campaign's clients. Each records its answers in the journal and fails when the server fails.
 import type { Sandbox } from '../../src/schema/sandbox.ts';
 import { readLedger } from '../../test/support/checks/ledger.ts';
 import { type Answer, type Api, api } from '../../test/support/servers/api.ts';
@@ -8,7 +8,7 @@ import type { Step } from '../failpoints/point.ts';
 import { changing, type Journal } from './journal.ts';
 import { injectFault } from './runtime-faults.ts';
 
-/** Of an agent that answers no pings, on a busy machine. */
+/** The limit for an agent that answers no pings, on a busy machine. */
 const NOTICED_MS = 60_000;
 
 export interface Client {
@@ -17,7 +17,7 @@ export interface Client {
   owner: string;
   journal: Journal;
   roll: (sides: number) => number;
-  /** Of the template of ready sandboxes. */
+  /** The name of the template with prewarmed sandboxes. */
   image: string;
 }
 

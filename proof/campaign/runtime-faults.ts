@@ -1,5 +1,5 @@
-// What happens to a sandbox behind the server's back: its first process is killed, stopped, or goes on. Of one in a pool it
-// is its VM's.
+// Faults of a runtime that the server does not cause: its first process is killed, stopped or continued. For a sandbox in a
+// pool that is the process of its VM.
 import { spawnSync } from 'node:child_process';
 import { agents } from '../../test/support/checks/auditor.ts';
 import { readLedger } from '../../test/support/checks/ledger.ts';

@@ -1,4 +1,4 @@
-// One trial: clients work, the server fails at a place, goes on or is started anew, and everything is looked at.
+// One trial: clients work, the server fails at a point, continues or is restarted, and an audit follows.
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/fakes/ports.ts';
 import { stateOf } from '../../test/support/hosts/process-state.ts';
@@ -32,7 +32,7 @@ export interface Ground {
   isDrained: boolean;
 }
 
-/** `missed`: the place was never passed, so that nothing was tried. */
+/** `missed`: the point was never passed, so that nothing was tried. */
 export type Outcome = Findings | 'missed';
 
 const REACHED_MS = 90_000;
@@ -41,7 +41,7 @@ const SETTLED_MS = 120_000;
 const OTHERS = ['cid', 'dan'];
 /** A silence takes seconds to be noticed, a lease holds for a while; everything else comes by often. */
 const RARE: readonly Step[] = ['sandboxes.unhealthy', 'leases.renew'];
-/** With both of the others there is often no room for ready ones. */
+/** Together with the other two there is often no room for prewarmed sandboxes. */
 const isOfStock = (step: Step) => step.startsWith('warm.') || step === 'sandboxes.take';
 const BYSTANDING: readonly OperationName[] = [
   'spawn',
@@ -96,7 +96,7 @@ async function settled({ server, journal, limits, warm }: Ground): Promise<Findi
   return found;
 }
 
-/** Does what leads to the place, or anything, until it has been reached; in the order given for the first client. */
+/** Runs the operations that lead to the point, or any others, until it is reached; in the given order for the first client. */
 async function works(client: Client, deeds: readonly OperationName[], isOver: () => boolean): Promise<void> {
   const isOrdered = deeds !== BYSTANDING;
   for (let n = 0; !isOver(); n++) {

@@ -47,12 +47,12 @@ export async function startArmable(options: ServerOptions): Promise<TestServer> 
   return startServer({ ...options, program: [await built] });
 }
 
-/** Undefined disarms it. What a place does when it is passed is in `fired`. */
+/** Undefined disarms it. `fired` counts the points that fired. */
 export function arm({ child }: TestServer, armed: Armed | undefined): void {
   child.send({ arm: armed ?? null });
 }
 
-/** How many places of this server have done what they were told. */
+/** The number of points of this server that have fired. */
 export function fired(server: TestServer): number {
   return server.log().split(`${FIRED} `).length - 1;
 }

@@ -1,6 +1,6 @@
-// Places at which a server of the tests fails once: right before or right after a step that changes state. They lie on the
-// seams, around the store and the providers: the code between them is what ships, to the byte. A place is armed from the
-// start by `SVC_TEST_FAILPOINT=<place>:<action>`, or later by a message of the process that started the server.
+// Points at which a server of the tests fails once: right before or right after a step that changes state. They lie on the
+// seams, around the store and the providers: the code between them is what ships, to the byte. A point is armed from the
+// start by `SVC_TEST_FAILPOINT=<point>:<action>`, or later by a message of the process that started the server.
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -61,11 +61,11 @@ export interface Armed {
   ms?: number;
 }
 
-/** What stands in the log, a line of its own, before the place does what it is told. */
+/** The log line, on a line of its own, before a point fires. */
 export const FIRED = 'a failpoint fires:';
 
 const [place, action] = (process.env.SVC_TEST_FAILPOINT ?? '').split(':');
-/** Longer than the server's patience for a moment's silence, far from any deadline. */
+/** Longer than the server waits for an answer, shorter than any deadline. */
 const DELAY_MS = 2000;
 let armed: Armed | undefined = place ? ({ place, action, skip: 0 } as Armed) : undefined;
 
@@ -73,11 +73,11 @@ export function armByMessage(): void {
   process.on('message', (message: { arm?: Armed | null }) => {
     if (message.arm !== undefined) armed = message.arm ?? undefined;
   });
-  // Who listens would else keep a server that has stopped from ending.
+  // Otherwise the listener would keep a stopped server from ending.
   process.channel?.unref();
 }
 
-/** Fails here when this place is armed, once. After `kill` nothing follows. */
+/** Fires once when this point is armed. After `kill` nothing follows. */
 export async function at(here: Place): Promise<void> {
   if (armed?.place !== here || armed.skip-- > 0) return;
   const { action, ms = DELAY_MS } = armed;
@@ -88,7 +88,7 @@ export async function at(here: Place): Promise<void> {
   else process.kill(process.pid, action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
 }
 
-/** `work` between its two places. */
+/** Runs `work` between its two points. */
 export async function around<T>(step: Step, work: () => Promise<T>): Promise<T> {
   await at(`before ${step}`);
   const done = await work();

@@ -1,4 +1,4 @@
-// Stands in for the registry: the real providers with a place before and after what they change, and around their lists.
+// Stands in for the registry: the real providers with a point before and after each change, and around their lists.
 import type { Provider } from '../../src/providers/provider.ts';
 import { providerRegistry as build, providerSet, type RegistryDeps } from '../../src/providers/registry.ts';
 import { around } from './point.ts';

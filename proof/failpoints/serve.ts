@@ -1,4 +1,4 @@
-// The server of the tests that fails at a place: `svc serve` without the command line, with places around its replies.
+// The server of the tests that fails at a point: `svc serve` without the command line, with points around its replies.
 import { ServerResponse } from 'node:http';
 import { runServer } from '../../src/app/run-server.ts';
 import { armByMessage, at, type Step } from './point.ts';

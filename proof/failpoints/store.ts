@@ -1,4 +1,4 @@
-// Stands in for the opening of the database: the real store with a place before and after each of its changes.
+// Stands in for the opening of the database: the real store with a point before and after each of its changes.
 import { openSqliteStore as open, type SqliteOptions } from '../../src/store/sqlite/open.ts';
 import type { SandboxStore, Store } from '../../src/store/store.ts';
 import { around, STEPS, STORE_STEPS, type Step } from './point.ts';

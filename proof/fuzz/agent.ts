@@ -1,4 +1,4 @@
-// The guest agent's own fuzzer (agent/test/fuzz.c), under the sanitizers: hostile frames into its whole input path. `agent` has
+// The guest agent's own fuzzer (agent/test/fuzz.c), under the sanitizers: hostile frames into its entire input path. `agent` has
 // long sessions and frames as large as they may be; `parser` has short ones, a million in some minutes.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/host/package-root.ts';
 import type { Chance } from './chance.ts';
 
 const run = promisify(execFile);
-/** Of one process: starting one under the sanitizers costs as much as some dozens. */
+/** Cases per process: a start under the sanitizers costs as much as some dozens of cases. */
 const INPUTS = 100;
 const SMALL_INPUTS = 10_000;
 

@@ -7,14 +7,14 @@ export interface Outcome {
   kind: string;
   /** What was wrong with it. */
   fault?: string | undefined;
-  /** Of a case that holds several. */
+  /** The number of cases in one that contains several. */
   inputs?: number;
 }
 
 export interface OpenTarget {
   /** One case, made from `chance` alone. Rejects for a fault of its own, too. */
   one(chance: Chance): Promise<Outcome>;
-  /** What is wrong with the whole after the cases. */
+  /** The fault of the target after the cases, if any. */
   verdict?(): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Limits {
   seed: number;
   runs: number;
   minutes?: number;
-  /** Hears of each fault as it is found. */
+  /** Called with each fault. */
   told?: (fault: Fault) => void;
 }
 
@@ -53,7 +53,7 @@ export interface FuzzReport {
 
 /** After so many the rest would say the same. */
 const MOST_FAULTS = 25;
-/** Of one case, on a machine that has much else to do; nothing in the service waits longer. */
+/** The limit for one case on a busy machine; nothing in the service waits longer. */
 const HANGS_MS = 60_000;
 
 export async function campaign(name: string, target: Target, limits: Limits): Promise<FuzzReport> {

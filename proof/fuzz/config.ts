@@ -22,7 +22,7 @@ import type { Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
 import { anyText, anyValue, damaged } from './hostile.ts';
 
-/** Of processor time, for one file; the slowest that is refused by its size takes a tenth of it. */
+/** Processor time for one file; the slowest file below the size limit takes a tenth of it. */
 const MOST_MS = 1000;
 /** Starting a process takes as long as some dozens of files. */
 const MAKER = sarifMaker('/nowhere', '0');
@@ -116,7 +116,7 @@ function withChange(chance: Chance, lines: readonly string[]): string[] {
 
 type FileAsked = LintOptions & { file: string };
 
-/** The report, in too long a time or not; undefined for what is no configuration file at all. */
+/** The report and its duration; undefined where the input is not a configuration file. */
 function inside(asked: FileAsked): { report: LintReport | undefined; fault: string | undefined } {
   const before = process.cpuUsage();
   const report = reportOf(asked);
@@ -165,11 +165,11 @@ const exitOf = (asked: LintOptions, report: LintReport | undefined) =>
   report ? lintExit(report, asked) : UNUSABLE;
 
 function badReport({ usable, errors, findings }: LintReport, file: string): string | undefined {
-  if (!usable && errors === 0) return 'of no use, and nothing is said why';
+  if (!usable && errors === 0) return 'unusable, without a reason';
   if (errors !== findings.filter(({ level }) => level === 'error').length) return 'the errors are miscounted';
   const lines = readFileSync(file, 'utf8').split(/\r?\n/);
   const wrong = findings.find((finding) => !isPlaced(finding, lines));
-  if (wrong) return `no place of the file, or no plain text: ${JSON.stringify(wrong)}`;
+  if (wrong) return `not a position in the file, or not plain text: ${JSON.stringify(wrong)}`;
   return undefined;
 }
 

@@ -287,7 +287,7 @@ function readMonitor(chance: Chance, bytes: Buffer): void {
 
 function readStat(_: Chance, bytes: Buffer): void {
   const found = parseStat(bytes.toString('utf8'));
-  require(found === undefined || Number.isInteger(found.start), 'a start that is no number');
+  require(found === undefined || Number.isInteger(found.start), 'a start that is not a number');
 }
 
 function json(chance: Chance): Buffer {

@@ -10,7 +10,7 @@ import { packageRoot } from '../../src/host/package-root.ts';
 import type { OpenTarget, Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
 
-/** Of a case, which takes milliseconds; what goes round in circles never ends. */
+/** The limit for a case, which takes milliseconds; an endless loop exceeds it. */
 const PROGRESS_MS = 20_000;
 
 export const formats = { width: 1, open: async () => openFormats('proof/fuzz/formats.child.ts') };

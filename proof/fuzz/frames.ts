@@ -1,4 +1,4 @@
-// The WebSocket exec over bare sockets: right and wrong frames in any order. What comes back are whole, unmasked frames
+// The WebSocket exec over bare sockets: right and wrong frames in any order. The answers are complete, unmasked frames
 // with our messages in them, the connection ends, and so does the command.
 import { connect, type Socket } from 'node:net';
 import { ERROR_TABLE } from '../../src/domain/errors.ts';
@@ -129,7 +129,7 @@ function judged(heard: Buffer): Outcome {
     const wrong = opcode === TEXT ? badMessage(payload.toString()) : undefined;
     if (wrong) return { kind, fault: wrong };
   }
-  // A code of the client's own, which may be any from 3000, is said back to it.
+  // The server returns a code of the client's own, which may be any from 3000.
   const isKnown = kind === 'cut' || MAY_CLOSE.includes(Number(kind)) || Number(kind) >= 3000;
   return { kind, fault: isKnown ? undefined : `closed with ${kind}` };
 }

@@ -1,4 +1,4 @@
-// The real server as a fuzzer meets it: keys on, few places, and a sandbox of its own that cases may use up.
+// The real server for a fuzzer: keys on, little capacity, and a sandbox of its own that cases may use up.
 import { api } from '../../test/support/servers/api.ts';
 import { removeHome, startServer, type TestServer } from '../../test/support/servers/server.ts';
 
@@ -11,7 +11,7 @@ export interface FuzzedServer {
   port: number;
   /** The sandbox that is there now. */
   sandbox(): string;
-  /** Ends what cases have left and puts the sandbox back when it is gone. Throws when the server cannot. */
+  /** Destroys the sandboxes that cases left and replaces its own if it has ended. Throws when the server cannot. */
   tidy(): Promise<void>;
   /** What the server itself calls a fault, in its log; undefined when nothing. */
   verdict(): Promise<string | undefined>;

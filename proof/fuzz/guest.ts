@@ -13,10 +13,10 @@ import type { Outcome } from './campaign.ts';
 import type { Chance } from './chance.ts';
 import { damaged } from './hostile.ts';
 
-/** Of the session's own clock: longer than every deadline of the host. */
+/** Time of the session's own clock: longer than every deadline of the host. */
 const PATIENCE_MS = 10 * 60_000;
 const STEP_MS = 1000;
-/** Of this machine's. */
+/** Time of this machine's clock. */
 const ENDS_MS = 20_000;
 /** What one agent sends in all; the host lets it no further than what is read and the credit of its streams. */
 const MOST_SENT = 8 * 1024 * 1024;
@@ -66,7 +66,7 @@ async function conversation(chance: Chance): Promise<Outcome> {
   return { kind, fault: left === 0 ? undefined : `${left} timers are left` };
 }
 
-/** Waits for `work` while time goes on, as far as the host's patience. */
+/** Waits for `work` while time passes, up to the host's longest deadline. */
 async function within<T>(work: Promise<T>, clock: FakeClock): Promise<T> {
   const done = { value: false };
   const settled = work.finally(() => {

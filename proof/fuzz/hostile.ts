@@ -1,4 +1,4 @@
-// Values that break careless programs, and ways to break a text or a JSON value that was right.
+// Values that break careless programs, and changes that break a valid text or JSON value.
 import type { Chance } from './chance.ts';
 
 export const TEXTS: readonly string[] = [
@@ -93,7 +93,7 @@ export function anyValue(chance: Chance, depth = 0): unknown {
   return chance.pick(depth > 3 ? plain : [...plain, ...nested])();
 }
 
-/** `value` with one place in it changed: replaced, taken out, or with something new beside it. */
+/** `value` with one change: a part replaced, removed, or with a new neighbour. */
 export function mutated(chance: Chance, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || chance.oneIn(12)) return anyValue(chance);
   if (Array.isArray(value)) {

@@ -17,7 +17,7 @@ export interface Heard {
 export interface Asked {
   method: string;
   url: string;
-  /** With a body that its route does not take. */
+  /** The request has a body that its route does not accept. */
   hasStrayBody?: boolean;
 }
 

@@ -33,7 +33,7 @@ async function openReaders() {
       return reading(fuzzed.port, chance);
     },
     verdict: async () => {
-      await until('the readers to be gone', () => open() <= before + SPARE, 30_000);
+      await until('the readers to disconnect', () => open() <= before + SPARE, 30_000);
       return fuzzed.verdict();
     },
     close: () => fuzzed.close(),

@@ -1,4 +1,4 @@
-// Requests made from the API description: right ones, and right ones that were then broken in a place or two.
+// Requests made from the API description: valid ones, and valid ones with one or two faults.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/host/package-root.ts';
@@ -11,7 +11,7 @@ import { anyText, damaged, mutated } from './hostile.ts';
 export interface FuzzRequest {
   operation: string;
   method: string;
-  /** With the query; percent-encoded, so that any client sends it. */
+  /** The path with its query; percent-encoded, so that any client sends it. */
   path: string;
   headers: Record<string, string>;
   body?: Buffer;

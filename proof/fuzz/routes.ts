@@ -58,7 +58,7 @@ function told({ operation, method, path, headers, body }: FuzzRequest): string {
   return `${operation}: ${method} ${path.slice(0, 400)} ${JSON.stringify(headers).slice(0, 600)}${text}`;
 }
 
-/** Rejects when the connection ends without a whole answer. */
+/** Rejects when the connection ends without a complete answer. */
 function ask(port: number, { method, path, headers, body }: FuzzRequest, agent: Agent): Promise<Heard> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ port, method, path, agent, host: '127.0.0.1', headers });

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Exemption:
     check: str
-    #: Method and path; a regular expression for the whole of it.
+    #: Method and path; a regular expression that matches all of it.
     operation: str
     status: int
     #: A regular expression for a part of the answer.

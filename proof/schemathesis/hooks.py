@@ -79,7 +79,7 @@ def place_names(case):
 @schemathesis.hook
 def after_call(context, case, response):
     statuses[f"{case.method} {case.path} {response.status_code}"] += 1
-    # Places stay free for the spawns that follow.
+    # Keep capacity free for the spawns that follow.
     if response.status_code == 201 and b'"state":"running"' in response.content:
         requests.delete(f"{URL}/sandboxes/{response.json()['id']}", headers=KEYS, timeout=60)
 

@@ -33,9 +33,9 @@ export class SimulatedWorker {
   readonly provider: FakeProvider;
   /** Calls that do not arrive: those to it, those from it. */
   readonly cut = { to: false, from: false };
-  /** By how much its wall clock differs from the control plane's. */
+  /** The difference of its wall clock from the control plane's. */
   skewMs = 0;
-  /** Of the next call. */
+  /** The fault of the next call. */
   fate: () => Fate = () => 'pass';
   readonly #world: World;
   readonly #journal = new Map<string, WorkerSandboxRecord>();
@@ -53,7 +53,7 @@ export class SimulatedWorker {
     return [...this.#journal.values()].filter(({ state }) => state !== 'ended').map((one) => one.sandbox_id);
   }
 
-  /** As after a kill: what was under way stops where it was. */
+  /** As after a kill: operations in flight stop where they are. */
   async restart(): Promise<void> {
     this.#die();
     this.#parts = undefined;

@@ -7,7 +7,7 @@ import type { Fault, Operation } from '../../test/support/scripted/provider.ts';
 import { api, forever, owned, roomy, type World, world } from '../../test/support/servers/control.ts';
 
 const CAP = 12;
-/** Of one owner, unless its quota says less or more. */
+/** The limit of an owner without a quota of its own. */
 const OWNER_CAP = 4;
 const MOST_QUOTA = 6;
 const OWNERS = ['ann', 'bob', 'cid', 'dan', 'eve'];

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 countFaults('backup and restore killed');
 
-it('holds all that was acknowledged before it, and nothing without what came before that', async () => {
+it('contains every row acknowledged before it, and no row without its predecessors', async () => {
   const database = join(temporaryFolder(), 'svc.db');
   const output = join(temporaryFolder(), 'b.db');
   const child = await startChild('store-writer.child.ts', [database, 'x']);
@@ -23,7 +23,7 @@ it('holds all that was acknowledged before it, and nothing without what came bef
     expect(rows.length).toBeGreaterThanOrEqual(acknowledged);
     expect(rows).toEqual(rows.map((_, at) => at));
     const soFar = child.lines.length;
-    await until('it goes on writing', () => child.lines.length > soFar);
+    await until('it continues to write', () => child.lines.length > soFar);
   }
   await child.kill();
 });

@@ -10,7 +10,7 @@ const CLEAN: Partial<Tally> = {
 };
 
 describeWith(['root', 'unshare'], 'a campaign of faults', () => {
-  it('finds nothing lost, leaked, doubled or admitted too much', async () => {
+  it('finds no lost, leaked or doubled sandbox and no admission beyond a limit', async () => {
     const lines: string[] = [];
     const told = (line: string) => void lines.push(line);
     const options = {

@@ -39,20 +39,16 @@ describeWith(['root', 'unshare'], 'cgroups of a sandbox', () => {
     return { id, agent, folders };
   };
   const nothingLeft = async () => {
+    await until('the agents to end', () => agents([server.instance, server.home]).length === 0, SETTLE_MS);
     await until(
-      'the agents to be gone',
-      () => agents([server.instance, server.home]).length === 0,
-      SETTLE_MS,
-    );
-    await until(
-      'nothing to be left',
+      'no leftovers',
       () => JSON.stringify(remains(server, seen)) === JSON.stringify(NOTHING),
       SETTLE_MS,
     );
   };
 
   it.runIf(existsSync(FREEZER))(
-    'frozen: calls end by their deadlines, and it ends when it is thawed',
+    'frozen: calls end by their deadlines, and the sandbox ends once it is thawed',
     async () => {
       const { id, agent } = await spawned();
       const group = join(FREEZER, `svc-test-${process.pid}`);
@@ -85,7 +81,7 @@ describeWith(['root', 'unshare'], 'cgroups of a sandbox', () => {
     },
   );
 
-  it.runIf(existsSync(FREEZER))('taken away: the sandbox goes on, and ends with nothing left', async () => {
+  it.runIf(existsSync(FREEZER))('removed: the sandbox keeps running and ends without leftovers', async () => {
     const { id, folders } = await spawned();
     expect(folders.length).toBeGreaterThan(0);
     for (const folder of [...folders].reverse()) {

@@ -57,7 +57,7 @@ async function expectLost({ client, server }: Under, id: string): Promise<void> 
 }
 
 behindOurBack('behind our back', {}, (under) => {
-  it.each(['removed', 'killed'] as const)('%s: noticed, and said why', async (how) => {
+  it.each(['removed', 'killed'] as const)('%s: the sandbox ends with a reason', async (how) => {
     const { client, engine } = under;
     const { id } = await client.spawn({ ttl: '1h' });
     const [container] = await engine.api.containers(`svc.id=${id}`);
@@ -73,7 +73,7 @@ behindOurBack('behind our back', {}, (under) => {
 });
 
 behindOurBack('out of memory', {}, (under) => {
-  it('is noticed, and said why', async () => {
+  it('ends the sandbox with a reason', async () => {
     const { client, engine } = under;
     const { id } = await client.spawn({ ttl: '1h', memory_mb: 64 });
     const since = Math.floor(Date.now() / 1000);

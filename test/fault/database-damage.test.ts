@@ -103,7 +103,7 @@ function isCheck(pid: string): boolean {
 }
 
 describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () => {
-  it('after a kill: serves at once, keeps its watchdog, and is checked meanwhile', async () => {
+  it('serves at once after a kill, keeps its watchdog, and checks the database meanwhile', async () => {
     const folder = home();
     const path = join(folder, 'svc.db');
     await start(folder);
@@ -131,7 +131,7 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     expect(await server?.stop()).toBe(0);
   });
 
-  it('damaged after an orderly stop: is found behind the service, which says so until it is replaced', async () => {
+  it('reports damage after an orderly stop while it serves, until the database is replaced', async () => {
     const folder = home();
     const path = join(folder, 'svc.db');
     await start(folder);
@@ -143,7 +143,7 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     await start(folder);
     expect((await client.call('GET', '/live')).status).toBe(200);
     await until('the check', async () => (await database()).status === 'failed', CHECK_MS);
-    expect((await database()).message).toContain('backup in its place');
+    expect((await database()).message).toContain('backup instead of the database');
     expect(await ready()).toEqual([503, 'not_ready', expect.stringContaining('damaged')]);
     expect(await server?.stop()).toBe(0);
     expect(await runCli(['db', 'restore', backup, '--database', path, '--yes'])).toMatchObject({ code: 0 });
@@ -151,7 +151,7 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     expect((await ready())[1]).toBe('ready');
   });
 
-  it('whose server is killed while it is checked leaves no check behind', async () => {
+  it('leaves no check running when the server is killed during one', async () => {
     const folder = home();
     await start(folder);
     expect(await server?.stop()).toBe(0);
@@ -178,14 +178,14 @@ function descriptorsOf(pid: string): string[] {
 }
 
 describeWith(['unshare'], 'a small database', () => {
-  it('damaged after an orderly stop: is refused', async () => {
+  it('refuses a database that was damaged after an orderly stop', async () => {
     const folder = home();
     const path = await makeDatabase(join(folder, 'svc.db'), 'host', 200);
     spoilMiddle(path);
-    await expect(start(folder)).rejects.toThrow(/damaged.*backup in its place/s);
+    await expect(start(folder)).rejects.toThrow(/damaged.*backup instead of the database/s);
   });
 
-  it('whose log is cut after a kill: says so until it is accepted, with or without a restart', async () => {
+  it('reports a log that was cut after a kill until the loss is accepted, with or without a restart', async () => {
     const folder = home();
     const path = join(folder, 'svc.db');
     const writer = await startChild('store-writer.child.ts', [path, 'w']);
@@ -208,7 +208,7 @@ describeWith(['unshare'], 'a small database', () => {
 });
 
 describeWith(['root', 'unshare', 'cc'], 'a disk that cannot be read for a while', () => {
-  it('is no damage: neither at a start nor at work', async () => {
+  it('is not reported as damage, neither at a start nor later', async () => {
     const folder = home();
     const host = faultyHost(folder);
     await start(folder, host.env);

@@ -62,7 +62,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     expect(await client.sh(used, 'echo on')).toMatchObject({ stdout: 'on\n' });
     expect((await client.call('GET', `/sandboxes/${used}`)).status).toBe(200);
     const { status, message } = await database();
-    expect([status, message]).toEqual(['failed', expect.stringContaining('backup in its place')]);
+    expect([status, message]).toEqual(['failed', expect.stringContaining('backup instead of the database')]);
   };
 
   /** Rows that live and runtimes are the same, and the file is sound. */
@@ -81,7 +81,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     ['the file', path],
     ['its log', `${path}-wal`],
     ['its folder', state],
-  ])('%s is moved away and comes back: goes on as before', async (_, part) => {
+  ])('%s is moved away and back: serves as before', async (_, part) => {
     const [used, doomed] = [await spawned(), await spawned()];
     renameSync(part, `${part}.away`);
     await holdsOut(used, doomed);
@@ -93,7 +93,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     expect(remains(server, seen)).toEqual(NOTHING);
   });
 
-  it('is removed for good: no other is begun, and a backup in its place is gone on with', async () => {
+  it('is removed: creates no other database, and continues with a restored backup', async () => {
     const [kept, doomed] = [await spawned(), await spawned()];
     const backup = join(home, 'backup.db');
     const cli = { SVC_DATABASE_PATH: path };
@@ -102,7 +102,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     rmSync(path);
     await holdsOut(kept, doomed);
     expect(await server.stop()).toBe(0);
-    await expect(start()).rejects.toThrow(/database file is gone.*backup in its place/s);
+    await expect(start()).rejects.toThrow(/database file is gone.*backup instead of the database/s);
     expect(existsSync(path)).toBe(false);
     expect(await runCli(['db', 'restore', '--yes', backup], cli)).toMatchObject({ code: 0 });
     await start();
@@ -113,7 +113,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     await until('nothing to be left', () => running() === 0, SETTLE_MS);
   });
 
-  it('is replaced by a copy: not a byte goes into it', async () => {
+  it('is replaced by a copy: writes nothing to the copy', async () => {
     const [used, doomed] = [await spawned(), await spawned()];
     const first = join(home, 'first');
     renameSync(state, first);

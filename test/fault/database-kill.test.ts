@@ -71,7 +71,7 @@ it('leaves the old backup or the new one', async () => {
   expect(readdirSync(folder)).toEqual(['b.db']);
 });
 
-it('leaves the old database or the restored one, and a way back once it is replaced', async () => {
+it('leaves the old database or the restored one, and a backup of the old one once it is replaced', async () => {
   const origin = await makeDatabase(join(temporaryFolder(), 'svc.db'), 'new', ROWS);
   const input = join(temporaryFolder(), 'b.db');
   await backupDatabase({ database: origin, output: input }, fakeClock());

@@ -42,7 +42,7 @@ async function isRefused(path: string): Promise<boolean> {
 
 const locks = (path: string) => spawnSync('flock', ['-n', path, 'true']).status === 0;
 
-itWith(['flock'], 'a hard link: the second server is refused, and no row is lost', async () => {
+itWith(['flock'], 'refuses a second server on a hard link, and loses no row', async () => {
   const [path, other] = [join(temporaryFolder(), 'svc.db'), join(temporaryFolder(), 'other.db')];
   const first = await writerAt(path);
   linkSync(path, other);
@@ -53,7 +53,7 @@ itWith(['flock'], 'a hard link: the second server is refused, and no row is lost
   expect(await lostBy(first, path)).toBe(0);
 });
 
-itWith(['flock'], 'the lock goes with a server that is killed, at once', async () => {
+itWith(['flock'], 'releases the lock at once when its server is killed', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   for (let round = 0; round < 5; round++) {
     const first = await writerAt(path);
@@ -69,7 +69,7 @@ describeWith(['root', 'flock', 'unshare'], 'a database that is mounted', () => {
     onTestFinished(() => void spawnSync('umount', ['-l', to]));
   };
 
-  it('as a file: refused under that name, also alone', async () => {
+  it('as a file: refuses that name, also without another server', async () => {
     const [path, other] = [join(temporaryFolder(), 'svc.db'), join(temporaryFolder(), 'oth er.db')];
     const first = await writerAt(path);
     writeFileSync(other, '');

@@ -20,8 +20,8 @@ import { until } from '../support/until.ts';
 const CONVERGE_MS = 120_000;
 const REFUSALS = ['unavailable', 'provider_error', 'resource_limit', 'timeout'];
 
-describeWith(['root', 'docker'], 'the places of an engine', () => {
-  countFaults('places of the engine');
+describeWith(['root', 'docker'], 'the storage and socket of an engine', () => {
+  countFaults('storage of the engine');
   let engine: Engine;
   let server: TestServer;
   let client: Api;
@@ -84,7 +84,7 @@ describeWith(['root', 'docker'], 'the places of an engine', () => {
       CONVERGE_MS,
     );
 
-  it('its disk is full: refuses, leaves nothing, and spawns again with room', async () => {
+  it('rejects spawns on a full disk without leftovers, and spawns again with room', async () => {
     const used = await spawned();
     fill(join(disk, 'filler'));
     await refuses();
@@ -94,7 +94,7 @@ describeWith(['root', 'docker'], 'the places of an engine', () => {
     await agree();
   });
 
-  it('its socket is gone, and back, and then another: goes on with what runs', async () => {
+  it('keeps running sandboxes while its socket is removed, restored and replaced', async () => {
     const used = await spawned();
     renameSync(engine.socket, `${engine.socket}.away`);
     await refuses();

@@ -171,29 +171,32 @@ async function whileAway<T>({ server }: Under, away: () => Promise<T>): Promise<
 }
 
 underEngine([], 'an engine whose containers end with it', (under) => {
-  it.each(['restarted', 'killed'] as const)('%s: its sandboxes are lost, and said to be', async (how) => {
-    const [used, doomed] = [await spawned(under), await spawned(under)];
-    await whileAway(under, async () => {
-      const restarting = how === 'restarted' ? under.engine.restart() : under.engine.kill9();
-      if (how === 'killed') await restarting;
-      await press(under, used.id, doomed.id);
-      if (how === 'killed') {
-        await healthy(under, 'ill');
-        await under.engine.start();
-      }
-      await restarting;
-    });
-    await agreed(under);
-    await healthy(under, 'ok');
-    expect(await endReason(under, used.id)).toBe('runtime_lost');
-    // By request or with the engine, whichever was first.
-    expect(['destroyed', 'runtime_lost']).toContain(await endReason(under, doomed.id));
-    const next = await spawned(under);
-    expect(await under.client.sh(next.id, 'echo on')).toMatchObject({ stdout: 'on\n' });
-    await nothingLeft(under);
-  });
+  it.each(['restarted', 'killed'] as const)(
+    '%s: its sandboxes are lost and reported as lost',
+    async (how) => {
+      const [used, doomed] = [await spawned(under), await spawned(under)];
+      await whileAway(under, async () => {
+        const restarting = how === 'restarted' ? under.engine.restart() : under.engine.kill9();
+        if (how === 'killed') await restarting;
+        await press(under, used.id, doomed.id);
+        if (how === 'killed') {
+          await healthy(under, 'ill');
+          await under.engine.start();
+        }
+        await restarting;
+      });
+      await agreed(under);
+      await healthy(under, 'ok');
+      expect(await endReason(under, used.id)).toBe('runtime_lost');
+      // By request or with the engine, whichever was first.
+      expect(['destroyed', 'runtime_lost']).toContain(await endReason(under, doomed.id));
+      const next = await spawned(under);
+      expect(await under.client.sh(next.id, 'echo on')).toMatchObject({ stdout: 'on\n' });
+      await nothingLeft(under);
+    },
+  );
 
-  it('frozen for a minute: calls end by their deadlines, and afterwards all goes on', async () => {
+  it('frozen for a minute: calls end by their deadlines, and afterwards everything works', async () => {
     const [used, doomed] = [await spawned(under), await spawned(under)];
     await under.client.sh(used.id, 'echo kept > /workspace/file');
     await whileAway(under, async () => {
@@ -215,7 +218,7 @@ underEngine([], 'an engine whose containers end with it', (under) => {
 });
 
 underEngine(['--live-restore'], 'an engine that its containers outlive', (under) => {
-  it.each(['restarted', 'killed'] as const)('%s: its sandboxes are as before', async (how) => {
+  it.each(['restarted', 'killed'] as const)('%s: its sandboxes keep running', async (how) => {
     const used = await spawned(under);
     await under.client.sh(used.id, 'echo kept > /workspace/file');
     if (how === 'restarted') await under.engine.restart();

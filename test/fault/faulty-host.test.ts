@@ -63,38 +63,43 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
     ['fails to sync', { sync_errno: EIO }, [500, 503]],
     ['has become read-only', { write_errno: EROFS }, [500, 503]],
     ['is full', { write_errno: ENOSPC }, [507]],
-  ] as const)('a disk that %s: nothing is promised, and what runs goes on', async (_, faults, statuses) => {
-    const [used, doomed] = [await spawned(), await spawned()];
-    const running = agents([server.instance, server.home]).length;
-    host.set(faults);
-    const refused = await Promise.all([1, 2, 3].map(() => client.call('POST', '/sandboxes', { ttl: '10m' })));
-    for (const { status, body } of refused) {
-      expect(statuses).toContain(status);
-      expect(JSON.stringify(body)).not.toMatch(/SQLITE|svc\.db|EIO|ENOSPC/);
-    }
-    expect(agents([server.instance, server.home]).length).toBe(running);
-    expect(await client.sh(used, 'echo on')).toMatchObject({ stdout: 'on\n' });
-    expect((await client.call('GET', `/sandboxes/${used}`)).status).toBe(200);
-    expect(await health()).toBe('failed');
-    const destroyed = await client.call('DELETE', `/sandboxes/${doomed}`);
-    expect([200, ...statuses]).toContain(destroyed.status);
-    host.set({});
-    expect(await health()).toBe('ok');
-    await until(
-      'a spawn',
-      async () => {
-        const { status, body } = await client.call<Sandbox>('POST', '/sandboxes', { ttl: '10m' });
-        if (status === 201) seen.push(body.id);
-        return status === 201;
-      },
-      CONVERGE_MS,
-    );
-    await isSound();
-    for (const { id } of (await client.call<Sandbox[]>('GET', '/sandboxes')).body) await client.destroy(id);
-    expect(remains(server, seen)).toEqual(NOTHING);
-  });
+  ] as const)(
+    'a disk that %s: acknowledges nothing, and sandboxes keep running',
+    async (_, faults, statuses) => {
+      const [used, doomed] = [await spawned(), await spawned()];
+      const running = agents([server.instance, server.home]).length;
+      host.set(faults);
+      const refused = await Promise.all(
+        [1, 2, 3].map(() => client.call('POST', '/sandboxes', { ttl: '10m' })),
+      );
+      for (const { status, body } of refused) {
+        expect(statuses).toContain(status);
+        expect(JSON.stringify(body)).not.toMatch(/SQLITE|svc\.db|EIO|ENOSPC/);
+      }
+      expect(agents([server.instance, server.home]).length).toBe(running);
+      expect(await client.sh(used, 'echo on')).toMatchObject({ stdout: 'on\n' });
+      expect((await client.call('GET', `/sandboxes/${used}`)).status).toBe(200);
+      expect(await health()).toBe('failed');
+      const destroyed = await client.call('DELETE', `/sandboxes/${doomed}`);
+      expect([200, ...statuses]).toContain(destroyed.status);
+      host.set({});
+      expect(await health()).toBe('ok');
+      await until(
+        'a spawn',
+        async () => {
+          const { status, body } = await client.call<Sandbox>('POST', '/sandboxes', { ttl: '10m' });
+          if (status === 201) seen.push(body.id);
+          return status === 201;
+        },
+        CONVERGE_MS,
+      );
+      await isSound();
+      for (const { id } of (await client.call<Sandbox[]>('GET', '/sandboxes')).body) await client.destroy(id);
+      expect(remains(server, seen)).toEqual(NOTHING);
+    },
+  );
 
-  it('a disk that takes its time: calls wait for it and nothing else goes wrong', async () => {
+  it('a slow disk: calls wait for it and nothing else fails', async () => {
     host.set({ sync_ms: 100 });
     const beats = pulse(server.url);
     const ids = await Promise.all(Array.from({ length: 6 }, () => spawned()));
@@ -104,7 +109,7 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
     await isSound();
   });
 
-  it('a clock that jumps an hour ahead and two back: lives and deadlines last as long as they were given', async () => {
+  it('a clock that jumps an hour ahead and two back: TTLs and deadlines keep their length', async () => {
     const expiry = async (id: string) =>
       Date.parse((await client.call<Sandbox>('GET', `/sandboxes/${id}`)).body.expires_at as string);
     const [short, long] = [await spawned('10m'), await spawned('5h')];

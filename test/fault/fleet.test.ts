@@ -23,7 +23,7 @@ const ADMIN_KEY = 'admin-key-0123456789abcdef0123456789abcdef';
 const LIVE = "worker_id <> 'local' AND state IN ('creating', 'running', 'unhealthy', 'destroying')";
 /** 90 s of a lease, 30 s until its sandbox is given up, and what a busy machine takes beyond. */
 const LOST_MS = 180_000;
-const secretOf = (id: string) => `the secret of ${id}, not to be told`;
+const secretOf = (id: string) => `the secret of ${id}, not to be shared`;
 
 describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
   let network: WorkerNetwork;
@@ -43,7 +43,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
   const known = () => client.call<{ id: string; last_heartbeat: string }[]>('GET', '/workers');
   const allHeard = (since: number) =>
     until(
-      'all workers are heard',
+      'all workers have sent a heartbeat',
       async () => {
         const { body } = await known();
         const late = body.filter(({ last_heartbeat }) => Date.parse(last_heartbeat) <= since);
@@ -119,7 +119,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     Promise.all(Array.from({ length: count }, () => client.spawn({ ttl: '1h' })));
   const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('gets sixty sandboxes by load, and each lease ends with its sandbox', async () => {
+  it('receives sixty sandboxes by load, and each lease ends with its sandbox', async () => {
     for (let wave = 0; wave < 5; wave++) await spawned(12);
     for (const each of hosts) expect(each.runtimes()).toHaveLength(20);
     expect(lent()).toHaveLength(60);
@@ -129,7 +129,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     expect(lent()).toEqual([]);
   });
 
-  it('gets what the server has no place for, of its provider or of another', async () => {
+  it('receives spawns beyond the capacity of the server, for its provider or another', async () => {
     await drainHere(false);
     const [here, there] = [await client.spawn({}), await client.spawn({})];
     expect(here.worker_id).toBe('local');
@@ -152,7 +152,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     await serve(server.home);
   });
 
-  it('keeps all through cuts that are shorter than a lease, but what was destroyed meanwhile', async () => {
+  it('keeps all sandboxes but the destroyed ones during cuts shorter than a lease', async () => {
     const made = await spawned(6);
     const [cut, ...others] = made.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1));
     expect(cut?.worker_id).toBe('w1');
@@ -172,7 +172,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     expect(rows(LIVE)).toEqual(others.map(({ id }) => id).sort());
   });
 
-  it('keeps all through clocks of workers that step an hour either way and come back', async () => {
+  it('keeps all sandboxes while the clocks of workers step an hour ahead and back', async () => {
     const made = (await spawned(6)).map(({ id }) => id).sort();
     const refusals = (id: string) => host(id).log().split('A heartbeat was not taken').length;
     const before = new Map(WORKERS.map((id) => [id, refusals(id)]));
@@ -188,7 +188,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     expect(rows(LIVE)).toEqual(made);
   });
 
-  it('keeps what was given and nothing else when a worker is killed in the middle of spawns', async () => {
+  it('keeps exactly the acknowledged sandboxes when a worker is killed during spawns', async () => {
     for (const pause of [10, 80]) {
       const asked = Array.from({ length: 6 }, () => client.spawn({ ttl: '1h' }).catch(() => undefined));
       await pass(pause);
@@ -200,7 +200,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     }
   });
 
-  it('keeps what was given and nothing else when the control plane is killed in the middle of spawns', async () => {
+  it('keeps exactly the acknowledged sandboxes when the control plane is killed during spawns', async () => {
     const before = await spawned(3);
     const asked = Array.from({ length: 6 }, () => client.spawn({ ttl: '1h' }).catch(() => undefined));
     await pass(60);
@@ -216,7 +216,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
   });
 
   if (LONG)
-    it('gives up what a worker holds that is away for longer than a lease', async () => {
+    it('gives up the sandboxes of a worker that is unreachable for longer than a lease', async () => {
       const made = await spawned(9);
       host('w1').cable(false);
       host('w2').mute(true);
@@ -239,7 +239,7 @@ describeWith(['root', 'bwrap', 'cc'], 'a fleet of three workers', () => {
     });
 
   if (LONG)
-    it('ends all when the control plane is away for longer than a lease, and serves again', async () => {
+    it('ends all sandboxes when the control plane is unreachable for longer than a lease, and serves again', async () => {
       const made = await spawned(6);
       await server.stop();
       for (const each of hosts) await until('all is ended', () => each.runtimes().length === 0, LOST_MS);

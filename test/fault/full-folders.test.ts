@@ -36,12 +36,12 @@ describeWith(['root', 'unshare'], 'full folders', () => {
 
   const nothingLeft = async (client: Api, seen: readonly string[]) => {
     for (const { id } of (await client.call<Sandbox[]>('GET', '/sandboxes')).body) await client.destroy(id);
-    await until('agents to be gone', () => agents([server.instance, server.home]).length === 0, SETTLE_MS);
+    await until('agents to end', () => agents([server.instance, server.home]).length === 0, SETTLE_MS);
     expect(await server.stop()).toBe(0);
     return remains(server, seen);
   };
 
-  it('the run folder: refuses spawns, runs what runs, and spawns again with room', async () => {
+  it('the run folder: rejects spawns, keeps running sandboxes, and spawns again with room', async () => {
     const home = makeHome(true);
     const run = join(home, 'run');
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=700', 'svc-test', run]);

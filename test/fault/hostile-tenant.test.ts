@@ -54,7 +54,7 @@ describeWith(['root', 'unshare'], 'an ordinary tenant beside a hostile one', () 
     return 0;
   }
 
-  it('keeps all of its own', async () => {
+  it('keeps all of its sandboxes', async () => {
     await both.beside('get', async (owner, id) => {
       const ann = api(server.url, { 'x-api-key': TENANTS_KEY, 'x-user-id': owner });
       const rows = await ann.call<Sandbox[]>('GET', '/sandboxes?include_ended=true');

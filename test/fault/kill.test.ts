@@ -27,7 +27,7 @@ eachRuntime([], 'kill -9', ({ env, ordinaryUser }) => {
     if (server) removeHome(server.home);
   });
 
-  it('loses nothing, leaks nothing and doubles nothing', async () => {
+  it('loses, leaks and doubles no sandbox', async () => {
     const journal: Journal = { created: new Set(), destroyAsked: new Set(), destroyed: new Set() };
     server = await startServer({ env, ordinaryUser });
     for (let round = 0; round < ROUNDS; round += 1) {

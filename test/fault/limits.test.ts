@@ -54,13 +54,13 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     );
     for (const { id } of await rows()) await client.destroy(id);
     await until(
-      'nothing to be left',
+      'no leftovers',
       () => JSON.stringify(remains(server, seen)) === JSON.stringify(NOTHING),
       SETTLE_MS,
     );
   };
 
-  it('has no descriptors left: refuses, and takes calls again once there are some', async () => {
+  it('rejects calls without free descriptors, and accepts them again afterwards', async () => {
     const pid = String(server.child.pid);
     const limit = (soft: string) => execFileSync('prlimit', ['--pid', pid, `--nofile=${soft}:`]);
     const options = ['--pid', pid, '--nofile', '-o', 'SOFT', '--noheadings'];
@@ -76,7 +76,7 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     await until('descriptors to be given back', () => descriptors() <= before + 8, SETTLE_MS);
   });
 
-  it('has no descriptors left while it compares what runs: nothing that lives ends, and calls hear 503', async () => {
+  it('ends no sandbox when it reconciles without free descriptors, and answers 503', async () => {
     const lost = await startServer({ env: { SVC_PROVIDERS_RECONCILE_INTERVAL: '1s' } });
     const own = api(lost.url);
     try {
@@ -105,31 +105,28 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     }
   });
 
-  it.runIf(existsSync(PIDS))(
-    'may start no more processes: refuses, and starts them again once it may',
-    async () => {
-      const group = join(PIDS, `svc-test-${process.pid}`);
-      const home = readFileSync(`/proc/${server.child.pid}/cgroup`, 'utf8').match(/:pids:(.*)/)?.[1] ?? '/';
-      mkdirSync(group);
-      try {
-        // The launcher is a process of its own, and forks the sandboxes.
-        const ours = [server.child.pid!, ...childrenOf(server.child.pid!)];
-        for (const pid of ours) writeFileSync(join(group, 'cgroup.procs'), String(pid));
-        writeFileSync(join(group, 'pids.max'), readFileSync(join(group, 'pids.current'), 'utf8'));
-        refusedAsOurs(await spawn());
-        expect((await client.call('GET', '/live')).status).toBe(200);
-        writeFileSync(join(group, 'pids.max'), 'max');
-        await allIsWell();
-      } finally {
-        writeFileSync(join(group, 'pids.max'), 'max');
-        for (const pid of readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean))
-          writeFileSync(join(PIDS, home, 'cgroup.procs'), pid);
-        rmdirSync(group);
-      }
-    },
-  );
+  it.runIf(existsSync(PIDS))('rejects spawns at the process limit, and spawns again below it', async () => {
+    const group = join(PIDS, `svc-test-${process.pid}`);
+    const home = readFileSync(`/proc/${server.child.pid}/cgroup`, 'utf8').match(/:pids:(.*)/)?.[1] ?? '/';
+    mkdirSync(group);
+    try {
+      // The launcher is a process of its own, and forks the sandboxes.
+      const ours = [server.child.pid!, ...childrenOf(server.child.pid!)];
+      for (const pid of ours) writeFileSync(join(group, 'cgroup.procs'), String(pid));
+      writeFileSync(join(group, 'pids.max'), readFileSync(join(group, 'pids.current'), 'utf8'));
+      refusedAsOurs(await spawn());
+      expect((await client.call('GET', '/live')).status).toBe(200);
+      writeFileSync(join(group, 'pids.max'), 'max');
+      await allIsWell();
+    } finally {
+      writeFileSync(join(group, 'pids.max'), 'max');
+      for (const pid of readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean))
+        writeFileSync(join(PIDS, home, 'cgroup.procs'), pid);
+      rmdirSync(group);
+    }
+  });
 
-  it('writes a log that nobody takes: answers all the same', async () => {
+  it('answers while nobody reads its log', async () => {
     const memory = () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]) / 1024;
     const noisy = async (times: number) => {
@@ -147,7 +144,7 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     await allIsWell();
   });
 
-  it('hears signals by the hundred: goes on', async () => {
+  it('survives hundreds of signals', async () => {
     const { body } = await spawn();
     const storm = (['SIGHUP', 'SIGUSR2', 'SIGWINCH', 'SIGPIPE', 'SIGCONT', 'SIGCHLD'] as const).filter(
       (name) => name !== 'SIGUSR2' || catches(server.child.pid!, 12),
@@ -157,7 +154,7 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     await allIsWell();
   });
 
-  it('is stopped for longer than a sandbox lives: ends it once, and is within its caps', async () => {
+  it('ends an expired sandbox once after a pause longer than its TTL, and keeps its caps', async () => {
     const { body } = await spawn('3s');
     server.child.kill('SIGSTOP');
     const waiting = Array.from({ length: 5 }, () => spawn());
@@ -176,7 +173,7 @@ describeWith(['root', 'unshare'], 'a server at its limits', () => {
     await allIsWell();
   });
 
-  it('loses who reads its log, and is told to stop in the middle of work: ends in order', async () => {
+  it('stops in order under load after the reader of its log has ended', async () => {
     server.child.stderr?.destroy();
     const isOver = { value: false };
     const worker = async () => {

@@ -64,7 +64,7 @@ function killedUnderLoad({ env, image, modes }: Loaded): void {
     if (server) removeHome(server.home);
   });
 
-  it('loses nothing, leaks nothing, doubles nothing and admits nobody too many', async () => {
+  it('loses, leaks and doubles no sandbox, and admits none beyond a limit', async () => {
     const journal: Journal = {
       ...{ created: new Set(), destroyAsked: new Set(), destroyed: new Set(), surprises: [] },
     };

@@ -86,7 +86,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
   }
 
   it(
-    'a monitor that is stopped answers nobody, and is cleared',
+    'removes a stopped monitor that does not answer',
     async () => {
       const id = freshId();
       await provider.create(runtimeSpec(id), patient());
@@ -99,7 +99,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
   );
 
   it(
-    'an image that is cut short, or none at all, is a fault of the provider with its reason',
+    'reports a truncated or invalid image as a provider error with its reason',
     async () => {
       const broken = join(place.home, 'broken.ext4');
       const refused = async (change: () => void) => {
@@ -123,7 +123,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
     3 * MINUTE,
   );
 
-  it('a monitor that cannot run, or is none, is told of by the probe and by create', async () => {
+  it('reports a monitor that is missing or cannot run in the probe and in create', async () => {
     const missing = place.provider({ monitor_path: '/nowhere/qemu' });
     const report = await missing.probe(soon());
     expect(report).toMatchObject({ healthy: false });
@@ -137,7 +137,7 @@ describeWith(['root', 'qemu', 'busybox', 'mke2fs'], 'virtual machines that go wr
   });
 
   it(
-    'what a killed server left half-made is found and cleared, its monitor too',
+    'removes what a killed server left unfinished, with its monitor',
     async () => {
       const id = freshId();
       const running = provider.create(runtimeSpec(id), patient());

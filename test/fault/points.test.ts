@@ -118,7 +118,7 @@ function tried(env: Record<string, string>, image: string): void {
     await settle(client, outcome === 'lives' ? row : []);
   });
 
-  it('a kill between the listing and the acting, with an unfinished spawn to end', async () => {
+  it('a kill between listing and acting, with an unfinished spawn to end', async () => {
     const failing = await startFailing('S2', 'kill', { env, home });
     await api(failing.url)
       .spawn({ ttl: '1h' })
@@ -130,7 +130,7 @@ function tried(env: Record<string, string>, image: string): void {
     await settle(api(server.url), []);
   });
 
-  it.each(failures())('%s:%s leaves nothing that does not settle', async (point, action) => {
+  it.each(failures())('%s:%s settles without leftovers', async (point, action) => {
     const before = known(home);
     const failing = await startFailing(point, action, { env, home });
     server = failing;

@@ -21,7 +21,7 @@ eachRuntime([], 'kill -9 with ready sandboxes', ({ env, ordinaryUser }) => {
     if (server) removeHome(server.home);
   });
 
-  it('leaks nothing and doubles nothing', async () => {
+  it('leaks and doubles no sandbox', async () => {
     const created = new Set<string>();
     server = await startServer({ env, ordinaryUser });
     const template = { name: 'warm', image: 'host', prewarm: WARM, setup: ['echo ready > /workspace/made'] };

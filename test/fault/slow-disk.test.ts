@@ -46,7 +46,7 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
   });
   afterAll(() => endFaulty(server));
 
-  it('answers, streams and reads while each sync takes 3 s, says that the disk is slow, and loses nothing', async () => {
+  it('answers, streams and reads while each sync takes 3 s, reports the slow disk, and loses nothing', async () => {
     const { id } = await client.spawn({ ttl: '10m' });
     await client.sh(id, 'true');
     host.set({ sync_ms: SYNC_MS });
@@ -84,19 +84,19 @@ describeWith(['root', 'unshare', 'cc'], 'beneath a server', () => {
 });
 
 describeWith(['root', 'bwrap', 'cc'], 'beneath a worker', () => {
-  it('answers for what it holds while each sync takes 3 s, and journals what it acknowledged', async () => {
+  it('answers for its sandboxes while each sync takes 3 s, and journals what it acknowledged', async () => {
     const home = makeHome();
     onTestFinished(() => removeHome(home));
     const host = faultyHost(home);
     const network = workerNetwork();
     onTestFinished(() => network.remove());
-    const secret = 'the secret of slow, not to be told';
+    const secret = 'the secret of slow, not to be shared';
     const auth = { worker_tokens: { slow: secret } };
     const control = await scriptedControl({ address: network.gateway, auth, leaseMs: 60_000 });
     onTestFinished(() => control.stop());
     const worker = network.host('slow', { controlPlane: control.url, secret, env: host.env });
     await worker.start();
-    await until('it is heard', () => control.heard.get('slow')?.body.rpc_url, 60_000);
+    await until('it has sent a heartbeat', () => control.heard.get('slow')?.body.rpc_url, 60_000);
     const [held, ...more] = ['a', 'b', 'c', 'd'].map((letter) => `sb-${letter.repeat(12)}`) as [string];
     expect((await control.spawn(held, 'slow')).status).toBe(200);
     host.set({ sync_ms: SYNC_MS });

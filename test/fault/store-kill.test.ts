@@ -49,7 +49,7 @@ function missing(child: Child, states: Map<string, string>): string[] {
   });
 }
 
-it('is held by a living process, named with its address, and by nobody after kill -9', async () => {
+it('names the living process that holds it and its address, and is free after kill -9', async () => {
   const path = join(temporaryFolder(), 'svc.db');
   const child = await startChild('store-writer.child.ts', [path, 'x']);
   await until('it is open', () => child.lines.length > 0);

@@ -26,14 +26,18 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
   beforeAll(async () => {
     network = workerNetwork();
     const worker_tokens = Object.fromEntries(
-      WORKERS.map((id) => [id, `the secret of ${id}, not to be told`]),
+      WORKERS.map((id) => [id, `the secret of ${id}, not to be shared`]),
     );
     control = await scriptedControl({ address: network.gateway, auth: { worker_tokens }, leaseMs: LEASE_MS });
     hosts = WORKERS.map((id) =>
       network.host(id, { controlPlane: control.url, secret: worker_tokens[id] ?? '' }),
     );
     await Promise.all(hosts.map((host) => host.start()));
-    await until('all are heard', () => WORKERS.every((id) => control.heard.get(id)?.body.rpc_url), 60_000);
+    await until(
+      'all have sent a heartbeat',
+      () => WORKERS.every((id) => control.heard.get(id)?.body.rpc_url),
+      60_000,
+    );
   });
   afterAll(async () => {
     await control?.stop();
@@ -96,7 +100,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
       cut.cable(true);
       mute.mute(false);
       await until(
-        'all are heard again',
+        'all have sent a heartbeat again',
         () => WORKERS.every((id) => (control.heard.get(id)?.at ?? 0) > from + LEASE_MS / 5),
         60_000,
       );
@@ -109,22 +113,26 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
     });
 
     it.each([
-      ['both ways', 'w1'],
+      ['in both directions', 'w1'],
       ['one way', 'w2'],
     ])(`end what they hold when they are cut off %s (${round})`, async (how, worker) => {
       await fill();
       const [cut, others] = [host(worker), WORKERS.filter((id) => id !== worker)];
-      if (how === 'both ways') cut.cable(false);
+      if (how === 'in both directions') cut.cable(false);
       else cut.mute(true);
       await none(worker, LEASE_MS + SLACK_MS);
       const ends = booked(worker).map(([, { leaseEnds }]) => leaseEnds);
       expect(Date.now()).toBeLessThan(Math.max(...ends) + SLACK_MS);
       for (const other of others) expect(host(other).runtimes()).toHaveLength(EACH);
       lost(worker);
-      if (how === 'both ways') cut.cable(true);
+      if (how === 'in both directions') cut.cable(true);
       else cut.mute(false);
       const healed = Date.now();
-      await until('it is heard again', () => (control.heard.get(worker)?.at ?? 0) > healed, 60_000);
+      await until(
+        'it has sent a heartbeat again',
+        () => (control.heard.get(worker)?.at ?? 0) > healed,
+        60_000,
+      );
       await spawned(worker);
       noneTwice();
     });
@@ -158,7 +166,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
       for (const [, each] of booked('w3')) each.wanted = holds(each);
     });
 
-    it(`end all when the control plane is gone, and serve again when it is back (${round})`, async () => {
+    it(`end all sandboxes while the control plane is unreachable, and serve again when it is back (${round})`, async () => {
       await fill();
       await control.stop();
       await Promise.all(WORKERS.map((id) => none(id, LEASE_MS + SLACK_MS)));
@@ -166,7 +174,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
       const back = Date.now();
       await control.restart();
       await until(
-        'all are heard',
+        'all have sent a heartbeat',
         () => WORKERS.every((id) => (control.heard.get(id)?.at ?? 0) > back),
         60_000,
       );
@@ -175,7 +183,7 @@ describeWith(['root', 'bwrap'], 'three workers', () => {
     });
   }
 
-  it('stopped in order say that they drain, and leave what runs to the next start', async () => {
+  it('stopped in order report draining, and leave running sandboxes to the next start', async () => {
     await fill();
     const ids = booked('w1').map(([id]) => id);
     await host('w1').end('SIGTERM');

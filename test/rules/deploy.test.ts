@@ -31,7 +31,7 @@ async function series(): Promise<Set<string>> {
 const WORDS = /(?<![\w"'$.=])([a-z_][a-z0-9_]*)\b(?!\s*\()/g;
 const LANGUAGE = new Set(['by', 'and', 'or', 'unless', 'le', 'on', 'ignoring', 'without', 'group_left']);
 
-/** What of an expression is no function, no label and no word of the language. */
+/** The names in an expression that are not functions, labels or keywords. */
 function namesIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/"[^"]*"/g, '""')
@@ -48,7 +48,7 @@ describe('alert rules', () => {
     expect(promtool(['test', 'rules', tests])).toMatchObject({ code: 0 });
   });
 
-  it('have each a test, and name only what is exposed and documents that exist', async () => {
+  it('each have a test, and name only exposed metrics and existing documents', async () => {
     const known = await series();
     const text = read(RULES);
     const alerts = [...text.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
@@ -79,7 +79,7 @@ describe('the dashboard', () => {
       }
   });
 
-  itWith(['promtool'], 'asks what Prometheus understands', () => {
+  itWith(['promtool'], 'asks only valid queries', () => {
     const { panels } = JSON.parse(read(DASHBOARD)) as { panels: { targets: { expr: string }[] }[] };
     const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = expressions.map((expr, n) => ({
@@ -108,7 +108,7 @@ it('docs/remediation.md has a row for every error, each refusal of a spawn, and 
   expect(Object.keys(REMEDIATION)).toEqual(expect.arrayContaining(topics));
 });
 
-it('docs/events.md tells of every kind and of no other', () => {
+it('docs/events.md describes every event type and no other', () => {
   const table = read('docs/events.md').split('## Types')[1] ?? '';
   const told = [...table.matchAll(/^\| `([a-z._]+)`/gm)].map(([, name]) => name);
   expect(told.sort()).toEqual([...EVENT_TYPES, GAP_TYPE].sort());

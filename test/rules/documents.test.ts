@@ -21,24 +21,24 @@ const BLOCKS = MARKDOWN.flatMap((document) => blocksOf(document));
 const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
 
 describe('the blocks of the documents', () => {
-  it('are commands that a test runs, or of a kind that one reads', () => {
+  it('are run by a test, or are of a kind that a test reads', () => {
     expect(BLOCKS.length).toBeGreaterThan(100);
     expect(BLOCKS.flatMap(strangeness)).toEqual([]);
   });
 
-  it('are commands that no test can run in ten places at most, each with its reason', () => {
+  it('are exempt from tests at most ten times, each with its reason', () => {
     const marked = BLOCKS.filter(({ notRun }) => notRun !== undefined);
     expect(marked.filter((block) => !isCommands(block))).toEqual([]);
     expect(marked.length).toBeLessThanOrEqual(MOST_NOT_RUN);
   });
 
-  it('are noticed when they are strange', () => {
+  it('are reported when no test follows them', () => {
     const blocks = blocksOf('x.md', '```\nsvc serve\n```\n```bash\ntrue\n```\n```console\n$ svc\n```\n');
     expect(blocks.flatMap(strangeness)).toHaveLength(3);
   });
 });
 
-/** By kind, whether a test follows such a block. */
+/** Whether a test follows a block, by its language. */
 const FOLLOWS: Record<string, (block: Block) => boolean> = {
   console: ({ document, notRun }) => notRun !== undefined || FOLLOWED.includes(document),
   sh: ({ document, notRun }) => notRun !== undefined || FOLLOWED.includes(document),
@@ -91,7 +91,7 @@ itWith(['promtool'], 'docs/metrics.md holds a configuration of Prometheus', () =
   expect(promtool(['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
 });
 
-it('tells how many rules of lint there are, where it tells', () => {
+it('documents give the right number of lint rules', () => {
   for (const document of MARKDOWN.filter((name) => name !== 'CHANGELOG.md'))
     for (const [words, count] of read(document).matchAll(/\b(\d+) rules\b/g))
       expect([document, words, Number(count)]).toEqual([document, words, LINT_RULES.length]);

@@ -1,4 +1,4 @@
-// The package fails only when it must: points at which it could be told to are in the tests alone.
+// The package contains no failpoints: those are in the tests alone.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

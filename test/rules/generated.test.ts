@@ -21,7 +21,7 @@ it.each(files.map(({ path, text }) => [path, text] as const))(
   },
 );
 
-it.each(['man', 'docs/lint'])('%s holds no page of what is gone', (folder) => {
+it.each(['man', 'docs/lint'])('%s contains no stale page', (folder) => {
   const wanted = new Set(files.map(({ path }) => path));
   const names = readdirSync(join(packageRoot, folder));
   expect(names.filter((name) => !wanted.has(`${folder}/${name}`))).toEqual([]);

@@ -87,7 +87,7 @@ const TABLE: Record<string, Allowance> = {
   worker: {
     folders: ['schema', 'domain', 'providers/provider.ts', 'http'],
     packages: ['fastify'],
-    // What it is handed: a journal, and a way out.
+    // It receives a journal and a connection pool.
     types: ['store/seam', 'providers/outgoing'],
   },
   ops: {
@@ -251,10 +251,10 @@ it('rooms of control/ import only the rooms below them', () => {
   expect(upwards).toEqual([]);
 });
 
-/** The face of `svc/client`: a package has one place that says what it gives. */
+/** The entry point of `svc/client`, the one file that re-exports. */
 const PACKAGE_FACE = 'src/client/package.ts';
 
-it('no file hands on what another one makes', () => {
+it('no file but an entry point re-exports', () => {
   const handedOn = files.flatMap((file) => {
     const nodes: ts.Node[] = [];
     eachNode(file.tree, (node) => {

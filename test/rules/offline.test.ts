@@ -22,7 +22,7 @@ function loadedBy({ path, tree }: SourceFile): string[] {
   });
 }
 
-/** The way from `path` to each heavy package. */
+/** The imports that lead from `path` to each heavy package. */
 function waysToHeavy(
   path: string,
   graph: ReadonlyMap<string, SourceFile> = files,
@@ -53,7 +53,7 @@ it('what runs without oclif loads neither oclif nor what schemas are written in'
   expect(REPLACED.filter((path) => !files.has(path))).toEqual([]);
 });
 
-it('notices a way that is not direct, and no type', () => {
+it('finds an indirect import, and ignores types', () => {
   const graph = new Map(
     [
       parsed('src/a.ts', "import { b } from './b.ts';"),

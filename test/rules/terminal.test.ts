@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/host/package-root.ts';
 
 const RAW: Record<string, string> = {
   'src/cli/sink.ts': 'the output of a command',
-  'src/cli/follow-lines.ts': 'lines that its caller has made printable, at the pace of who reads',
+  'src/cli/follow-lines.ts': 'lines that its caller has made printable, at the pace of the reader',
   'commands/audit.ts': 'CSV, for programs',
 };
 
