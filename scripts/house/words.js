@@ -7,7 +7,7 @@
 export const PHRASES = [
   {
     name: 'is no',
-    pattern: /(?<!\bthere )\b(?:is|are|was|were|be|being) no (?!longer\b|more\b|less\b)/gi,
+    pattern: /(?<!\bthere\s)\b(?:is|are|was|were|be|being) no (?!longer\b|more\b|less\b)/gi,
     instead: '"is not a …"',
   },
   { name: 'told', pattern: /\b(?:told|untold)\b/gi, instead: 'report, log, announce' },
