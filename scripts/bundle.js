@@ -3,7 +3,7 @@
 // of a command's time.
 import { readFileSync } from 'node:fs';
 
-const INSIDE = ['@oclif/core', 'ajv', 'chalk', 'typebox', 'yaml'];
+const INSIDE = ['@oclif/core', 'ajv', 'chalk', 'fastest-levenshtein', 'string-width', 'typebox', 'yaml'];
 /** What oclif asks for when it runs TypeScript or writes templates, which is never. */
 const NEVER = ['ejs', 'ts-node', 'tsx', 'typescript'];
 const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));

@@ -1,4 +1,5 @@
 // "Did you mean": the known name nearest to a mistyped one.
+import { distance } from 'fastest-levenshtein';
 
 const LONGEST = 96;
 
@@ -20,20 +21,4 @@ export function nearestPath(path: string, known: readonly string[]): string | un
   const last = path.slice(path.lastIndexOf('.') + 1);
   const same = known.find((candidate) => candidate.endsWith(`.${last}`));
   return last === path ? (same ?? nearest(path, known)) : (nearest(path, known) ?? same);
-}
-
-/** Edits (insert, delete, replace, swap of neighbours) from `a` to `b`. */
-function distance(a: string, b: string): number {
-  let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, at) => at)];
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replace = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swap = swapped ? before[j - 2]! + 1 : replace;
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, replace, swap));
-    }
-    [before, row] = [row, next];
-  }
-  return row[b.length]!;
 }

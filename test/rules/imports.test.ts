@@ -37,7 +37,7 @@ const ABOVE_APP = [
 const TABLE: Record<string, Allowance> = {
   schema: { folders: [], packages: ['typebox', 'ajv'] },
   domain: { folders: ['schema'], packages: [] },
-  config: { folders: ['schema', 'domain'], packages: ['yaml', 'ajv'] },
+  config: { folders: ['schema', 'domain'], packages: ['yaml', 'ajv', 'fastest-levenshtein'] },
   redact: { folders: ['schema', 'domain'], packages: ['pino'] },
   host: { folders: ['domain'], packages: ['execa'] },
   events: { folders: ['schema', 'domain'], packages: [] },
@@ -107,7 +107,7 @@ const TABLE: Record<string, Allowance> = {
   },
   cli: {
     folders: ['schema', 'domain', 'config', 'redact', 'client', 'host/clock.ts'],
-    packages: ['@oclif/core', 'chalk', 'listr2'],
+    packages: ['@oclif/core', 'chalk', 'listr2', 'string-width'],
   },
   'cli/fast-path': { folders: ['cli', 'ops', 'schema'], packages: ['@oclif/core'] },
   commands: {
