@@ -36,7 +36,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, INSIDE, 413, r"50000 entries|listing is too long", "how much lies in the folder"),
     Exemption(REFUSED, INSIDE, 416, r"range", "how long the file is"),
     Exemption(REFUSED, INSIDE, 507, r"resource_limit", "how full the disk of the sandbox is"),
-    Exemption(REFUSED, r"PUT /templates/\{name\}", 412, r"another version", "the version of the template"),
+    Exemption(REFUSED, r"PUT /templates/\{name\}", 412, r"has changed since", "the version of the template"),
     Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 408, r"timeout", "how long the command runs"),
     Exemption(REFUSED, r"POST /sandboxes/\{id\}/exec", 400, r"no folder|workdir|working", "what lies at workdir in the sandbox"),
     Exemption(REFUSED, r"POST /(sandboxes|templates/\{name\}/spawn)", 400, r"Setup command", "what the template's commands do"),

@@ -1,4 +1,4 @@
-// SIGHUP: the configuration is read again; what may change while serving holds from then on.
+// SIGHUP: reads the configuration again and applies the keys that may change while serving.
 import type { LoadedConfig } from '../config/load.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { GrowingRedactor } from '../redact/growing.ts';
@@ -15,7 +15,7 @@ export interface ReloadDeps {
   load(): LoadedConfig;
 }
 
-/** Never throws: a configuration that cannot be used is told in the log, and what held still holds. */
+/** Never throws: a configuration that cannot be used is logged, and the previous one stays in effect. */
 export function reloader(deps: ReloadDeps): () => void {
   const { logger } = deps.log;
   return () => {
@@ -31,14 +31,14 @@ export function reloader(deps: ReloadDeps): () => void {
       const problems = err instanceof ServiceError ? err.details?.problems : undefined;
       logger.error(
         { err, problems },
-        'The configuration was read again and is not used. What held still holds.',
+        'Configuration reload rejected; the previous configuration stays in effect.',
       );
     }
   };
 }
 
 function words(applied: number, waiting: number): string {
-  if (applied + waiting === 0) return 'Configuration read again: nothing changed.';
-  const rest = waiting === 0 ? '' : `, ${waiting} after a restart`;
-  return `Configuration read again: ${applied} changed ${applied === 1 ? 'key holds' : 'keys hold'} from now on${rest}.`;
+  if (applied + waiting === 0) return 'Configuration reloaded: nothing changed.';
+  const rest = waiting === 0 ? '' : `, ${waiting} ${waiting === 1 ? 'requires' : 'require'} a restart`;
+  return `Configuration reloaded: ${applied} ${applied === 1 ? 'change' : 'changes'} applied${rest}.`;
 }

@@ -18,8 +18,8 @@ describe('a server that reads its configuration again', () => {
     writeFileSync(join(home, 'svc.yaml'), text);
     chmodSync(join(home, 'svc.yaml'), 0o600);
   };
-  const reads = () => server.log().split('Configuration read again').length;
-  const fails = () => server.log().split('read again and is not used').length;
+  const reads = () => server.log().split('Configuration reloaded').length;
+  const fails = () => server.log().split('Configuration reload rejected').length;
   const reload = async (counted: () => number) => {
     const before = counted();
     server.child.kill('SIGHUP');

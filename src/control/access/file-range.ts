@@ -1,12 +1,11 @@
-// What of a file is read and how many bytes that is: the length is promised before the first byte, and files may change
-// while they are read.
+// Reads a range of a file. The length is promised before the first byte, and files may change while they are read.
 import { Readable } from 'node:stream';
 import type { FileRead, SandboxFiles } from '../../agent/io.ts';
 import { resolveRange } from '../../domain/byte-range.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ByteRange, FileContentRead } from '../api/files.ts';
 
-/** Files of /proc and /sys say 0 and hold more; they are read whole first, up to this. */
+/** Files of /proc and /sys report size 0 and hold more. They are read completely first, up to this size. */
 const UNSIZED_BYTES = 4 * 1024 * 1024;
 
 /** Opens `range` of a file, or all of it. Throws status 416 when the range lies outside. */
@@ -30,7 +29,7 @@ async function readWhole({ info, content }: FileRead): Promise<FileContentRead> 
   return { info, content: Readable.from(bytes.length > 0 ? [bytes] : []), length: bytes.length };
 }
 
-/** Of what a link leads to, which `stat` does not tell. */
+/** The size of the file that a link leads to, which `stat` does not report. */
 async function sizeOf(files: Pick<SandboxFiles, 'read'>, path: string, signal: AbortSignal): Promise<number> {
   const { info, content } = await files.read(path, { offset: 0, length: 0 }, signal);
   content.on('error', () => undefined).destroy();
@@ -43,7 +42,7 @@ async function collect(content: Readable): Promise<Buffer> {
   for await (const piece of content as AsyncIterable<Buffer>) {
     size += piece.length;
     if (size > UNSIZED_BYTES)
-      throw new ServiceError('bad_request', 'The file does not say its size and does not end.', {
+      throw new ServiceError('bad_request', 'The file has no known size and does not end.', {
         remedy: 'Read it with a command.',
       });
     pieces.push(piece);
@@ -51,9 +50,9 @@ async function collect(content: Readable): Promise<Buffer> {
   return Buffer.concat(pieces, size);
 }
 
-/** `length` bytes of `content`: what was appended meanwhile is left out; a file that became shorter fails. */
+/** Exactly `length` bytes of `content`. Bytes appended meanwhile are left out; a file that became shorter fails. */
 function exactly(content: Readable, length: number): Readable {
-  // Until it is iterated nobody else hears of its failure; one that never is must be ended all the same.
+  // Nothing else handles its failure before it is iterated, and one that never is must still be closed.
   content.on('error', () => undefined);
   return Readable.from(cut(content, length), { objectMode: false }).on('close', () => content.destroy());
 }

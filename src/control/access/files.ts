@@ -1,4 +1,4 @@
-// The ten file operations: check what was asked, do it inside the sandbox, tell of it.
+// The ten file operations: validate the request, run it inside the sandbox, publish an event.
 import { once } from 'node:events';
 import type { SandboxFiles } from '../../agent/io.ts';
 import { parseMode } from '../../domain/mode.ts';
@@ -24,7 +24,7 @@ interface Call<T> {
   caller: Caller;
   signal: AbortSignal;
   work(files: SandboxFiles, row: SandboxRecord): Promise<T>;
-  /** The session is needed until this settles, not only for the call. */
+  /** Keeps the session open until this settles, not only for the call. */
   until?: (result: T) => Promise<unknown>;
 }
 

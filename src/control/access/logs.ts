@@ -1,4 +1,5 @@
-// The console of a sandbox: what the agent, template set-up and detached commands write, kept bounded inside it.
+// The console of a sandbox: output of the agent, of template setup and of detached commands, bounded inside the
+// sandbox.
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -31,7 +32,7 @@ export function logs({ access, clock }: { access: SandboxAccess; clock: Clock })
   };
 }
 
-/** A console may be longer than what was asked for. */
+/** Keeps the last lines of a console that is longer than the request. */
 function keepLast(kept: string[], line: string, most: number, hold: Hold): void {
   hold.grow(bytesOf(line));
   kept.push(line);
@@ -39,10 +40,10 @@ function keepLast(kept: string[], line: string, most: number, hold: Hold): void 
   for (const dropped of kept.splice(0, most)) hold.shrink(bytesOf(dropped));
 }
 
-/** Two bytes a character where one is not Latin, and what each text costs by itself. */
+/** Two bytes for a character beyond Latin-1, plus the cost of each string. */
 const bytesOf = (line: string) => 2 * line.length + LINE_BYTES;
 
-/** Ends without a word when the sandbox does: that is the end of its console. */
+/** Ends without an error when the sandbox ends: that is the end of its console. */
 async function* followed(
   lines: AsyncGenerator<string>,
   { clock, signal, why }: { clock: Clock; signal: AbortSignal; why(error: unknown): Promise<never> },
@@ -57,7 +58,7 @@ async function* followed(
   }
 }
 
-/** The session is let go when the lines are over or nobody wants them any more. */
+/** Releases the session when the lines end or the reader leaves. */
 async function* released(held: OpenSandbox, lines: AsyncIterable<string>): AsyncGenerator<string> {
   let failure: unknown;
   try {

@@ -1,5 +1,5 @@
-// Previews: links to what a sandbox serves, and connections to its ports. Who may come in is said by the link's token, or
-// by the server being public; an owner is asked for only where a link is made.
+// Previews: links to ports of a sandbox, and connections to them. The token of a link, or a public server, admits a
+// visitor; ownership is checked only where a link is created.
 import type { Duplex } from 'node:stream';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -16,7 +16,7 @@ import type { SandboxAccess } from './session-access.ts';
 
 const DEFAULT_TTL_MS = 3_600_000;
 
-/** Whoever comes through the gateway: the sandbox's owner let them. */
+/** A visitor of the gateway, admitted by the link that the owner of the sandbox created. */
 const VISITOR: Caller = { role: 'admin', credential: 'preview', request_id: '' };
 
 export interface PreviewsDeps {
@@ -49,14 +49,17 @@ export function previews(deps: PreviewsDeps): Previews {
   };
 }
 
-/** In whole seconds, as tokens are; never after the sandbox. */
+/** In full seconds, as tokens are; never after the sandbox. */
 function endOf({ expires_at }: SandboxRecord, ttl: string | undefined, now: number): number {
   const life = lifeMs(ttl, DEFAULT_TTL_MS, { max_sandboxes: 0, maxTtlMs: 0, maxExecTimeoutMs: 0 });
   const end = Math.min(now + life, Date.parse(expires_at));
   return Math.floor(end / 1000) * 1000;
 }
 
-/** As the link's maker came, unless the configuration knows better: then through a proxy on the usual port. */
+/**
+ * The origin under which the caller reached the server, unless the configuration sets a scheme: then a proxy serves
+ * the default port.
+ */
 function originOf(
   scheme: Config['server']['preview_scheme'],
   name: string,
@@ -76,13 +79,13 @@ async function openPort(deps: PreviewsDeps, target: PreviewTarget, signal: Abort
     tunnel.once('close', () => held.release());
     return tunnel;
   } catch (error) {
-    // A port where nothing listens says nothing of the sandbox, which then need not be examined.
+    // A port without a listener says nothing about the sandbox, so its liveness is not checked.
     held.release(asServiceError(error).status === 502 ? undefined : error);
     throw error;
   }
 }
 
-/** Whether ports of such a sandbox can be reached: calls inside one of another worker are not routed there. */
+/** Whether the ports of such a sandbox can be reached. Calls into a sandbox of another worker are not routed there. */
 export function hasPreviews(
   { all }: Pick<ProviderSet, 'all'>,
   { provider, worker_id }: Pick<SandboxRecord, 'provider' | 'worker_id'>,
@@ -98,7 +101,10 @@ function requireConnect(providers: ProviderSet, { provider }: SandboxRecord): vo
   });
 }
 
-/** 502 for all that the visitor cannot mend. Sandboxes that have ended and those that never were are all the same to them. */
+/**
+ * Answers 502 for every failure that the visitor cannot repair. A sandbox that has ended and one that never existed
+ * look the same.
+ */
 function refuse(error: unknown): never {
   const { code, message, remedy } = asServiceError(error);
   if (code !== 'not_found' && code !== 'conflict' && code !== 'unavailable') throw error;

@@ -1,5 +1,5 @@
-// Into a sandbox: from id and caller to an open session, and what follows when it does not answer. Every exec and file
-// call goes this way.
+// Opens sandboxes: from id and caller to an open session, and what follows when the sandbox does not answer. Every
+// exec and file call uses it.
 import type { SandboxIo } from '../../agent/io.ts';
 import { asServiceError, SandboxMissing } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
@@ -14,7 +14,9 @@ import type { SessionHold, Sessions } from '../runtime/sessions.ts';
 /** A sandbox held open for one call. */
 export interface OpenSandbox {
   io: SandboxIo;
-  /** To be called once at the call's end, with its error when it failed: one that did not answer is examined. */
+  /**
+   * Call this once at the end of the call, with its error if it failed: a sandbox that did not answer is then checked.
+   */
   release(error?: unknown): void;
 }
 
@@ -32,14 +34,17 @@ export class SandboxAccess {
     this.#deps = deps;
   }
 
-  /** The row. `not_found` when unknown or ended, `conflict` while it is being created or destroyed, `not_implemented` on another worker. */
+  /**
+   * The row. Throws `not_found` when unknown or ended, `conflict` while it is being created or destroyed,
+   * `not_implemented` on another worker.
+   */
   async find(id: string, caller: Caller): Promise<SandboxRecord> {
     const row = await this.#deps.find.usable(id, caller);
     requireLocal(row);
     return row;
   }
 
-  /** Its session. `unavailable` when it does not answer, `not_found` when that is because it is gone. */
+  /** Its session. Throws `unavailable` when the sandbox does not answer, `not_found` when it has ended. */
   async open(row: SandboxRecord, signal: AbortSignal): Promise<OpenSandbox> {
     const { io, release } = await this.#acquire(row, signal);
     return {
@@ -63,7 +68,7 @@ export class SandboxAccess {
     }
   }
 
-  /** The same work; a call that failed in the middle says that the sandbox has ended, when it has meanwhile. */
+  /** Runs `work`. A call that failed because the sandbox ended meanwhile reports that end. */
   async explainFailure<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -78,7 +83,7 @@ export class SandboxAccess {
     return !row || hasEnded(row.state) || row.state === 'destroying' ? this.#ended(id) : error;
   }
 
-  /** What is known of it by now: the end may still be under way. */
+  /** What the row says now: the end may still be in progress. */
   async #ended(id: string) {
     const row = await this.#deps.sandboxes.get(id);
     return row ? endedSandbox(row) : unknownSandbox();
@@ -91,6 +96,6 @@ export class SandboxAccess {
   }
 }
 
-/** Whether a failed call makes it doubtful that the sandbox lives. */
+/** Whether the failure makes it doubtful that the sandbox lives. */
 const tellsOfItsEnd = (error: unknown) =>
   error instanceof SandboxMissing || asServiceError(error).code === 'unavailable';

@@ -1,4 +1,4 @@
-// What the control plane offers to its edges (HTTP now). Types only; app/control-plane.ts builds it.
+// The interface that the control plane offers to its edges. Types only; `create.ts` builds it.
 import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import type { AdmissionDecision } from '../../schema/admission.ts';
 import type { Sandbox, SandboxListQuery, SpawnRequest } from '../../schema/sandbox.ts';
@@ -15,22 +15,26 @@ import type { Templates } from './templates.ts';
 import type { Workers } from './workers.ts';
 
 export interface Sandboxes {
-  /** The whole of a spawn (docs/design/api.md#sandboxes). `signal` aborts when the client has gone; a spawn already
-   * `creating` is then finished with an Idempotency-Key, and ended without one. */
+  /**
+   * Spawns a sandbox (docs/design/api.md#sandboxes). `signal` aborts when the client disconnects: a spawn that is already
+   * `creating` is then finished with an Idempotency-Key, and ended without one.
+   */
   spawn(
     request: SpawnRequest,
     caller: Caller,
     options: { idempotencyKey?: string },
     signal: AbortSignal,
   ): Promise<Sandbox>;
-  /** What a spawn of `request` would meet now; nothing is created. */
+  /** What a spawn of `request` would get now; nothing is created. */
   admission(request: SpawnRequest, caller: Caller): Promise<AdmissionDecision>;
   get(id: string, caller: Caller): Promise<Sandbox>;
   list(query: SandboxListQuery, caller: Caller): Promise<{ sandboxes: Sandbox[]; next_cursor?: string }>;
-  /** Resolves when it is gone: true when there was something to end. Throws while it cannot be confirmed gone. */
+  /**
+   * Resolves when the sandbox has ended: true when there was something to end. Throws while that cannot be confirmed.
+   */
   destroy(id: string, caller: Caller): Promise<boolean>;
   extend(id: string, ttl: string, caller: Caller): Promise<Sandbox>;
-  /** Ends expired ones now (the caller's own under owner enforcement); how many. */
+  /** Ends expired sandboxes now (under owner enforcement only those of the caller) and counts them. */
   prune(caller: Caller): Promise<number>;
 }
 
@@ -51,13 +55,13 @@ export interface ControlPlane {
   metrics: MetricViews;
   rates: RateLimits;
   audit: AuditLog;
-  /** Asked before anything large is kept for a caller. */
+  /** Accounts for everything large that is kept for a caller. */
   ledger: ByteLedger;
-  /** Reconciles, arms the timers, begins to serve. Never fails because a provider is down. */
+  /** Reconciles, starts the timers and begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
-  /** Takes over what changed in its configuration, in place, of what may change while it serves. */
+  /** Applies the changed configuration, as far as it may change while serving. */
   reload(): void;
-  /** Refuses spawns that wait for a place, and those that come: the first step of a stop. */
+  /** Refuses queued and new spawns: the first step of a stop. */
   drain(): void;
   /** Ends background work and open sessions; sandboxes live on. */
   stop(): Promise<void>;

@@ -1,12 +1,12 @@
-// What the control plane offers to readers of events.
+// The events of the control plane, as readers follow them.
 import type { EventReader } from '../../events/feed.ts';
 import type { Event, EventQuery } from '../../schema/event.ts';
 import type { Caller } from './caller.ts';
 
 export interface EventViews {
   /**
-   * Takes a place among the readers, to be given back with `end()`. `since` of the query: events after that id, else
-   * those to come. Throws `bad_request` for an unknown kind, `unavailable` when too many read.
+   * Registers a reader, until `end()`. With `since` in the query: events after that id, else future events. Throws
+   * `bad_request` for an unknown kind, `unavailable` when there are too many readers.
    */
   subscribe(query: EventQuery, caller: Caller): Promise<EventSubscription>;
 }
@@ -14,15 +14,15 @@ export interface EventViews {
 export interface EventSubscription {
   /** Events have ids greater than this. */
   after: number;
-  /** What was asked for is in part no longer kept: to be told first. */
+  /** Some of the requested events are no longer kept; send this event first. */
   gap?: Event;
   /**
-   * Hands out what is stored, then what comes. Resolves with `live` when only that is left, with `over` when no more
-   * was asked for. To be called once; rejects when the store cannot be read.
+   * Delivers stored events, then new ones. Resolves with `live` when only new ones remain, with `over` when the query
+   * does not follow. Call it once; rejects when the store cannot be read.
    */
   run(reader: EventReader): Promise<'live' | 'over'>;
   /** The id up to which a live reader has been served, whether or not the events were for it. */
   position(): number;
-  /** Nothing more is handed out. Idempotent. */
+  /** Delivers nothing more. Idempotent. */
   end(): void;
 }

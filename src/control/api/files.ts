@@ -1,4 +1,4 @@
-// What the control plane offers of files in sandboxes.
+// Files in sandboxes.
 
 import type { Readable } from 'node:stream';
 import type { Hold } from '../../domain/byte-ledger.ts';
@@ -6,7 +6,7 @@ import type { FileInfo, FileWritten } from '../../schema/file.ts';
 import type { Caller } from './caller.ts';
 
 export interface Files {
-  /** The half-open byte range wanted, as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */
+  /** Reads a byte range as in RFC 9110 `bytes=`: first..last inclusive, or the last n bytes. */
   read(
     id: string,
     path: string,
@@ -23,7 +23,7 @@ export interface Files {
     signal: AbortSignal,
   ): Promise<FileWritten>;
   stat(id: string, path: string, caller: Caller, signal: AbortSignal): Promise<FileInfo>;
-  /** Kept on `hold`, as what `glob` finds. */
+  /** The result counts against `hold`, as that of `glob` does. */
   list(
     id: string,
     path: string,
@@ -50,8 +50,8 @@ export type ByteRange = { first: number; last?: number } | { suffix: number };
 export interface FileContentRead {
   info: FileInfo;
   content: Readable;
-  /** Where `content` lies in the whole; undefined when it is the whole. */
+  /** The position of `content` in the file; undefined when it is the entire file. */
   range?: { first: number; last: number };
-  /** Bytes in `content`. */
+  /** The number of bytes in `content`. */
   length: number;
 }

@@ -16,8 +16,9 @@ export interface Previews {
   /** When a token ends, in ms since 1970; undefined unless it opens `target` now. */
   endOfToken(target: PreviewTarget, token: string): number | undefined;
   /**
-   * A connection to the port. Whoever asks has been let in. Aborting `signal`, also later, destroys it. `unavailable` with
-   * status 502 when nothing listens or the sandbox is gone, `not_implemented` where there is no tunnel.
+   * Connects a visitor, who is authorized already, to the port. Aborting `signal`, also later, destroys the
+   * connection. Throws `unavailable` with status 502 when nothing listens or the sandbox has ended, `not_implemented`
+   * where there is no tunnel.
    */
   open(target: PreviewTarget, signal: AbortSignal): Promise<Duplex>;
 }

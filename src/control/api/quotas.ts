@@ -2,7 +2,10 @@
 import type { Quota, QuotaListQuery, QuotaRequest, QuotaSummary, QuotaUsage } from '../../schema/quota.ts';
 import type { Caller } from './caller.ts';
 
-/** Limits of single owners. Under owner enforcement a caller that is no admin sees its own alone: others are `not_found`. */
+/**
+ * Limits of single owners. Under owner enforcement a caller without an admin key sees only its own quota: others are
+ * `not_found`.
+ */
 export interface Quotas {
   /** Newest first. */
   list(query: QuotaListQuery, caller: Caller): Promise<{ quotas: Quota[]; next_cursor?: string }>;

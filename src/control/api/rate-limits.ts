@@ -1,4 +1,5 @@
-// The rate limits as the edges apply them. Which bucket a call counts for is the edge's decision; the key itself is never kept.
+// The rate limits as the edges apply them. The edge decides which bucket a call counts for; keys themselves are never
+// kept.
 import type { RateVerdict } from '../../domain/rate.ts';
 import type { Config } from '../../schema/config.ts';
 
@@ -12,7 +13,7 @@ export interface RateStats {
   evicted_total: number;
   allowed_total: number;
   limited_total: number;
-  /** Keys that were refused, and calls refused for too many of those. */
+  /** Refused keys, and calls refused after too many of those. */
   failed_total: number;
   blocked_total: number;
 }
@@ -20,19 +21,22 @@ export interface RateStats {
 export interface RateLimits {
   readonly enabled: boolean;
   readonly keyBy: Config['rate_limit']['key_by'];
-  /** The name of the bucket of what `text` stands for: a hash that only this process can make. */
+  /** Names the bucket for `text`: a hash that only this process can compute. */
   bucket(text: string): string;
-  /** A call by an accepted caller. `wide` is the wider bucket of its key, for which it counts, too; the verdict is of `bucket`. */
+  /**
+   * Counts a call by an authenticated caller. `wide` is the wider bucket of its key, which it counts for as well; the
+   * verdict is that of `bucket`.
+   */
   call(bucket: string, wide?: string): RateVerdict;
-  /** Whether another key may be tried. */
+  /** Whether the address may try another key. */
   mayTry(bucket: string): RateVerdict;
-  /** A key that was refused, or one that was missing. */
+  /** Counts a key that was refused or missing. */
   failed(bucket: string): RateVerdict;
-  /** Whether even one that proved itself lately may try; it is no such one's doing when not. */
+  /** Whether even an address that recently proved a key may try. Such an address did not cause the refusal itself. */
   mayProve(bucket: string): RateVerdict;
-  /** A key that was wrong, or that was not looked at. */
+  /** Counts a key that was wrong or that was not checked. */
   guessed(bucket: string): void;
   stats(): RateStats;
-  /** The section of the configuration was changed; where it was, everybody begins with a full bucket. */
+  /** Applies a changed section of the configuration: every bucket is full again. */
   reload(): void;
 }

@@ -1,4 +1,4 @@
-// What the control plane tells of itself: providers, the pool, numbers, health.
+// What the control plane reports about itself: providers, the pool, metrics, health.
 import type { Diagnostics, MetricsBody } from '../../schema/diagnostics.ts';
 import type { PoolStatus } from '../../schema/pool.ts';
 import type { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
@@ -6,9 +6,9 @@ import type { Snapshot } from '../../schema/snapshot.ts';
 import type { Health, Live, Ready } from '../../schema/system.ts';
 
 export interface ProviderViews {
-  /** `full`: with places on the host, for administrators. */
+  /** `full` includes paths on the host, for administrators. */
   list(full?: boolean): Promise<ProviderItem[]>;
-  /** Checks all now; by name. */
+  /** Checks all providers now and returns the results by name. */
   test(): Promise<ProviderTests>;
   get(name: string, full?: boolean): Promise<ProviderDetail>;
 }
@@ -22,10 +22,10 @@ export interface AnsweredRequest {
 }
 
 export interface MetricViews {
-  /** Counts a request whose answer is out. */
+  /** Counts a request that was answered. */
   request(answered: AnsweredRequest): void;
   body(): Promise<MetricsBody>;
-  /** For Prometheus, with its media type. */
+  /** The Prometheus text format, with its media type. */
   text(): Promise<{ text: string; type: string }>;
   diagnostics(options: { logs: boolean }): Promise<Diagnostics>;
 }
@@ -39,9 +39,9 @@ export interface SnapshotViews {
 }
 
 export interface HealthViews {
-  /** `full` false (no key): status words only. */
+  /** Without `full` (no key) it holds status words only. */
   live(full: boolean): Live;
-  /** `reason` where it is not. */
+  /** `reason` is set when the service is not ready. */
   ready(full: boolean): Promise<Ready & { reason?: string }>;
   health(full: boolean): Promise<Health>;
 }

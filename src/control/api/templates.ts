@@ -1,4 +1,4 @@
-// What the control plane offers of templates.
+// Templates of sandboxes.
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { Sandbox } from '../../schema/sandbox.ts';
 import type {
@@ -10,11 +10,11 @@ import type {
 } from '../../schema/template.ts';
 import type { Caller } from './caller.ts';
 
-/** Under owner enforcement a name means the caller's own template, else the one of this name that all share. */
+/** Under owner enforcement a name means the template of the caller, else the shared template with this name. */
 export interface Templates {
   /**
-   * Values of `env` are masked for all but admins, here and in all that follows. Kept on `hold`; a page of large ones ends
-   * early.
+   * Values of `env` are masked for callers without an admin key, here and below. The page counts against `hold`; a
+   * page of large templates ends early.
    */
   list(
     query: TemplateListQuery,
@@ -22,9 +22,15 @@ export interface Templates {
     hold: Hold,
   ): Promise<{ templates: Template[]; next_cursor?: string }>;
   get(name: string, caller: Caller): Promise<Template>;
-  /** Shared when the caller names no owner, which administrators alone may under owner enforcement. */
+  /**
+   * Creates a shared template when the caller names no owner, which under owner enforcement only administrators may
+   * do.
+   */
   create(template: TemplateCreate, caller: Caller): Promise<Template>;
-  /** Replaces all of it; with `versions` only one of these (`precondition_failed`). A shared one: `forbidden`, as in `delete`. */
+  /**
+   * Replaces the template. With `versions`, throws `precondition_failed` unless it has one of them. Throws `forbidden`
+   * for a shared template, as `delete` does.
+   */
   update(
     name: string,
     template: TemplateUpdate,
@@ -32,7 +38,7 @@ export interface Templates {
     options: { versions?: readonly number[] },
   ): Promise<Template>;
   delete(name: string, caller: Caller): Promise<void>;
-  /** As `Sandboxes.spawn`. */
+  /** Spawns from the template, as `Sandboxes.spawn` does. */
   spawn(
     name: string,
     overrides: TemplateSpawn,

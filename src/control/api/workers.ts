@@ -3,15 +3,17 @@ import type { WorkerIdentity } from '../../domain/worker-access.ts';
 import type { HeartbeatBody, RenewReply, Worker } from '../../schema/worker.ts';
 
 export interface Workers {
-  /** By id. */
+  /** Lists workers, ordered by id. */
   list(): Promise<Worker[]>;
   get(id: string): Promise<Worker>;
-  /** Throws `conflict` for `local`, which is heard only here. `identity` is that of the worker, when it is itself. */
+  /** Records a heartbeat. Throws `conflict` for `local`, whose heartbeats are internal. `identity` is set when the worker calls. */
   heartbeat(id: string, body: HeartbeatBody, identity?: WorkerIdentity): Promise<Worker>;
-  /** What is wanted of it; it is told at once where it can be called, else with its next heartbeat. */
+  /**
+   * Sets whether the worker drains. The worker is notified at once if it can be called, else with its next heartbeat.
+   */
   drain(id: string, drain: boolean): Promise<Worker>;
   /** Throws `conflict` for `local` and while it holds sandboxes. */
   remove(id: string): Promise<void>;
-  /** The next generation of the lease; `conflict` when the worker does not hold it or it is over. */
+  /** Renews the lease. Throws `conflict` when the worker does not hold it or it has expired. */
   renew(identity: WorkerIdentity, resource_id: string, ttl: string | undefined): Promise<RenewReply>;
 }

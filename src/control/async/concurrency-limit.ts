@@ -1,4 +1,4 @@
-// Background work, so much at once. Foreground work never waits here.
+// Limits how much background work runs at once. Foreground work never waits here.
 export class ConcurrencyLimit {
   readonly #atOnce: number;
   readonly #waiting: (() => void)[] = [];

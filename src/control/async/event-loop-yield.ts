@@ -1,25 +1,25 @@
-// Keeps what many do at once from being one long stop of the event loop, and what one does much of from being in front of
-// everybody else: those who wait pass by rounds, one of each line in a round. Nobody is limited: a lone line passes as fast
-// as the event loop goes, and what others bring in the meantime is seen between two turns of it.
+// Yields to the event loop between calls, so that many calls do not block it and one busy caller does not delay the
+// others. Waiting calls run in rounds, one per line in each round. Nothing is limited: a single line runs as fast as
+// the event loop goes, and new calls are seen between two turns.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../domain/ports.ts';
 
-/** Of each turn; what has begun by then is the only thing that lasts longer. Everybody who waits for bytes waits as long. */
+/** The length of a turn; only work that has started may exceed it. Everyone who waits for bytes waits that long. */
 export const SHARE_MS = 1;
 
 type Lines = Map<string, (() => void)[]>;
 
 export class EventLoopYield {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** When the share began that is being used up. */
+  /** When the current turn began. */
   #since: number;
-  /** A new share begins in the next turn. */
+  /** The turn is used up; a new one begins in the next iteration of the event loop. */
   #isOver = false;
-  /** Somebody has passed whose work may only begin with a promise. */
+  /** A call has passed whose work starts with a promise. */
   #isPassing = false;
-  /** Lines of which none has passed in this round; whoever is next stands in the first. */
+  /** Lines that have not had a call in this round; the next call is in the first. */
   #now: Lines = new Map();
-  /** Those of which one has. */
+  /** Lines that have had a call in this round. */
   #later: Lines = new Map();
   readonly #passed = new Set<string>();
 
@@ -28,14 +28,14 @@ export class EventLoopYield {
     this.#since = clock.monotonic();
   }
 
-  /** As `enter`, for who goes on behind an `await`. */
+  /** The same as `enter`, for a caller that continues after an `await`. */
   pass(line = ''): Promise<void> {
     return new Promise((resolve) => this.enter(line, () => this.#let(resolve)));
   }
 
   /**
-   * Calls `go` at once while less than 1 ms has gone by since a turn gave out a share, else in a later turn: in order of
-   * arrival within `line`, and by rounds between lines. What counts is the work that is done before it next waits.
+   * Calls `go` at once while less than 1 ms of the turn is used, else in a later turn: in order of arrival within
+   * `line`, in rounds between lines. The work before its next wait counts.
    */
   enter(line: string, go: () => void): void {
     if (!this.#isPassing && !this.#hasWaiting && this.#hasRoom()) {
@@ -57,7 +57,7 @@ export class EventLoopYield {
     go();
   }
 
-  /** Nobody else passes until all promises are through that wait by then, with those that they settle. */
+  /** Lets no other call pass until all promises that wait by then, and those that they settle, have run. */
   #letAlone(): void {
     this.#isPassing = true;
     queueMicrotask(() =>
@@ -86,7 +86,7 @@ export class EventLoopYield {
     this.#passed.clear();
   }
 
-  /** Shares end by the clock, not by the turn: a call asks the event loop for nothing while there is room. */
+  /** A turn ends by the clock: while there is room a call costs the event loop nothing. */
   #hasRoom(): boolean {
     if (this.#isOver) return false;
     if (this.#clock.monotonic() - this.#since < SHARE_MS) return true;

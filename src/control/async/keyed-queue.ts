@@ -1,5 +1,5 @@
-// Background work that nobody waits for, in lanes: so much at once in each, so that one whose other side hangs holds up no
-// other. A key is worked on once at a time, however often it is asked for.
+// A queue of background work by key, in lanes. Each lane runs a limited number at once, so that a lane whose other
+// side hangs does not delay the others. Work with the same key runs once at a time.
 
 interface Lane {
   waiting: Map<string, () => Promise<unknown>>;
@@ -14,7 +14,7 @@ export class KeyedQueue {
     this.#atOnce = atOnce;
   }
 
-  /** Nothing when `key` waits in its lane or is under way there. What `work` rejects with is dropped. */
+  /** Runs `work`, unless `key` already waits or runs in its lane. A rejection is dropped. */
   run(name: string, key: string, work: () => Promise<unknown>): void {
     const lane = this.#lanes.get(name) ?? { waiting: new Map(), running: new Map() };
     if (lane.waiting.has(key) || lane.running.has(key)) return;
@@ -23,7 +23,7 @@ export class KeyedQueue {
     this.#next(name, lane);
   }
 
-  /** Drops what waits; resolves when what is under way has settled. */
+  /** Drops waiting work; resolves when running work has settled. */
   async stop(): Promise<void> {
     for (const { waiting } of this.#lanes.values()) waiting.clear();
     await Promise.all([...this.#lanes.values()].flatMap(({ running }) => [...running.values()]));

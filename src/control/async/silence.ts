@@ -1,18 +1,13 @@
-// Signs of life for streams that may say nothing for hours: proxies and clients give up on silent connections.
+// Keepalives for streams that may be silent for hours: proxies and clients give up on silent connections.
 import type { Clock } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 
 const SILENCE_MS = 15_000;
 
-/** True when 15 s pass before `event`; false as soon as it is there. */
+/** True when 15 s pass before `event` settles, else false. */
 export function silent(event: Promise<unknown>, clock: Clock): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = clock.after(SILENCE_MS, () => resolve(true));
-    const there = () => {
-      timer.cancel();
-      resolve(false);
-    };
-    event.then(there, there);
-  });
+  const settled = () => false;
+  return orAfter(clock, SILENCE_MS, event.then(settled, settled), () => true);
 }
 
 /** The values of `source`, and undefined for every 15 s without one. Leaving early ends the source. */
@@ -27,7 +22,7 @@ export async function* orSilence<T>(source: AsyncGenerator<T>, clock: Clock): As
       if (!done) yield value;
     }
   } finally {
-    // A source that waits cannot be ended by return(): whoever leaves early aborts its signal too.
+    // return() does not end a source that waits: a reader that leaves early also aborts its signal.
     if (!isOver) void source.return(undefined);
   }
 }

@@ -45,7 +45,7 @@ export async function findExec(deps: ExecDeps, { id, exec_id }: Target, asked: A
   const found = (await listExecs(deps, id, asked)).find((item) => item.exec_id === exec_id);
   if (found) return found;
   throw new ServiceError('not_found', 'There is no such exec in the sandbox.', {
-    remedy: 'Ended ones are kept for a while; list the execs of the sandbox.',
+    remedy: 'Ended execs are kept for a limited time. List the execs of the sandbox.',
   });
 }
 
@@ -75,11 +75,14 @@ export async function detachedOutput(
 /** What only somebody who waits can have. */
 export function refuseWaiting(request: LiveRequest): void {
   if (request.stream)
-    throw contradiction('detach and stream exclude each other.', 'Follow its output afterwards.');
+    throw contradiction('detach and stream exclude each other.', 'Follow its output after it has started.');
   if (request.stdin !== undefined)
-    throw contradiction('A detached command has no standard input.', 'Write the input to a file before.');
+    throw contradiction('A detached command has no standard input.', 'Write the input to a file first.');
   if (request.encoding !== undefined)
-    throw contradiction('A detached command gives no output here.', 'Say encoding when its output is read.');
+    throw contradiction(
+      'A detached command does not return output.',
+      'Set encoding when you read its output.',
+    );
 }
 
 /** A view of a detached command; the session is held until the view is over. */

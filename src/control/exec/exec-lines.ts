@@ -13,11 +13,14 @@ import { OutputQueue } from './output-queue.ts';
 
 export interface LinesDeps {
   clock: Clock;
-  /** The caller's: once it aborts nobody reads any more. */
+  /** Aborts when the caller disconnects: then nobody reads. */
   signal: AbortSignal;
 }
 
-/** Ends with the `exit` or `error` line, or without one when the caller has gone. Leaving it early kills a program of the caller's own. */
+/**
+ * Ends with the `exit` or `error` line, or without one when the caller disconnected. Leaving it early kills a command
+ * that is not detached.
+ */
 export async function* execLines(started: StartedExec, deps: LinesDeps): AsyncGenerator<StreamedLine> {
   const { exec, attached } = started;
   const queue = new OutputQueue(exec.output);
@@ -58,7 +61,7 @@ async function* outputLines(
 const textOf = (encoding: OutputEncoding) =>
   encoding === 'utf8' ? new Utf8Pieces() : outputDecoder(encoding);
 
-/** One line for every 15 s that `event` is not there. */
+/** Yields a line for every 15 s without `event`. */
 async function* keepalives(event: Promise<void>, clock: Clock): AsyncGenerator<ExecLine> {
   while (await silent(event, clock)) yield { stream: 'keepalive', data: '' };
 }

@@ -1,5 +1,4 @@
-// A command that its caller talks to: input while it runs, a terminal that changes its size, signals. The writers of the
-// WebSocket stand on this.
+// A command that its caller interacts with: input while it runs, a resizable terminal, signals. The WebSocket uses it.
 import type { SandboxIo } from '../../agent/io.ts';
 import type { Caller } from '../api/caller.ts';
 import type { LiveExec, LiveRequest } from '../api/execs.ts';
@@ -18,7 +17,7 @@ export async function openExec(
   return live(exec, io);
 }
 
-/** Started on its own, then followed: the caller's leaving ends the following. */
+/** Starts the command detached, then follows it: when the caller disconnects, only the following ends. */
 async function viewOfDetached(
   deps: ExecDeps,
   id: string,

@@ -8,8 +8,8 @@ import type { ExecEnded } from '../api/execs.ts';
 import type { StartedExec } from './exec-start.ts';
 
 /**
- * Outputs are kept on `hold`; where that has no more they are cut, as at the cap. Throws `timeout` with the outputs so far
- * in `details` when the deadline ended it.
+ * Outputs count against `hold` and are cut where it has no more, as at the cap. Throws `timeout` with the output so
+ * far in `details` when the deadline ended the command.
  */
 export async function execResult(
   { exec, encoding, attached }: StartedExec,
@@ -41,7 +41,7 @@ async function collect(exec: Exec, kept: Record<'stdout' | 'stderr', CappedOutpu
   try {
     for await (const { channel, data } of exec.output) kept[channel].add(data);
   } catch {
-    // A lost session breaks both; `exit` says it better.
+    // A lost session breaks both; `exit` has the better error.
   }
 }
 

@@ -1,5 +1,5 @@
-// Starts a command in a sandbox and follows it to its end: session, standard input, events. Both ways of answering
-// (`exec-run.ts`, `exec-lines.ts`) stand on this.
+// Starts a command in a sandbox and follows it to its end: session, standard input, events. `exec-run.ts` and
+// `exec-lines.ts` build on it.
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import {
@@ -35,11 +35,11 @@ export interface StartedExec {
   exec: Exec;
   io: SandboxIo;
   encoding: OutputEncoding;
-  /** It runs on its own and this is a view of it: leaving the view leaves it running. */
+  /** Set for a view of a detached command: leaving the view does not stop the command. */
   attached?: { truncated: boolean };
 }
 
-/** Resolves when the program runs. Aborting `signal` kills it, then and later. */
+/** Resolves when the program runs. Aborting `signal` kills it, also later. */
 export async function startExec(
   deps: ExecDeps,
   id: string,
@@ -70,7 +70,7 @@ async function launch(
   return { exec, io: held.io };
 }
 
-/** Throws `bad_request` for what no agent would start. */
+/** Reads the limits of the owner. Throws `bad_request` for a request that no agent would run. */
 export async function execSpec(
   { limitsOf, settings, ids }: Pick<ExecDeps, 'limitsOf' | 'settings' | 'ids'>,
   request: LiveRequest & { keepStdin?: boolean },
@@ -95,7 +95,10 @@ function timeoutOf({ detach, tty, timeout }: LiveRequest, timeouts: ExecTimeouts
   return detach || tty ? lastingTimeoutMs(timeout, timeouts) : execTimeoutMs(timeout, timeouts);
 }
 
-/** Of a detached one, whose stream is over when it has only begun, nothing. */
+/**
+ * Publishes the end of an exec. The stream of a detached one is over when it has only started: then nothing is
+ * published.
+ */
 export function noteEnd(
   publisher: Publisher,
   row: SandboxRecord,
@@ -106,7 +109,7 @@ export function noteEnd(
   else if (exit_code >= 0) publisher.note('exec.completed', row, { exec_id, exit_code, duration_ms });
 }
 
-/** Its events, and the session's release at its end, whoever is still there to read the answer. */
+/** Publishes its events and releases the session at its end, whether or not the caller still waits. */
 function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: OpenSandbox): void {
   const { exec_id } = exec;
   const ended = (exit: ExecExit) => {
@@ -125,7 +128,7 @@ function follow(publisher: Publisher, row: SandboxRecord, exec: Exec, held: Open
   exec.exit.then(ended, failed);
 }
 
-/** A program that does not read its input, or has ended, is no failure. */
+/** A program that does not read its input, or has ended, is not a failure. */
 function feed(exec: Exec, stdin: string | undefined): void {
   if (stdin === undefined) return;
   void (async () => {

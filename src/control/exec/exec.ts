@@ -1,4 +1,4 @@
-// Commands in sandboxes: one answer, lines while it runs, or left running on its own.
+// Commands in sandboxes: one answer, a stream of lines, or detached.
 import type { Clock } from '../../domain/ports.ts';
 import type { Execs } from '../api/execs.ts';
 import { detachExec, detachedOutput, findExec, listExecs, refuseWaiting, signalExec } from './detached.ts';

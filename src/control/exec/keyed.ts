@@ -1,5 +1,5 @@
-// A command with an Idempotency-Key. It runs on its own inside the sandbox, where the agent keeps key, body and result: a
-// repeat finds it there, from whichever server, and nothing of it is kept here. Who leaves leaves it running.
+// A command with an Idempotency-Key. It runs detached inside the sandbox, where the agent keeps key, body and result:
+// a repeat finds it from any server, and nothing is kept here. It runs on when its caller disconnects.
 import type { SandboxIo } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -24,7 +24,10 @@ interface Asked {
 export const isKeyed = (request: KeyableRequest): request is KeyedRequest =>
   request.idempotencyKey !== undefined;
 
-/** Resolves when it runs, or has been run before. Throws `conflict` for another body, `bad_request` where nobody keeps keys. */
+/**
+ * Resolves when the command runs or has run before. Throws `conflict` for another body, `bad_request` where no agent
+ * keeps keys.
+ */
 export async function detachKeyed(
   deps: ExecDeps,
   id: string,
@@ -53,7 +56,7 @@ export async function detachKeyed(
   }
 }
 
-/** Without the caller's signal: who leaves now may ask again. */
+/** Ignores the signal of the caller, who may disconnect and ask again. */
 async function started(io: SandboxIo, spec: Parameters<SandboxIo['exec']>[0]): Promise<boolean> {
   const exec = io.exec(spec);
   await exec.exit;
@@ -61,8 +64,8 @@ async function started(io: SandboxIo, spec: Parameters<SandboxIo['exec']>[0]): P
 }
 
 /**
- * What is kept of its output, to its first caller and to repeats alike. The end of one that nobody waits for any more is not
- * an event.
+ * The kept output, for the first caller and for repeats alike. When nobody waits for the command any more, its end is
+ * not an event.
  */
 export async function keyedResult(
   deps: ExecDeps,
@@ -80,7 +83,7 @@ export async function keyedResult(
   return execResult(view, deps.settings.exec.maxOutputBytes, asked.hold);
 }
 
-/** Rejects for everything that goes wrong before the first line. */
+/** Rejects for every failure before the first line. */
 export async function keyedLines(
   deps: ExecDeps & { clock: Clock },
   id: string,
@@ -100,14 +103,14 @@ export async function keyedLines(
 
 function noInput(): ServiceError {
   return new ServiceError('bad_request', 'A command with an Idempotency-Key has no standard input.', {
-    remedy: 'Write the input to a file before.',
+    remedy: 'Write the input to a file first.',
   });
 }
 
 function notKept(): ServiceError {
   return new ServiceError(
     'bad_request',
-    'The provider of this sandbox keeps no Idempotency-Key for commands.',
+    'The provider of this sandbox does not support Idempotency-Key for commands.',
     {
       remedy: 'Send the command without the header, or use a sandbox of userspace, container or microvm.',
     },

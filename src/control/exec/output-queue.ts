@@ -1,5 +1,5 @@
-// Between a program that writes and a client that reads: small pieces are joined to lines of up to 64 KiB, and a reader
-// that stops costs no more than this much memory: the program then waits.
+// A queue between a program that writes and a client that reads. Small pieces are joined to lines of up to 64 KiB. A
+// reader that stops costs at most this much memory: the program then waits.
 import type { OutputChunk } from '../../agent/io.ts';
 
 const LINE_BYTES = 64 * 1024;
@@ -13,17 +13,17 @@ export class OutputQueue {
   #wakeReader: (() => void) | undefined;
   #wakeWriter: (() => void) | undefined;
 
-  /** Begins to read at once. A source that fails just ends: the exec's exit says why. */
+  /** Starts reading at once. A source that fails just ends: the exit of the exec carries the error. */
   constructor(source: AsyncIterable<OutputChunk>) {
     void this.#pump(source);
   }
 
-  /** Nothing is left and nothing will come. */
+  /** True when nothing is left and nothing will come. */
   get over(): boolean {
     return this.#ended && this.#pieces.length === 0;
   }
 
-  /** The next up to 64 KiB of one channel, in the order of writing; undefined when there is nothing now. */
+  /** The next up to 64 KiB of one channel, in the order of writing; undefined when nothing is there now. */
   take(): OutputChunk | undefined {
     const first = this.#pieces.shift();
     if (!first) return undefined;
@@ -33,7 +33,7 @@ export class OutputQueue {
     return { channel: first.channel, data };
   }
 
-  /** Resolves when there is something to take or it is over. For one reader. */
+  /** Resolves when there is something to take or the queue is over. For one reader. */
   ready(): Promise<void> {
     if (this.#pieces.length > 0 || this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -41,7 +41,7 @@ export class OutputQueue {
     });
   }
 
-  /** Nobody takes any more. */
+  /** Stops the pump: nobody takes any more. */
   stop(): void {
     this.#stopped = true;
     this.#wakeWriter?.();
@@ -52,7 +52,9 @@ export class OutputQueue {
     return data.subarray(0, LINE_BYTES);
   }
 
-  /** With those that follow, as far as they fit whole: a piece of a flood is nearly a line by itself, and needs no copy. */
+  /**
+   * Joins the following pieces that fit completely. A piece of a fast stream nearly fills a line and needs no copy.
+   */
   #joined({ channel, data }: OutputChunk): Buffer {
     const parts = [data];
     let size = data.length;
@@ -75,7 +77,7 @@ export class OutputQueue {
         while (this.#bytes >= HELD_BYTES && !this.#stopped) await this.#room();
       }
     } catch {
-      // Told by the exec's exit.
+      // The exit of the exec reports it.
     } finally {
       this.#ended = true;
       this.#wakeReader?.();

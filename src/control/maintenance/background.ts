@@ -1,6 +1,7 @@
 // Everything that happens without being asked: deadlines, comparison with the runtimes, forgetting. Started and stopped
 // together.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { Vms } from '../pool/vms.ts';
 import type { Prewarm } from '../prewarm/prewarm.ts';
 import type { Settings } from '../records/settings.ts';
@@ -20,7 +21,7 @@ import type { RuntimeWatch } from './runtime-watch.ts';
 
 const PREWARM_RETRY_MS = 30_000;
 /** How long a start waits for the first comparison, and a stop for work under way. */
-const PATIENCE_MS = 5000;
+const SETTLE_MS = 5000;
 
 export interface BackgroundDeps {
   clockWatch: ClockWatch;
@@ -68,7 +69,7 @@ export class Background {
     };
     rates.start();
     const inTime = await this.#within(compared());
-    if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving begins without it.');
+    if (!inTime) logger.warn({}, 'A provider is slow to list its runtimes; serving without waiting for it.');
     void this.#prewarm();
   }
 
@@ -108,19 +109,14 @@ export class Background {
     try {
       if (!this.#stopped) await prewarm.start();
     } catch (error) {
-      logger.warn({ err: error }, 'Warm sandboxes could not be read; it is tried again.');
+      logger.warn({ err: error }, 'Could not read prewarmed sandboxes; retrying.');
       clock.after(PREWARM_RETRY_MS, () => void this.#prewarm());
     }
   }
 
+  /** Whether `work` settles in time. */
   #within(work: Promise<unknown>): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = this.#deps.clock.after(PATIENCE_MS, () => resolve(false));
-      const done = () => {
-        timer.cancel();
-        resolve(true);
-      };
-      work.then(done, done);
-    });
+    const settled = () => true;
+    return orAfter(this.#deps.clock, SETTLE_MS, work.then(settled, settled), () => false);
   }
 }

@@ -69,7 +69,7 @@ export class ClockWatch {
       // It may have been written all the same: the mark is read again. Until then the stories go on by the clock as it was.
       this.#marked = undefined;
       this.#distance = undefined;
-      logger.warn({ err }, 'Whether the clock was set cannot be kept; it is tried again.');
+      logger.warn({ err }, 'Could not store the clock mark; retrying.');
     }
   }
 
@@ -77,7 +77,10 @@ export class ClockWatch {
     const moved = await this.#mark(distance, step_ms);
     // In the same turn as the answer: a deadline that has been moved is never compared with the time before.
     this.#deps.clock.follow();
-    this.#deps.logger.warn({ step_ms, moved }, 'The clock was set; deadlines have been moved by as much.');
+    this.#deps.logger.warn(
+      { step_ms, moved },
+      'The wall clock was set; deadlines were shifted by the same amount.',
+    );
     this.#deps.deadlineSet();
   }
 

@@ -51,7 +51,7 @@ export class Housekeeping {
       await store.events.prune(eventRetention);
       await store.audit.purge(ago(auditRetentionMs), UNPROVEN_KEPT);
     } catch (error) {
-      logger.warn({ err: error }, 'Old records could not be deleted; it is tried again.');
+      logger.warn({ err: error }, 'Could not delete old records; retrying.');
     }
   }
 }

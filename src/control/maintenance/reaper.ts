@@ -65,7 +65,7 @@ export class Reaper {
       await this.#reap();
       return await this.#untilNext();
     } catch (error) {
-      this.#deps.logger.error({ err: error }, 'Expired sandboxes could not be ended; it is tried again.');
+      this.#deps.logger.error({ err: error }, 'Could not end expired sandboxes; retrying.');
       return AFTER_FAILURE_MS;
     }
   }

@@ -24,7 +24,7 @@ const ALL = 1_000_000;
 const YOUNG_MS = 60_000;
 
 const REMOVED =
-  'There are sandboxes of a provider that is not configured any more. Those that are to end do so now; the others when their time is over or they are destroyed.';
+  'Sandboxes exist whose provider is no longer configured. Sandboxes that are ending end now; the others end at their deadline or when they are destroyed.';
 
 export interface ReconcileDeps {
   sandboxes: SandboxStore;
@@ -68,7 +68,7 @@ export class Reconciler {
     if (atStart)
       compared.push(
         this.#ofRemoved().catch((error: unknown) =>
-          logger.warn({ err: error }, 'Sandboxes of providers that were removed could not be looked for.'),
+          logger.warn({ err: error }, 'Could not list the sandboxes of removed providers.'),
         ),
       );
     await Promise.all(compared);
@@ -97,7 +97,7 @@ export class Reconciler {
     const level = isRepeated ? 'debug' : matters ? 'warn' : 'info';
     logger[level](
       { provider: kind, ...reasonOf(error) },
-      'The provider does not answer; its sandboxes are compared again when it does.',
+      'Provider does not answer; reconciling its sandboxes when it does.',
     );
   }
 
@@ -105,7 +105,7 @@ export class Reconciler {
   async runOne(provider: Provider): Promise<void> {
     const { logger } = this.#deps;
     await this.#provider(provider, false).catch((error: unknown) =>
-      logger.debug({ provider: provider.kind, err: error }, 'A provider could not be reconciled.'),
+      logger.debug({ provider: provider.kind, err: error }, 'Could not reconcile a provider.'),
     );
   }
 
@@ -187,10 +187,7 @@ export class Reconciler {
         row ? 'its sandbox has ended' : 'no sandbox has this runtime',
       );
     } catch (error) {
-      logger.warn(
-        { runtime_id, err: error },
-        'A runtime without a sandbox could not be destroyed; it is tried again.',
-      );
+      logger.warn({ runtime_id, err: error }, 'Could not destroy an orphaned runtime; retrying.');
     }
   }
 

@@ -78,7 +78,10 @@ export class RuntimeWatch {
       await provider.watch((event) => this.#heard(provider, event), signal);
     } catch (error) {
       if (!signal.aborted)
-        logger.debug({ provider: provider.kind, err: error }, 'News of runtimes is interrupted.');
+        logger.debug(
+          { provider: provider.kind, err: error },
+          'Runtime event stream interrupted; reconnecting.',
+        );
     } finally {
       timer.cancel();
     }
@@ -101,7 +104,7 @@ export class RuntimeWatch {
       const ids = await this.#concerned(provider, id, epoch);
       await Promise.all(ids.map((one) => liveness.check(one)));
     } catch (error) {
-      logger.warn({ sandbox_id: id, err: error }, 'News of a runtime could not be followed.');
+      logger.warn({ sandbox_id: id, err: error }, 'Could not check a sandbox after a runtime event.');
     }
   }
 

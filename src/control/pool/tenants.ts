@@ -6,6 +6,7 @@ import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
 import type { SessionHold } from '../runtime/sessions.ts';
@@ -55,7 +56,9 @@ async function leave(deps: TenantsDeps, row: Runtime, signal: AbortSignal): Prom
   // Of several that end at once each may have taken another for one that stays.
   vms.lookLater(vm.id);
   if ((await vms.inspect(vm, signal)) !== 'running') return;
-  await withinTime(deps.clock, (inTime) => withUser(deps, vm, row, (user) => user.leave(inTime), inTime));
+  await withTimeout({ clock: deps.clock, ms: LEAVE_MS, error: tooSlow }, (inTime) =>
+    withUser(deps, vm, row, (user) => user.leave(inTime), inTime),
+  );
 }
 
 async function withUser(
@@ -93,9 +96,6 @@ async function vmOf({ pool }: TenantsDeps, { vm_id = '' }: Runtime): Promise<Poo
   throw vmEnded();
 }
 
-async function withinTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const abort = new AbortController();
-  const late = new ServiceError('unavailable', 'What runs in the sandbox did not end in time.');
-  const timer = clock.after(LEAVE_MS, () => abort.abort(late));
-  await work(abort.signal).finally(() => timer.cancel());
+function tooSlow(): ServiceError {
+  return new ServiceError('unavailable', 'The processes of the sandbox did not end in time.');
 }

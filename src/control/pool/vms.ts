@@ -5,9 +5,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
 import type { PoolVm } from '../../domain/pool.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { abortable } from '../../domain/timeout.ts';
 import type { ProviderSet, RuntimeRef, RuntimeState } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
-import { abortable } from '../async/abortable.ts';
 import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
 import { type SessionHold, Sessions } from '../runtime/sessions.ts';
 
@@ -85,13 +85,13 @@ export class Vms {
       const left = (await pool.all()).filter(({ state }) => state === 'creating');
       for (const { id } of left) this.#unmade.add(id);
     } catch (error) {
-      logger.warn({ err: error }, 'Unmade VMs of the pool could not be looked for.');
+      logger.warn({ err: error }, 'Could not list unfinished pool VMs.');
     }
     for (const id of [...this.#unmade]) {
       await this.#retire(id).catch((error: unknown) => {
         logger.warn(
           { vm_id: id, err: error },
-          'An unmade VM of the pool is not retired; the sweep tries again.',
+          'Could not retire an unfinished pool VM; the next sweep retries.',
         );
       });
     }
@@ -125,7 +125,7 @@ export class Vms {
       const retired = await this.#retire(id);
       if (retired) await this.end(retired);
     } catch (error) {
-      logger.warn({ vm_id: id, err: error }, 'A VM of the pool is not confirmed gone; it is tried again.');
+      logger.warn({ vm_id: id, err: error }, 'Could not confirm that a pool VM ended; retrying.');
     }
   }
 
@@ -175,7 +175,10 @@ export class Vms {
       const retired = await pool.retire(id, { lost: true });
       if (retired) await this.#finish(retired, { isMade: !(failure instanceof NotStarted) });
     } catch (error) {
-      logger.warn({ vm_id: id, err: error }, 'What a failed VM of the pool left is not confirmed gone.');
+      logger.warn(
+        { vm_id: id, err: error },
+        'Could not confirm that a failed pool VM left no runtime; retrying.',
+      );
     }
   }
 

@@ -2,8 +2,8 @@
 // spawn out: one that lacks room has them ended first.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { overLimits } from '../../domain/prewarm-room.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import { within } from '../async/with-timeout.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
 
@@ -108,7 +108,7 @@ export class Prewarm {
     const victims = [...own, ...others.slice(0, Math.max(0, over.total - own.length))];
     this.#totals.evicted += victims.length;
     const ended = victims.map((victim) => this.#replenisher.end(victim));
-    if (ended.length > 0) await within(this.#deps.clock, ROOM_MS, Promise.all(ended));
+    if (ended.length > 0) await orAfter(this.#deps.clock, ROOM_MS, Promise.all(ended), () => undefined);
   }
 
   stats(): PrewarmStats {
@@ -128,10 +128,15 @@ export class Prewarm {
   /** A runtime can die without closing its session. */
   async #answers({ lease }: PrewarmEntry): Promise<boolean> {
     const abort = new AbortController();
-    const answered = await within(
+    const ping = lease?.io.ping(abort.signal) ?? Promise.reject();
+    const answered = await orAfter(
       this.#deps.clock,
       PING_MS,
-      lease?.io.ping(abort.signal) ?? Promise.reject(),
+      ping.then(
+        () => true,
+        () => false,
+      ),
+      () => false,
     );
     abort.abort();
     return answered;

@@ -92,7 +92,7 @@ export class Replenisher {
   lost(id: string): void {
     const entry = this.stock.get(id);
     if (entry?.state !== 'ready' || !this.#running) return;
-    this.#deps.logger.info({ sandbox_id: id }, 'A warm sandbox is lost.');
+    this.#deps.logger.info({ sandbox_id: id }, 'Prewarmed sandbox lost; replacing it.');
     void this.end(entry);
   }
 
@@ -102,10 +102,7 @@ export class Replenisher {
       try {
         await this.#look();
       } catch (error) {
-        this.#deps.logger.warn(
-          { err: error },
-          'Warm sandboxes could not be looked after; it is tried again.',
-        );
+        this.#deps.logger.warn({ err: error }, 'Prewarming failed; retrying.');
         this.lookIn(FIRST_RETRY_MS);
       }
     }
@@ -114,7 +111,10 @@ export class Replenisher {
   async #look(): Promise<void> {
     const { all, unknown } = await wantedPrewarm(this.#deps);
     for (const [template, err] of unknown)
-      this.#deps.logger.debug({ template, err }, 'What a template wants ready cannot be said now.');
+      this.#deps.logger.debug(
+        { template, err },
+        'Could not plan the prewarmed sandboxes of a template; retrying.',
+      );
     if (unknown.size > 0) this.lookIn(LAST_RETRY_MS);
     this.#wanted = new Map(all.map((want) => [want.shape, want]));
     await this.#resolveUnsure();
@@ -207,7 +207,7 @@ export class Replenisher {
     this.#failures.set(shape, { attempts, until: this.#deps.clock.monotonic() + ms });
     if (isFull) return;
     this.totals.failed++;
-    this.#deps.logger.warn({ template, err: error }, 'A warm sandbox could not be made; it is tried again.');
+    this.#deps.logger.warn({ template, err: error }, 'Could not start a prewarmed sandbox; retrying.');
   }
 
   async #end(entry: PrewarmEntry): Promise<void> {
@@ -220,7 +220,10 @@ export class Replenisher {
       this.stock.delete(row.id);
       this.look();
     } catch (error) {
-      this.#deps.logger.warn({ sandbox_id: row.id, err: error }, 'A warm sandbox is not confirmed gone.');
+      this.#deps.logger.warn(
+        { sandbox_id: row.id, err: error },
+        'Could not confirm that a prewarmed sandbox ended; retrying.',
+      );
       this.lookIn(NO_ROOM_RETRY_MS);
     }
   }

@@ -53,7 +53,7 @@ export async function startPrewarmed(
   const lease = await deps.sessions.acquire(made, signal);
   if (await deps.warm.ready(made)) return { row: made, lease };
   lease.release();
-  throw new ServiceError('conflict', 'The warm sandbox was given up meanwhile.');
+  throw new ServiceError('conflict', 'The prewarmed sandbox was discarded.');
 }
 
 /** Resolves when nothing of it is left. Idempotent. */
@@ -67,5 +67,5 @@ export async function endPrewarmed(
 }
 
 function noRoom(): ServiceError {
-  return new ServiceError('resource_limit', 'There is no room for a warm sandbox.');
+  return new ServiceError('resource_limit', 'There is no capacity for a prewarmed sandbox.');
 }

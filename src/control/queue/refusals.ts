@@ -6,7 +6,7 @@ import { ttlRefused } from '../../domain/ttl.ts';
 const RETRY_MS = 1000;
 
 export function queueFull(most: number): ServiceError {
-  return new ServiceError('resource_limit', `All places are in use and ${most} spawns wait already.`, {
+  return new ServiceError('resource_limit', `All capacity is in use and ${most} spawns are already queued.`, {
     remedy: 'Try again later.',
     retryAfterMs: RETRY_MS,
     details: { reason: 'queue_full', max_spawn_queue: most },
@@ -15,19 +15,15 @@ export function queueFull(most: number): ServiceError {
 
 /** To one of the owner that had most of the queue. */
 export function gaveWay(most: number): ServiceError {
-  return new ServiceError(
-    'resource_limit',
-    'The queue is full, and this owner has more than its share of it.',
-    {
-      remedy: 'Wait with fewer spawns at once.',
-      retryAfterMs: RETRY_MS,
-      details: { reason: 'queue_full', max_spawn_queue: most },
-    },
-  );
+  return new ServiceError('resource_limit', 'The queue is full and this owner holds more than its share.', {
+    remedy: 'Queue fewer spawns at once.',
+    retryAfterMs: RETRY_MS,
+    details: { reason: 'queue_full', max_spawn_queue: most },
+  });
 }
 
 export function waitedTooLong(wait_ms: number): ServiceError {
-  return new ServiceError('resource_limit', 'No place became free in time.', {
+  return new ServiceError('resource_limit', 'No capacity became free before the queue timeout.', {
     remedy: 'Try again later.',
     retryAfterMs: RETRY_MS,
     details: { reason: 'queue_timeout', wait_ms },
@@ -47,8 +43,8 @@ export function admissionRefused(decision: AdmissionDecision): ServiceError {
   const isLost = reason === 'worker_unavailable';
   return new ServiceError(isLost || reason === 'pool_full' ? 'unavailable' : 'resource_limit', message, {
     remedy: isLost
-      ? 'See the lists of workers and of providers.'
-      : 'Destroy one that is no longer needed, or try again later.',
+      ? 'Check the lists of workers and providers.'
+      : 'Destroy a sandbox that is no longer needed, or try again later.',
     details: { reason, active_sandboxes, max_sandboxes, ...ofOwner },
   });
 }

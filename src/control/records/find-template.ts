@@ -14,5 +14,7 @@ export async function knownTemplate(
 }
 
 export function unknownTemplate(): ServiceError {
-  return new ServiceError('not_found', 'There is no such template.', { remedy: 'List those there are.' });
+  return new ServiceError('not_found', 'There is no such template.', {
+    remedy: 'List templates to see the current ones.',
+  });
 }

@@ -74,7 +74,7 @@ function domainOf(sandbox: Sandbox | SandboxRecord, { preview_domain, hasPreview
 /** For ids that were never there, that are forgotten, and that belong to somebody else: all the same to the caller. */
 export function unknownSandbox(): ServiceError {
   return new ServiceError('not_found', 'There is no such sandbox.', {
-    remedy: 'It may have expired; list those there are.',
+    remedy: 'It may have expired. List sandboxes to see the current ones.',
   });
 }
 

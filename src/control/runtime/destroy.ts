@@ -112,9 +112,13 @@ export class Destroyer {
       publisher.committed(moved.events);
       return moved.sandbox;
     }
-    throw new ServiceError('unavailable', 'The sandbox changes too fast to be destroyed.', {
-      remedy: 'Try again.',
-    });
+    throw new ServiceError(
+      'unavailable',
+      'The sandbox changed state repeatedly and could not be destroyed.',
+      {
+        remedy: 'Try again.',
+      },
+    );
   }
 
   async #finish(row: SandboxRecord): Promise<void> {
@@ -151,11 +155,11 @@ export class Destroyer {
   #failed(row: SandboxRecord, error: ServiceError): ServiceError {
     const { publisher, logger } = this.#deps;
     const first = !this.#retries.has(row.id);
-    logger.warn({ sandbox_id: row.id, err: error }, 'A sandbox is not confirmed gone; it is tried again.');
+    logger.warn({ sandbox_id: row.id, err: error }, 'Could not confirm that the sandbox ended; retrying.');
     if (first) publisher.failure('sandbox.destroy', row, error, 'provider.failed');
     this.retry(row.id);
     if (error.status >= 500) return error;
-    return new ServiceError('unavailable', 'The sandbox is not confirmed gone; it is tried again.', {
+    return new ServiceError('unavailable', 'Could not confirm that the sandbox ended; retrying.', {
       cause: error,
     });
   }

@@ -45,7 +45,7 @@ export class LivenessChecker {
     if (running) return running;
     const examining = this.#examine(id)
       .catch((error: unknown) => {
-        this.#deps.logger.warn({ sandbox_id: id, err: error }, 'How a sandbox is cannot be said.');
+        this.#deps.logger.warn({ sandbox_id: id, err: error }, 'Could not determine sandbox state.');
         return 'unknown' as const;
       })
       .finally(() => this.#running.delete(id));
@@ -111,13 +111,13 @@ export class LivenessChecker {
       // Before its end: nothing is told of it after that.
       this.#deps.publisher.note('reconcile.action', marked, action);
       this.#deps.destroyer.finishLater(marked);
-      this.#deps.logger.warn({ sandbox_id: id }, 'The runtime of a sandbox is lost.');
+      this.#deps.logger.warn({ sandbox_id: id }, 'Sandbox runtime lost; ending the sandbox.');
     }
     return 'lost';
   }
 
   async #move({ id, state, epoch }: SandboxRecord, to: SandboxState): Promise<void> {
     await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
-    this.#deps.logger.info({ sandbox_id: id, from: state, to }, 'A sandbox changed its state.');
+    this.#deps.logger.info({ sandbox_id: id, from: state, to }, 'Sandbox state changed.');
   }
 }

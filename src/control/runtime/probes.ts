@@ -2,6 +2,7 @@
 // (docs/design/api.md#providers).
 import { withoutHostPaths } from '../../domain/host-paths.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { orAfter } from '../../domain/timeout.ts';
 import type { ProbeReport, Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Publisher } from '../records/publish.ts';
 
@@ -53,14 +54,8 @@ export class Probes {
 
   /** As `read`, but one unfinished after `ms` counts as unhealthy. */
   async readWithin(provider: Provider, ms: number): Promise<Probed> {
-    const probed = this.read(provider);
-    return new Promise((resolve) => {
-      const timer = this.#deps.clock.after(ms, () => resolve({ report: UNFINISHED, latency_ms: ms }));
-      void probed.then((value) => {
-        timer.cancel();
-        resolve(value);
-      });
-    });
+    const unfinished = { report: UNFINISHED, latency_ms: ms };
+    return orAfter(this.#deps.clock, ms, this.read(provider), () => unfinished);
   }
 
   /** Whether it was healthy at any time of this process: one that never was is perhaps not installed here. */

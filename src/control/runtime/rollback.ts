@@ -28,7 +28,10 @@ export function rollbackSpawn(deps: RollbackDeps): Rollback {
       if (failure instanceof NotStarted || (await confirmedGone(deps, row))) await endAsError(deps, row);
       else await keepDestroying(deps, row);
     } catch (error) {
-      deps.logger.error({ sandbox_id: row.id, err: error }, 'A failed spawn could not be ended yet.');
+      deps.logger.error(
+        { sandbox_id: row.id, err: error },
+        'Could not roll back a failed spawn; the next reconciliation retries.',
+      );
     }
   };
 }
@@ -41,7 +44,10 @@ async function confirmedGone(
     await runtimes.destroy(row, new AbortController().signal);
     return true;
   } catch (error) {
-    logger.warn({ sandbox_id: row.id, err: error }, 'What a failed spawn left is not confirmed gone.');
+    logger.warn(
+      { sandbox_id: row.id, err: error },
+      'Could not confirm that a failed spawn left no runtime; retrying.',
+    );
     return false;
   }
 }

@@ -56,7 +56,7 @@ export function runtimes({ providers, logger, tenants, remote }: RuntimesDeps): 
 }
 
 const LEFT =
-  'A sandbox ends without its runtime: its provider is not configured any more. What is left of it goes when it is again.';
+  'Ending a sandbox without its runtime because its provider is not configured. The runtime is removed once the provider is configured again.';
 
 /** A row of this server whose provider its operator has taken out of the configuration: nobody here can see its runtime. */
 export function isOfRemoved(
@@ -97,6 +97,6 @@ export function requireLocal({ worker_id }: { worker_id: string }): void {
   throw new ServiceError(
     'not_implemented',
     'The sandbox runs on another worker: exec, files, logs and previews do not reach it.',
-    { remedy: 'Spawn it while the server itself has room.' },
+    { remedy: 'Spawn it while this server has capacity.' },
   );
 }

@@ -2,7 +2,7 @@
 // closed after 60 s without any. One that is over is forgotten and the next call opens a new one.
 import type { SandboxIo } from '../../agent/io.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
-import { abortable } from '../async/abortable.ts';
+import { abortable } from '../../domain/timeout.ts';
 import type { Runtime } from './runtimes.ts';
 
 const IDLE_MS = 60_000;

@@ -99,7 +99,7 @@ function failed({ command, place }: Step, { exit_code, timed_out }: ExecExit, ou
       details,
     });
   return new ServiceError('bad_request', `Setup command ${place} ended with ${exit_code}.`, {
-    remedy: 'Mend the template: details.output is the end of what it wrote.',
+    remedy: 'Fix the template. details.output holds the end of the command output.',
     details: { ...details, exit_code },
   });
 }

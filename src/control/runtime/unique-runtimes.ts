@@ -62,8 +62,8 @@ async function foundByLabel(
 }
 
 function taken(kind: string): ServiceError {
-  return new ServiceError('provider_error', `Provider ${kind} named a runtime that another sandbox has.`, {
-    remedy: 'Have the service behind it give every runtime a name of its own.',
+  return new ServiceError('provider_error', `Provider ${kind} returned the runtime of another sandbox.`, {
+    remedy: 'Make the service behind it give every runtime a unique name.',
   });
 }
 

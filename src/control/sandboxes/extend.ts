@@ -46,7 +46,12 @@ export async function extendSandbox(
 async function tellWorker({ fleet, logger }: ExtendDeps, row: SandboxRecord): Promise<void> {
   await fleet
     .renew(row)
-    .catch((error: unknown) => logger.info({ sandbox_id: row.id, err: error }, 'A worker is told later.'));
+    .catch((error: unknown) =>
+      logger.info(
+        { sandbox_id: row.id, err: error },
+        'Could not notify the worker of the new deadline; its next renewal carries it.',
+      ),
+    );
 }
 
 async function move(deps: ExtendDeps, row: SandboxRecord, ttl: string): Promise<SandboxRecord | undefined> {

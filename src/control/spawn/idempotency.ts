@@ -2,10 +2,10 @@
 // with the first one's response for 24 h (docs/design/api.md#idempotency-keys).
 import { ServiceError } from '../../domain/errors.ts';
 import { fingerprint } from '../../domain/fingerprint.ts';
+import { abortable } from '../../domain/timeout.ts';
 import type { Sandbox, SpawnRequest } from '../../schema/sandbox.ts';
 import type { IdempotencyClaim, Replay } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
-import { abortable } from '../async/abortable.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -38,14 +38,10 @@ export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): S
   if (stored.fingerprint !== claim?.fingerprint) throw otherBody();
   if (stored.response !== undefined) return JSON.parse(stored.response) as Sandbox;
   // Only after a crash of the server: its reconciliation ends that spawn and frees the key.
-  throw new ServiceError(
-    'unavailable',
-    'The first request with this Idempotency-Key is still being settled.',
-    {
-      remedy: 'Try again in a moment.',
-      retryAfterMs: 1000,
-    },
-  );
+  throw new ServiceError('unavailable', 'The first request with this Idempotency-Key has not finished.', {
+    remedy: 'Try again in a moment.',
+    retryAfterMs: 1000,
+  });
 }
 
 interface Shared {

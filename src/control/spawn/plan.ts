@@ -117,10 +117,10 @@ function checkNetwork({ network }: SpawnRequest, { kind, capabilities }: Provide
 
 function networkWarning({ asksNetwork = false, provider }: PlanFacts): string[] {
   if (!asksNetwork || provider.hasNetwork !== false) return [];
-  return [`network: sandboxes of ${provider.kind} have none here.`];
+  return [`network: sandboxes of ${provider.kind} have no network here.`];
 }
 
 function vcpuWarning(asked: number | undefined, given: number): string[] {
   if (asked === undefined || asked <= given) return [];
-  return [`vcpus: ${asked} were asked for; the host has ${given}, so ${given} are in force.`];
+  return [`vcpus: ${asked} requested; the host has ${given}, so ${given} apply.`];
 }

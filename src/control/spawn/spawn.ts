@@ -97,7 +97,10 @@ export class Spawner {
     };
     const ended = () =>
       end().catch((err: unknown) =>
-        logger.warn({ sandbox_id: id, err }, 'A sandbox whose client has gone lives on until its deadline.'),
+        logger.warn(
+          { sandbox_id: id, err },
+          'Could not end a sandbox whose client disconnected; it lives until its deadline.',
+        ),
       );
     if (signal.aborted) void ended();
     else signal.addEventListener('abort', () => void ended(), { once: true });

@@ -85,7 +85,7 @@ function placeOf(cursor: string): { created_at: string; id: number } {
 function stampOf(text: string, field: string): string {
   const moment = STAMP.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(moment)) return new Date(moment).toISOString();
-  throw new ServiceError('bad_request', `${field} is not a moment.`, {
+  throw new ServiceError('bad_request', `${field} is not a timestamp.`, {
     remedy: 'Write it like 2026-01-31T12:00:00Z.',
   });
 }

@@ -133,7 +133,7 @@ class ReaderSlots {
 
 function tooMany(): ServiceError {
   return new ServiceError('unavailable', 'Too many readers follow events.', {
-    remedy: 'Close some, or try again later.',
+    remedy: 'Close some streams, or try again later.',
     retryAfterMs: 10_000,
   });
 }

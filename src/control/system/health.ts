@@ -127,7 +127,7 @@ async function workerCheck({ workerStats, clock }: HealthDeps): Promise<Check> {
   if (!stats) return { status: 'failed', latency_ms, message: 'The workers cannot be read.' };
   const { stale } = stats.workers;
   if (stale === 0) return { status: 'ok', latency_ms };
-  return { status: 'degraded', latency_ms, message: `Not heard of for long: ${stale} of the workers.` };
+  return { status: 'degraded', latency_ms, message: `Workers without a recent heartbeat: ${stale}.` };
 }
 
 async function providerCheck(deps: HealthDeps): Promise<Check> {

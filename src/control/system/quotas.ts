@@ -96,13 +96,13 @@ function deletedEvent(owner_id: string, timestamp: string): EventDraft {
 
 function noQuota(): ServiceError {
   return new ServiceError('not_found', 'The owner has no quota of its own.', {
-    remedy: 'The defaults are in force; its usage shows them.',
+    remedy: 'The defaults apply; its usage shows them.',
   });
 }
 
 function anothersQuota(): ServiceError {
   return new ServiceError('not_found', 'There is no such quota.', {
-    remedy: 'An owner sees its own; an admin key sees all.',
+    remedy: 'An owner sees only its own quota; an admin key sees all.',
   });
 }
 

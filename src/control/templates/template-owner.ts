@@ -25,6 +25,6 @@ export function meantBy(rules: OwnerRules, caller: Caller, name: string): Templa
 export function refuseChange(rules: OwnerRules, { role }: Caller, { owner_id }: TemplateKey): void {
   if (!rules.enforce_owner || role === 'admin' || owner_id !== undefined) return;
   throw new ServiceError('forbidden', 'All owners share this template.', {
-    remedy: 'Administrators change it; make one of your own under another name.',
+    remedy: 'Only administrators can change it. Create your own template under another name.',
   });
 }

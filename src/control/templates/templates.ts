@@ -126,13 +126,13 @@ const placeOf = ({ created_at, id }: Cursor): TemplatePlace => ({ created_at, ..
 
 function otherName(): ServiceError {
   return new ServiceError('bad_request', 'name is not the name in the path.', {
-    remedy: 'A template keeps its name: leave it out.',
+    remedy: 'A template cannot be renamed. Leave name out.',
   });
 }
 
 function stale(version: number): ServiceError {
-  return new ServiceError('precondition_failed', 'The template has another version by now.', {
-    remedy: 'Get it again and repeat the change on what it is.',
+  return new ServiceError('precondition_failed', 'The template has changed since this version.', {
+    remedy: 'Get the current template and repeat the change.',
     details: { version },
   });
 }

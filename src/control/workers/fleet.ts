@@ -3,6 +3,7 @@ import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import type { ProviderSet, RemoteProviders, RemoteWorker } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
@@ -94,8 +95,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
   }
 }
 
-async function inTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const late = new AbortController();
-  const timer = clock.after(CALL_MS, () => late.abort(new ServiceError('timeout', 'The worker is slow.')));
-  await work(late.signal).finally(() => timer.cancel());
+function inTime(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const error = () => new ServiceError('timeout', 'The worker did not answer in time.');
+  return withTimeout({ clock, ms: CALL_MS, error }, work);
 }

@@ -53,9 +53,7 @@ export class LeaseMonitor {
 
   #run(atStart: boolean): Promise<void> {
     this.#looking = this.#look(atStart)
-      .catch((error: unknown) =>
-        this.#deps.logger.warn({ err: error }, 'Leases could not be looked at; it is tried again.'),
-      )
+      .catch((error: unknown) => this.#deps.logger.warn({ err: error }, 'Could not check leases; retrying.'))
       .finally(() => {
         if (!this.#stopped) this.#timer = this.#deps.clock.after(EVERY_MS, () => void this.#run(false));
       });
@@ -96,7 +94,7 @@ export class LeaseMonitor {
 
   async #lost({ id, worker_id }: SandboxRecord): Promise<void> {
     const { destroyer, logger } = this.#deps;
-    logger.warn({ sandbox_id: id, worker_id }, 'A worker has let the lease of a sandbox end: it is lost.');
+    logger.warn({ sandbox_id: id, worker_id }, 'Worker lease expired; marking the sandbox as lost.');
     const marked = await destroyer.mark(id, 'worker_lost');
     if (marked) destroyer.finishLater(marked);
   }
@@ -104,6 +102,6 @@ export class LeaseMonitor {
   async #settle({ id, state, epoch, worker_id }: SandboxRecord, to: SandboxState): Promise<void> {
     if (state === to || (state !== 'running' && state !== 'unhealthy')) return;
     await this.#deps.sandboxes.transition({ id, from: [state], epoch, patch: { state: to }, events: [] });
-    this.#deps.logger.info({ sandbox_id: id, worker_id, from: state, to }, 'A sandbox changed its state.');
+    this.#deps.logger.info({ sandbox_id: id, worker_id, from: state, to }, 'Sandbox state changed.');
   }
 }

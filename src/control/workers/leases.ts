@@ -108,7 +108,7 @@ function renewalMs(ttl: string, { leaseMs }: WorkerTerms): number {
 }
 
 function notHeld(): ServiceError {
-  return new ServiceError('conflict', 'This worker does not hold the lease, or it is over.', {
-    remedy: 'End what runs under it.',
+  return new ServiceError('conflict', 'This worker does not hold the lease, or the lease has expired.', {
+    remedy: 'End the sandbox that runs under it.',
   });
 }

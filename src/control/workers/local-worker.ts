@@ -56,7 +56,7 @@ export class LocalWorker {
         Number.MAX_SAFE_INTEGER,
       );
     } catch (error) {
-      logger.warn({ err: error }, 'The heartbeat of this server could not be written; it is tried again.');
+      logger.warn({ err: error }, 'Could not write the heartbeat of this server; retrying.');
     }
   }
 }

@@ -43,7 +43,7 @@ export function workerRegistry(deps: RegistryDeps): Workers {
     list: async () => (await workers.list()).map(shown),
     get: async (id) => shown((await workers.get(id)) ?? unknown()),
     heartbeat: async (id, body, identity) => {
-      if (id === LOCAL_WORKER) throw thisServer('It is heard by itself.');
+      if (id === LOCAL_WORKER) throw thisServer('It sends its own heartbeats.');
       if (identity) refuseHaste(paces.take(id, deps.clock.monotonic()));
       requireCallable(body.rpc_url, deps.allowLoopback);
       return shown(await heard(deps, id, body, identity));
@@ -85,7 +85,10 @@ async function tell({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): P
   try {
     await shutdown(worker);
   } catch (error) {
-    logger.info({ worker_id: worker.id, err: error }, 'A worker is to drain and could not be told yet.');
+    logger.info(
+      { worker_id: worker.id, err: error },
+      'Could not notify a worker to drain; its next heartbeat does.',
+    );
   }
 }
 
@@ -99,7 +102,7 @@ function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worke
 function refuseHaste({ allowed, retryAfterMs }: RateVerdict): void {
   if (allowed) return;
   throw new ServiceError('resource_limit', 'The worker sends heartbeats too fast.', {
-    remedy: 'Send one each worker.heartbeat_interval: two a second are taken, and ten at once.',
+    remedy: 'Send one per worker.heartbeat_interval. The limit is two a second, with bursts of ten.',
     retryAfterMs,
   });
 }
@@ -113,13 +116,13 @@ function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): v
   if (fault === undefined) return;
   throw new ServiceError('bad_request', `rpc_url is ${fault}.`, {
     remedy:
-      'Give the worker --advertise, the URL at which this server reaches it; one on its own machine needs worker.allow_loopback_rpc here.',
+      'Start the worker with --advertise, the URL at which this server reaches it. A worker on the same machine needs worker.allow_loopback_rpc here.',
   });
 }
 
 function unknown(): never {
   throw new ServiceError('not_found', 'There is no such worker.', {
-    remedy: 'See the list of workers; one appears with its first heartbeat.',
+    remedy: 'List workers to see the current ones. A worker appears with its first heartbeat.',
   });
 }
 

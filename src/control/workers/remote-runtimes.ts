@@ -3,6 +3,7 @@
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { RemoteProviders, RuntimeSpec } from '../../providers/provider.ts';
 import type { WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
@@ -58,18 +59,16 @@ async function whileLent(
   { signal, withinMs }: { signal: AbortSignal; withinMs: number },
 ): Promise<void> {
   const { leases } = deps.fleet;
-  const over = new AbortController();
-  const timer = deps.clock.after(withinMs + TIMER_SLACK_MS, () => over.abort(tooLate()));
+  const bound = { clock: deps.clock, ms: withinMs + TIMER_SLACK_MS, error: tooLate, signal };
   try {
-    const lease = await leases.toEnd(row.id);
-    const ref = { runtime_id: row.runtime_id, id: row.id, epoch: row.epoch };
-    const either = AbortSignal.any([signal, over.signal]);
-    if (lease) await (await providerOf(deps, row)).destroy({ ...ref, lease }, either);
+    await withTimeout(bound, async (inTime) => {
+      const lease = await leases.toEnd(row.id);
+      const ref = { runtime_id: row.runtime_id, id: row.id, epoch: row.epoch };
+      if (lease) await (await providerOf(deps, row)).destroy({ ...ref, lease }, inTime);
+    });
   } catch (error) {
     const overMs = await leases.overFor(row.id);
     if (overMs !== undefined && overMs < LOST_AFTER_MS) throw error;
-  } finally {
-    timer.cancel();
   }
 }
 
@@ -87,7 +86,7 @@ async function workerOf({ workers, fleet, remote }: RemoteRuntimesDeps, row: Run
   const callee = worker && fleet.callee(worker);
   if (remote && callee) return { worker, provider: remote.of(callee, row.provider) };
   throw new ServiceError('unavailable', 'The worker of this sandbox cannot be called.', {
-    remedy: 'See the list of workers: one that names no address was started without --listen.',
+    remedy: 'Check the list of workers: a worker without an address was started without --listen.',
   });
 }
 

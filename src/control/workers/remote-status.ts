@@ -1,6 +1,7 @@
 // How a sandbox of another worker is, asked when somebody reads it: 2 s at most, and not again for 2 s. A worker that does
 // not answer changes nothing: what its silence means is the keeper's to say.
 import type { Clock, Logger } from '../../domain/ports.ts';
+import { withTimeout } from '../../domain/timeout.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
@@ -60,15 +61,19 @@ export class RemoteStatus {
   /** Never rejects. */
   async #ask(row: SandboxRecord): Promise<void> {
     await this.#learn(row).catch((error: unknown) =>
-      this.#deps.logger.debug({ sandbox_id: row.id, err: error }, 'A worker did not say how a sandbox is.'),
+      this.#deps.logger.debug(
+        { sandbox_id: row.id, err: error },
+        'A worker did not report the state of a sandbox.',
+      ),
     );
   }
 
   async #learn(row: SandboxRecord): Promise<void> {
     const { runtimes, clock, destroyer, sandboxes } = this.#deps;
-    const late = new AbortController();
-    const timer = clock.after(WITHIN_MS, () => late.abort(new Error('no answer within 2 s')));
-    const state = await runtimes.inspect(row, late.signal).finally(() => timer.cancel());
+    const error = () => new Error('no answer within 2 s');
+    const state = await withTimeout({ clock, ms: WITHIN_MS, error }, (signal) =>
+      runtimes.inspect(row, signal),
+    );
     if (state === 'running') this.#missing.forget(row.id);
     if (state !== 'running') {
       if (!this.#missing.confirms(row)) return void clock.after(AGAIN_MS, () => void this.#again(row.id));

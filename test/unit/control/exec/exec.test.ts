@@ -118,7 +118,7 @@ describe('a plain exec', () => {
     for (const way of ways)
       expect(await failed(way())).toMatchObject({
         code: 'bad_request',
-        message: 'The provider of this sandbox keeps no Idempotency-Key for commands.',
+        message: 'The provider of this sandbox does not support Idempotency-Key for commands.',
       });
   });
 

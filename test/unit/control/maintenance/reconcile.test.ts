@@ -232,7 +232,7 @@ describe('a provider that does not answer', () => {
   const levelOf = async (w: World) => {
     await w.restart();
     await w.clock.advance(0);
-    const line = w.logger.lines.find(({ message }) => message.startsWith('The provider does not answer'));
+    const line = w.logger.lines.find(({ message }) => message.startsWith('Provider does not answer'));
     expect(JSON.stringify(line)).not.toContain('stack');
     return line?.level;
   };

@@ -48,7 +48,7 @@ describe('warnings', () => {
 
   it('tell of a network that was asked for by name and is not there', async () => {
     const w = world({}, { hasNetwork: false });
-    const words = 'network: sandboxes of userspace have none here.';
+    const words = 'network: sandboxes of userspace have no network here.';
     expect((await spawn(w, { network: 'default' })).warnings).toEqual([words]);
     expect(await spawn(w, {})).not.toHaveProperty('warnings');
     expect(await spawn(w, { network: 'none' })).not.toHaveProperty('warnings');
