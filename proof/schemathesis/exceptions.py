@@ -32,7 +32,7 @@ EXCEPTIONS = [
     Exemption(REFUSED, INSIDE, 400, r"cannot do this with this path", "what lies at the path in the sandbox"),
     Exemption(REFUSED, INSIDE, 400, r"The path is too long|too many links", "the file system of the sandbox"),
     Exemption(REFUSED, INSIDE, 400, r"nothing serves|This is not a file", "what lies at the path in the sandbox"),
-    Exemption(REFUSED, INSIDE, 400, r"does not say its size", "what lies at the path in the sandbox"),
+    Exemption(REFUSED, INSIDE, 400, r"no known size", "what lies at the path in the sandbox"),
     Exemption(REFUSED, INSIDE, 413, r"50000 entries|listing is too long", "how much lies in the folder"),
     Exemption(REFUSED, INSIDE, 416, r"range", "how long the file is"),
     Exemption(REFUSED, INSIDE, 507, r"resource_limit", "how full the disk of the sandbox is"),

@@ -7,8 +7,11 @@ export interface AuditPage {
 }
 
 export interface AuditLog {
-  /** Takes it and returns at once; never throws. */
+  /** Queues the record and returns at once; never throws. */
   record(draft: AuditDraft): void;
-  /** Newest first, with all that was recorded before the call. Throws `bad_request` for a stamp or cursor that is none. */
+  /**
+   * Newest first, including everything recorded before the call. Throws `bad_request` for an invalid timestamp or
+   * cursor.
+   */
   list(query: AuditQuery): Promise<AuditPage>;
 }

@@ -1,5 +1,4 @@
-// Everything that happens without being asked: deadlines, comparison with the runtimes, forgetting. Started and stopped
-// together.
+// Work that no request starts: deadlines, reconciliation, retention. Started and stopped together.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
 import type { Vms } from '../pool/vms.ts';
@@ -20,7 +19,7 @@ import type { Reconciler } from './reconcile.ts';
 import type { RuntimeWatch } from './runtime-watch.ts';
 
 const PREWARM_RETRY_MS = 30_000;
-/** How long a start waits for the first comparison, and a stop for work under way. */
+/** How long a start waits for the first comparison, and a stop for running work. */
 const SETTLE_MS = 5000;
 
 export interface BackgroundDeps {
@@ -53,7 +52,7 @@ export class Background {
     this.#deps = deps;
   }
 
-  /** Resolves after the first comparison, or when that takes too long: it then goes on. */
+  /** Resolves after the first comparison, or when that takes too long: it then continues in the background. */
   async start(): Promise<void> {
     const { clockWatch, reaper, housekeeping, localWorker, leaseMonitor, runtimeWatch, rates, vms, logger } =
       this.#deps;
@@ -73,7 +72,7 @@ export class Background {
     void this.#prewarm();
   }
 
-  /** What is still under way after 5 s is left to the next start. */
+  /** Leaves work that still runs after 5 s to the next start. */
   async stop(): Promise<void> {
     const { clockWatch, reaper, housekeeping, localWorker, leaseMonitor, runtimeWatch, destroyer, prewarm } =
       this.#deps;

@@ -11,19 +11,19 @@ import type { SteadyClock } from '../../domain/steady-clock.ts';
 import type { ClockMark, ClockStore } from '../../store/seam/clock.ts';
 
 const EVERY_MS = 5000;
-/** Between two looks; less is slewing, or how exactly clocks are read. */
+/** A larger difference between two looks is a step; a smaller one is slewing or measurement error. */
 const STEP_MS = 2000;
-/** Slewed so far since the mark was written, it is written again: it must not add up to a step for the next start. */
+/** The mark is written again after this much slewing, so that slewing never adds up to a step for the next start. */
 const DRIFT_MS = 500;
 
 export interface ClockWatchDeps {
   store: { clock: ClockStore };
-  /** What the stories run by. */
+  /** The clock of the control plane. */
   clock: SteadyClock;
-  /** The machine's. */
+  /** The clock of the machine. */
   wall: Pick<Clock, 'now'>;
   boot: Boot;
-  /** Deadlines were moved. */
+  /** Called after deadlines were shifted. */
   deadlineSet: () => void;
   logger: Logger;
 }
@@ -31,7 +31,7 @@ export interface ClockWatchDeps {
 export class ClockWatch {
   readonly #deps: ClockWatchDeps;
   #marked: ClockMark | undefined;
-  /** At the last look. */
+  /** The distance between both clocks at the last look. */
   #distance: number | undefined;
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -66,7 +66,8 @@ export class ClockWatch {
       this.#distance = distance;
       clock.follow();
     } catch (err) {
-      // It may have been written all the same: the mark is read again. Until then the stories go on by the clock as it was.
+      // The mark may have been written although the call failed, so it is read again. Until then the clock does not
+      // follow.
       this.#marked = undefined;
       this.#distance = undefined;
       logger.warn({ err }, 'Could not store the clock mark; retrying.');
@@ -75,7 +76,7 @@ export class ClockWatch {
 
   async #step(step_ms: number, distance: number): Promise<void> {
     const moved = await this.#mark(distance, step_ms);
-    // In the same turn as the answer: a deadline that has been moved is never compared with the time before.
+    // In the same turn as the answer: a shifted deadline is never compared with the old time.
     this.#deps.clock.follow();
     this.#deps.logger.warn(
       { step_ms, moved },
@@ -91,7 +92,7 @@ export class ClockWatch {
     return moved;
   }
 
-  /** The distance to compare with: of the last look, or of an earlier process of this boot. */
+  /** The distance to compare with: that of the last look, or of an earlier process of this boot. */
   #before(): number | undefined {
     if (this.#distance !== undefined) return this.#distance;
     return this.#isOfThisBoot() ? this.#marked?.distance_ms : undefined;

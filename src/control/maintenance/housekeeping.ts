@@ -1,4 +1,4 @@
-// Forgets what has been kept long enough: ended sandboxes, idempotency keys, events, the audit.
+// Deletes what has been kept long enough: ended sandboxes, idempotency keys, events, audit records.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../records/settings.ts';
@@ -6,7 +6,7 @@ import type { Settings } from '../records/settings.ts';
 const EVERY_MS = 60_000;
 const CLAIMS_KEPT_MS = 24 * 3_600_000;
 const CLAIMS_KEPT = 100_000;
-/** Audit records of callers without a key: anybody can make any number of them. */
+/** Callers without a key can cause any number of audit records. */
 const UNPROVEN_KEPT = 100_000;
 
 export interface HousekeepingDeps {
@@ -26,7 +26,7 @@ export class Housekeeping {
     this.#deps = deps;
   }
 
-  /** Once a minute from now on. */
+  /** Runs once a minute from now on. */
   start(): void {
     this.#timer = this.#deps.clock.after(EVERY_MS, () => {
       this.#work = this.#tidy().finally(() => {

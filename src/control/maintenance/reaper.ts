@@ -1,11 +1,11 @@
-// Ends sandboxes whose time is over: ONE timer, set for the nearest deadline, re-set when a deadline is written. It only
-// marks rows; the slow part runs in the destroyer's pool, so a provider that hangs holds up nobody else's end.
+// Ends expired sandboxes with one timer, set for the nearest deadline and reset when a deadline is written. It only
+// marks rows; the destroyer does the slow part, so a provider that hangs delays no other sandbox.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SandboxStore } from '../../store/store.ts';
 import type { Destroyer } from '../runtime/destroy.ts';
 
 const CHUNK = 100;
-/** Looks at least this often: a machine that slept, or a clock that was slewed, has come nearer to deadlines than timers know. */
+/** The longest sleep: after suspend or a slewed clock, deadlines are nearer than timers know. */
 const LONGEST_SLEEP_MS = 60_000;
 const AFTER_FAILURE_MS = 1000;
 
@@ -22,7 +22,7 @@ export class Reaper {
   #started = false;
   #running = false;
   #reaping: Promise<void> = Promise.resolve();
-  /** Something may have come due, or a deadline been set, since the last look. */
+  /** A deadline may have passed or been written since the last look. */
   #again = false;
 
   constructor(deps: ReaperDeps) {
@@ -34,7 +34,7 @@ export class Reaper {
     this.wake();
   }
 
-  /** Looks now. To be called when a deadline was written that may be the nearest. */
+  /** Looks now. Call this after writing a deadline that may be the nearest. */
   wake(): void {
     this.#again = true;
     if (this.#started && !this.#running) this.#reaping = this.#run();
@@ -46,7 +46,7 @@ export class Reaper {
     await this.#reaping;
   }
 
-  /** Nothing may wait between the last look at `#again` and the end: a call to `wake` in between would be lost. */
+  /** Must not wait between the last check of `#again` and the end: a call of `wake` in between would be lost. */
   async #run(): Promise<void> {
     this.#running = true;
     let sleepMs = 0;
@@ -59,7 +59,7 @@ export class Reaper {
     this.#running = false;
   }
 
-  /** Marks what is due; how long to sleep after it. Never rejects. */
+  /** Marks due sandboxes and returns how long to sleep. Never rejects. */
   async #look(): Promise<number> {
     try {
       await this.#reap();

@@ -1,5 +1,6 @@
-// Holds the rows against the runtimes that are really there, at start and every so often. A provider that does not answer is
-// skipped, never taken for empty; runtimes without our label are never seen; whatever is being spawned is left alone.
+// Compares the rows with the runtimes that exist, at start and periodically. A provider that does not answer is
+// skipped and never counts as empty; runtimes without our label are ignored; a sandbox that is being spawned is left
+// alone.
 import { ServiceError } from '../../domain/errors.ts';
 import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
@@ -20,7 +21,7 @@ import { isOfRemoved } from '../runtime/runtimes.ts';
 
 const AT_ONCE = 16;
 const ALL = 1_000_000;
-/** A runtime younger than this may belong to a row that is just being written. */
+/** A younger runtime may belong to a row that is just being written. */
 const YOUNG_MS = 60_000;
 
 const REMOVED =
@@ -47,16 +48,18 @@ export class Reconciler {
   readonly #deps: ReconcileDeps;
   readonly #background = new ConcurrencyLimit(AT_ONCE);
   readonly #turns = new KeyedLock();
-  /** Providers that did not answer the last time. */
+  /** Providers that did not answer last time. */
   readonly #silent = new Set<string>();
-  /** Runtimes of each provider without a row, and when they were first seen, by monotonic time. */
+  /** Runtimes without a row by provider, with the monotonic time of their first sight. */
   readonly #strangers = new Map<string, Map<string, number>>();
 
   constructor(deps: ReconcileDeps) {
     this.#deps = deps;
   }
 
-  /** One comparison of everything; `atStart` spares no young runtimes: none can be of this process. Never rejects. */
+  /**
+   * Compares everything once. `atStart` includes young runtimes, since none can belong to this process. Never rejects.
+   */
   async run({ atStart }: { atStart: boolean }): Promise<void> {
     const { providers, logger } = this.#deps;
     const compared = providers.all.map((provider) =>
@@ -74,7 +77,7 @@ export class Reconciler {
     await Promise.all(compared);
   }
 
-  /** What is to end does; what runs is kept until its deadline, since the provider may come back. */
+  /** Ends what was ending. Running sandboxes are kept until their deadline, since the provider may come back. */
   async #ofRemoved(): Promise<void> {
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
     const left = rows.filter((row) => isOfRemoved(this.#deps.providers, row));
@@ -86,7 +89,10 @@ export class Reconciler {
     await Promise.all(ending.map((row) => this.#background.run(() => this.#row(row, false))));
   }
 
-  /** Logged once until it answers again. A host without an engine is not a fault unless sandboxes depend on it. */
+  /**
+   * Logs an outage once until the provider answers again. A host without an engine is not a fault unless sandboxes
+   * depend on it.
+   */
   async #missed({ kind }: Provider, error: unknown): Promise<void> {
     const { logger, sandboxes, settings } = this.#deps;
     const isRepeated = this.#silent.has(kind);
@@ -101,7 +107,7 @@ export class Reconciler {
     );
   }
 
-  /** The same with one provider, whose news may have been missed. Never rejects. */
+  /** Compares one provider whose events may have been missed. Never rejects. */
   async runOne(provider: Provider): Promise<void> {
     const { logger } = this.#deps;
     await this.#provider(provider, false).catch((error: unknown) =>
@@ -109,15 +115,15 @@ export class Reconciler {
     );
   }
 
-  /** One at a time for each provider: two would act, and tell of it, twice. */
+  /** One comparison at a time for each provider: two would act and publish twice. */
   #provider(provider: Provider, atStart: boolean): Promise<void> {
     return this.#turns.run(provider.kind, () => this.#compare(provider, atStart));
   }
 
   async #compare(provider: Provider, atStart: boolean): Promise<void> {
-    // Runtimes first: a row is always older than its runtime, so none of these can lack its row by being new.
+    // Runtimes first: a row is older than its runtime, so a listed runtime cannot lack its row by being new.
     const runtimes = await provider.list(new AbortController().signal);
-    // Warm ones before sandboxes: one that a spawn takes in between is found as a sandbox then.
+    // Prewarmed rows before sandboxes: one that a spawn takes in between is then found as a sandbox.
     const warm = await this.#deps.warm.all();
     const rows = await this.#deps.sandboxes.inStates(ACTIVE_STATES, ALL);
     const vms = new Set((await this.#deps.pool.all()).map(({ id }) => id));
@@ -135,7 +141,7 @@ export class Reconciler {
     ]);
   }
 
-  /** Those that were seen before keep their moment; those that are gone are forgotten. */
+  /** Orphans that were seen before keep their time; others are forgotten. */
   #firstSeen(kind: string, orphans: readonly RuntimeListing[]): ReadonlyMap<string, number> {
     const before = this.#strangers.get(kind);
     const now = this.#deps.clock.monotonic();
@@ -144,7 +150,10 @@ export class Reconciler {
     return seen;
   }
 
-  /** By its stamp, and never for longer than that by our own time: stamps of a clock that was set lie in the future. */
+  /**
+   * Young by its timestamp, but never for longer than that by monotonic time: after a clock change timestamps lie in
+   * the future.
+   */
   #isYoung(runtime: RuntimeListing, seen: ReadonlyMap<string, number>): boolean {
     const { clock } = this.#deps;
     const seenAt = seen.get(identity(runtime)) ?? clock.monotonic();
@@ -163,7 +172,7 @@ export class Reconciler {
     }
   }
 
-  /** In this order: a spawn is in flight from before its row exists until the row is no longer `creating`. */
+  /** Checks in this order because a spawn is in flight from before its row exists until the row leaves `creating`. */
   async #unfinished({ id }: SandboxRecord): Promise<void> {
     const { spawns, sandboxes, rollback } = this.#deps;
     if (spawns.has(id)) return;
@@ -180,7 +189,7 @@ export class Reconciler {
     if (row?.epoch === epoch && ACTIVE_STATES.some((state) => state === row.state)) return;
     try {
       await provider.destroy({ runtime_id, id, epoch }, new AbortController().signal);
-      // Without the sandbox's id: it may have ended, and nothing is told of it after that.
+      // The event carries no sandbox id: the sandbox may have ended, and nothing is published about it after that.
       this.#tell(
         'destroy_orphan',
         { provider: provider.kind },
@@ -199,14 +208,14 @@ export class Reconciler {
   }
 }
 
-/** An outage needs no stack. */
+/** An outage is logged without a stack. */
 function reasonOf(error: unknown): { reason: string } | { err: unknown } {
   if (!(error instanceof ServiceError) || error.code !== 'unavailable') return { err: error };
   const { message, cause } = error;
   return { reason: cause instanceof Error ? `${message} ${cause.message}` : message };
 }
 
-/** A row of the pool lives as long as its VM. */
+/** A sandbox of the pool lives as long as its VM. */
 const runtimeOf = ({ id, epoch, vm_id }: SandboxRecord) =>
   vm_id === undefined ? { id, epoch } : { id: vm_id, epoch: VM_EPOCH };
 const identity = ({ id, epoch }: { id: string; epoch: number }) => `${id} ${epoch}`;

@@ -1,5 +1,5 @@
-// Hears of runtimes that ended from the provider itself, where it tells: a sandbox that died is known at once instead of
-// at the next comparison. News is a hint and never a fact: what it names is examined, and its absence means nothing.
+// Watches for ended runtimes at providers that report them, so that a dead sandbox is found at once instead of at the
+// next comparison. An event is only a hint: the sandbox it names is checked, and a missing event means nothing.
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeEvent } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
@@ -12,10 +12,10 @@ import type { Reconciler } from './reconcile.ts';
 const AT_ONCE = 16;
 const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 60_000;
-/** A source that lasts so long counts as open; what happened before it did is then looked for. */
+/** A source that lasts this long counts as open; what happened before is then reconciled. */
 const SETTLED_MS = 1000;
 const ALL = 1_000_000;
-/** Rows that are being created or destroyed are in somebody's hands. */
+/** Other states are handled by the operation that set them. */
 const EXAMINED = ['running', 'unhealthy'] as const;
 
 export interface RuntimeWatchDeps {
@@ -33,7 +33,7 @@ type Watched = Provider & Required<Pick<Provider, 'watch'>>;
 export class RuntimeWatch {
   readonly #deps: RuntimeWatchDeps;
   readonly #background = new ConcurrencyLimit(AT_ONCE);
-  /** What waits to be examined: many events of one sandbox are one look. */
+  /** Sandboxes that wait for a check: many events of one sandbox cause one check. */
   readonly #waiting = new Set<string>();
   readonly #end = new AbortController();
   #loops: Promise<void>[] = [];
@@ -42,7 +42,7 @@ export class RuntimeWatch {
     this.#deps = deps;
   }
 
-  /** Listens to every provider that tells, until `stop`. */
+  /** Watches every provider that reports events, until `stop`. */
   start(): void {
     this.#loops = this.#deps.providers.all.filter(tells).map((provider) => this.#follow(provider));
   }
@@ -52,7 +52,7 @@ export class RuntimeWatch {
     await Promise.all(this.#loops);
   }
 
-  /** Never rejects. The pause doubles from 1 s to 60 s while the source does not last. */
+  /** Never rejects. The pause doubles from 1 s to 60 s while the source keeps failing. */
   async #follow(provider: Watched): Promise<void> {
     const { clock } = this.#deps;
     const { signal } = this.#end;
@@ -65,7 +65,7 @@ export class RuntimeWatch {
     }
   }
 
-  /** One opening of the source, to its end; whether it lasted. */
+  /** Opens the source once and reads it to its end; returns whether it lasted. */
   async #listen(provider: Watched): Promise<boolean> {
     const { clock, logger, reconciler } = this.#deps;
     const { signal } = this.#end;
@@ -108,7 +108,7 @@ export class RuntimeWatch {
     }
   }
 
-  /** The sandbox of this runtime, or all in this VM of the pool. */
+  /** The sandbox of this runtime, or all sandboxes in this VM of the pool. */
   async #concerned({ kind }: Provider, id: string, epoch: number): Promise<string[]> {
     const { sandboxes, pool } = this.#deps;
     const row = await sandboxes.get(id);

@@ -1,10 +1,10 @@
-// Readings in Prometheus' terms: gauges, and the counters that are kept where they are counted.
+// Converts readings to Prometheus gauges, and to the counters that are counted elsewhere.
 import type { MetricsBody } from '../../schema/diagnostics.ts';
 import type { SandboxGroup } from '../../store/store.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readings } from './readings.ts';
 
-/** Replaces what the last readings said. */
+/** Replaces the values of the last readings. */
 export function exposeReadings(metrics: Metrics, { body, groups }: Readings): void {
   exposeSandboxes(metrics, groups);
   exposeQuotas(metrics, body.quotas);
@@ -101,5 +101,5 @@ function exposeBuffers(metrics: Metrics, buffers: MetricsBody['buffers']): void 
   ]);
 }
 
-/** The one sample of a family without labels. */
+/** The single sample of a family without labels. */
 const plain = (value: number) => [{ labels: {}, value }];

@@ -1,6 +1,6 @@
-// Where a redacted copy differs from what it was made of.
+// Finds where a redacted copy differs from the original.
 
-/** Dotted places of leaves that differ, in order. */
+/** Dotted paths of leaves that differ, in order. */
 export function maskedPlaces(before: unknown, after: unknown, place = ''): string[] {
   if (before === after) return [];
   if (!isNode(before) || !isNode(after)) return [place];

@@ -1,5 +1,4 @@
-// Where numbers are counted: around providers and the reservation, and from the events that tell of everything else, so
-// that the stories themselves count nothing.
+// Counts for metrics around providers and reservations and from events, so that the other code counts nothing.
 import type { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
@@ -8,13 +7,13 @@ import type { Event, EventType } from '../../schema/event.ts';
 import type { Reservation, SandboxStore, Store } from '../../store/store.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What a spawn can be refused for: no other word becomes a label. */
+/** The reasons a spawn is refused for; no other word becomes a label. */
 export const REFUSALS = [
   ...ADMISSION_REASONS.filter((reason) => reason !== 'provider_unknown'),
   ...(['queue_full', 'queue_timeout'] as const),
 ];
 
-/** Spawns whose end has not been heard of. */
+/** The most spawns that are tracked until they run. */
 const MOST_SPAWNS = 10_000;
 
 export interface Noted {
@@ -32,7 +31,7 @@ export class Meter {
     this.#clock = deps.clock;
   }
 
-  /** The same providers; how long their creates take is measured. */
+  /** The same providers, with the duration of `create` measured. */
   providers(set: ProviderSet): ProviderSet {
     const metered = new Map(set.all.map((provider) => [provider, this.#provider(provider)]));
     return {
@@ -42,7 +41,7 @@ export class Meter {
     };
   }
 
-  /** The same store; what it decides on spawns is counted. */
+  /** The same store, with its decisions on spawns counted. */
   store(store: Store): Store {
     const { sandboxes } = store;
     const reserve: SandboxStore['reserve'] = async (sandbox, ...rest) => {
@@ -54,7 +53,7 @@ export class Meter {
     return over(store, { sandboxes: over(sandboxes, { reserve }) });
   }
 
-  /** An event on its way that no state change waits for, with what it is about. */
+  /** Counts an event that no state change waits for. */
   noted(type: EventType, { provider = 'unknown' }: Noted, data: Record<string, unknown>): void {
     const { duration_ms, action, wait_ms, reason } = data;
     if (type === 'spawn.queued')
@@ -67,14 +66,17 @@ export class Meter {
     if (action === 'destroy_orphan') this.#metrics.count('svc_orphans_total', { provider });
   }
 
-  /** A spawn that was refused. What is no decision on it, such as a wrong request or a provider's fault, is not counted. */
+  /**
+   * Counts a refused spawn. A failure that is not an admission decision, such as an invalid request or a provider
+   * error, is not counted.
+   */
   refused({ details }: ServiceError): void {
     const reason = details?.reason;
     const known = REFUSALS.find((refusal) => refusal === reason);
     if (known) this.#metrics.count('svc_admission_total', { decision: 'denied', reason: known });
   }
 
-  /** A stored event. */
+  /** Counts a stored event. */
   stored({ type, sandbox_id: id, timestamp, data }: Event): void {
     if (type === 'stream.gap') return;
     this.#metrics.count('svc_events_total', { type });
@@ -119,7 +121,7 @@ export class Meter {
   }
 }
 
-/** `target` with some members of its own in front; all others are looked up in it each time. */
+/** `target` with some members replaced; all others are looked up each time. */
 function over<T extends object>(target: T, members: Partial<T>): T {
   return Object.assign(Object.create(target) as T, members);
 }

@@ -32,7 +32,7 @@ export interface Sample<N extends MetricName> {
   value: number;
 }
 
-/** Of a histogram, for one set of labels. */
+/** Count and sum of a histogram for one set of labels. */
 export interface Summary<N extends MetricName> {
   labels: Labels<N>;
   count: number;
@@ -63,14 +63,14 @@ export class Metrics {
     (this.#families[name] as Histogram).observe(labels, seconds);
   }
 
-  /** All samples of the family there are. */
+  /** Replaces all samples of the family. */
   set<N extends GaugeName>(name: N, samples: readonly Sample<N>[]): void {
     const gauge = this.#families[name] as Gauge;
     gauge.reset();
     for (const { labels, value } of samples) gauge.set(labels, value);
   }
 
-  /** The same of a counter whose counting is done elsewhere: what it has come to. */
+  /** Replaces the totals of a counter that is counted elsewhere. */
   setTotals<N extends CounterName>(name: N, samples: readonly Sample<N>[]): void {
     const counter = this.#families[name] as Counter;
     counter.reset();

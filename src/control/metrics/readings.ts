@@ -1,5 +1,5 @@
-// What is read when somebody asks how the service is: counts of rows, health of parts, requests answered. The same
-// readings make the JSON of /metrics and the gauges of /metrics/prometheus, so that the two cannot differ.
+// Reads the numbers behind /metrics: counts of rows, health of parts, answered requests. The same readings make the
+// JSON and the Prometheus gauges, so that the two cannot differ.
 import type { ByteLedger } from '../../domain/byte-ledger.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -15,7 +15,7 @@ import type { WorkerStats } from '../workers/worker-stats.ts';
 import type { Metrics } from './metrics.ts';
 
 const PROBE_MS = 2000;
-/** Counting 100,000 rows takes a while; a monitor that asks every second must not make it every second. */
+/** Counting 100,000 rows takes a while, so a monitor that polls every second gets a cached count. */
 const KEPT_MS = 5000;
 
 export interface ReadingDeps {
@@ -23,7 +23,7 @@ export interface ReadingDeps {
   providers: ProviderSet;
   probes: Probes;
   metrics: Metrics;
-  /** Readers of events. */
+  /** The number of event readers. */
   readers(): number;
   queue: { stats(): QueueCounts & { depth: number } };
   prewarm: { stats(): PrewarmStats };

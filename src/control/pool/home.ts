@@ -1,11 +1,11 @@
-// In a pool a sandbox's place is a folder among others; callers know it as /workspace, as everywhere else. Only names are
-// changed here: what keeps tenants apart is the uid that does the work.
+// In a pool each sandbox is a folder beside others; callers see it as /workspace. Only names are translated here: the
+// uid of the processes separates tenants.
 import type { ExecSpec, SandboxFiles, SandboxIo } from '../../agent/io.ts';
 import type { FileInfo } from '../../schema/file.ts';
 
 const ALIAS = '/workspace';
 
-/** The same sandbox with `/workspace`, at the beginning of paths and of the workdir, standing for `home`. */
+/** The same sandbox, with a leading `/workspace` in paths and in the workdir standing for `home`. */
 export function atHome(io: SandboxIo, home: string): SandboxIo {
   const names = homeNames(home);
   const exec = (spec: ExecSpec) =>
@@ -14,9 +14,9 @@ export function atHome(io: SandboxIo, home: string): SandboxIo {
 }
 
 interface HomeNames {
-  /** Of a path or pattern as it was asked for. */
+  /** Translates a path or pattern of the caller. */
   inside(path: string): string;
-  /** Back again, in the words of whoever asked for `asked`. */
+  /** Translates a result back, in the form that the request `asked` used. */
   outside(path: string, asked: string): string;
 }
 

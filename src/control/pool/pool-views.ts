@@ -1,4 +1,4 @@
-// How full the pool is. Its VMs are shown nowhere else.
+// The usage of the pool. Its VMs are not shown individually.
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { PoolViews } from '../api/system.ts';
 import type { Settings } from '../records/settings.ts';

@@ -13,7 +13,7 @@ import type { SessionHold } from '../runtime/sessions.ts';
 import { atHome } from './home.ts';
 import { type Vms, vmEnded } from './vms.ts';
 
-/** Of a folder that is full of files; a VM that does not answer fails sooner. */
+/** The limit for removing a folder that is full of files; a VM that does not answer fails sooner. */
 const LEAVE_MS = 60_000;
 
 export interface TenantsDeps {
@@ -46,14 +46,14 @@ export function tenants(deps: TenantsDeps): Runtimes {
   };
 }
 
-/** The last one takes the VM with it; so does the last that is left of a VM that no longer answers. */
+/** The last sandbox ends its VM, and so does the last one in a VM that no longer answers. */
 async function leave(deps: TenantsDeps, row: Runtime, signal: AbortSignal): Promise<void> {
   const { pool, vms } = deps;
   const vm = await pool.get(row.vm_id ?? '');
   if (!vm) return;
   const retired = await pool.retire(vm.id, { but: row.id });
   if (retired) return vms.end(retired);
-  // Of several that end at once each may have taken another for one that stays.
+  // When several end at once, each may have seen another as remaining.
   vms.lookLater(vm.id);
   if ((await vms.inspect(vm, signal)) !== 'running') return;
   await withTimeout({ clock: deps.clock, ms: LEAVE_MS, error: tooSlow }, (inTime) =>

@@ -1,5 +1,5 @@
-// The life of the pool's VMs: made for their first sandbox, ended with their last. Nobody asks for one by name, and none
-// is in any list of sandboxes.
+// The life of the VMs of the pool: created for their first sandbox, ended with their last. They have no name for
+// callers and appear in no list of sandboxes.
 
 import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
@@ -12,9 +12,9 @@ import { destroyedMeanwhile } from '../runtime/in-flight-spawns.ts';
 import { type SessionHold, Sessions } from '../runtime/sessions.ts';
 
 export const VM_EPOCH = 1;
-/** After these: the ends of others may take their time. */
+/** Delays of repeated checks: other sandboxes may take time to end. */
 const LOOKS_MS = [1000, 5000, 15_000];
-/** In the runtime's label; a VM lives as long as there are sandboxes in it. */
+/** The expiry in the label of the runtime; a VM lives as long as it holds sandboxes. */
 const NEVER = '9999-12-31T23:59:59.999Z';
 
 export interface VmsDeps {
@@ -34,7 +34,7 @@ export class Vms {
   readonly #sessions: Sessions;
   readonly #makings = new Map<string, Making>();
   readonly #ends = new Map<string, Promise<void>>();
-  /** Left by a server of before, and not retired yet. */
+  /** VMs that an earlier process left unfinished and that are not retired yet. */
   readonly #unmade = new Set<string>();
   #ended: ((provider: string) => void) | undefined;
 
@@ -47,19 +47,19 @@ export class Vms {
     this.#sessions = new Sessions({ clock: deps.clock, attach });
   }
 
-  /** `heard` is called when a VM is gone: its places are free, which the end of its last sandbox may not have made them. */
+  /** Calls `listener` when a VM has ended: this frees capacity that the end of its last sandbox may not have freed. */
   onEnd(heard: (provider: string) => void): void {
     this.#ended = heard;
   }
 
-  /** The VM, running; by many at once it is made once. `image`: what the provider is asked for. */
+  /** Resolves with the running VM; concurrent callers create it once. `image` is passed to the provider. */
   async ready(vm: PoolVm, image: string | undefined, signal: AbortSignal): Promise<PoolVm> {
     if (vm.state === 'running') return vm;
     const making = this.#makings.get(vm.id) ?? this.#begin(vm, image);
     return abortable(making.vm, signal);
   }
 
-  /** Its one session, shared by all sandboxes in it. */
+  /** Acquires the session of the VM, which all its sandboxes share. */
   acquire(vm: PoolVm, signal: AbortSignal): Promise<SessionHold> {
     return this.#sessions.acquire({ ...vm, epoch: VM_EPOCH }, signal);
   }
@@ -68,7 +68,7 @@ export class Vms {
     return this.#deps.providers.get(vm.provider).inspect(refOf(vm), signal);
   }
 
-  /** Ends a VM that is `destroying`; it is forgotten when its runtime is confirmed gone. */
+  /** Ends a VM that is `destroying`; its record is removed once its runtime has ended. */
   end(vm: PoolVm): Promise<void> {
     const ending = this.#ends.get(vm.id) ?? this.#end(vm).finally(() => this.#ends.delete(vm.id));
     this.#ends.set(vm.id, ending);
@@ -76,8 +76,8 @@ export class Vms {
   }
 
   /**
-   * Before anything is spawned: those that a server of before left unmade take nobody any more, since what it asked a
-   * provider for may still come. The sweep ends them. Never rejects.
+   * Runs before any spawn. VMs that an earlier process left unfinished accept no more sandboxes, since the provider
+   * may still create them. The sweep ends them. Never rejects.
    */
   async start(): Promise<void> {
     const { pool, logger } = this.#deps;
@@ -97,13 +97,13 @@ export class Vms {
     }
   }
 
-  /** Ends what of `provider` has no sandbox any more: whoever should have done it was interrupted. Never rejects. */
+  /** Ends the VMs of `provider` that hold no sandbox, after an interrupted end. Never rejects. */
   async sweep(provider: string): Promise<void> {
     const vms = await this.#deps.pool.all();
     await Promise.all(vms.filter((vm) => vm.provider === provider).map(({ id }) => this.#look(id)));
   }
 
-  /** Someone has left: in a moment, when that is written down, it may turn out to have been the last. */
+  /** Checks the VM later: once the end of a sandbox is recorded, it may have been the last. */
   lookLater(id: string): void {
     for (const ms of LOOKS_MS) this.#deps.clock.after(ms, () => void this.#look(id));
   }
@@ -112,7 +112,7 @@ export class Vms {
     this.#sessions.closeAll();
   }
 
-  /** One that was left unmade whoever is in it, any other when it is empty. */
+  /** Retires an unfinished VM in any case, any other VM when it is empty. */
   async #retire(id: string): Promise<PoolVm | undefined> {
     const retired = await this.#deps.pool.retire(id, { lost: this.#unmade.has(id) });
     this.#unmade.delete(id);
@@ -142,7 +142,7 @@ export class Vms {
     const { pool, providers } = this.#deps;
     const { id, memory_mb, vcpus } = vm;
     const known = await pool.get(id);
-    // Read with a sandbox's place, while another making was under way that is over by now.
+    // The record was read while another creation was running that has finished since.
     if (known?.state === 'running') return known;
     if (known?.state !== 'creating' || this.#unmade.has(id)) throw vmEnded();
     try {
@@ -168,7 +168,7 @@ export class Vms {
     }
   }
 
-  /** Nobody is to be placed in it any more; the end is tried again by the sweep. */
+  /** Places no more sandboxes in it; the sweep retries the end. */
   async #giveUp({ id }: PoolVm, failure: unknown): Promise<void> {
     const { pool, logger } = this.#deps;
     try {
@@ -192,7 +192,7 @@ export class Vms {
   async #finish(vm: PoolVm, { isMade } = { isMade: true }): Promise<void> {
     const { pool, providers } = this.#deps;
     await this.#sessions.end(vm.id);
-    // Not by its runtime_id: it may have been made after this record was read.
+    // Not by its runtime_id: it may have been created after this record was read.
     const ref = { id: vm.id, epoch: VM_EPOCH };
     if (isMade) await providers.get(vm.provider).destroy(ref, new AbortController().signal);
     await pool.remove(vm.id);
@@ -204,7 +204,7 @@ function refOf({ id, runtime_id }: { id: string; runtime_id?: string | undefined
   return { runtime_id, id, epoch: VM_EPOCH };
 }
 
-/** To who has a place in a VM that is over or never was. */
+/** For a sandbox whose VM has ended or was never created. */
 export function vmEnded(): ServiceError {
   return new ServiceError('unavailable', 'The VM of the sandbox has ended.', {
     remedy: 'Spawn a new sandbox.',

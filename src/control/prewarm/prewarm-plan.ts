@@ -1,4 +1,4 @@
-// What templates want to have ready: for each its shape, how many, and how one is planned.
+// Plans the prewarmed sandboxes of templates: the shape, the count, and how each is created.
 import { fairShares } from '../../domain/fair-shares.ts';
 import type { Ids } from '../../domain/ports.ts';
 import { templateRequest } from '../../domain/template.ts';
@@ -12,7 +12,7 @@ import { type ChooseDeps, chooseProvider } from '../spawn/choose.ts';
 import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
 
-/** Nobody's: the owner is named by the spawn that takes it. */
+/** No owner: the spawn that takes it sets one. */
 const NOBODY: Caller = { role: 'admin', credential: 'prewarm', request_id: 'prewarm' };
 
 export interface PrewarmPlanDeps extends ChooseDeps {
@@ -31,19 +31,19 @@ export interface Want {
   provider: Provider;
   setup: readonly string[];
   env: Record<string, string>;
-  /** A new row's worth of it. */
+  /** Plans a new row. */
   plan(now: number): SpawnPlan;
 }
 
 export interface Wants {
   all: Want[];
-  /** Templates, by key, of which nothing can be said now: what they have is left alone. */
+  /** Templates that cannot be planned now, by key: their sandboxes are left alone. */
   unknown: Map<string, unknown>;
 }
 
 /**
- * In all at most `defaults.max_prewarm`, which owners share, those of all templates without one as one more; within each,
- * by name, the first come first.
+ * At most `defaults.max_prewarm` in total, shared between owners; templates without an owner count as one more owner.
+ * Within an owner, templates are served by name.
  */
 export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
   const templates = await deps.templates.prewarmed();
@@ -62,7 +62,7 @@ export async function wantedPrewarm(deps: PrewarmPlanDeps): Promise<Wants> {
   return wants;
 }
 
-/** How many each owner may have ready: nobody more than the sandboxes that it may have. */
+/** How many each owner may have ready: never more than its limit of sandboxes. */
 async function shares({ settings, limitsOf }: PrewarmPlanDeps, templates: readonly TemplateRecord[]) {
   const asked = new Map<string | undefined, number>();
   for (const { owner_id, prewarm } of templates) asked.set(owner_id, (asked.get(owner_id) ?? 0) + prewarm);

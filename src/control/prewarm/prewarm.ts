@@ -1,5 +1,5 @@
-// Ready sandboxes as spawns see them: one of the exact shape is taken instead of starting a new one. They never keep a
-// spawn out: one that lacks room has them ended first.
+// Prewarmed sandboxes as spawns use them: a spawn takes one of its exact shape instead of starting a new one. They
+// never keep a spawn out: if it lacks room, some are ended first.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { overLimits } from '../../domain/prewarm-room.ts';
 import { orAfter } from '../../domain/timeout.ts';
@@ -7,21 +7,21 @@ import type { SandboxStore } from '../../store/store.ts';
 import type { PrewarmEntry } from '../runtime/prewarm-stock.ts';
 import { Replenisher, type ReplenisherDeps } from './replenisher.ts';
 
-/** After one was taken: its first command has the processors for itself. */
+/** Pause after one was taken, so that its first command has the processors to itself. */
 const REFILL_PAUSE_MS = 50;
 const UNSURE_MS = 1000;
-/** How long one may take to say that it lives, and a spawn waits for room. */
+/** How long a sandbox may take to answer a ping, and how long a spawn waits for room. */
 const PING_MS = 500;
 const ROOM_MS = 5000;
 
 export type PrewarmDeps = ReplenisherDeps & { sandboxes: Pick<SandboxStore, 'countActive'> };
 
 export interface PrewarmStats {
-  /** Asked for by templates, ready, and being made. */
+  /** Requested by templates, ready, and starting. */
   wanted: number;
   ready: number;
   starting: number;
-  /** Spawns that took one, and those that found none although their shape is kept. */
+  /** Spawns that took one, and spawns that found none although templates keep their shape. */
   claimed_total: number;
   missed_total: number;
   made_total: number;
@@ -40,27 +40,27 @@ export class Prewarm {
     this.#replenisher = new Replenisher(deps);
   }
 
-  /** Rejects when the rows cannot be read: nothing is kept then. */
+  /** Rejects when the rows cannot be read; then nothing is prewarmed. */
   async start(): Promise<void> {
     this.#replenisher.start(await this.#deps.warm.all());
   }
 
-  /** What is ready stays for the next process. */
+  /** Ready sandboxes stay for the next process. */
   stop(): Promise<void> {
     return this.#replenisher.stop();
   }
 
-  /** Templates are others than before. */
+  /** Templates have changed. */
   changed(): void {
     this.#replenisher.look();
   }
 
-  /** Its runtime was found to be gone. */
+  /** The runtime of a prewarmed sandbox was found to be missing. */
   lost(id: string): void {
     this.#replenisher.lost(id);
   }
 
-  /** One that answers, for this caller alone: to be followed by `claimed`, `putBack`, `forget` or `unsure`. */
+  /** Takes a sandbox that answers. The caller then calls `claimed`, `putBack`, `forget` or `unsure`. */
   async take(shape: string): Promise<PrewarmEntry | undefined> {
     const { stock, wanted } = this.#replenisher;
     for (let entry = stock.take(shape); entry; entry = stock.take(shape)) {
@@ -71,31 +71,31 @@ export class Prewarm {
     return undefined;
   }
 
-  /** It is a sandbox now. Its session stays open for the first command. */
+  /** The entry has become a sandbox. Its session stays open for the first command. */
   claimed(entry: PrewarmEntry): void {
     this.#totals.claimed++;
     this.forget(entry);
   }
 
-  /** It was not needed. */
+  /** The entry was not needed. */
   putBack(entry: PrewarmEntry): void {
     entry.state = 'ready';
     this.#replenisher.look();
   }
 
-  /** Its row is no warm one any more. */
+  /** The entry no longer has a prewarmed row. */
   forget(entry: PrewarmEntry): void {
     this.#replenisher.forget(entry);
     this.#replenisher.lookIn(REFILL_PAUSE_MS);
   }
 
-  /** The database failed in the middle of it: found out at the next look. */
+  /** The database failed during the claim: the next look finds out. */
   unsure(entry: PrewarmEntry): void {
     entry.state = 'unsure';
     this.#replenisher.lookIn(UNSURE_MS);
   }
 
-  /** Ends as many as a spawn that was admitted lacks room for, and waits for their end, at most 5 s. */
+  /** Ends as many as an admitted spawn needs room for, and waits for their end at most 5 s. */
   async makeRoom(provider: string, limits: AdmissionLimits): Promise<void> {
     const { stock } = this.#replenisher;
     if (stock.size === 0) return;
@@ -125,7 +125,7 @@ export class Prewarm {
     };
   }
 
-  /** A runtime can die without closing its session. */
+  /** Pings it, since a runtime can die without closing its session. */
   async #answers({ lease }: PrewarmEntry): Promise<boolean> {
     const abort = new AbortController();
     const ping = lease?.io.ping(abort.signal) ?? Promise.reject();

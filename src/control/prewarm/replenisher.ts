@@ -1,5 +1,5 @@
-// Keeps the stock of ready sandboxes as templates want it: looks when something has changed, ends what nobody wants,
-// makes what is missing. All of it off the request path, little at once, and slower after failures.
+// Keeps the stock of prewarmed sandboxes as templates request it: checks after changes, ends surplus ones and creates
+// missing ones. It works in the background, a few at a time, and backs off after failures.
 import { asServiceError } from '../../domain/errors.ts';
 import type { Timer } from '../../domain/ports.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
@@ -8,11 +8,11 @@ import { type PrewarmEntry, PrewarmStock } from '../runtime/prewarm-stock.ts';
 import { type PrewarmPlanDeps, type Want, wantedPrewarm } from './prewarm-plan.ts';
 import { endPrewarmed, prewarmRow, type StartPrewarmedDeps, startPrewarmed } from './start-prewarmed.ts';
 
-/** Starts at once: what spawns ask for comes first. */
+/** Concurrent starts; spawns come first. */
 const AT_ONCE = 2;
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
-/** Room comes and goes without a word to us. */
+/** Capacity changes without notification. */
 const NO_ROOM_RETRY_MS = 5000;
 
 export type ReplenisherDeps = StartPrewarmedDeps & PrewarmPlanDeps;
@@ -22,7 +22,7 @@ export class Replenisher {
   readonly totals = { made: 0, failed: 0 };
   readonly #deps: ReplenisherDeps;
   readonly #pool = new ConcurrencyLimit(AT_ONCE);
-  /** By shape. */
+  /** Failures by shape. */
   readonly #failures = new Map<string, { attempts: number; until: number }>();
   #wanted = new Map<string, Want>();
   #timer: { timer: Timer; at: number } | undefined;
@@ -34,29 +34,29 @@ export class Replenisher {
     this.#deps = deps;
   }
 
-  /** By shape, as of the last look. */
+  /** The requested sandboxes by shape, as of the last look. */
   get wanted(): ReadonlyMap<string, Want> {
     return this.#wanted;
   }
 
-  /** Takes over what the last process left: `ready` ones that answer; all others are ended. */
+  /** Adopts the rows of the previous process: `ready` sandboxes that answer are kept, all others are ended. */
   start(rows: readonly PrewarmedRecord[]): void {
     this.#running = true;
     for (const row of rows) this.#adopt(row);
     this.look();
   }
 
-  /** Nothing new is begun; what is ready stays for the next process. Resolves when all work has settled. */
+  /** Starts nothing new; ready sandboxes stay for the next process. Resolves when all work has settled. */
   async stop(): Promise<void> {
     this.#running = false;
     this.#timer?.timer.cancel();
     for (const { abort } of this.stock.in('starting')) abort.abort();
     await Promise.all([this.#looking, ...this.stock.all().map(({ making }) => making)]);
-    // What was being made is being ended by now.
+    // Starts that were interrupted are being ended now.
     await Promise.all(this.stock.all().map(({ ending }) => ending));
   }
 
-  /** Something has changed. */
+  /** Checks the stock after a change. */
   look(): void {
     this.#again = true;
     if (!this.#running || this.#looking) return;
@@ -78,7 +78,7 @@ export class Replenisher {
     this.#timer = { at, timer: this.#deps.clock.after(ms, due) };
   }
 
-  /** Ends one; a failure is tried again. Resolves when it is gone, or was not this time. */
+  /** Ends one and retries after a failure. Resolves when it has ended or this attempt failed. */
   end(entry: PrewarmEntry): Promise<void> {
     entry.state = 'ending';
     entry.abort.abort();
@@ -88,7 +88,7 @@ export class Replenisher {
     return entry.ending;
   }
 
-  /** Its runtime is gone or silent. */
+  /** The runtime is missing or silent. */
   lost(id: string): void {
     const entry = this.stock.get(id);
     if (entry?.state !== 'ready' || !this.#running) return;
@@ -126,7 +126,7 @@ export class Replenisher {
     for (const want of all) this.#fill(want);
   }
 
-  /** Of one shape the oldest are kept. */
+  /** Keeps the oldest of each shape. */
   #isSurplus(entry: PrewarmEntry): boolean {
     if (entry.state !== 'ready' && entry.state !== 'starting') return false;
     const { shape } = entry.row;
@@ -141,7 +141,7 @@ export class Replenisher {
     }
   }
 
-  /** It is not ours any more. */
+  /** The entry is no longer prewarmed. */
   forget(entry: PrewarmEntry): void {
     this.stock.delete(entry.row.id);
     entry.lease?.release();
@@ -199,7 +199,7 @@ export class Replenisher {
 
   #failed({ shape, template }: Want, error: unknown): void {
     const { code } = asServiceError(error);
-    // Those that were begun together fail together: that counts once.
+    // Concurrent starts fail together: that counts once.
     if ((this.#failures.get(shape)?.until ?? 0) > this.#deps.clock.monotonic()) return;
     const attempts = (this.#failures.get(shape)?.attempts ?? 0) + 1;
     const isFull = code === 'resource_limit';

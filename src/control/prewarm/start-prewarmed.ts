@@ -1,5 +1,5 @@
-// Making and ending one ready sandbox. Its row is written before its runtime exists and deleted after the runtime is
-// confirmed gone, so that a restart finds every one.
+// Starts and ends one prewarmed sandbox. Its row is written before its runtime exists and deleted after the runtime
+// has ended, so that a restart finds every one.
 
 import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -21,7 +21,7 @@ export interface Made {
   lease: SessionHold;
 }
 
-/** The row that will stand for a new one. */
+/** The row for a new prewarmed sandbox. */
 export function prewarmRow(want: Want, now: number): PrewarmedRecord {
   const { id, epoch, provider, image, memory_mb, vcpus, network, created_at } = want.plan(now).row;
   const { template, shape } = want;
@@ -30,8 +30,8 @@ export function prewarmRow(want: Want, now: number): PrewarmedRecord {
 }
 
 /**
- * From a row to a ready sandbox with its session open. Throws `resource_limit` when there is no room for it; whatever
- * it throws, `endWarm` clears away what was begun.
+ * Starts the runtime of a row and opens its session. Throws `resource_limit` when there is no capacity; after any
+ * failure, `endPrewarmed` removes what was started.
  */
 export async function startPrewarmed(
   deps: StartPrewarmedDeps,
@@ -43,7 +43,7 @@ export async function startPrewarmed(
   const limits = deps.settings.limits(row.provider as ProviderKind);
   if (!(await deps.warm.reserve(row, limits))) throw noRoom();
   const { id, epoch, memory_mb, vcpus, network } = row;
-  // Its label outlives every deadline: while it waits it has none, and later the row's is the one that counts.
+  // The label outlives every deadline: a prewarmed sandbox has none, and later the row decides.
   const expires_at = new Date(deps.clock.now() + MAX_DURATION_MS).toISOString();
   const { image } = want.plan(0);
   const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at };

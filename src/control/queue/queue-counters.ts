@@ -1,11 +1,11 @@
-// What the spawn queue has done since the start, for metrics and diagnostics.
+// Counts what the spawn queue has done since the start, for metrics and diagnostics.
 
 export interface QueueCounts {
   queued_total: number;
-  /** Those that were started. */
+  /** Spawns that were started. */
   dequeued_total: number;
   timeouts: number;
-  /** Waits of those that were started. */
+  /** Waits of spawns that were started. */
   wait_total_ms: number;
   wait_max_ms: number;
   wait_avg_ms: number;

@@ -1,6 +1,6 @@
-// Spawns that wait for a place (docs/design/api.md#queue). One attempt at a time, each a transaction of the store that
-// decides and
-// reserves at once: the queue knows only what it was told and never counts itself. No provider works meanwhile.
+// The queue of spawns that wait for capacity (docs/design/api.md#queue). It tries one at a time; each attempt is a
+// transaction of the store that decides and reserves. The queue only uses the results and counts nothing itself. No
+// provider works meanwhile.
 import { type AdmissionDecision, isCapacityDenial } from '../../domain/admission.ts';
 import { FairQueue, type MissingCapacity, type QueueEntry } from '../../domain/fair-queue.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -11,7 +11,7 @@ import { admissionRefused, gaveWay, queueFull, stopping, waitedTooLong } from '.
 import { type Applicant, Ticket } from './ticket.ts';
 import { Waits } from './waits.ts';
 
-/** Why one waits that was not tried: those before it wait for the same. */
+/** The reason for a spawn that was not tried: those before it wait for the same capacity. */
 const BEHIND_OTHERS = 'behind_others';
 
 export interface QueueDeps {
@@ -40,9 +40,9 @@ export class SpawnQueue {
   }
 
   /**
-   * What `attempt` admits: at once where there is room and nobody is overtaken, else when its turn comes. Throws
-   * `resource_limit` when it was denied for good, the queue is full or the wait took too long; the reason of `signal`
-   * when that aborts while it waits; `unavailable` when the server stops. An attempt that has succeeded is never undone.
+   * Runs `attempt` at once where there is room and nobody is overtaken, else when its turn comes. Throws
+   * `resource_limit` when it is denied for good, the queue is full or the wait took too long; the reason of `signal`
+   * when that aborts while it waits; `unavailable` when the server stops. A successful attempt is never undone.
    */
   async admit<T>(applicant: Applicant<T>, signal?: AbortSignal): Promise<T> {
     if (this.#closed) throw stopping();
@@ -79,7 +79,7 @@ export class SpawnQueue {
     this.#pump();
   }
 
-  /** Refuses those that wait and all that come. */
+  /** Refuses queued and new spawns. */
   close(): void {
     this.#closed = true;
     this.#waits.close();
@@ -105,7 +105,10 @@ export class SpawnQueue {
     });
   }
 
-  /** The queue is shared: whoever has most of it gives way to an owner with less. Throws `resource_limit` when nobody has. */
+  /**
+   * The queue is shared: the owner with most entries yields to an owner with fewer. Throws `resource_limit` when no
+   * owner does.
+   */
   #makeRoom(owner: string): void {
     const { most } = this.#settings;
     const crowder = this.#fair.crowder(owner);
@@ -125,7 +128,7 @@ export class SpawnQueue {
     this.#pump();
   }
 
-  /** Tries those whose turn it is until nobody is known to fit. */
+  /** Tries entries in turn until none is known to fit. */
   #pump(): void {
     if (this.#trying || this.#closed) return;
     const place = this.#fair.next();
@@ -145,7 +148,7 @@ export class SpawnQueue {
       if ('admitted' in tried) this.#start(place, tried.admitted);
       else if (ticket.ending) ticket.ending();
       else if (!isCapacityDenial(tried.denied)) this.#remove(place, admissionRefused(tried.denied));
-      // What was freed meanwhile may have come too late for this attempt: then it has another.
+      // Capacity that was freed meanwhile may have come too late for this attempt, so it gets another.
       else if (this.#frees === frees) this.#fair.hold(place, lackOf(tried.denied));
     } catch (error) {
       this.#remove(place, error);
@@ -161,7 +164,7 @@ export class SpawnQueue {
     place.item.resolve(admitted);
   }
 
-  /** Ends its waiting, or lets the attempt that is under way decide. */
+  /** Ends the wait, or lets the running attempt decide. */
   #end(place: QueueEntry<Ticket>, how: () => void): void {
     if (place === this.#trying) place.item.ending = how;
     else {

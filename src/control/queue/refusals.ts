@@ -1,4 +1,4 @@
-// What one hears who waits for a place, or would, and gets none.
+// Refusals of spawns that wait for capacity, or would.
 import type { AdmissionDecision } from '../../domain/admission.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
@@ -13,7 +13,7 @@ export function queueFull(most: number): ServiceError {
   });
 }
 
-/** To one of the owner that had most of the queue. */
+/** For a spawn of the owner that had most of the queue. */
 export function gaveWay(most: number): ServiceError {
   return new ServiceError('resource_limit', 'The queue is full and this owner holds more than its share.', {
     remedy: 'Queue fewer spawns at once.',

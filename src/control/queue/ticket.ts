@@ -1,9 +1,9 @@
-// One spawn that waits for a place. There may be ten thousand: it holds what it needs and no closures of its own.
+// One queued spawn. There may be ten thousand, so it holds what it needs and no closures of its own.
 import type { AdmissionDecision } from '../../domain/admission.ts';
 import type { QueueEntry } from '../../domain/fair-queue.ts';
 import type { Wait } from './waits.ts';
 
-/** What an attempt came to. It is over when the place is reserved or refused, not when the sandbox runs. */
+/** The outcome of an attempt, which ends when capacity is reserved or refused, not when the sandbox runs. */
 export type Attempt<T> = { admitted: T } | { denied: AdmissionDecision };
 
 export interface Applicant<T> {
@@ -13,23 +13,23 @@ export interface Applicant<T> {
   attempt(hasWaited: boolean): Promise<Attempt<T>>;
 }
 
-/** The promise that is waited on, and what ends the waiting from outside. */
+/** The promise of the caller, and what ends the wait from outside. */
 export interface Waiter {
   signal: AbortSignal | undefined;
   resolve(admitted: unknown): void;
   reject(error: unknown): void;
-  /** The signal has aborted. */
+  /** Called when the signal aborts. */
   left(ticket: Ticket, reason: unknown): void;
 }
 
 export class Ticket {
   readonly owner: string;
   readonly provider: string;
-  /** Among the others; set when it joins them. */
+  /** Its entry in the queue; set when it joins. */
   place: QueueEntry<Ticket> | undefined;
-  /** Since it waits. */
+  /** Its wait; set while it is queued. */
   wait: Wait<QueueEntry<Ticket>> | undefined;
-  /** How it should end, said while its attempt was under way: only an attempt that fails heeds it. */
+  /** How to end it, set while an attempt was running; used only if that attempt fails. */
   ending: (() => void) | undefined;
   readonly #applicant: Applicant<unknown>;
   readonly #waiter: Waiter;
@@ -46,7 +46,7 @@ export class Ticket {
     return this.#applicant.attempt(true);
   }
 
-  /** Both end its waiting, the first one counts. */
+  /** Ends the wait, as `reject` does; the first call counts. */
   resolve(admitted: unknown): void {
     this.#waiter.signal?.removeEventListener('abort', this);
     this.#waiter.resolve(admitted);
@@ -57,7 +57,7 @@ export class Ticket {
     this.#waiter.reject(error);
   }
 
-  /** Of the signal. */
+  /** Handles the abort of the signal. */
   handleEvent(): void {
     this.#waiter.left(this, this.#waiter.signal?.reason);
   }

@@ -1,8 +1,8 @@
-// How long each one waits: one limit for all, so that the oldest is always the next whose time is over, and one timer does.
+// Bounds how long entries wait. All have the same limit, so the oldest expires next and one timer is enough.
 import { LinkedList, type ListNode } from '../../domain/linked-list.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
 
-/** One wait; a handle to end it by. */
+/** One wait, and the handle to end it. */
 export interface Wait<T> {
   readonly item: T;
   readonly since: number;
@@ -12,13 +12,13 @@ export interface Wait<T> {
 export interface WaitRules<T> {
   clock: Clock;
   limitMs: number;
-  /** Its time is over; the wait is ended by then. */
+  /** The item waited too long; its wait has ended. */
   expired(item: T): void;
 }
 
 export class Waits<T> {
   readonly #rules: WaitRules<T>;
-  /** Oldest first: also the order in which they run out. */
+  /** Oldest first, which is also the order in which they expire. */
   readonly #ages = new LinkedList<Wait<T>>();
   #timer: Timer | undefined;
 
@@ -33,18 +33,18 @@ export class Waits<T> {
     return wait;
   }
 
-  /** Harmless for one that has ended. */
+  /** Does nothing for a wait that has ended. */
   end(wait: Wait<T>): void {
     if (wait.link) this.#ages.remove(wait.link);
     wait.link = undefined;
   }
 
-  /** Whole ms, also of one that has ended. */
+  /** Milliseconds, rounded, also for a wait that has ended. */
   lasted({ since }: Wait<T>): number {
     return Math.round(this.#rules.clock.monotonic() - since);
   }
 
-  /** Nobody's time runs out any more. */
+  /** Ends all waits; none expires any more. */
   close(): void {
     for (let link = this.#ages.first; link; link = this.#ages.first) this.end(link.value);
     this.#timer?.cancel();

@@ -1,4 +1,4 @@
-// From an id in a request to the row behind it, for the caller who asks: the one place where ownership is checked.
+// Finds the row for an id, for the caller that asks: ownership is checked only here.
 import { visibleOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { hasEnded } from '../../domain/sandbox-state.ts';
@@ -7,11 +7,11 @@ import type { Caller } from '../api/caller.ts';
 import { endedSandbox, unknownSandbox } from './views.ts';
 
 export interface Finder {
-  /** The row, whatever its state; undefined when there is none that the caller may see. */
+  /** The row in any state; undefined when there is none that the caller may see. */
   any(id: string, caller: Caller): Promise<SandboxRecord | undefined>;
-  /** One that has not ended; else throws `not_found`, with the end's reason and time while it is remembered. */
+  /** A row that has not ended. Throws `not_found`, with the reason and time of the end while it is kept. */
   active(id: string, caller: Caller): Promise<SandboxRecord>;
-  /** One that can be worked in; throws `conflict` while it is being created or destroyed. */
+  /** A row that can be used. Throws `conflict` while it is being created or destroyed. */
   usable(id: string, caller: Caller): Promise<SandboxRecord>;
 }
 
@@ -34,7 +34,7 @@ export function finder(sandboxes: Pick<SandboxStore, 'get'>, rules: { enforce_ow
   return { any, active, usable };
 }
 
-/** `owner`: whose alone may be seen, where that is so. */
+/** `owner`: the only owner whose rows may be seen, under owner enforcement. */
 function seen(row: SandboxRecord | undefined, owner: string | undefined): SandboxRecord | undefined {
   return row && (owner === undefined || row.owner_id === owner) ? row : undefined;
 }

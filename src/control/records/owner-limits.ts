@@ -1,8 +1,8 @@
-// The limits in force for one owner, read when they are needed: a quota that was saved counts from then on.
+// The limits that apply to one owner, read on each use: a saved quota applies at once.
 import { effectiveLimits, type OwnerLimits } from '../../domain/quota.ts';
 import type { QuotaStore } from '../../store/seam/quotas.ts';
 
-/** Without an owner the defaults. */
+/** Returns the defaults without an owner. */
 export type LimitsOf = (owner_id: string | undefined) => Promise<OwnerLimits>;
 
 export function ownerLimits(quotas: Pick<QuotaStore, 'get'>, defaults: OwnerLimits): LimitsOf {

@@ -1,5 +1,5 @@
-// How events leave the control plane. Those of a state change are stored with it and told after the commit; all others
-// are buffered. Nothing about a sandbox is told after its end.
+// Publishes events. Those of a state change are stored with it and delivered after the commit; all others are
+// buffered. Nothing about a sandbox is published after its end.
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { EventBus } from '../../events/bus.ts';
@@ -10,7 +10,7 @@ import type { SandboxRecord } from '../../store/store.ts';
 const ENDED_KEPT = 10_000;
 const ENDS: readonly string[] = ['sandbox.destroyed', 'sandbox.error'];
 
-/** Who an event is about; a spawn that was refused has a provider at most. */
+/** What an event is about; a refused spawn has a provider at most. */
 export type Subject = Partial<Pick<SandboxRecord, 'id' | 'owner_id' | 'provider'>>;
 
 /** Counts events and refusals for metrics. */
@@ -30,7 +30,7 @@ export interface PublisherDeps {
 
 export class Publisher {
   readonly #deps: PublisherDeps;
-  /** The newest sandboxes that ended: what a late call still has to say of them is dropped. */
+  /** The newest sandboxes that ended: later events about them are dropped. */
   readonly #ended = new Set<string>();
   #ends: ((event: Event) => void) | undefined;
 
@@ -38,13 +38,13 @@ export class Publisher {
     this.#deps = deps;
   }
 
-  /** Tells listeners of events that the store has committed. */
+  /** Delivers events that the store has committed. */
   committed(events: readonly Event[]): void {
     for (const event of events) if (ENDS.includes(event.type)) this.#ends?.(event);
     this.#deps.bus.publish(events);
   }
 
-  /** `heard` is called for each sandbox that has ended, on the spot: a bus may drop who is slow, this never does. */
+  /** Calls `listener` synchronously for each sandbox that ended: a bus may drop slow subscribers, this never does. */
   onEnd(heard: (event: Event) => void): void {
     this.#ends = heard;
   }
@@ -63,7 +63,7 @@ export class Publisher {
     });
   }
 
-  /** Buffers the event of a failed operation; of which kind depends on the failure unless `type` says it. */
+  /** Buffers the event of a failed operation; its type depends on the failure unless `type` sets it. */
   failure(operation: string, subject: Subject, error: unknown, type?: EventType): void {
     const known = asServiceError(error);
     const { code, message, status } = known;
@@ -79,13 +79,13 @@ export class Publisher {
     });
   }
 
-  /** As `failure`, but only for what the service could not do: a request that was wrong is nobody's event. */
+  /** The same as `failure`, but only for failures of the service: an invalid request is not an event. */
   refusal(operation: string, subject: Subject, error: unknown): void {
     const { status } = asServiceError(error);
     if (status === 429 || status >= 500) this.failure(operation, subject, error);
   }
 
-  /** To be awaited before a sandbox's last event is written: all before it is stored, nothing comes after it. */
+  /** Await this before writing the last event of a sandbox: all earlier events are then stored, and none follows. */
   async end(id: string): Promise<void> {
     this.#ended.add(id);
     if (this.#ended.size > ENDED_KEPT)
@@ -93,7 +93,7 @@ export class Publisher {
     await this.#deps.writer.flush();
   }
 
-  /** The event of a state change, to be stored with it. */
+  /** Drafts the event of a state change, to be stored with it. */
   draft(type: EventType, row: SandboxRecord): EventDraft {
     const { provider, image, worker_id, expires_at, end_reason, owner_id } = row;
     return {
@@ -105,7 +105,7 @@ export class Publisher {
     };
   }
 
-  /** The present stamp. */
+  /** The current time as ISO 8601. */
   now(): string {
     return new Date(this.#deps.clock.now()).toISOString();
   }

@@ -16,24 +16,24 @@ export interface Settings extends ViewSettings {
   memory_mb: number;
   vcpus: number;
   ttlMs: number;
-  /** Of owners without a quota that says otherwise, and of spawns without an owner; 0: no cap. */
+  /** The limits of owners without a quota of their own, and of spawns without an owner; 0: no limit. */
   ownerLimits: OwnerLimits;
   /** The longest timeout is in the owner's limits. */
   exec: Pick<ExecTimeouts, 'defaultMs'> & { maxOutputBytes: number };
   endedRetentionMs: number;
-  /** Ended sandboxes that are remembered at most. */
+  /** The most ended sandboxes that are kept. */
   mostEnded: number;
   eventRetention: number;
   auditRetentionMs: number;
   reconcileEveryMs: number;
   defaultProvider: string;
-  /** Ready sandboxes at most, of all templates. */
+  /** The most prewarmed sandboxes, of all templates. */
   maxPrewarm: number;
   /** Sandboxes share VMs; absent: each has a runtime of its own. */
   pool?: PoolLimits;
-  /** Of all sandboxes. */
+  /** The limit for all sandboxes. */
   caps: { max_sandboxes: number };
-  /** Limits in force for a spawn on `provider`; without one those that hold for all. */
+  /** The limits that apply to a spawn on `provider`; without one those that apply to all. */
   limits(provider?: ProviderKind): AdmissionLimits;
   queue: QueueSettings;
 }
@@ -46,10 +46,10 @@ export interface QueueSettings {
   most: number;
 }
 
-/** Throws `bad_request` for a duration that the configuration loader would not have let through. */
+/** Throws `bad_request` for a duration that the configuration loader would have rejected. */
 export function controlSettings({ server, auth, defaults, database, providers, pool }: Config): Settings {
   const caps = { max_sandboxes: defaults.max_sandboxes };
-  // In a pool a sandbox has what its VM has.
+  // In a pool a sandbox has the resources of its VM.
   const { image, memory_mb, vcpus } = pool.enabled ? pool : defaults;
   const places = pool.enabled
     ? { pool: { max_vms: pool.max_vms, max_users_per_vm: pool.max_users_per_vm } }
@@ -77,7 +77,7 @@ export function controlSettings({ server, auth, defaults, database, providers, p
       parseDuration(providers.reconcile_interval, 'providers.reconcile_interval'),
     ),
     defaultProvider: providers.default,
-    // Those that share a VM have nothing that could be made ready before it is known for whom.
+    // Sandboxes that share a VM cannot be prepared before their owner is known.
     maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,
     ...places,
     caps,
@@ -91,7 +91,7 @@ export function controlSettings({ server, auth, defaults, database, providers, p
   };
 }
 
-/** Takes over from a configuration that was read again what may change while serving. */
+/** Applies the keys of a reloaded configuration that may change while serving. */
 export function takeDefaults(settings: Settings, config: Config): void {
   const { caps, ownerLimits, exec } = controlSettings(config);
   Object.assign(settings.caps, caps);

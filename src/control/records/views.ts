@@ -4,14 +4,14 @@ import type { Sandbox } from '../../schema/sandbox.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 import type { Caller } from '../api/caller.ts';
 
-/** Everything there is to show. */
+/** All fields of a sandbox. */
 export function sandboxView(row: SandboxRecord): Sandbox {
   const view = plainView(row);
   if (row.runtime_id !== undefined) view.runtime_id = row.runtime_id;
   return view;
 }
 
-/** What of it `caller` may see, with what this server adds to all. */
+/** The fields that `caller` may see, with those that this server adds. */
 export function shownTo(caller: Caller, sandbox: Sandbox, shown: ViewSettings): Sandbox {
   const view = plainView(sandbox);
   if (caller.role === 'admin' && sandbox.runtime_id !== undefined) view.runtime_id = sandbox.runtime_id;
@@ -20,13 +20,13 @@ export function shownTo(caller: Caller, sandbox: Sandbox, shown: ViewSettings): 
   return view;
 }
 
-/** By record. */
+/** Cached views by record. */
 type Kept = WeakMap<SandboxRecord, Sandbox>;
 const KEPT: Record<'admins' | 'others', Kept> = { admins: new WeakMap(), others: new WeakMap() };
 
 /**
- * A row as it is. Of a record that the store keeps, which are frozen, the view is frozen too and the
- * same one each time: lists show a thousand that have not changed.
+ * The view of a row. Records that the store caches are frozen; their view is frozen and cached too, since lists show a
+ * thousand rows that have not changed.
  */
 export function shownRow(caller: Caller, row: SandboxRecord, shown: ViewSettings): Sandbox {
   const kept = KEPT[caller.role === 'admin' ? 'admins' : 'others'];
@@ -37,7 +37,7 @@ export function shownRow(caller: Caller, row: SandboxRecord, shown: ViewSettings
   return view;
 }
 
-/** For every caller. Built up in one order, nothing left out of a copy: lists make a thousand. */
+/** The fields for every caller. Built in one order without copies, since lists build a thousand. */
 function plainView(from: Sandbox | SandboxRecord): Sandbox {
   const view: Sandbox = {
     id: from.id,
@@ -71,14 +71,14 @@ function domainOf(sandbox: Sandbox | SandboxRecord, { preview_domain, hasPreview
   return hasPreviews?.(sandbox) === false ? '' : preview_domain;
 }
 
-/** For ids that were never there, that are forgotten, and that belong to somebody else: all the same to the caller. */
+/** For ids that never existed, are forgotten, or belong to another owner: the caller cannot tell them apart. */
 export function unknownSandbox(): ServiceError {
   return new ServiceError('not_found', 'There is no such sandbox.', {
     remedy: 'It may have expired. List sandboxes to see the current ones.',
   });
 }
 
-/** For one that is still remembered. */
+/** For a sandbox that has ended and is still kept. */
 export function endedSandbox({
   end_reason,
   ended_at,

@@ -1,5 +1,5 @@
-// Ending a sandbox, from every state and as often as asked: mark the row (compare-and-swap) → runtime confirmed gone →
-// the last event and `destroyed`. What cannot be confirmed stays `destroying` and is tried again until it is.
+// Ends a sandbox, from every state and any number of times: mark the row (compare-and-swap) → end the runtime → store
+// the last event and `destroyed`. If the end cannot be confirmed, the row stays `destroying` and the end is retried.
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
@@ -15,8 +15,8 @@ import type { Runtimes } from './runtimes.ts';
 import type { Sessions } from './sessions.ts';
 
 /**
- * Of this server, and of each other worker: one that hangs keeps none of the others from ending. Of those that lost their
- * runtime nothing is left to end, so they wait for commits alone, and the more go together the better.
+ * Concurrent ends by lane: this server, each other worker, and lost runtimes, so that a worker that hangs does not
+ * delay the others. Lost runtimes only wait for commits, which are faster together.
  */
 const BACKGROUND_AT_ONCE = { here: 16, elsewhere: 8, lost: 64 };
 const LOST = 'lost';
@@ -30,7 +30,7 @@ export interface DestroyDeps {
   publisher: Publisher;
   sessions: Sessions;
   spawns: InFlightSpawns;
-  /** Shared with whatever moves a deadline. */
+  /** Shared with everything that moves a deadline. */
   lock: KeyedLock;
   clock: Clock;
   logger: Logger;
@@ -50,8 +50,9 @@ export class Destroyer {
   }
 
   /**
-   * Resolves when it is gone: true when there was something to end. Throws while it cannot be confirmed gone; by then
-   * it is being tried again. With `expired` and `pruned` one whose deadline has been moved is left alone.
+   * Resolves when the sandbox has ended: true when there was something to end. Throws while the end cannot be
+   * confirmed; retries are scheduled by then. With `expired` and `pruned`, a sandbox whose deadline has been moved is
+   * left alone.
    */
   async destroy(id: string, reason: EndReason): Promise<boolean> {
     const row = await this.mark(id, reason);
@@ -60,12 +61,12 @@ export class Destroyer {
     return true;
   }
 
-  /** Only the first step: the row is `destroying` and nobody can use it any more; undefined when there is nothing to end. */
+  /** Only marks the row as `destroying`, so that nobody can use it; undefined when there is nothing to end. */
   mark(id: string, reason: EndReason): Promise<SandboxRecord | undefined> {
     return this.#deps.lock.run(id, () => this.#mark(id, reason));
   }
 
-  /** The rest for a marked row. At once by many, it is done once. */
+  /** Ends a marked row. Concurrent calls share one run. */
   finish(row: SandboxRecord): Promise<void> {
     const running = this.#works.get(row.id);
     if (running) return running;
@@ -74,12 +75,12 @@ export class Destroyer {
     return work;
   }
 
-  /** The same without anybody waiting for it; once, however often it is asked for. */
+  /** The same in the background; runs once, however often it is called. */
   finishLater(row: SandboxRecord): void {
     if (!this.#stopped) this.#background.run(laneOf(row), row.id, () => this.finish(row));
   }
 
-  /** Tries a `destroying` row again after a while: 1 s, 2 s, 4 s … 60 s. */
+  /** Retries a `destroying` row after 1 s, 2 s, 4 s … 60 s. */
   retry(id: string): void {
     const known = this.#retries.get(id) ?? { attempts: 0 };
     if (this.#stopped || known.timer) return;
@@ -88,7 +89,7 @@ export class Destroyer {
     this.#retries.set(id, { attempts: known.attempts + 1, timer });
   }
 
-  /** No more retries; resolves when what is under way has settled. */
+  /** Stops retries; resolves when running work has settled. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { timer } of this.#retries.values()) timer?.cancel();
@@ -177,7 +178,7 @@ export class Destroyer {
   }
 }
 
-/** Ids of workers hold no space. */
+/** Worker ids contain no space. */
 const laneOf = ({ worker_id, end_reason }: SandboxRecord) =>
   end_reason === 'runtime_lost' ? `${worker_id} ${LOST}` : worker_id;
 

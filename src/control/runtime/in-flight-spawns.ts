@@ -1,5 +1,5 @@
-// The spawns of this process whose provider is at work. A destroy cancels here and waits; reconcile leaves these rows
-// alone: every other `creating` row belongs to nobody any more.
+// The spawns of this process whose provider is working. A destroy cancels them here and waits; reconciliation leaves
+// their rows alone. Every other `creating` row belongs to no process.
 import { ServiceError } from '../../domain/errors.ts';
 
 interface Flight {
@@ -19,7 +19,7 @@ export class InFlightSpawns {
     return this.#flights.has(id);
   }
 
-  /** `id` is a spawn of this process until `end()`; `signal` aborts when the sandbox is destroyed meanwhile. */
+  /** Registers a spawn until `end()`; `signal` aborts when the sandbox is destroyed meanwhile. */
   begin(id: string): InFlightSpawn {
     const abort = new AbortController();
     let settle = () => {};
@@ -34,14 +34,14 @@ export class InFlightSpawns {
     return { signal: abort.signal, end };
   }
 
-  /** Resolves when the provider no longer works on `id`, at most a second after this. */
+  /** Resolves when the provider no longer works on `id`, at most a second later. */
   async cancel(id: string): Promise<void> {
     const flight = this.#flights.get(id);
     flight?.abort.abort(destroyedMeanwhile());
     await flight?.over;
   }
 
-  /** Resolves when all there are now have settled. */
+  /** Resolves when all current spawns have settled. */
   async settled(): Promise<void> {
     await Promise.all([...this.#flights.values()].map(({ over }) => over));
   }

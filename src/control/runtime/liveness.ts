@@ -1,6 +1,6 @@
-// Whether a sandbox that did not answer still lives. Three outcomes: it answers (`running`), its runtime is there and
-// silent (`unhealthy`), its runtime is gone (the row ends as `destroyed` with `runtime_lost`). Gone means found missing
-// twice, a second apart; in between it is `unknown`, and calls hear 503.
+// Checks whether a sandbox that did not answer still lives. It may answer (`running`), be silent while its runtime
+// exists (`unhealthy`), or be lost (the row ends as `destroyed` with `runtime_lost`). It is lost when its runtime was
+// missing twice, a second apart; in between the result is `unknown` and calls get 503.
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RuntimeState } from '../../providers/provider.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
@@ -12,7 +12,7 @@ import { AGAIN_MS, MissingRuntimes } from './missing.ts';
 import type { Runtimes } from './runtimes.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Second looks at once: each waits for a commit when it finds the same. */
+/** Concurrent second checks: each waits for a commit if it finds the same. */
 const AT_ONCE = 64;
 
 export type Liveness = 'answers' | 'silent' | 'lost' | 'unknown';
@@ -39,7 +39,10 @@ export class LivenessChecker {
     this.#missing = new MissingRuntimes(deps);
   }
 
-  /** Finds out and writes it down; by many at once it is done once. Never rejects: `unknown` when the provider does not say. */
+  /**
+   * Checks and records the result; concurrent calls share one check. Never rejects: `unknown` when the provider does
+   * not answer.
+   */
   check(id: string): Promise<Liveness> {
     const running = this.#running.get(id);
     if (running) return running;
@@ -53,12 +56,12 @@ export class LivenessChecker {
     return examining;
   }
 
-  /** It has just answered: one that was `unhealthy` is `running` again. */
+  /** The sandbox has just answered: an `unhealthy` one is `running` again. */
   async answered(row: SandboxRecord): Promise<void> {
     if (row.state === 'unhealthy') await this.#move(row, 'running');
   }
 
-  /** No second look from now on. */
+  /** Stops second checks. */
   stop(): void {
     this.#stopped = true;
   }
@@ -108,7 +111,7 @@ export class LivenessChecker {
     if (marked) {
       const { provider } = marked;
       const action = { action: 'end_lost_runtime', provider, reason: 'its runtime is gone' };
-      // Before its end: nothing is told of it after that.
+      // Published before its end, since nothing is published after it.
       this.#deps.publisher.note('reconcile.action', marked, action);
       this.#deps.destroyer.finishLater(marked);
       this.#deps.logger.warn({ sandbox_id: id }, 'Sandbox runtime lost; ending the sandbox.');

@@ -1,5 +1,5 @@
-// Runtimes that were found missing once. One such finding may be a slip of whoever looked (an engine that restarts, a host
-// out of descriptors): a sandbox ends only when a second one, a second later or more, says the same.
+// Runtimes that were missing once. One such result may be an error (an engine that restarts, a host without
+// descriptors), so a sandbox ends only when a second check, at least a second later, agrees.
 import type { Clock } from '../../domain/ports.ts';
 
 export const AGAIN_MS = 1000;
@@ -18,7 +18,9 @@ export class MissingRuntimes {
     this.#clock = clock;
   }
 
-  /** The runtime was found missing. True when it was so at least 1 s ago, too: it is lost, and forgotten here. */
+  /**
+   * Records that the runtime is missing. True when it already was at least 1 s ago: it is lost, and forgotten here.
+   */
   confirms({ id, epoch }: { id: string; epoch: number }): boolean {
     const now = this.#clock.monotonic();
     const first = this.#found.get(id);
@@ -30,7 +32,7 @@ export class MissingRuntimes {
     return this.#found.delete(id);
   }
 
-  /** It is there, or nobody asks any more. */
+  /** The runtime exists, or nobody asks for it any more. */
   forget(id: string): void {
     this.#found.delete(id);
   }

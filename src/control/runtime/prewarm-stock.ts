@@ -1,5 +1,5 @@
-// The ready sandboxes of this process, in memory beside their rows: who may take one is decided here, without waiting,
-// so that no two spawns are given the same.
+// The prewarmed sandboxes of this process, in memory beside their rows. Taking one is synchronous, so that no two
+// spawns get the same.
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
 import type { SessionHold } from './sessions.ts';
 
@@ -9,11 +9,11 @@ export type PrewarmState = 'starting' | 'ready' | 'taken' | 'unsure' | 'ending';
 export interface PrewarmEntry {
   row: PrewarmedRecord;
   state: PrewarmState;
-  /** Kept open, so that the first command does not wait for it; also how its death is noticed. */
+  /** Kept open so that the first command is fast; also reports the death of the sandbox. */
   lease?: SessionHold;
-  /** Ends its making. */
+  /** Aborts its start. */
   abort: AbortController;
-  /** Never rejects; resolves when it is made or given up. */
+  /** Never rejects; resolves when it has started or been given up. */
   making: Promise<void>;
   ending?: Promise<void>;
 }
@@ -47,19 +47,19 @@ export class PrewarmStock {
     return this.all().filter((entry) => entry.state === state);
   }
 
-  /** Those of a shape that are not on their way out, oldest first. */
+  /** Entries of a shape that are not ending, oldest first. */
   of(shape: string): PrewarmEntry[] {
     return this.all().filter(({ row, state }) => row.shape === shape && THERE.includes(state));
   }
 
-  /** The oldest ready one, now nobody else's; undefined when there is none. */
+  /** The oldest ready one, reserved for the caller; undefined when there is none. */
   take(shape: string): PrewarmEntry | undefined {
     const entry = this.of(shape).find(({ state }) => state === 'ready');
     if (entry) entry.state = 'taken';
     return entry;
   }
 
-  /** Of a provider, or of all: those nobody has taken, the newest first. */
+  /** Entries of a provider, or of all, that nobody has taken, newest first. */
   spare(provider?: string): PrewarmEntry[] {
     const free = this.all().filter(({ state }) => state === 'ready' || state === 'starting');
     return free.filter(({ row }) => provider === undefined || row.provider === provider).reverse();

@@ -9,12 +9,12 @@ import type { Publisher } from '../records/publish.ts';
 const KEPT_MS = 5000;
 
 export interface Probed {
-  /** Its message names no place on the host. */
+  /** Its message contains no paths of the host. */
   report: ProbeReport;
-  /** The message as it was said, for administrators. */
+  /** The original message, for administrators. */
   reason?: string | undefined;
   latency_ms: number;
-  /** ISO 8601; absent when it was not finished in time. */
+  /** ISO 8601; absent when the probe did not finish in time. */
   last_checked?: string;
 }
 
@@ -47,18 +47,18 @@ export class Probes {
     return this.#probe(provider);
   }
 
-  /** Asked now, or with whom is asking already; known from then on. Never rejects. */
+  /** Probes now, or joins the running probe, and caches the result. Never rejects. */
   test(provider: Provider): Promise<Probed> {
     return this.#probe(provider);
   }
 
-  /** As `read`, but one unfinished after `ms` counts as unhealthy. */
+  /** The same as `read`, but a probe that is unfinished after `ms` counts as unhealthy. */
   async readWithin(provider: Provider, ms: number): Promise<Probed> {
     const unfinished = { report: UNFINISHED, latency_ms: ms };
     return orAfter(this.#deps.clock, ms, this.read(provider), () => unfinished);
   }
 
-  /** Whether it was healthy at any time of this process: one that never was is perhaps not installed here. */
+  /** Whether it was healthy at any time of this process: a provider that never was may not be installed. */
   wasHealthy({ kind }: Provider): boolean {
     return this.#everHealthy.has(kind);
   }
@@ -97,7 +97,7 @@ export class Probes {
     return known;
   }
 
-  /** Once for each change, not for each probe. */
+  /** Logs and publishes each change once, not each probe. */
   #tell({ kind }: Provider, { healthy, message = '' }: ProbeReport): void {
     const before = this.#known.get(kind)?.report.healthy ?? true;
     if (healthy === before) return;

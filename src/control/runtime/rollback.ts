@@ -1,6 +1,5 @@
-// What follows a spawn that failed, in this process or in one that died: whatever it left is destroyed by its label, and
-// only when that is confirmed, or when nothing was begun, does the row end as `error`. Otherwise it goes on as
-// `destroying` and is tried again.
+// Rolls back a failed spawn, of this process or of one that died. The runtime is destroyed by its label; the row ends
+// as `error` only when that is confirmed or nothing was started. Otherwise it becomes `destroying` and is retried.
 import { NotStarted } from '../../domain/not-started.ts';
 import type { Logger } from '../../domain/ports.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
@@ -8,8 +7,8 @@ import type { Publisher } from '../records/publish.ts';
 import type { Runtimes } from './runtimes.ts';
 
 /**
- * Never rejects: a row that could not be moved stays `creating`, and reconcile comes back to it. `failure` is what the
- * spawn failed with, where that is known.
+ * Never rejects: a row that could not be moved stays `creating` until reconciliation. `failure` is the error of the
+ * spawn, where it is known.
  */
 export type Rollback = (row: SandboxRecord, failure?: unknown) => Promise<void>;
 
@@ -18,7 +17,7 @@ export interface RollbackDeps {
   runtimes: Pick<Runtimes, 'destroy'>;
   publisher: Publisher;
   logger: Logger;
-  /** Takes over a row that is `destroying`. */
+  /** Takes over a `destroying` row. */
   retry(id: string): void;
 }
 

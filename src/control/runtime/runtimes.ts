@@ -1,5 +1,5 @@
-// What a sandbox row runs on: a runtime of its own at its provider, or a place in a VM of the pool (tenants.ts). Everything
-// that starts, reaches or ends sandboxes goes this way, so that nobody else tells the two apart.
+// What a sandbox row runs on: its own runtime at its provider, or a user in a VM of the pool (tenants.ts). Everything
+// that starts, reaches or ends sandboxes uses this, so that no other code tells the two apart.
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Logger } from '../../domain/ports.ts';
@@ -7,7 +7,7 @@ import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { Created, ProviderSet, RuntimeSpec, RuntimeState } from '../../providers/provider.ts';
 import type { SandboxRecord } from '../../store/store.ts';
 
-/** What of a row is needed to find what it runs on. */
+/** The part of a row that identifies its runtime. */
 export type Runtime = Pick<SandboxRecord, 'id' | 'epoch' | 'provider'> &
   Partial<Pick<SandboxRecord, 'runtime_id' | 'vm_id' | 'uid' | 'worker_id'>>;
 
@@ -20,7 +20,7 @@ export interface RuntimePlan {
   strict: boolean;
 }
 
-/** As the methods of Provider, for rows. */
+/** The methods of Provider, for rows. */
 export interface Runtimes {
   create(plan: RuntimePlan, signal: AbortSignal): Promise<Created>;
   inspect(row: Runtime, signal: AbortSignal): Promise<RuntimeState>;
@@ -32,9 +32,9 @@ export interface Runtimes {
 export interface RuntimesDeps {
   providers: ProviderSet;
   logger: Logger;
-  /** Has the rows with a `vm_id`. */
+  /** Handles rows with a `vm_id`. */
   tenants: Runtimes;
-  /** Has those of other workers. */
+  /** Handles rows of other workers. */
   remote: Runtimes;
 }
 
@@ -58,7 +58,7 @@ export function runtimes({ providers, logger, tenants, remote }: RuntimesDeps): 
 const LEFT =
   'Ending a sandbox without its runtime because its provider is not configured. The runtime is removed once the provider is configured again.';
 
-/** A row of this server whose provider its operator has taken out of the configuration: nobody here can see its runtime. */
+/** Whether the provider of a row of this server is no longer configured: then its runtime cannot be reached. */
 export function isOfRemoved(
   { all }: ProviderSet,
   { provider, worker_id = LOCAL_WORKER }: Pick<Runtime, 'provider' | 'worker_id'>,

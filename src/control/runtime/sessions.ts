@@ -1,18 +1,18 @@
-// What works inside sandboxes, kept open: one SandboxIo for each sandbox in use, opened by the first call, shared by all,
-// closed after 60 s without any. One that is over is forgotten and the next call opens a new one.
+// Sessions into sandboxes, kept open: one for each sandbox in use, opened by the first call, shared by all, closed
+// after 60 s without calls. A session that ended is forgotten; the next call opens a new one.
 import type { SandboxIo } from '../../agent/io.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
 import { abortable } from '../../domain/timeout.ts';
 import type { Runtime } from './runtimes.ts';
 
 const IDLE_MS = 60_000;
-/** How long an end waits for calls whose session it has closed. */
+/** How long an end waits for calls whose session it closed. */
 const LEAVE_MS = 1000;
 
 /** One call's hold on a session. */
 export interface SessionHold {
   io: SandboxIo;
-  /** To be called once, when the call and all it started are over. */
+  /** Call this once, when the call and everything it started are over. */
   release(): void;
 }
 
@@ -20,7 +20,7 @@ interface Entry {
   io: Promise<SandboxIo>;
   users: number;
   idle?: Timer | undefined;
-  /** Someone waits for the last user to leave. */
+  /** Called when the last user leaves. */
   empty?: () => void;
 }
 
@@ -37,7 +37,10 @@ export class Sessions {
     this.#deps = deps;
   }
 
-  /** Rejects as the provider's `attach` does, or with the signal's reason: then others may still be waiting for the session. */
+  /**
+   * Rejects as `attach` of the provider does, or with the reason of the signal; other callers may still wait for the
+   * session.
+   */
   async acquire(row: Runtime, signal: AbortSignal): Promise<SessionHold> {
     const entry = this.#entries.get(row.id) ?? this.#open(row);
     entry.users++;

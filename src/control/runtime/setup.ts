@@ -1,5 +1,5 @@
-// The setup commands of a template: run in order in a sandbox that is not yet running, so that nobody sees it half
-// made. What they write goes to the sandbox's console; the end of it, and which command it was, into the failure.
+// Runs the setup commands of a template in order, before the sandbox is `running`, so that nobody sees a partial
+// setup. Their output goes to the console of the sandbox; the end of it, and the failed command, into the error.
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { execArgv, execEnv, execLabel, execTimeoutMs } from '../../domain/exec-request.ts';
@@ -26,8 +26,8 @@ export interface SetupTarget extends Runtime {
 }
 
 /**
- * Resolves when all have ended with 0. Throws `bad_request` for one that did not, `timeout` when all together took
- * longer than `defaults.max_exec_timeout`; both name the command by its place, from 1, in `details`.
+ * Resolves when all have exited with 0. Throws `bad_request` for one that has not, `timeout` when all together took
+ * longer than `defaults.max_exec_timeout`; `details` holds the number of the command, counted from 1.
  */
 export async function runSetup(
   deps: SetupDeps,
@@ -72,7 +72,7 @@ async function runCommand(deps: SetupDeps, io: SandboxIo, step: Step, signal: Ab
   if (exit.timed_out || exit_code !== 0) throw failed(step, exit, tail.text());
 }
 
-/** Detached where the sandbox can: then its output stands in the console too. */
+/** Runs detached where the sandbox supports it: then its output also appears in the console. */
 async function start(
   { providers, ids }: SetupDeps,
   io: SandboxIo,

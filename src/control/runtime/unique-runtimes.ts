@@ -1,5 +1,5 @@
-// Where a service names the runtimes, it may name one twice, by a fault or on purpose: here none is given to two sandboxes, and
-// none is destroyed for the sake of one that does not have it. Around the providers, so that no story needs to think of it.
+// Where a service names the runtimes, it may name one twice, by error or on purpose. This wrapper gives no runtime to
+// two sandboxes and destroys none for a sandbox that does not own it.
 import { ServiceError } from '../../domain/errors.ts';
 import { ACTIVE_STATES } from '../../domain/sandbox-state.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -15,8 +15,8 @@ export interface KnownSandboxes {
 const ALL = 1_000_000;
 
 /**
- * The same providers. With those that have `namesAreGiven`, `create` throws `provider_error` for a runtime that another
- * sandbox has until that is confirmed gone, and `destroy` leaves such a runtime alone.
+ * Wraps providers with `namesAreGiven`: `create` throws `provider_error` for a runtime that another sandbox still has,
+ * and `destroy` leaves such a runtime alone.
  */
 export function uniqueRuntimes(set: ProviderSet, store: KnownSandboxes): ProviderSet {
   const sole = new Map(
@@ -36,7 +36,7 @@ function soleIn(provider: Provider, store: KnownSandboxes): Provider {
     create: async (spec, signal) => {
       const known = await holders.known();
       const made = await provider.create(spec, signal);
-      // From here to the entry nothing is waited for: of two with the same one, the first has it.
+      // Nothing is awaited from here to the entry: of two sandboxes with the same runtime the first has it.
       if ((known.get(made.runtime_id) ?? spec.id) !== spec.id) throw taken(provider.kind);
       known.set(made.runtime_id, spec.id);
       return made;
@@ -67,7 +67,7 @@ function taken(kind: string): ServiceError {
   });
 }
 
-/** Who has which runtime, by its name: of all servers on this database, and of this one before a row says so. */
+/** Which sandbox has which runtime: of all servers on this database, and of this one before a row says so. */
 class Holders {
   readonly #kind: string;
   readonly #store: KnownSandboxes;
@@ -88,7 +88,7 @@ class Holders {
 
   async #read(): Promise<Map<string, string>> {
     const { sandboxes, warm } = this.#store;
-    // Warm ones first: one that a spawn takes in between is found as a sandbox then.
+    // Prewarmed rows first: one that a spawn takes in between is then found as a sandbox.
     const ready = (await warm.all()).map((row) => ({ ...row, worker_id: LOCAL_WORKER }));
     const rows = [...ready, ...(await sandboxes.inStates(ACTIVE_STATES, ALL))];
     return new Map(

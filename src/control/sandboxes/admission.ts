@@ -1,5 +1,5 @@
-// The dry run of admission. The decision itself is pure (`domain/admission.ts`) and made by the store inside one
-// transaction, as for the deed.
+// The dry run of admission. The decision is pure (`domain/admission.ts`) and made by the store inside one transaction,
+// as in a spawn.
 import {
   type AdmissionDecision,
   type AdmissionLimits,
@@ -36,7 +36,7 @@ export interface AdmissionDeps extends ChooseDeps {
   queue: { stats(): { depth: number } };
 }
 
-/** What a spawn of `request` would meet now. Throws what is wrong with the request itself, as a spawn does. */
+/** What a spawn of `request` would get now. Throws for an invalid request, as a spawn does. */
 export async function admissionOf(
   deps: AdmissionDeps,
   request: SpawnRequest,
@@ -49,7 +49,7 @@ export async function admissionOf(
   const { asked, limits, others } = await ask(deps, { ...full, asksNetwork }, caller);
   const decision = await sandboxes.admission(asked, limits);
   if (!isPlaceless(decision)) return shown(asked.provider, decision, queue);
-  // As for the deed: where the chosen one has no place, another may have one.
+  // As in a spawn: where the chosen provider has no capacity, another may have some.
   for (const provider of await others()) {
     const placement = placementOf(deps, full, provider);
     const next = { ...asked, provider: provider.kind };
@@ -62,7 +62,7 @@ export async function admissionOf(
 interface Question {
   asked: AdmissionRequest;
   limits: AdmissionLimits;
-  /** Providers to ask about next. */
+  /** Providers to try next. */
   others(): Promise<Provider[]>;
 }
 

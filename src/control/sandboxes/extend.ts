@@ -1,5 +1,5 @@
-// Moving a deadline: later only. Under the same lock as the marking of an expired row, so that an extension that was
-// answered is never overrun by the reaper.
+// Extends a deadline; it never moves it earlier. It holds the lock that the marking of an expired row holds, so that
+// the reaper never overruns an acknowledged extension.
 import type { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { LIVE_STATES } from '../../domain/sandbox-state.ts';
@@ -27,7 +27,10 @@ export interface ExtendDeps {
   clock: Clock;
 }
 
-/** `expires_at` becomes the later of the present value and now + `ttl`. `conflict` while it is being destroyed. */
+/**
+ * Sets `expires_at` to the later of its current value and now + `ttl`. Throws `conflict` while the sandbox is being
+ * destroyed.
+ */
 export async function extendSandbox(
   deps: ExtendDeps,
   id: string,
@@ -36,13 +39,13 @@ export async function extendSandbox(
 ): Promise<Sandbox> {
   const row = await deps.find.active(id, caller);
   const moved = await deps.lock.run(id, () => move(deps, row, ttl));
-  // It began to end after it was found: told as it is now.
+  // The sandbox began to end after it was found: answer with its current state.
   if (!moved) return shownTo(caller, sandboxView(await deps.find.usable(id, caller)), deps.settings);
   if (moved.worker_id !== LOCAL_WORKER) await tellWorker(deps, moved);
   return shownTo(caller, sandboxView(moved), deps.settings);
 }
 
-/** One that cannot be told now hears it with its next renewal. */
+/** A worker that cannot be called now gets the deadline with its next renewal. */
 async function tellWorker({ fleet, logger }: ExtendDeps, row: SandboxRecord): Promise<void> {
   await fleet
     .renew(row)

@@ -27,7 +27,7 @@ export interface Page {
   next_cursor?: string;
 }
 
-/** One page, newest first. Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
+/** One page, newest first. Under owner enforcement only sandboxes of the caller, whatever `owner_id` asks for. */
 export async function listSandboxes(
   deps: { sandboxes: Pick<SandboxStore, 'list'>; settings: ViewSettings & { enforce_owner: boolean } },
   query: SandboxListQuery,
@@ -38,7 +38,7 @@ export async function listSandboxes(
   if (owner !== undefined && filter.owner_id !== undefined && filter.owner_id !== owner)
     return { sandboxes: [] };
   if (owner !== undefined) filter.owner_id = owner;
-  // One more than asked for tells whether there is a next page.
+  // Requests one more than the page to know whether there is another page.
   const rows = await deps.sandboxes.list({ ...filter, limit: filter.limit + 1 });
   const shown = rows.slice(0, filter.limit);
   const last = shown.at(-1);
@@ -64,7 +64,7 @@ function parseFilter(query: SandboxListQuery): SandboxFilter {
   };
 }
 
-/** The `metadata.<key>` members, on no prototype: keys are the client's. */
+/** The `metadata.<key>` members, in an object without prototype: clients choose the keys. */
 function metadataFilter(query: SandboxListQuery): Record<string, string> | undefined {
   const wanted: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(query)) {

@@ -1,4 +1,4 @@
-// Ending what has expired now, not when the reaper comes round.
+// Ends expired sandboxes now, without waiting for the reaper.
 import { visibleOwner } from '../../domain/access.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { SandboxStore } from '../../store/store.ts';
@@ -15,7 +15,10 @@ export interface PruneDeps {
   settings: Settings;
 }
 
-/** How many ended. Under owner enforcement the caller's own only. What cannot be confirmed gone is tried again later and not counted. */
+/**
+ * Returns how many ended. Under owner enforcement only those of the caller. A sandbox whose end cannot be confirmed is
+ * retried later and not counted.
+ */
 export async function pruneSandboxes(deps: PruneDeps, caller: Caller): Promise<number> {
   const owner = visibleOwner(deps.settings, caller);
   let pruned = 0;
@@ -25,7 +28,7 @@ export async function pruneSandboxes(deps: PruneDeps, caller: Caller): Promise<n
       due.map(({ id }) => deps.destroyer.destroy(id, 'pruned').catch(() => false)),
     );
     pruned += ended.filter((gone) => gone).length;
-    // Each of these rows is marked by now; a chunk that was not full was the last.
+    // All of these rows are marked by now; a chunk that was not full was the last.
     if (due.length < CHUNK) return pruned;
     if (!ended.some((gone) => gone)) return pruned;
   }

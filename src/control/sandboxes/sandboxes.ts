@@ -1,4 +1,4 @@
-// Sandboxes as the edges see them: each method is one line of a story that has its own file.
+// Sandboxes as the edges see them: each method calls the file that implements it.
 
 import type { SandboxStore } from '../../store/store.ts';
 import type { Sandboxes } from '../api/control-plane.ts';
@@ -16,7 +16,7 @@ export interface SandboxesDeps extends ExtendDeps, PruneDeps, AdmissionDeps {
   spawner: Spawner;
   destroyer: Destroyer;
   remoteStatus: RemoteStatus;
-  /** A deadline was written that may be the nearest. */
+  /** Called after writing a deadline that may be the nearest. */
   deadlineSet(): void;
 }
 

@@ -1,4 +1,4 @@
-// Which provider a spawn runs on.
+// Chooses the provider of a spawn.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from '../../schema/provider.ts';
@@ -14,7 +14,7 @@ export interface ChooseDeps {
   fleet: Fleet;
 }
 
-/** Throws `bad_request` where sandboxes are to share VMs and the default provider cannot make such VMs. */
+/** Throws `bad_request` where sandboxes share VMs and the default provider cannot create such VMs. */
 export function requirePoolHost({ pool, defaultProvider }: Settings, { all }: ProviderSet): void {
   if (!pool || poolHost(all, defaultProvider)) return;
   throw new ServiceError('bad_request', 'pool.enabled needs a provider that can hold several users apart.', {
@@ -23,12 +23,12 @@ export function requirePoolHost({ pool, defaultProvider }: Settings, { all }: Pr
   });
 }
 
-/** Not by health: sandboxes of a pool must not move to another provider while the first recovers. */
+/** Ignores health: sandboxes of a pool must not move to another provider while the first recovers. */
 function poolHost(all: readonly Provider[], wanted: string): Provider | undefined {
   return all.find(({ kind, hostsPools }) => hostsPools === true && (wanted === 'auto' || wanted === kind));
 }
 
-/** The provider of the pool's VMs. `bad_request` when another one is named. */
+/** The provider of the VMs of the pool. Throws `bad_request` when the request names another. */
 function choosePoolHost(deps: ChooseDeps, name: string | undefined): Provider {
   const host = poolHost(deps.providers.all, deps.settings.defaultProvider);
   if (!host) throw new ServiceError('unavailable', 'No provider can host the pool.');
@@ -38,7 +38,10 @@ function choosePoolHost(deps: ChooseDeps, name: string | undefined): Provider {
   });
 }
 
-/** Those that other workers have, in order of preference. They stand for themselves: what they can do their start tells. */
+/**
+ * Providers that other workers have, in order of preference. They are placeholders: the worker finds out at the start
+ * what it can do.
+ */
 async function ofOthers({ fleet }: ChooseDeps, suits: (kind: ProviderKind) => boolean): Promise<Provider[]> {
   const kinds = PROVIDER_KINDS.filter(suits);
   if (kinds.length === 0) return [];
@@ -47,8 +50,8 @@ async function ofOthers({ fleet }: ChooseDeps, suits: (kind: ProviderKind) => bo
 }
 
 /**
- * The named one (`not_found` when it is not there), else the configured default; `auto` is the first healthy one, and where
- * none is, the first that other workers have.
+ * The named provider (`not_found` when it does not exist), else the configured default. `auto` is the first healthy
+ * provider, and where none is, the first that other workers have.
  */
 export async function chooseProvider(deps: ChooseDeps, name: string | undefined): Promise<Provider> {
   if (deps.settings.pool) return choosePoolHost(deps, name);
@@ -60,7 +63,7 @@ export async function chooseProvider(deps: ChooseDeps, name: string | undefined)
       : await ofOthers(deps, (kind) => kind === wanted);
     return other ?? deps.providers.get(wanted);
   }
-  // Of one there is nothing to choose: what ails it is better told by its own start than by a probe.
+  // A single provider leaves no choice: its start reports a failure better than a probe.
   const here = all.length === 1 ? all[0] : await deps.probes.firstHealthy();
   const chosen = here ?? (await ofOthers(deps, () => true))[0];
   if (chosen) return chosen;
@@ -71,8 +74,8 @@ export async function chooseProvider(deps: ChooseDeps, name: string | undefined)
 }
 
 /**
- * What `auto` falls back to where no worker that has the `chosen` one has a place: other providers, at other workers alone.
- * Nothing for a spawn that names its provider.
+ * The providers that `auto` falls back to when no worker with the `chosen` one has capacity: others, on other workers
+ * only. None for a spawn that names its provider.
  */
 export async function alternatives(
   deps: ChooseDeps,

@@ -9,15 +9,15 @@ import type { Caller } from '../api/caller.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** What the client sent: the key, and the path it was sent to. */
+/** The Idempotency-Key that the client sent, and the path of the request. */
 export interface IdempotencyKey {
   key: string | undefined;
   path: string;
 }
 
 /**
- * Undefined without a key. Throws `bad_request` for one that is not 1 to 255 visible ASCII characters. The scope is the
- * owner, else the credential.
+ * Undefined without a key. Throws `bad_request` for a key that is not 1 to 255 visible ASCII characters. The scope is
+ * the owner, else the credential.
  */
 export function spawnClaim(
   { key, path }: IdempotencyKey,
@@ -33,11 +33,11 @@ export function spawnClaim(
   return { scope, key, fingerprint: fingerprint(path, request) };
 }
 
-/** The stored response. Throws `conflict` for another body, `unavailable` while the first spawn has not come to an end. */
+/** The stored response. Throws `conflict` for another body, `unavailable` while the first spawn has not ended. */
 export function replayed(claim: IdempotencyClaim | undefined, stored: Replay): Sandbox {
   if (stored.fingerprint !== claim?.fingerprint) throw otherBody();
   if (stored.response !== undefined) return JSON.parse(stored.response) as Sandbox;
-  // Only after a crash of the server: its reconciliation ends that spawn and frees the key.
+  // Only after a crash of the server: reconciliation ends that spawn and frees the key.
   throw new ServiceError('unavailable', 'The first request with this Idempotency-Key has not finished.', {
     remedy: 'Try again in a moment.',
     retryAfterMs: 1000,
@@ -55,8 +55,8 @@ export class SharedSpawns {
   readonly #running = new Map<string, Shared>();
 
   /**
-   * Joins the spawn that runs under this claim, or runs `spawn` as the one to join. Who leaves stops waiting; the signal
-   * that `spawn` gets aborts when all have left.
+   * Joins the spawn that runs under this claim, or starts `spawn`. A caller that disconnects stops waiting; the signal
+   * for `spawn` aborts when all have left.
    */
   async run(
     claim: IdempotencyClaim,

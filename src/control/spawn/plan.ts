@@ -1,4 +1,4 @@
-// From a spawn request to the row that will stand for it: defaults, bounds, owner. Nothing has happened yet when it throws.
+// Plans the row for a spawn request: defaults, limits, owner. It has no side effects.
 import { requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv } from '../../domain/exec-request.ts';
@@ -15,30 +15,30 @@ import type { RuntimePlan } from '../runtime/runtimes.ts';
 
 export interface SpawnPlan extends RuntimePlan {
   warnings: string[];
-  /** Asked for, or the default: the row has what this host can give of it. */
+  /** Requested, or the default; the row has what this host can provide. */
   vcpus: number;
-  /** Commands to run before it is running. */
+  /** Commands that run before the sandbox is `running`. */
   setup: readonly string[];
 }
 
 export interface PlanFacts {
   settings: Settings;
-  /** Processors of the provider's host. */
+  /** Processors of the host of the provider. */
   cpus: number;
   provider: Provider;
   setup: readonly string[];
-  /** The caller itself named the default network: a template names one always. */
+  /** The caller itself requested the default network; a template always names one. */
   asksNetwork?: boolean;
-  /** In force for the owner. */
+  /** The limits of the owner. */
   limits: OwnerLimits;
   id: string;
-  /** In a pool: the id of the VM, should a new one be needed. */
+  /** In a pool: the id of the VM, if a new one is needed. */
   vm_id?: string;
   /** Wall clock, ms. */
   now: number;
 }
 
-/** Throws `bad_request`. A ttl over the maximum is for admission to refuse. */
+/** Throws `bad_request`. Admission refuses a ttl over the maximum. */
 export function planSpawn(request: SpawnRequest, caller: Caller, facts: PlanFacts): SpawnPlan {
   const { settings, provider, now } = facts;
   const owner_id = spawnOwner(request, caller, settings);
@@ -92,7 +92,7 @@ function sharedWarnings(request: SpawnRequest, row: SandboxRecord): string[] {
   return differs.map((key) => `${key}: the sandbox shares the ${row[key]} of its VM.`);
 }
 
-/** X-User-ID wins over `owner_id`. */
+/** The owner: X-User-ID takes precedence over `owner_id`. */
 export function spawnOwner(
   request: Pick<SpawnRequest, 'owner_id'>,
   caller: Caller,
@@ -103,7 +103,7 @@ export function spawnOwner(
   return caller.owner ?? asked;
 }
 
-/** The configured default image counts only where the provider has it: a default must not cause a warning. */
+/** Uses the configured default image only where the provider has it: a default must not cause a warning. */
 function chooseImage(request: SpawnRequest, settings: Settings, provider: Provider): string | undefined {
   if (request.image !== undefined) return parseImage(request.image, 'image');
   const { images } = provider.describe();

@@ -1,4 +1,4 @@
-// A provider of other workers, as far as a spawn is planned by it. It makes nothing: the worker does.
+// A placeholder for a provider of other workers, used to plan a spawn. The worker creates the sandbox.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
@@ -7,7 +7,7 @@ interface RemoteProvider extends Provider {
   readonly isElsewhere: true;
 }
 
-/** Whether this server itself may run what is planned by it. */
+/** Whether this server itself may run a sandbox of this provider. */
 export const isLocal = (provider: Provider): boolean => !('isElsewhere' in provider);
 
 export function remoteProvider(kind: ProviderKind): RemoteProvider {

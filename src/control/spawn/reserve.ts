@@ -1,5 +1,5 @@
-// A place for a spawn: a ready sandbox that changes hands, or a row of its own. Both are one transaction that also decides
-// admission, so an attempt that is denied has changed nothing.
+// Reserves capacity for a spawn: it takes a prewarmed sandbox or writes a new row. Either is one transaction that also
+// decides admission, so a denied attempt has changed nothing.
 import { isPlaceless } from '../../domain/admission.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
@@ -22,16 +22,16 @@ export interface ReserveDeps extends TakePrewarmedDeps {
   deadlineSet(): void;
 }
 
-/** What to make a place for. */
+/** What to reserve capacity for. */
 export interface ReserveRequest {
   plan: SpawnPlan;
   provider: Provider;
-  /** Of ready sandboxes that would do; undefined: none would. */
+  /** The shape of prewarmed sandboxes that fit; undefined: none fit. */
   shape: string | undefined;
   claim: IdempotencyClaim | undefined;
 }
 
-/** Throws what a strict spawn is refused for where this server has not got it, and no worker could have. */
+/** Throws the refusal of a strict spawn that this server cannot satisfy and no worker could. */
 export async function refuseLocally(
   deps: Pick<ReserveDeps, 'fleet' | 'settings'>,
   plan: SpawnPlan,
@@ -43,13 +43,13 @@ export async function refuseLocally(
   if (!isElsewhere) refuseDifferences(plan.strict, plan.warnings);
 }
 
-/** A row to be started, or a sandbox that runs already. */
+/** A row to start, or a sandbox that runs already. */
 export type Reserved = { plan: SpawnPlan; provider: Provider; flight: InFlightSpawn } | { sandbox: Sandbox };
 
 export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest): Promise<Attempt<Reserved>> {
   const { plan, shape, claim } = placing;
   const taken = await takePrewarmed(deps, plan, shape, claim);
-  // A ready sandbox is one of this server: where that has no place, another worker may have one.
+  // A prewarmed sandbox is on this server: without capacity here, another worker may have some.
   if (taken === undefined || ('decision' in taken && isPlaceless(taken.decision)))
     return reserveRow(deps, placing);
   if ('decision' in taken) return { denied: taken.decision };
@@ -58,7 +58,7 @@ export async function reserveSandbox(deps: ReserveDeps, placing: ReserveRequest)
   return { admitted: taken };
 }
 
-/** In flight before the row exists: reconcile must never see it without its spawn. */
+/** The spawn is in flight before its row exists: reconciliation must never see the row without it. */
 async function reserveRow(
   deps: ReserveDeps,
   { plan, provider, claim }: ReserveRequest,
@@ -82,15 +82,18 @@ async function reserveRow(
   }
 }
 
-/** The processors of this host are no bound elsewhere, and no reason for a warning: those of the worker are. */
+/**
+ * The processor count of this host neither limits other workers nor causes a warning for them: the worker applies its
+ * own.
+ */
 function placed(plan: SpawnPlan, row: SandboxRecord): SpawnPlan {
   if (row.worker_id === LOCAL_WORKER) return { ...plan, row };
   return { ...plan, row: { ...row, vcpus: plan.vcpus }, warnings: [] };
 }
 
 /**
- * In a pool this server runs all. So it does what needs commands inside before it is running: a worker is not called for
- * those.
+ * In a pool this server runs all sandboxes. It also runs those with setup commands, since workers cannot be called for
+ * commands.
  */
 export function placementOf(
   { fleet, settings }: Pick<ReserveDeps, 'fleet' | 'settings'>,

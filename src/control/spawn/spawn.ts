@@ -1,7 +1,6 @@
-// The story of a spawn (docs/design/api.md#spawns): template → plan → a place, at once or in its turn (queue.ts,
-// place.ts) → start
-// (start.ts) → answer. With an Idempotency-Key it is finished whether or not the client still waits, who may ask again;
-// without one nobody would ever hear of the sandbox, which is ended.
+// Spawns sandboxes (docs/design/api.md#sandboxes): template → plan → reservation, at once or after a wait (queue.ts,
+// reserve.ts) → start (start.ts) → answer. With an Idempotency-Key a spawn finishes even when the client disconnects,
+// since it may ask again; without one the sandbox is ended, since no client knows its id.
 import { isCapacityDenial, isPlaceless, requestOfRow } from '../../domain/admission.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import { ttlRefused } from '../../domain/ttl.ts';
@@ -40,7 +39,7 @@ interface Asked {
   request: SpawnRequest;
   caller: Caller;
   claim: IdempotencyClaim | undefined;
-  /** Its client has gone, or all that share it. */
+  /** Aborts when the client disconnects, or all clients that share the spawn. */
   signal: AbortSignal;
 }
 
@@ -70,7 +69,7 @@ export class Spawner {
       subject: caller.owner === undefined ? {} : { owner_id: caller.owner },
     };
     try {
-      // Before all else: neither a template that has changed nor a limit matters to what is answered already.
+      // Checked first: neither a changed template nor a limit matters to a stored answer.
       const known = claim && (await this.#deps.idempotency.find(claim));
       if (known) return replayed(claim, known);
       const order = await this.#order(asked, told);
@@ -81,14 +80,16 @@ export class Spawner {
       told.subject = placed.plan.row;
       return await this.#start(placed);
     } catch (error) {
-      // What went wrong after the reservation has been told by then; of one who has left there is nothing to tell.
+      // Failures after the reservation are published elsewhere; failures of a disconnected client are not published.
       const isTold = told.subject.id !== undefined || signal.aborted;
       if (!isTold) this.#deps.publisher.refusal('sandbox.spawn', told.subject, error);
       throw error;
     }
   }
 
-  /** Until the answer is out, which is when `signal` can no longer abort. */
+  /**
+   * Ends the sandbox if the client disconnects before the answer is sent, which is when `signal` can no longer abort.
+   */
   #endUnheard(id: string, signal: AbortSignal): void {
     const { destroyer, logger } = this.#deps;
     const end = async () => {
@@ -106,7 +107,7 @@ export class Spawner {
     else signal.addEventListener('abort', () => void ended(), { once: true });
   }
 
-  /** The request made whole and found right: it can wait for its turn, and is planned anew when that comes. */
+  /** Completes and validates the request, so that it can wait in the queue. */
   async #order({ request: short, caller, claim }: Asked, told: { subject: Subject }) {
     const { settings, cpus, clock, ids, limitsOf } = this.#deps;
     const owner_id = spawnOwner(short, caller, settings);
@@ -152,7 +153,7 @@ export class Spawner {
   }
 }
 
-/** A place with the provider that was chosen, else with the first of others that has one. */
+/** Reserves with the chosen provider, else with the first other one that has capacity. */
 async function firstReservation(
   reserve: (provider: Provider) => Promise<Attempt<Reserved>>,
   chosen: Provider,
@@ -163,13 +164,13 @@ async function firstReservation(
   for (const other of await others()) {
     const next = await reserve(other);
     if ('admitted' in next) return next;
-    // One that only lacks room may be waited for.
+    // A provider that only lacks capacity is worth waiting for.
     if (!isCapacityDenial(came.denied)) came = next;
   }
   return came;
 }
 
-/** Before it waits for anything: no place would help it. */
+/** Refused before the spawn waits, since no capacity would help it. */
 function refuseLongLife({ row }: SpawnPlan, { maxTtlMs }: OwnerLimits): void {
   if (maxTtlMs > 0 && requestOfRow(row).ttlMs > maxTtlMs) throw ttlRefused(maxTtlMs);
 }

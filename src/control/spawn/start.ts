@@ -1,5 +1,5 @@
-// From a reserved row to a running sandbox: provider → setup → `running`, with its events and the stored answer. A
-// failure leaves nothing behind.
+// Starts a reserved row: provider → setup → `running`, with its events and the stored answer. A failure leaves nothing
+// behind.
 import { keptWarnings, refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
@@ -22,7 +22,10 @@ export interface StartDeps extends SetupDeps {
   runtimes: Pick<Runtimes, 'create'>;
 }
 
-/** Throws what went wrong once it is cleared away, `conflict` when `signal` said that the sandbox was destroyed meanwhile. */
+/**
+ * Throws the failure after it was rolled back, `conflict` when `signal` reports that the sandbox was destroyed
+ * meanwhile.
+ */
 export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Sandbox> {
   const { row } = plan;
   const told = (type: EventType) => (error: unknown) => {
@@ -43,11 +46,14 @@ export async function startSandbox(deps: StartDeps, plan: SpawnPlan, signal: Abo
       throw error;
     }
   }
-  // Cancelled by a destroy: that owns the row now and finds the runtime by its label.
+  // A destroy cancelled the spawn: it owns the row now and finds the runtime by its label.
   throw destroyedMeanwhile();
 }
 
-/** A strict one is refused before anything is made; where a backend tells of a difference afterwards, it is then. */
+/**
+ * Refuses a strict spawn before anything is created; if a backend reports a difference only afterwards, it is refused
+ * then.
+ */
 async function create({ runtimes }: StartDeps, plan: SpawnPlan, signal: AbortSignal): Promise<Created> {
   try {
     refuseDifferences(plan.strict, plan.warnings);

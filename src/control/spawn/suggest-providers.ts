@@ -1,12 +1,13 @@
-// Names the providers that work on this host when an image cannot be pulled: the caller cannot repair a registry.
+// Names the providers that work on this host when an image cannot be pulled, since the caller cannot repair a
+// registry.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
 import type { Probes } from '../runtime/probes.ts';
 
-/** As a provider's failure tells it in `details.reason`. */
+/** The `details.reason` of a provider failure. */
 const NO_IMAGE = 'no_image';
 
-/** `error`, with the providers that work here named in its remedy where the image was what failed. */
+/** `error`, with the healthy providers named in its remedy if the image failed. */
 export async function suggestProviders(
   { providers, probes }: { providers: ProviderSet; probes: Pick<Probes, 'read'> },
   kind: string,

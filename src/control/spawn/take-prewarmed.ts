@@ -1,5 +1,5 @@
-// A spawn that takes a ready sandbox: admission, the change of hands and `running` are one transaction, so that a crash
-// leaves either a warm sandbox or a sandbox, and one is never given twice.
+// Takes a prewarmed sandbox for a spawn. Admission, the change of owner and `running` are one transaction, so that a
+// crash leaves either a prewarmed sandbox or a sandbox, and none is given twice.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { keptWarnings } from '../../domain/differences.ts';
 import { prewarmShape } from '../../domain/prewarm-shape.ts';
@@ -46,7 +46,7 @@ export async function takePrewarmed(
   if (!entry) return undefined;
   const row = claimedRow(plan, entry);
   if (plan.strict && row.warnings !== undefined) {
-    // A new one would differ in the same, and its provider says so.
+    // A new sandbox would have the same differences, and its provider reports them.
     deps.prewarm.putBack(entry);
     return undefined;
   }
@@ -90,7 +90,7 @@ async function reserve(
   }
 }
 
-/** The shape of what a plan would start. */
+/** The shape of the sandbox that a plan would start. */
 export function shapeOf(template: TemplateRecord, { row, image, setup }: SpawnPlan): string {
   return prewarmShape(
     { template: formatTemplateKey(template), version: template.version },

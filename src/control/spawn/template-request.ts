@@ -1,4 +1,4 @@
-// A spawn request with what its template says filled in.
+// Completes a spawn request from its template.
 import { templateRequest } from '../../domain/template.ts';
 import { ownedKey } from '../../domain/template-key.ts';
 import type { SpawnRequest } from '../../schema/sandbox.ts';
@@ -7,12 +7,12 @@ import { knownTemplate } from '../records/find-template.ts';
 
 export interface FullRequest {
   request: SpawnRequest;
-  /** Commands to run before it is running. */
+  /** Commands that run before the sandbox is `running`. */
   setup: readonly string[];
   template?: TemplateRecord;
 }
 
-/** With the template of `owner_id`, else a shared one. Throws `not_found` for an unknown template. */
+/** Uses the template of `owner_id`, else a shared one. Throws `not_found` for an unknown template. */
 export async function withTemplate(
   templates: Pick<TemplateStore, 'get'>,
   request: SpawnRequest,

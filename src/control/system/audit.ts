@@ -1,5 +1,5 @@
-// The audit of admin calls: written in batches off the request's path, read in pages. A kill may lose the last 50 ms, a
-// clean stop loses nothing; what is stored survives a power cut.
+// The audit of admin calls: written in batches off the path of requests, read in pages. A kill may lose the last 50
+// ms, a clean stop loses nothing; stored records survive a power failure.
 import { boundedAudit } from '../../domain/audit.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -19,7 +19,7 @@ export interface AuditDeps {
   audit: AuditStore;
   clock: Clock;
   logger: Logger;
-  /** A copy without secrets: paths and user agents are what callers make of them, and the audit is kept for long. */
+  /** Copies without secrets: callers choose paths and user agents, and the audit is kept for long. */
   redact(value: unknown): unknown;
 }
 
@@ -49,7 +49,7 @@ export class AuditTrail implements AuditLog {
   async list(query: AuditQuery): Promise<AuditPage> {
     const filter = parseFilter(query);
     await this.#writer.flush();
-    // One more than asked for tells whether there is a next page.
+    // Requests one more than the page to know whether there is another page.
     const rows = await this.#store.list({ ...filter, limit: filter.limit + 1 });
     const records = rows.slice(0, filter.limit);
     const last = records.at(-1);
@@ -57,7 +57,7 @@ export class AuditTrail implements AuditLog {
     return { records, next_cursor: formatCursor({ created_at: last.created_at, id: String(last.id) }) };
   }
 
-  /** Writes what waits; later records are dropped. */
+  /** Writes waiting records; later records are dropped. */
   close(): Promise<void> {
     return this.#writer.close();
   }
@@ -76,12 +76,12 @@ function parseFilter({ limit = PAGE, cursor, since, until, format: _, ...exact }
 
 function placeOf(cursor: string): { created_at: string; id: number } {
   const { created_at, id } = parseCursor(cursor);
-  // An id that is no number is none of this list.
+  // Every id of this list is a number.
   if (!/^\d{1,15}$/.test(id)) throw new ServiceError('bad_request', 'cursor is not one of this list.');
   return { created_at, id: Number(id) };
 }
 
-/** As stamps are stored: UTC with ms. */
+/** Formats as stored timestamps: UTC with ms. */
 function stampOf(text: string, field: string): string {
   const moment = STAMP.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(moment)) return new Date(moment).toISOString();

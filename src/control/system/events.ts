@@ -1,5 +1,5 @@
-// GET /events as the control plane sees it: who may read what, where a reader begins, and how many there may be
-// (docs/design/api.md#events). The events themselves come from the feed.
+// GET /events: which events a caller may read, where a reader starts, and how many readers there may be
+// (docs/design/api.md#events). The feed supplies the events.
 import { visibleOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type EventFilter, eventFilter } from '../../domain/event-filter.ts';
@@ -11,7 +11,7 @@ import type { Caller } from '../api/caller.ts';
 import type { EventSubscription, EventViews } from '../api/events.ts';
 
 const MOST_READERS = 5000;
-/** Of one owner, where owners are enforced: one must not take the places of all others. */
+/** The most readers of one owner, under owner enforcement: one owner must not use all slots. */
 const MOST_OF_AN_OWNER = 100;
 const EVERYBODY = '';
 
@@ -23,7 +23,7 @@ export interface EventViewDeps {
 }
 
 export interface EventService extends EventViews {
-  /** Readers there are now. */
+  /** The current number of readers. */
   readers(): number;
 }
 
@@ -46,7 +46,7 @@ export function eventViews(deps: EventViewDeps): EventService {
   };
 }
 
-/** Under owner enforcement only the caller's own, whatever `owner_id` asks for. */
+/** Under owner enforcement only events of the caller, whatever `owner_id` asks for. */
 function filterFor(deps: EventViewDeps, query: EventQuery, caller: Caller): EventFilter {
   const filter = eventFilter(query);
   const owner = visibleOwner(deps.settings, caller);
@@ -57,11 +57,13 @@ function filterFor(deps: EventViewDeps, query: EventQuery, caller: Caller): Even
 
 interface Beginning {
   after: number;
-  /** Something between `since` and `after` is not kept. */
+  /** Events between `since` and `after` are not kept. */
   lost: boolean;
 }
 
-/** An id from the future is of another database, or was lost with the power: what came after it cannot be known. */
+/**
+ * An id beyond the newest is from another database or was lost in a power failure: the events after it are unknown.
+ */
 function beginning({ since, follow }: EventQuery, bounds: EventBounds): Beginning {
   const { oldest, newest, lost_through } = bounds;
   const after = since ?? (follow === false ? 0 : newest);
@@ -74,7 +76,7 @@ interface Reading {
   filter: EventFilter;
   begin: Beginning;
   last: number;
-  /** Gives the place back. */
+  /** Releases the slot. */
   give(): void;
 }
 
@@ -99,13 +101,13 @@ function subscription({ feed, clock }: EventViewDeps, reading: Reading, follow: 
   };
 }
 
-/** It has the id of the last event that is lost, so that resuming after it tells of it no second time. */
+/** It has the id of the last lost event, so that resuming after it does not report the gap again. */
 function gapBefore(id: number, clock: Clock): Event {
   const data = { message: 'Events up to this id are no longer kept.' };
   return { id, type: GAP_TYPE, timestamp: new Date(clock.now()).toISOString(), data };
 }
 
-/** Counts readers, in all and by owner. */
+/** Counts readers, in total and by owner. */
 class ReaderSlots {
   readonly #taken = new Map<string, number>();
 
@@ -113,7 +115,7 @@ class ReaderSlots {
     return this.#taken.get(who) ?? 0;
   }
 
-  /** Gives back what gives the place back. Throws `unavailable` when there is none. */
+  /** Takes a slot and returns the function that releases it. Throws `unavailable` when none is free. */
   take(owner: string | undefined): () => void {
     const full = this.taken(EVERYBODY) >= MOST_READERS;
     if (full || (owner !== undefined && this.taken(owner) >= MOST_OF_AN_OWNER)) throw tooMany();

@@ -12,7 +12,7 @@ import type { HealthViews } from '../api/system.ts';
 import type { Probes } from '../runtime/probes.ts';
 import type { WorkerStats } from '../workers/worker-stats.ts';
 
-/** A probe that takes longer counts as unhealthy. */
+/** A probe that takes longer counts as failed. */
 const PROBE_MS = 2000;
 
 type Check = Health['checks']['database'];
@@ -68,11 +68,14 @@ export function healthViews(deps: HealthDeps): HealthViews {
   };
 }
 
-/** What VMs of a pool were made without, too: only the kernel that runs them knows. */
+/**
+ * The configuration warnings, and those with which the VMs of a pool were created: only the kernel that runs them
+ * knows.
+ */
 async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]> {
   const given = configWarnings(config, host.kernel ?? '');
   if (!config.pool.enabled) return given;
-  // Without the database, its check says so.
+  // The database check reports a database that does not answer.
   const vms = await store.pool.all().catch(() => []);
   return [...new Set([...given, ...vms.flatMap(({ warnings }) => warnings)])].slice(0, MOST_WARNINGS);
 }
@@ -94,8 +97,8 @@ async function healthOfEach({ providers, probes }: HealthDeps): Promise<Provider
 }
 
 /**
- * A provider that was never healthy counts as not installed: a host without a container engine is whole without it. One
- * that has worked is missed, and so is the one that is the default.
+ * A provider that was never healthy counts as not installed: a host without a container engine is healthy. A provider
+ * that has worked, or that is the default, is missed.
  */
 function isMissed({ probes, settings }: HealthDeps, { provider, healthy }: ProviderHealth): boolean {
   return !healthy && (provider.kind === settings.defaultProvider || probes.wasHealthy(provider));
@@ -119,7 +122,7 @@ const slow = (ms: number) =>
 
 const inFull = ({ message, remedy }: ServiceError) => (remedy ? `${message} ${remedy}` : message);
 
-/** Workers that are missed; one that said good-bye is not. */
+/** Workers without a recent heartbeat; a worker that signed off does not count. */
 async function workerCheck({ workerStats, clock }: HealthDeps): Promise<Check> {
   const began = clock.monotonic();
   const stats = await workerStats().catch(() => undefined);

@@ -54,7 +54,7 @@ function shownTo(full: boolean, { report, reason, ...rest }: Probed): Probed {
   return { ...rest, report: full && reason !== undefined ? { ...report, message: reason } : report };
 }
 
-/** What `auto` takes now; the first when none is healthy. */
+/** The provider that `auto` chooses now; the first when none is healthy. */
 function firstHealthy(probed: readonly Probed[]): number {
   return Math.max(
     0,

@@ -20,7 +20,7 @@ export interface QuotasDeps {
   quotas: QuotaStore;
   publisher: Publisher;
   settings: Settings;
-  /** The limits of this owner have changed. */
+  /** Called when the limits of this owner have changed. */
   quotaChanged(owner_id: string): void;
 }
 
@@ -69,7 +69,7 @@ function quotaWrites(deps: QuotasDeps): Pick<Quotas, 'put' | 'delete'> {
   };
 }
 
-/** `owner_id` as the caller may name it. Another's is as good as none. */
+/** `owner_id`, if the caller may name it. The quota of another owner looks as if it did not exist. */
 function visible(deps: QuotasDeps, owner_id: string, caller: Caller): string {
   const own = visibleOwner(deps.settings, caller);
   if (own !== undefined && own !== owner_id) throw anothersQuota();

@@ -1,5 +1,5 @@
-// The rate limits in force: buckets by hashed key, forgotten in time, and counts for metrics. Whose bucket a call counts
-// for is the edge's decision (http/rate-limit.ts); the key itself is never kept.
+// The rate limits that apply: buckets by hashed key, expired after a while, and counts for metrics. The edge decides
+// which bucket a call counts for (http/rate-limit.ts); keys themselves are never kept.
 import { createHash } from 'node:crypto';
 import { parseDuration } from '../../domain/duration.ts';
 import type { Clock, Ids, Timer } from '../../domain/ports.ts';
@@ -9,7 +9,10 @@ import type { Config } from '../../schema/config.ts';
 import type { RateLimits, RateStats } from '../api/rate-limits.ts';
 
 const MINUTE_MS = 60_000;
-/** Wrong keys of one address that lock it for all, in multiples of those that lock it for whoever proved nothing there. */
+/**
+ * Wrong keys that block an address for everyone, in multiples of those that block it for callers without a recent
+ * proof.
+ */
 const GUESSES = 10;
 
 export interface RateLimitDeps {
@@ -49,7 +52,7 @@ export class BucketRateLimits implements RateLimits {
     return this.#deps.config.key_by;
   }
 
-  /** Cleans up from now on. */
+  /** Starts the periodic cleanup. */
   start(): void {
     const { cleanup_interval } = this.#deps.config;
     const everyMs = Math.max(1000, parseDuration(cleanup_interval, 'rate_limit.cleanup_interval'));
@@ -77,7 +80,7 @@ export class BucketRateLimits implements RateLimits {
     return verdict;
   }
 
-  /** A call that is refused by either takes from neither. */
+  /** A call that either bucket refuses takes from neither. */
   #take(bucket: string, wide: string | undefined): RateVerdict {
     const { calls, keys } = this.#sets;
     const room = wide === undefined ? undefined : keys.peek(wide, this.#now);
@@ -124,11 +127,11 @@ export class BucketRateLimits implements RateLimits {
 }
 
 interface BucketSets {
-  /** Of owners, keys and addresses. */
+  /** Buckets of owners, keys and addresses. */
   calls: RateBuckets;
-  /** Of keys whose calls count for owners. */
+  /** Buckets of keys whose calls count for owners. */
   keys: RateBuckets;
-  /** Of addresses that tried keys. */
+  /** Buckets of addresses that tried keys. */
   guesses: RateBuckets;
 }
 
@@ -140,7 +143,7 @@ function bucketSets(config: RateLimitDeps['config']): BucketSets {
   };
 }
 
-/** `multiple` times as many tokens, which come back as much faster. */
+/** Buckets with `multiple` times the tokens and the refill rate. */
 function bucketsOf(
   { requests_per_minute, burst, max_buckets, bucket_ttl }: RateLimitDeps['config'],
   multiple: number,

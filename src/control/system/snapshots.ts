@@ -3,7 +3,7 @@ import type { ProviderSet } from '../../providers/provider.ts';
 import type { Snapshot } from '../../schema/snapshot.ts';
 import type { SnapshotViews } from '../api/system.ts';
 
-/** Of all providers, the newest first; none where no provider makes any. Throws what a provider throws. */
+/** Lists the snapshots of all providers, newest first. Throws what a provider throws. */
 export function snapshotViews({ providers }: { providers: Pick<ProviderSet, 'all'> }): SnapshotViews {
   return {
     list: async () => {

@@ -1,5 +1,5 @@
-// From what is asked of a template to what is stored: every value in force is written down, so that a template means
-// the same whatever the defaults become. What could never be spawned is refused here.
+// Converts a template request to the stored record. It stores every value that applies, so that a template means the
+// same whatever the defaults become, and refuses a template that could never be spawned.
 import { formatDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkEnv, execArgv } from '../../domain/exec-request.ts';
@@ -16,7 +16,9 @@ export interface TemplateRules {
   providers: Pick<ProviderSet, 'get' | 'all'>;
 }
 
-/** Throws `bad_request`, `not_found` for a provider that is not there, `resource_limit` for a ttl or prewarm over its maximum. */
+/**
+ * Throws `bad_request`, `not_found` for an unknown provider, `resource_limit` for a ttl or prewarm over its maximum.
+ */
 export function templateFacts(asked: TemplateUpdate, rules: TemplateRules): TemplateFacts {
   const { settings, providers } = rules;
   const { description, provider, network, metadata = {}, env = {}, setup = [], prewarm = 0 } = asked;
@@ -42,7 +44,10 @@ export function templateFacts(asked: TemplateUpdate, rules: TemplateRules): Temp
   };
 }
 
-/** Throws what each provider that it may run on says; one of another worker has rules of its own. */
+/**
+ * Throws the refusal of the image when every provider that may run it refuses it; providers of other workers have
+ * their own rules.
+ */
 function refuseNowhere(
   image: string,
   named: TemplateFacts['provider'],

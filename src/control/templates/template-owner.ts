@@ -1,5 +1,5 @@
-// Whose templates a caller makes, finds and changes. Without owner enforcement all templates that are made are shared and
-// anybody changes them; with it owners have their own, and those that are shared are for administrators to change.
+// Which templates a caller creates, finds and changes. Without owner enforcement all new templates are shared and
+// anyone may change them. With it owners have their own templates, and only administrators change shared ones.
 import { requireOwner } from '../../domain/access.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { ownedKey, type TemplateKey } from '../../domain/template-key.ts';
@@ -9,19 +9,21 @@ export interface OwnerRules {
   enforce_owner: boolean;
 }
 
-/** The owner of what `caller` makes; undefined: it is shared. Throws `bad_request` as `requireOwner`. */
+/**
+ * The owner of a template that `caller` creates; undefined: it is shared. Throws `bad_request` as `requireOwner` does.
+ */
 export function ownerOfNew(rules: OwnerRules, caller: Caller): string | undefined {
   requireOwner(rules, caller);
   return rules.enforce_owner ? caller.owner : undefined;
 }
 
-/** What `caller` means by `name`. Throws `bad_request` as `requireOwner`. */
+/** The template that `caller` means by `name`. Throws `bad_request` as `requireOwner` does. */
 export function meantBy(rules: OwnerRules, caller: Caller, name: string): TemplateKey {
   requireOwner(rules, caller);
   return ownedKey(name, caller.owner);
 }
 
-/** Throws `forbidden` for a shared template of which `caller` is not an administrator. */
+/** Throws `forbidden` for a shared template unless `caller` is an administrator. */
 export function refuseChange(rules: OwnerRules, { role }: Caller, { owner_id }: TemplateKey): void {
   if (!rules.enforce_owner || role === 'admin' || owner_id !== undefined) return;
   throw new ServiceError('forbidden', 'All owners share this template.', {

@@ -1,10 +1,10 @@
-// A page of templates. Each may be as large as a request, so a page ends by its bytes, too, and is read in parts: no part keeps
-// the others from their turn.
+// A page of templates. Each template may be as large as a request, so a page also ends by its size and is read in
+// parts that let other calls run.
 import { setImmediate } from 'node:timers/promises';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { TemplateFilter, TemplateRecord, TemplateStore } from '../../store/seam/templates.ts';
 
-/** A page of templates has about this much at most; the next page goes on after it. */
+/** The approximate size at which a page ends; the next page continues after it. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const PART_BYTES = 256 * 1024;
 const FEWEST = 2;
@@ -21,7 +21,7 @@ export async function templatePage(
   for (let most = FEWEST; ; ) {
     const limit = Math.min(most, filter.limit - found.length);
     const after = found.at(-1) ?? filter.after;
-    // One more than wanted tells whether there are others.
+    // Requests one more than needed to know whether there are others.
     const part = await store.list({ ...filter, limit: limit + 1, ...(after && { after }) });
     const more = part.length > limit;
     const size = part.slice(0, limit).reduce((sum, template) => sum + bytesOf(template), 0);
@@ -37,7 +37,7 @@ export async function templatePage(
 
 const EACH = 1024;
 
-/** Of its texts, and what the object costs by itself. */
+/** The size of its texts, plus the cost of the object. */
 function bytesOf({ env, metadata, setup, description = '' }: TemplateRecord): number {
   const pairs = [...Object.entries(env), ...Object.entries(metadata)].flat();
   return [description, ...setup, ...pairs].reduce((sum, { length }) => sum + 2 * length, EACH);

@@ -19,7 +19,7 @@ import { templatePage } from './template-page.ts';
 import { templateView } from './template-views.ts';
 
 const PAGE = 1000;
-/** An update is made again when another one came between its reading and its writing. */
+/** How often an update is repeated when another one came between its read and its write. */
 const ATTEMPTS = 5;
 /** Each may be as large as a request. */
 const LIMITS = { most: 1000, ofOwner: 100 };
@@ -28,7 +28,7 @@ export interface TemplatesDeps extends TemplateRules {
   templates: TemplateStore;
   spawner: Pick<Spawner, 'spawn'>;
   clock: Clock;
-  /** What there is to keep ready may have changed. */
+  /** Called when the templates that are prewarmed may have changed. */
   templateChanged(): void;
 }
 
@@ -79,7 +79,10 @@ interface Change {
   at: { updated_at: string; versions?: readonly number[] };
 }
 
-/** Who may not see the values of `env` can still change the rest: one that comes back masked stays what it is by then. */
+/**
+ * A caller that may not see the values of `env` can still change the rest: a value that comes back masked keeps its
+ * current value.
+ */
 async function replace(
   deps: TemplatesDeps,
   name: string,

@@ -1,4 +1,4 @@
-// The workers of this control plane, put together: who they are, what they may run, and how they are called.
+// The workers of this control plane: who they are, what they may run, and how they are called.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
@@ -16,7 +16,7 @@ import { WorkerSecrets } from './worker-secrets.ts';
 import { type WorkerStats, workerStats } from './worker-stats.ts';
 import { type WorkerTerms, workerTerms } from './worker-terms.ts';
 
-/** How long a worker may take to hear what is only told for speed's sake. */
+/** The limit for a call that only speeds things up. */
 const CALL_MS = 2000;
 
 export interface FleetDeps {
@@ -35,15 +35,15 @@ export interface Fleet {
   leases: Leases;
   local: LocalWorker;
   stats: WorkerStats;
-  /** As it is called; undefined where nothing here calls workers, or this one cannot be. */
+  /** The address of a worker; undefined where this server calls no workers, or cannot call this one. */
   callee(worker: Pick<WorkerRecord, 'id' | 'rpc_url'>): RemoteWorker | undefined;
-  /** Where a sandbox may go now; `local`: this server could run it, `remote`: so could others. */
+  /** Where a sandbox may run now; `local`: this server could run it, `remote`: other workers could. */
   placement(where: { local: boolean; remote: boolean }): PlacementLimits;
   /** The providers of workers that can be called. */
   offered(): Promise<ReadonlySet<string>>;
-  /** Has the worker of the row renew its lease and take over its deadline. */
+  /** Makes the worker of the row renew its lease and apply its deadline. */
   renew(row: Pick<SandboxRecord, 'id' | 'worker_id' | 'expires_at'>): Promise<void>;
-  /** `roomChanged` is told whenever there may be more room than before. */
+  /** Calls `roomChanged` whenever capacity may have increased. */
   registry(roomChanged: () => void): Workers;
 }
 

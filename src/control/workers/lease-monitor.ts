@@ -1,5 +1,5 @@
-// Watches over sandboxes that other workers run: what their leases and the workers' silence mean for the rows. Only the
-// control plane decides that a sandbox is lost; the worker has ended it by itself by then.
+// Monitors sandboxes of other workers and sets their rows by lease and heartbeat. Only the control plane declares a
+// sandbox lost; the worker has ended it by then.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { LeaseRecord, WorkerRecord, WorkerStore } from '../../store/seam/workers.ts';
@@ -12,9 +12,9 @@ import type { Leases } from './leases.ts';
 import { isStale, type WorkerTerms } from './worker-terms.ts';
 
 const EVERY_MS = 5000;
-/** After its lease has ended nothing of a sandbox is left on its worker. */
+/** This long after its lease ended, nothing of a sandbox is left on its worker. */
 export const LOST_AFTER_MS = 30_000;
-/** Spawns of one worker that are abandoned at once: the look goes on beside them. */
+/** Concurrent rollbacks for one worker; the check continues meanwhile. */
 const ABANDONED_AT_ONCE = 8;
 
 export interface LeaseMonitorDeps {
@@ -39,7 +39,7 @@ export class LeaseMonitor {
     this.#deps = deps;
   }
 
-  /** Looks now, and every 5 s from then on. Resolves after the first look; never rejects. */
+  /** Checks now and every 5 s. Resolves after the first check; never rejects. */
   start(): Promise<void> {
     return this.#run(true);
   }
@@ -79,7 +79,10 @@ export class LeaseMonitor {
     else if (row) await this.#settle(row, overMs < 0 && this.#isHeard(worker) ? 'running' : 'unhealthy');
   }
 
-  /** Whoever was creating it has ended. In this order: a spawn is in flight until its row is no longer `creating`. */
+  /**
+   * The process that was creating it has ended. Checks in this order because a spawn is in flight until its row leaves
+   * `creating`.
+   */
   async #unfinished(id: string): Promise<void> {
     const { sandboxes, spawns, rollback } = this.#deps;
     if (spawns.has(id)) return;

@@ -1,5 +1,5 @@
-// Leases as the control plane handles them: signed for their holder, renewed while their sandbox lives, over by time that
-// nobody sets (lease-clock.ts).
+// Leases as the control plane handles them: signed for their holder, renewed while their sandbox lives, expired by
+// monotonic time (lease-clock.ts).
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { signLease } from '../../domain/lease.ts';
@@ -32,12 +32,12 @@ export class Leases {
     this.#times = new LeaseClock(deps.clock, deps.terms.leaseMs);
   }
 
-  /** The stamp at which a lease made now ends. */
+  /** The end of a lease that starts now. */
   until(): string {
     return this.#stamp(this.#deps.terms.leaseMs);
   }
 
-  /** The lease that was acquired with the row `id` just now; undefined when it is gone. */
+  /** The lease that was acquired with the row `id`; undefined when it no longer exists. */
   async acquired(id: string): Promise<Lease | undefined> {
     const lease = await this.#deps.leases.get(id);
     if (!lease) return undefined;
@@ -45,7 +45,7 @@ export class Leases {
     return this.#signed(lease);
   }
 
-  /** For ending what runs under it: of the present generation, and holding still, whatever its end was. */
+  /** A lease for ending its sandbox: of the current generation and valid now, whatever its end was. */
   async toEnd(id: string): Promise<Lease | undefined> {
     const lease = await this.#deps.leases.get(id);
     if (!lease) return undefined;
@@ -53,7 +53,9 @@ export class Leases {
     return this.#signed({ ...lease, expires_at: this.#stamp(Math.max(leftMs, this.#deps.terms.leaseMs)) });
   }
 
-  /** Throws `conflict` when `worker_id` does not hold it, it is over, or its sandbox has begun to end. */
+  /**
+   * Renews the lease. Throws `conflict` when `worker_id` does not hold it, it has expired, or its sandbox is ending.
+   */
   async renew({ worker_id, secret }: WorkerIdentity, resource_id: string, ttl?: string): Promise<RenewReply> {
     const { leases, sandboxes, terms, clock } = this.#deps;
     const ms = ttl === undefined ? terms.leaseMs : renewalMs(ttl, terms);
@@ -67,18 +69,18 @@ export class Leases {
     return { lease: signLease(secret, termsOf(lease)), sandbox_ttl: formatDuration(wholeSeconds(leftMs)) };
   }
 
-  /** Ms since its end; below 0 while it holds. */
+  /** Milliseconds since its end; below 0 while it holds. */
   overMs(lease: LeaseRecord): number {
     return this.#times.overMs(lease);
   }
 
-  /** The same by its sandbox; undefined when it is released. */
+  /** The same for a sandbox; undefined when its lease is released. */
   async overFor(resource_id: string): Promise<number | undefined> {
     const lease = await this.#deps.leases.get(resource_id);
     return lease && this.overMs(lease);
   }
 
-  /** All there are; the ends of others are forgotten. */
+  /** All leases; the ends of others are forgotten. */
   async list(): Promise<LeaseRecord[]> {
     const all = await this.#deps.leases.list();
     this.#times.retain(all);
@@ -98,7 +100,7 @@ const termsOf = ({ resource_id, holder_id, generation, expires_at }: LeaseRecord
   return { resource_id, holder_id, generation, expires_at };
 };
 
-/** Durations on the wire have whole seconds. */
+/** Durations on the wire are full seconds. */
 const wholeSeconds = (ms: number) => Math.ceil(ms / 1000) * 1000;
 
 function renewalMs(ttl: string, { leaseMs }: WorkerTerms): number {

@@ -1,4 +1,4 @@
-// This server as a worker: it registers itself when it starts and tells of itself as the others do.
+// This server as a worker: it registers at start and sends heartbeats as other workers do.
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
 import type { ProviderSet } from '../../providers/provider.ts';
@@ -45,7 +45,7 @@ export class LocalWorker {
     this.#timer = this.#deps.clock.after(this.#deps.terms.heartbeatMs, () => void this.start());
   }
 
-  /** Whatever the limit of workers is, there is always one that is this server. */
+  /** The limit of workers never excludes this server. */
   async #beat(): Promise<void> {
     const { workers, clock, logger } = this.#deps;
     try {

@@ -1,5 +1,5 @@
-// The workers that are known, this server among them: heard, shown, drained, forgotten. What is wanted of a worker (drain)
-// is ours, what it says of itself is its own; neither overwrites the other.
+// The registry of workers, this server included: heartbeats, views, draining, removal. The request to drain is stored
+// here, the status comes from the worker; neither overwrites the other.
 import { ServiceError } from '../../domain/errors.ts';
 import { hostFault } from '../../domain/outgoing-address.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
@@ -14,9 +14,12 @@ import type { Leases } from './leases.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
 import { isStale, type WorkerTerms } from './worker-terms.ts';
 
-/** Heartbeats with a shared token could otherwise fill the table. */
+/** Without a limit, heartbeats with a shared token could fill the table. */
 const MOST_WORKERS = 10_000;
-/** Each is a durable write. A worker sends one a second at most, and some more when it starts, drains or is repaired. */
+/**
+ * Each heartbeat is a durable write. A worker sends at most one a second, and some more when it starts, drains or is
+ * repaired.
+ */
 const PACE = { burst: 10, refillMs: 500, max: MOST_WORKERS, ttlMs: 0 };
 
 export interface RegistryDeps {
@@ -28,9 +31,9 @@ export interface RegistryDeps {
   logger: Logger;
   /** `worker.allow_loopback_rpc` */
   allowLoopback: boolean;
-  /** Asks a worker to take no more; rejects when it cannot be told. */
+  /** Asks a worker to accept no more sandboxes; rejects when it cannot be called. */
   shutdown(worker: WorkerRecord): Promise<void>;
-  /** There may be more room than before. */
+  /** Called when capacity may have increased. */
   roomChanged(): void;
 }
 
@@ -80,7 +83,7 @@ async function heard(
   return worker;
 }
 
-/** A worker that cannot be told now is told by the answer to its next heartbeat. */
+/** A worker that cannot be called now gets the request with the answer to its next heartbeat. */
 async function tell({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): Promise<void> {
   try {
     await shutdown(worker);
@@ -92,13 +95,13 @@ async function tell({ shutdown, logger }: RegistryDeps, worker: WorkerRecord): P
   }
 }
 
-/** One that is to drain and has not heard it yet is draining already: it gets no more. */
+/** A worker that has not received the request to drain counts as draining already: it gets no more sandboxes. */
 function workerView(record: WorkerRecord, { terms, clock }: RegistryDeps): Worker {
   const status = record.drain && record.status === 'online' ? 'draining' : record.status;
   return { ...record, status, stale: isStale(record, terms, clock.now()) };
 }
 
-/** An administrator who repairs one has no pace. */
+/** Administrators who repair a worker are not limited. */
 function refuseHaste({ allowed, retryAfterMs }: RateVerdict): void {
   if (allowed) return;
   throw new ServiceError('resource_limit', 'The worker sends heartbeats too fast.', {
@@ -107,7 +110,7 @@ function refuseHaste({ allowed, retryAfterMs }: RateVerdict): void {
   });
 }
 
-/** Said at once, and not with the first sandbox that would go there. */
+/** Refused with the heartbeat, not with the first sandbox for this worker. */
 function requireCallable(rpc_url: string | undefined, allowLoopback: boolean): void {
   if (!rpc_url) return;
   const fault = !URL.canParse(rpc_url)

@@ -1,5 +1,5 @@
-// What rows of other workers run on, as the methods of Provider: through the worker, under the lease of the row. Nothing
-// inside such a sandbox is reached: a worker is called to start, to look, to end and to renew, and for nothing else.
+// The runtimes of rows of other workers: calls the worker under the lease of the row. A worker is called to create,
+// inspect, end and renew, and for nothing inside a sandbox.
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -18,9 +18,9 @@ export interface RemoteRuntimesDeps {
   clock: Clock;
 }
 
-/** A timer may fire a little before the time that it was set for has passed. */
+/** A timer may fire slightly early. */
 const TIMER_SLACK_MS = 10;
-/** For a last word to a worker whose lease is over. */
+/** The limit for a last call to a worker whose lease has expired. */
 const BRIEFLY_MS = 2000;
 
 export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
@@ -50,8 +50,8 @@ export function remoteRuntimes(deps: RemoteRuntimesDeps): Runtimes {
 }
 
 /**
- * Ends it, or resolves when its worker must have ended it by itself, wherever that is now: one that hangs is not waited for
- * beyond that. It is asked all the same: a clock that was set while this server was away makes leases look over.
+ * Ends the sandbox, or resolves when its worker must have ended it by itself. A worker that hangs is not waited for
+ * beyond that. It is called in any case: after a clock change during an absence of this server, leases look expired.
  */
 async function whileLent(
   deps: RemoteRuntimesDeps,
@@ -72,7 +72,7 @@ async function whileLent(
   }
 }
 
-/** A worker that does not say how many processors it has cuts for itself. */
+/** A worker that reports no processor count limits vcpus itself. */
 function fitted(spec: RuntimeSpec, { capacity }: WorkerRecord): { spec: RuntimeSpec; warnings: string[] } {
   const vcpus = Math.min(spec.vcpus, capacity.vcpus || spec.vcpus);
   if (vcpus === spec.vcpus) return { spec, warnings: [] };

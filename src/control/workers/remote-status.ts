@@ -1,5 +1,5 @@
-// How a sandbox of another worker is, asked when somebody reads it: 2 s at most, and not again for 2 s. A worker that does
-// not answer changes nothing: what its silence means is the keeper's to say.
+// The state of a sandbox of another worker, requested when a caller reads it: for at most 2 s, and at most every 2 s.
+// A worker that does not answer changes nothing: the lease monitor decides what its silence means.
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
 import { LOCAL_WORKER } from '../../domain/worker-id.ts';
@@ -22,7 +22,7 @@ export interface RemoteStatusDeps {
 
 export class RemoteStatus {
   readonly #deps: RemoteStatusDeps;
-  /** When it was asked last, monotonic. */
+  /** When it was requested last, monotonic. */
   readonly #asked = new Map<string, number>();
   readonly #missing: MissingRuntimes;
 
@@ -31,12 +31,12 @@ export class RemoteStatus {
     this.#missing = new MissingRuntimes(deps);
   }
 
-  /** Whether `fresh` has anybody to ask: not for one of this server. */
+  /** Whether `fresh` has a worker to ask; not for sandboxes of this server. */
   isRemote({ worker_id, state }: SandboxRecord): boolean {
     return worker_id !== LOCAL_WORKER && (state === 'running' || state === 'unhealthy');
   }
 
-  /** The row after its worker was asked. A worker that does not answer is no failure. */
+  /** The row after asking its worker. A worker that does not answer is not a failure. */
   async fresh(row: SandboxRecord): Promise<SandboxRecord> {
     if (!this.isRemote(row) || !this.#isDue(row.id)) return row;
     await this.#ask(row);

@@ -1,5 +1,5 @@
-// The secret that we share with each worker: calls to it and leases for it are signed with the one that it used last,
-// which during a rotation may be the previous.
+// The secret shared with each worker: calls to it and leases for it are signed with the secret it used last, which
+// during a rotation may be the previous one.
 import { ServiceError } from '../../domain/errors.ts';
 import { type WorkerAuth, workerSecrets } from '../../domain/worker-secret.ts';
 
@@ -7,17 +7,17 @@ export class WorkerSecrets {
   readonly #auth: WorkerAuth;
   readonly #used = new Map<string, string>();
 
-  /** `auth` is read each time: it may be changed while we serve. */
+  /** Reads `auth` on each use: it may change while serving. */
   constructor(auth: WorkerAuth) {
     this.#auth = auth;
   }
 
-  /** The worker has proved that it has this one. */
+  /** Records that the worker proved this secret. */
   proved(id: string, secret: string): void {
     this.#used.set(id, secret);
   }
 
-  /** Throws `unavailable` where no credential of this worker is configured (any longer). */
+  /** Throws `unavailable` where no credential of this worker is configured (any more). */
   of(id: string): string {
     const secrets = workerSecrets(this.#auth, id).map(({ secret }) => secret);
     const used = this.#used.get(id);

@@ -39,7 +39,7 @@ function workerNumbers(
   }
   const here = all.filter(({ status }) => status !== 'offline');
   const ages = here.map(({ last_heartbeat }) => Math.max(0, now - Date.parse(last_heartbeat)) / 1000);
-  // This server is heard as long as it answers.
+  // This server is alive as long as it answers.
   const stale = here.filter((worker) => worker.id !== LOCAL_WORKER && isStale(worker, terms, now)).length;
   return { total: all.length, by_status, stale, oldest_heartbeat_seconds: Math.max(0, ...ages) };
 }

@@ -7,9 +7,9 @@ const SHORTEST_STALE_MS = 60_000;
 
 export interface WorkerTerms {
   heartbeatMs: number;
-  /** Not heard for so long: stale. */
+  /** A worker without a heartbeat for this long is stale. */
   staleMs: number;
-  /** A lease holds so long unless renewed. */
+  /** The term of a lease, unless renewed. */
   leaseMs: number;
 }
 
