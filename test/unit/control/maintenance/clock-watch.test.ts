@@ -12,7 +12,8 @@ const spawn = async (w: World, ttl: string) =>
 const leftMs = async (w: World, id: string) =>
   Date.parse((await w.control.sandboxes.get(id, api)).expires_at) - w.clock.now();
 const lives = (w: World) => w.fake.runtimes.size;
-const told = (w: World) => w.logger.lines.filter(({ message }) => message.startsWith('The wall clock was set'));
+const told = (w: World) =>
+  w.logger.lines.filter(({ message }) => message.startsWith('The wall clock was set'));
 /** To `ms`, and what is due then. */
 const advance = async (w: World, ms: number) => {
   await w.clock.advance(ms);
