@@ -1,6 +1,6 @@
 // A session with the guest agent on one duplex byte stream. Every end of a session passes through `#end`.
 import type { Duplex } from 'node:stream';
-import type { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { AgentFault, sandboxLost } from './fault.ts';
 import { FrameParser } from './frame.ts';
@@ -99,7 +99,7 @@ export class Session {
   }
 
   #end(cause: unknown): ServiceError {
-    const error = sandboxLost(cause);
+    const error = cause instanceof ServiceError ? cause : sandboxLost(cause);
     if (this.#isOver) return error;
     this.#isOver = true;
     if (cause) this.#logger.warn({ err: cause }, 'Agent session lost; closing its streams.');

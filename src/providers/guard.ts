@@ -124,7 +124,7 @@ async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise
   const expired = new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
   const bounds = { ms: CLOSE_MS, expired, signal: new AbortController().signal };
   await withinDeadline(clock, bounds, () => provider.close()).catch((error: unknown) =>
-    logger.warn({ err: error, provider: provider.kind }, 'A provider could not be closed.'),
+    logger.warn({ err: error, provider: provider.kind }, 'Could not close a provider.'),
   );
 }
 
@@ -181,7 +181,7 @@ function tooSlow(kind: string, operation: Operation): ServiceError {
     'unavailable',
     `Provider ${kind} did not finish ${operation} within ${seconds} s.`,
     {
-      remedy: 'Try again; if it stays so, look at the provider on its host.',
+      remedy: 'Try again. If the error remains, check the provider on its host.',
     },
   );
 }

@@ -68,7 +68,7 @@ export function providerSet(all: readonly Provider[]): ProviderSet {
 
 function refuse(name: string, all: readonly Provider[]): never {
   const there = all.map(({ kind }) => kind).join(', ') || 'none';
-  throw new ServiceError('not_found', `There is no provider ${JSON.stringify(name.slice(0, 64))} here.`, {
+  throw new ServiceError('not_found', `There is no provider ${JSON.stringify(name.slice(0, 64))}.`, {
     remedy: `Enabled: ${there}.`,
     details: { providers: all.map(({ kind }) => kind) },
   });

@@ -63,6 +63,17 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     });
   });
 
+  it('ends only the command that exceeds the memory under runc', async () => {
+    await inSandbox(
+      async ({ sh }) => {
+        expect((await sh('exec tail /dev/zero')).exit_code).toBe(137);
+        expect((await sh('echo alive')).stdout).toBe('alive\n');
+      },
+      { runtime: 'runc' },
+      { memory_mb: 64 },
+    );
+  });
+
   it('has no network but its own when none is asked for', async () => {
     await inSandbox(
       async ({ sh }) => expect((await sh('ls /sys/class/net')).stdout).toBe('lo\n'),
@@ -149,4 +160,26 @@ describeWith(['root', 'docker'], 'a sandbox in a container', () => {
     });
     await Promise.all([provider, never, open].map((each) => each.close()));
   });
+});
+
+describeWith(['root', 'docker', 'runsc'], 'a sandbox under gVisor', () => {
+  it('names the memory as the reason when it runs out of it', async () => {
+    const { socket } = await sharedEngine();
+    const provider = containerHome(socket).provider({ runtime: 'runsc' });
+    const ref = { id: freshId(), epoch: 1 };
+    await provider.create(containerSpec(ref.id, { memory_mb: 128 }), soon());
+    const io = await provider.attach(ref, soon());
+    const reason = { code: 'unavailable', message: 'The sandbox ran out of memory and stopped.' };
+    try {
+      // The kernel chooses what it kills: the program alone, or the process of gVisor that holds the entire sandbox.
+      const outcome = await runInside(io, ['tail', '/dev/zero']).catch((error: Error) => error);
+      if (outcome instanceof Error) {
+        expect(outcome).toMatchObject(reason);
+        await expect(provider.attach(ref, soon())).rejects.toMatchObject(reason);
+      } else expect(outcome.exit_code).toBe(137);
+    } finally {
+      await provider.destroy(ref, soon());
+      await provider.close();
+    }
+  }, 120_000);
 });

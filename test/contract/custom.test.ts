@@ -191,7 +191,7 @@ describeWith(['bwrap'], 'a custom backend', () => {
     ['file', { at: 'GET /files/list', says: upwards }, ({ files }) => files.list(D, 1)],
     ['part of the file', { at: 'GET /files?', headers: { range: 'bytes=0-1' } }, ({ files }) => read(files)],
   ];
-  it('refuses what it is told of another sandbox, another file or another part of it', () =>
+  it('refuses what it is described another sandbox, another file or another part of it', () =>
     inside(async ({ files }, runtime_id) => {
       for (const path of [A, '/workspace/d/b']) await files.write(path, Buffer.from('0123456789'), {});
       for (const [what, change, ask] of MIXED) {

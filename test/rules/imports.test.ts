@@ -137,6 +137,19 @@ const CONTROL: Record<string, readonly string[]> = {
 };
 const MOST_CONTROL_ENTRIES = 20;
 
+/** Folders of src/providers/ and the other folders there that each may import: kinds of provider never share code directly. */
+const PROVIDER_ROOMS: Record<string, readonly string[]> = {
+  backends: [],
+  container: [],
+  custom: ['backends', 'outgoing'],
+  hosted: ['backends', 'outgoing'],
+  local: [],
+  microvm: ['local'],
+  outgoing: [],
+  remote: ['outgoing'],
+  userspace: ['local'],
+};
+
 interface Import {
   from: SourceFile;
   /** A path relative to the package, or a package name. */
@@ -204,9 +217,23 @@ function reasonAgainst({ from, to, isPackage, isType }: Import): string | undefi
     return `${row} may use the packages ${allowance.packages.join(', ') || 'none'}`;
   }
   if (!existsSync(join(packageRoot(), to))) return 'there is no such file';
+  const providerReason = reasonInProviders(from.path, to);
+  if (providerReason !== undefined) return providerReason;
   const isOwn = row !== 'commands' && rowOf(to).split('/')[0] === row.split('/')[0];
   if (isOwn || isWithin(to, allowance.folders) || (isType && isWithin(to, allowance.types))) return undefined;
   return `${row} may import ${allowance.folders.join(', ') || 'nothing'}`;
+}
+
+/** Why a folder of src/providers/ may not import another one there; files beside the folders are open to all. */
+function reasonInProviders(from: string, to: string): string | undefined {
+  const roomOf = (path: string) => /^src\/providers\/([^/]+)\//.exec(path)?.[1];
+  const [room, other] = [roomOf(from), roomOf(to)];
+  if (room === undefined || other === undefined || room === other) return undefined;
+  const allowed = PROVIDER_ROOMS[room];
+  if (!allowed) return `src/providers/${room} is not a folder of the table`;
+  return allowed.includes(other)
+    ? undefined
+    : `providers/${room} may import ${allowed.join(', ') || 'no other folder'} of providers/`;
 }
 
 const faultsOf = (file: SourceFile) =>
@@ -323,6 +350,8 @@ it.each([
   ['commands/x.ts', "import Serve from './serve.ts';"],
   ['src/helpers/x.ts', "import { join } from 'node:path';"],
   ['src/domain/x.ts', "import { x } from './no-such-file.ts';"],
+  ['src/providers/container/x.ts', "import type { HostedDeps } from '../hosted/deps.ts';"],
+  ['src/providers/outgoing/x.ts', "import { labelsFor } from '../backends/labels.ts';"],
 ])('the table refuses in %s: %s', (path, text) => {
   expect(faultsOf(parsed(path, text))).toHaveLength(1);
 });

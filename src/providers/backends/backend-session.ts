@@ -37,7 +37,7 @@ export class BackendSession {
 
   close(): void {
     this.#end.abort(
-      new ServiceError('unavailable', 'The session with the sandbox is over.', { remedy: 'Try again.' }),
+      new ServiceError('unavailable', 'The session with the sandbox has ended.', { remedy: 'Try again.' }),
     );
   }
 

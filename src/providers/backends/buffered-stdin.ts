@@ -33,6 +33,6 @@ function refuse(gathered: PassThrough, maxBytes: number): ServiceError {
 
 function tooLarge(maxBytes: number): ServiceError {
   return new ServiceError('payload_too_large', `Standard input is over ${maxBytes} bytes here.`, {
-    remedy: 'Write it to a file first, and let the command read that.',
+    remedy: 'Write the input to a file and let the command read that file.',
   });
 }

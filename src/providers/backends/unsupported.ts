@@ -4,6 +4,6 @@ import { ServiceError } from '../../domain/errors.ts';
 /** `what` completes "has no …". */
 export function unsupported(kind: string, what: string): ServiceError {
   return new ServiceError('not_implemented', `Provider ${kind} has no ${what}.`, {
-    remedy: 'Look at the capabilities of the provider, or use another one.',
+    remedy: 'Check the capabilities of the provider, or use another provider.',
   });
 }

@@ -100,8 +100,8 @@ async function fill(engine: Engine, container: string, build: Build): Promise<vo
   const where = { path: `/containers/${container}/archive`, query: { path: AGENT_FOLDER } };
   await engine.bytes({ method: 'PUT', ...where, body: archive, what: 'store the agent' }, NEVER);
   if (await holds(engine, container, build)) return;
-  throw new ServiceError('provider_error', 'The container engine does not keep the guest agent.', {
-    remedy: 'Check the space for volumes on the engine.',
+  throw new ServiceError('provider_error', 'The container engine did not store the guest agent.', {
+    remedy: 'Check the free space for volumes on the engine.',
   });
 }
 

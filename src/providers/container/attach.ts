@@ -8,10 +8,15 @@ import type { Timer } from '../../domain/ports.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { AttachedStream } from './attached-stream.ts';
 import { refusedWith } from './engine-faults.ts';
-import { nameOf, stateOf } from './listing.ts';
+import { inspectContainer, nameOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
 
 const PARKED_MS = 30_000;
+/** How long a lost session waits for the reason of its end: five looks, 50 ms apart. */
+const EXIT_ATTEMPTS = 5;
+const EXIT_PAUSE_MS = 50;
+const EXIT_CALL_MS = 1000;
+const NEVER = new AbortController().signal;
 const STREAMS = { stream: 1, stdin: 1, stdout: 1, stderr: 1, logs: 0 };
 
 /** Throws `unavailable` when the runtime is not running or its agent does not answer. */
@@ -24,7 +29,8 @@ export async function attachRuntime(
   const parked = state.parked.take(name);
   if (parked) return parked;
   // Attaching to a container that is over never answers.
-  if ((await stateOf(state, name, signal)) !== 'running') throw notRunning();
+  const found = await inspectContainer(state.engine, name, signal);
+  if (found?.state !== 'running') throw found?.isOutOfMemory ? outOfMemory() : notRunning();
   try {
     return await openAgentSession(state, ref, await attachStreams(state, name, signal), signal);
   } catch (error) {
@@ -48,10 +54,27 @@ export async function attachStreams(
   const order = { method: 'POST', path, query: STREAMS, what: 'attach to a sandbox' } as const;
   const socket = await state.engine.upgrade(order, signal);
   const diagnostics = new StderrTail();
-  const stream = new AttachedStream(socket, (bytes) => diagnostics.add(bytes));
+  const stream = new AttachedStream(
+    socket,
+    (bytes) => diagnostics.add(bytes),
+    () => endReason(state, name),
+  );
   // Until somebody listens; 'close' always follows.
   stream.on('error', () => undefined);
   return { stream, diagnostics };
+}
+
+/**
+ * Why the streams of a container ended, where the kernel killed it for its memory; undefined for every other reason. The
+ * engine ends the streams a moment before it records the exit, so this asks until the container has stopped.
+ */
+async function endReason({ engine, clock }: ContainerState, name: string): Promise<Error | undefined> {
+  for (let attempt = 0; attempt < EXIT_ATTEMPTS; attempt++) {
+    const found = await inspectContainer(engine, name, NEVER, EXIT_CALL_MS);
+    if (found?.state !== 'running') return found?.isOutOfMemory ? outOfMemory() : undefined;
+    await clock.sleep(EXIT_PAUSE_MS);
+  }
+  return undefined;
 }
 
 /** A session on a dialled container, which belongs to it from now on. What the agent said is logged when it fails. */
@@ -104,6 +127,12 @@ export class ParkedSessions {
   endAll(): void {
     for (const name of [...this.#parked.keys()]) this.end(name);
   }
+}
+
+function outOfMemory(): ServiceError {
+  return new ServiceError('unavailable', 'The sandbox ran out of memory and stopped.', {
+    remedy: 'Spawn a new one with more memory_mb.',
+  });
 }
 
 function notRunning(cause?: unknown): ServiceError {

@@ -12,19 +12,25 @@ const READ_AHEAD = 64 * 1024;
 export class AttachedStream extends Duplex {
   readonly #socket: Socket;
   readonly #onStderr: (bytes: Buffer) => void;
+  readonly #endReason: () => Promise<Error | undefined>;
   readonly #head = Buffer.alloc(HEAD);
   #headHave = 0;
   #stream = 0;
   #left = 0;
 
-  /** The socket belongs to the stream from now on. */
-  constructor(socket: Socket, onStderr: (bytes: Buffer) => void) {
+  /** Takes over the socket. The stream fails with what `endReason` gives when the socket ends, or ends without one. */
+  constructor(
+    socket: Socket,
+    onStderr: (bytes: Buffer) => void,
+    endReason: () => Promise<Error | undefined> = async () => undefined,
+  ) {
     super({ readableHighWaterMark: READ_AHEAD, writableHighWaterMark: READ_AHEAD });
     this.#socket = socket;
     this.#onStderr = onStderr;
+    this.#endReason = endReason;
     socket
       .on('data', (chunk: Buffer) => this.#take(chunk))
-      .on('end', () => this.push(null))
+      .on('end', () => void this.#end())
       .on('error', (error) => this.destroy(error))
       .on('close', () => {
         // What came before the end may still wait for its reader.
@@ -56,6 +62,12 @@ export class AttachedStream extends Duplex {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#socket.destroy();
     done(error);
+  }
+
+  async #end(): Promise<void> {
+    const reason = this.destroyed ? undefined : await this.#endReason().catch(() => undefined);
+    if (reason) this.destroy(reason);
+    else if (!this.destroyed) this.push(null);
   }
 
   #take(chunk: Buffer): void {

@@ -16,12 +16,14 @@ export async function defaultImageFinding(
   if (defaultImage === undefined || defaultImage === '') return undefined;
   try {
     if (await images.isPresent(defaultImage, signal))
-      return { name: 'image', ok: true, message: `Image ${defaultImage} is there.` };
+      return { name: 'image', ok: true, message: `Image ${defaultImage} is available.` };
     const call = { method: 'GET', path: '/images/json', what: 'list images' } as const;
     const others = named(await engine.json(call, signal));
     const what =
-      config.pull === 'never' ? 'and none is pulled' : 'and is pulled by the first sandbox that names none';
-    const there = others.length === 0 ? '' : ` There: ${others.slice(0, MOST_NAMED).join(', ')}.`;
+      config.pull === 'never'
+        ? 'and pulling is disabled'
+        : 'and will be pulled by the first sandbox that uses it';
+    const there = others.length === 0 ? '' : ` Available: ${others.slice(0, MOST_NAMED).join(', ')}.`;
     return {
       name: 'image',
       ok: false,

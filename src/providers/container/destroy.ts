@@ -39,6 +39,6 @@ async function removed(state: ContainerState, name: string, signal: AbortSignal)
 
 function stubborn(): ServiceError {
   return new ServiceError('unavailable', 'The container engine has not removed the sandbox.', {
-    remedy: 'Destroy it again; if it stays, look at the engine on its host.',
+    remedy: 'Destroy it again. If it remains, check the engine on its host.',
   });
 }

@@ -76,7 +76,7 @@ async function pem(name: string, path: string): Promise<Buffer | undefined> {
   } catch (cause) {
     throw new ServiceError('unavailable', `The file of providers.container.tls.${name} cannot be read.`, {
       cause,
-      remedy: 'Check the path and who may read it.',
+      remedy: 'Check the path and its permissions.',
     });
   }
 }

@@ -27,8 +27,8 @@ export class EngineUnreached extends ServiceError {}
 /** No connection, or one that broke before the answer was whole: then nobody knows what the engine did. */
 export function engineLost(where: string, cause: unknown): ServiceError {
   const { message, remedy } = tlsAdvice(cause) ?? {
-    message: 'The container engine cannot be reached.',
-    remedy: 'Start it, or set providers.container.socket or host to where it is.',
+    message: 'Cannot reach the container engine.',
+    remedy: 'Start it, or set providers.container.socket or host to its address.',
   };
   const Fault = isBeforeConnection(cause) ? EngineUnreached : ServiceError;
   return new Fault('unavailable', message, {
@@ -46,7 +46,7 @@ function isBeforeConnection(cause: unknown): boolean {
 
 /** An engine that speaks TLS only was spoken to in plain. */
 export function engineWantsTls(words: string): ServiceError {
-  return new ServiceError('unavailable', 'The container engine speaks TLS there.', {
+  return new ServiceError('unavailable', 'The container engine requires TLS.', {
     cause: new Error(words),
     remedy: 'Set providers.container.tls, or write providers.container.host with https://.',
   });
@@ -54,13 +54,13 @@ export function engineWantsTls(words: string): ServiceError {
 
 export function engineSlow(what: string, ms: number): ServiceError {
   return new ServiceError('unavailable', `The container engine did not ${what} within ${ms / 1000} s.`, {
-    remedy: 'Look at the engine on its host.',
+    remedy: 'Check the engine on its host.',
   });
 }
 
 /** An answer that is not the engine's interface, or longer than any of its answers is. */
 export function invalidEngineReply(what: string, cause: unknown): ServiceError {
-  return new ServiceError('provider_error', 'The container engine gave an answer that makes no sense.', {
+  return new ServiceError('provider_error', 'The container engine returned an invalid response.', {
     cause: new Error(what, { cause }),
     remedy: 'Check that providers.container points at a Docker-compatible engine.',
   });

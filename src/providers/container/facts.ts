@@ -69,7 +69,7 @@ export function rejectPodman(facts: EngineFacts): EngineFacts {
   if (!facts.is_podman) return facts;
   throw new ServiceError(
     'provider_error',
-    `Podman ${facts.version} cannot hold sandboxes: it closes their standard input with the first connection that ends.`,
-    { remedy: 'Run Docker Engine there, or use the userspace provider.' },
+    `Podman ${facts.version} is not supported: it closes the standard input of a sandbox when the first connection to it ends.`,
+    { remedy: 'Install Docker Engine, or use the userspace provider.' },
   );
 }

@@ -76,8 +76,8 @@ export function isOpenPattern(text: string): boolean {
 }
 
 function notAllowed(reference: string): ServiceError {
-  return new ServiceError('bad_request', `Image ${reference} is not one that this server allows.`, {
-    remedy: 'Ask for another, or have it added to providers.container.allowed_images.',
+  return new ServiceError('bad_request', `This server does not allow the image ${reference}.`, {
+    remedy: 'Use another image, or add this one to providers.container.allowed_images.',
   });
 }
 
@@ -85,9 +85,9 @@ function internal(reference: string): ServiceError {
   const { registry } = imageName(fullName(reference));
   return new ServiceError(
     'bad_request',
-    `Image ${reference} has a registry that is an address or an internal name.`,
+    `The registry of image ${reference} is an address or an internal name.`,
     {
-      remedy: `Use another, or have ${registry}/** added to providers.container.allowed_images.`,
+      remedy: `Use another registry, or add ${registry}/** to providers.container.allowed_images.`,
     },
   );
 }

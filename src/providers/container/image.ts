@@ -106,13 +106,13 @@ function foundOf(answer: unknown): EngineImage {
 
 function notThere(reference: string): ServiceError {
   return new ServiceError('provider_error', `Image ${reference} is not on the container engine.`, {
-    remedy: 'Pull or import it there, or let providers.container.pull be missing.',
+    remedy: 'Pull or import it there, or set providers.container.pull to missing.',
     details: { reason: 'no_image', image: reference },
   });
 }
 
 function badReference(reference: string, cause: unknown): ServiceError {
-  return new ServiceError('bad_request', `The container engine does not take ${reference} for an image.`, {
+  return new ServiceError('bad_request', `The container engine rejects the image name ${reference}.`, {
     cause,
     remedy: 'Write it like alpine:latest.',
   });

@@ -1,7 +1,7 @@
 // What really separates a sandbox here, in words for `svc provider get container`. Says nothing that is not in force;
 // what only the engine knows is told once it has been asked.
 import type { Capability, Isolation } from '../../schema/provider.ts';
-import { callWords, kernelWords, processWords } from './runtime-kernel.ts';
+import { callWords, kernelWords, memoryWords, processWords } from './runtime-kernel.ts';
 import type { ContainerState } from './state.ts';
 
 export function isolationOf({ config, facts }: ContainerState): Isolation {
@@ -14,7 +14,7 @@ export function isolationOf({ config, facts }: ContainerState): Isolation {
     filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
     process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
     network: networkWords(config.network_mode),
-    memory: limits?.memory === false ? 'none' : 'cgroup: hard limit for all processes',
+    memory: limits?.memory === false ? 'none' : memoryWords(runtime),
     cpu: limits?.cpu === false ? 'none' : 'cgroup: quota of vcpus',
     disk: config.read_only_rootfs
       ? 'bounded: memory of fixed size'

@@ -1,5 +1,6 @@
 // Containers as the engine tells of them: by the name of one, by the labels of one, and all with our instance's label.
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
+import type { Engine } from './engine.ts';
 import { invalidEngineReply, refusedWith } from './engine-faults.ts';
 import { attemptFilter, containerName, identityOf, instanceFilter, ownName } from './names.ts';
 import type { ContainerState } from './state.ts';
@@ -45,14 +46,32 @@ export async function stateOf(
   name: string,
   signal: AbortSignal,
 ): Promise<RuntimeState> {
+  return (await inspectContainer(engine, name, signal))?.state ?? 'gone';
+}
+
+interface ContainerFacts {
+  state: 'running' | 'stopped';
+  /** The kernel killed a process for its memory; in a stopped container of gVisor, that process held the sandbox. */
+  isOutOfMemory: boolean;
+}
+
+/** Undefined when the engine has no such container. */
+export async function inspectContainer(
+  engine: Engine,
+  name: string,
+  signal: AbortSignal,
+  ms?: number,
+): Promise<ContainerFacts | undefined> {
   try {
-    const order = { method: 'GET', path: `/containers/${name}/json`, what: 'look up a sandbox' } as const;
-    const answer = (await engine.json(order, signal)) as { State?: { Status?: unknown } } | undefined;
-    if (typeof answer?.State?.Status !== 'string')
-      throw invalidEngineReply('a container has no state', undefined);
-    return isRunning(answer.State.Status) ? 'running' : 'stopped';
+    const request = { method: 'GET', path: `/containers/${name}/json`, what: 'look up a sandbox' } as const;
+    const reply = (await engine.json({ ...request, ...(ms !== undefined && { ms }) }, signal)) as
+      | { State?: Record<string, unknown> }
+      | undefined;
+    const { Status, OOMKilled } = reply?.State ?? {};
+    if (typeof Status !== 'string') throw invalidEngineReply('a container has no state', undefined);
+    return { state: isRunning(Status) ? 'running' : 'stopped', isOutOfMemory: OOMKilled === true };
   } catch (error) {
-    if (refusedWith(error, 404)) return 'gone';
+    if (refusedWith(error, 404)) return undefined;
     throw error;
   }
 }

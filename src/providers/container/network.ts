@@ -74,15 +74,15 @@ async function look(engine: Engine): Promise<boolean> {
 function foreign(): ServiceError {
   return new ServiceError(
     'provider_error',
-    'The engine has a network called svc that does not keep sandboxes apart.',
-    { remedy: 'Remove it, or name another in providers.container.network_mode.' },
+    'The engine has a network named svc that does not isolate sandboxes from each other.',
+    { remedy: 'Remove it, or set providers.container.network_mode to another network.' },
   );
 }
 
 function cannotMake(cause: unknown): ServiceError {
   if (cause instanceof ServiceError) return cause;
-  return new ServiceError('provider_error', 'The engine could not make the network of sandboxes.', {
+  return new ServiceError('provider_error', 'The engine could not create the network for sandboxes.', {
     cause,
-    remedy: 'Look at the engine, or set providers.container.network_mode to none or to a network there is.',
+    remedy: 'Check the engine, or set providers.container.network_mode to none or to an existing network.',
   });
 }

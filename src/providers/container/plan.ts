@@ -57,9 +57,10 @@ export async function planContainer(
     // An engine without filters runs what it is given no profile for, and refuses the rest.
     seccomp: state.config.seccomp_profile === 'svc' && !facts.limits.system_calls ? undefined : seccomp,
   };
-  if (hasOwnWorkspace(order)) warnings.push(workspaceWarning(state.config.workspace_mb));
   if (imageFacts.volumes.length > 0) warnings.push(volumesWarning(imageFacts.volumes));
   refuseDifferences(asked.strict, warnings);
+  // A property of the configuration, not a difference from the request: a strict spawn has no other workspace to ask for.
+  if (hasOwnWorkspace(order) && !asked.strict) warnings.push(workspaceWarning(state.config.workspace_mb));
   return { name: containerName(state.instance, spec), image, spec, body: containerBody(order), warnings };
 }
 
@@ -68,23 +69,23 @@ function fitted({ config }: ContainerState, asked: RuntimeSpec, facts: EngineFac
   const memory_mb =
     config.max_memory_mb === 0 ? asked.memory_mb : Math.min(asked.memory_mb, config.max_memory_mb);
   if (memory_mb < asked.memory_mb)
-    warnings.push(`memory_mb is ${memory_mb}: providers.container.max_memory_mb allows no more.`);
+    warnings.push(`memory_mb is ${memory_mb}: providers.container.max_memory_mb sets this limit.`);
   const vcpus = Math.min(asked.vcpus, facts.cpus);
-  if (vcpus < asked.vcpus) warnings.push(`vcpus is ${vcpus}: the engine's host has no more.`);
+  if (vcpus < asked.vcpus) warnings.push(`vcpus is ${vcpus}: the engine's host has this many processors.`);
   return { spec: { ...asked, memory_mb, vcpus }, warnings: [...warnings, ...missingLimits(facts)] };
 }
 
 function missingLimits({ limits }: EngineFacts): string[] {
   return [
-    ...(limits.memory ? [] : ['Memory is not limited: the kernel of the engine does not do it.']),
+    ...(limits.memory ? [] : ['Memory is not limited: the kernel of the engine does not support it.']),
     ...(limits.memory && !limits.swap
-      ? ['Swap is not limited: the kernel of the engine does not do it.']
+      ? ['Swap is not limited: the kernel of the engine does not support it.']
       : []),
-    ...(limits.pids ? [] : ['Processes are not limited: the kernel of the engine does not do it.']),
+    ...(limits.pids ? [] : ['Processes are not limited: the kernel of the engine does not support it.']),
     ...(limits.system_calls
       ? []
-      : ['System calls are not filtered: the kernel of the engine does not do it.']),
-    ...(limits.cpu ? [] : ['vcpus is not enforced: the kernel of the engine does not do it.']),
+      : ['System calls are not filtered: the kernel of the engine does not support it.']),
+    ...(limits.cpu ? [] : ['vcpus is not enforced: the kernel of the engine does not support it.']),
   ];
 }
 
@@ -108,6 +109,6 @@ function noPool(runtime: string): ServiceError {
 
 function noImage(): never {
   throw new ServiceError('bad_request', 'A container needs an image.', {
-    remedy: 'Name one, or set defaults.image.',
+    remedy: 'Set image in the request, or defaults.image in the configuration.',
   });
 }

@@ -60,7 +60,7 @@ function runtimeFinding({ config }: ContainerState, facts: EngineFacts): Finding
     return {
       name: 'runtime',
       ok: true,
-      message: `Containers run by ${name || "the engine's default runtime"}.`,
+      message: `Containers run with ${name || "the engine's default runtime"}.`,
     };
   const message = `Runtime ${name} is not registered with the engine; it has ${facts.runtimes.join(', ') || 'none'}.`;
   return { name: 'runtime', ok: false, message };
@@ -72,20 +72,28 @@ async function networkFinding({ config, engine }: ContainerState, signal: AbortS
   try {
     const path = `/networks/${encodeURIComponent(name)}`;
     await engine.bytes({ method: 'GET', path, what: 'look up the network' }, signal);
-    return { name: 'network', ok: true, message: `Network ${name} is there.` };
+    return { name: 'network', ok: true, message: `Network ${name} exists.` };
   } catch (error) {
     if (!refusedWith(error, 404))
       return { name: 'network', ok: false, message: asServiceError(error).message };
     if (name === OWN_NETWORK)
-      return { name: 'network', ok: true, message: `Network ${name} is made with the first sandbox.` };
-    return { name: 'network', ok: false, message: `Network ${name} is not on the engine. Make it there.` };
+      return {
+        name: 'network',
+        ok: true,
+        message: `Network ${name} will be created with the first sandbox.`,
+      };
+    return {
+      name: 'network',
+      ok: false,
+      message: `Network ${name} does not exist on the engine. Create it there.`,
+    };
   }
 }
 
 async function agentFinding({ packageRoot }: ContainerState): Promise<Finding> {
   try {
     await findAgent(packageRoot, process.arch);
-    return { name: 'agent', ok: true, message: 'The guest agent is there.' };
+    return { name: 'agent', ok: true, message: 'The guest agent is installed.' };
   } catch (error) {
     const { message, remedy } = error instanceof ServiceError ? error : asServiceError(error);
     return { name: 'agent', ok: false, message: [message, remedy].filter(Boolean).join(' ') };

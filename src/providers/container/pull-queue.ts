@@ -56,7 +56,7 @@ export function pullQueue(
 
 function tooMany(): ServiceError {
   return new ServiceError('unavailable', 'Too many images are being pulled.', {
-    remedy: 'Try again when they are there.',
+    remedy: 'Try again when these pulls have finished.',
     retryAfterMs: RETRY_MS,
   });
 }

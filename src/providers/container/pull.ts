@@ -88,13 +88,12 @@ export function pullFailed(reference: string, cause: unknown): ServiceError {
   if (isFull)
     return new ServiceError('provider_error', `Image ${reference} does not fit on the disk of the engine.`, {
       cause,
-      remedy: 'Free some space there.',
+      remedy: 'Free some space on that disk.',
     });
   const message = `Image ${reference} is not on the container engine and cannot be pulled.`;
   return new ServiceError('provider_error', message, {
     cause,
-    remedy:
-      'Check its name, put the image on the engine beforehand, or name one that is there. The log says why.',
+    remedy: 'Check its name, or import the image into the engine first. The log has the reason.',
     details: { reason: 'no_image', image: reference },
   });
 }

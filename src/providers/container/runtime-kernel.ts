@@ -32,6 +32,12 @@ export function processWords(runtime: string, processes: number): string {
     : `at most ${most} threads, gVisor's own among them`;
 }
 
+/** The engine's kernel sees gVisor as one process: it cannot kill a single command inside. */
+export function memoryWords(runtime: string): string {
+  const limit = 'cgroup: hard limit for all processes';
+  return isGvisor(runtime) ? `${limit}; a command that exceeds it can end the sandbox` : limit;
+}
+
 /** What filters system calls. gVisor carries them out itself and leaves the profile unread (unless it has --oci-seccomp). */
 export function callWords(runtime: string, profile: string): string {
   if (isGvisor(runtime)) return 'system calls carried out by its own kernel';
@@ -39,7 +45,7 @@ export function callWords(runtime: string, profile: string): string {
   if (profile === 'svc') return 'seccomp our profile';
   return profile === 'default' || profile === ''
     ? "seccomp the engine's profile"
-    : 'seccomp a profile of yours';
+    : 'seccomp a configured profile';
 }
 
 /** Its kernel refuses the limit on message queues that each tenant of a pool gets (agent/src/base/user.c). */

@@ -51,7 +51,7 @@ export async function seccompProfile(setting: string): Promise<string | undefine
   try {
     return JSON.stringify(JSON.parse(await readFile(setting, 'utf8')));
   } catch (cause) {
-    throw new ServiceError('provider_error', 'The seccomp profile cannot be read.', {
+    throw new ServiceError('provider_error', 'Cannot read the seccomp profile.', {
       cause,
       remedy: 'Check providers.container.seccomp_profile.',
     });

@@ -31,7 +31,7 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
   ],
   [
     /rlimit/i,
-    'The engine may not set the resource limits of the sandbox.',
+    'The engine is not allowed to set the resource limits of the sandbox.',
     'Give the engine CAP_SYS_RESOURCE, or at least 16384 open files (LimitNOFILE).',
   ],
   [
@@ -39,7 +39,7 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
     "The engine does not find the sandbox's user in the image.",
     'Check providers.container.user.',
   ],
-  [/no space left/i, 'The disk of the engine is full.', 'Free some space there.'],
+  [/no space left/i, 'The disk of the engine is full.', 'Free some space on that disk.'],
   [/runtime/i, 'The container runtime could not start the sandbox.', 'Check providers.container.runtime.'],
 ];
 
@@ -66,7 +66,7 @@ export function missedAgain({ part }: PrerequisiteMissing, error: unknown): unkn
     `The ${gone} was removed from the engine while the sandbox started.`,
     {
       cause: error,
-      remedy: gone === 'image' ? 'Put it on the engine, and try again.' : 'Try again.',
+      remedy: gone === 'image' ? 'Import it into the engine, then try again.' : 'Try again.',
     },
   );
 }

@@ -14,28 +14,28 @@ const ADVICE: readonly [pattern: RegExp, message: string, remedy: string][] = [
   [
     /^CERT_(HAS_EXPIRED|NOT_YET_VALID)/,
     'The certificate of the container engine is not valid today.',
-    'Renew it, or set the clocks right.',
+    'Renew it, or correct the clocks of both hosts.',
   ],
   [
     /ALTNAME_INVALID/,
     'The certificate of the container engine is for another name.',
-    'Set providers.container.host to a name that is in it.',
+    'Set providers.container.host to a name in the certificate.',
   ],
   [
     // Engines say the same of none, of one that they do not trust, and of one that is over.
     /_ALERT_/,
-    'The container engine asks for a certificate that it trusts.',
-    'Set providers.container.tls.cert_file and key_file to such a pair.',
+    'The container engine requires a client certificate that it trusts.',
+    'Set providers.container.tls.cert_file and key_file to such a certificate and its key.',
   ],
   [
     /^EPROTO|^ERR_SSL_(WRONG_VERSION|HTTP_REQUEST|PACKET_LENGTH)/,
-    'The container engine does not speak TLS there.',
+    'The container engine does not use TLS on this port.',
     'Check the port in providers.container.host, or leave out providers.container.tls.',
   ],
   [
     /^ERR_OSSL_/,
-    'The files of providers.container.tls cannot be used.',
-    'They are to be PEM, and key_file the key of cert_file.',
+    'The files of providers.container.tls are not usable.',
+    'Use PEM files, and the key of cert_file as key_file.',
   ],
 ];
 

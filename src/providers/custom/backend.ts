@@ -48,18 +48,18 @@ async function meant(way: Outgoing, { means = {}, ...ask }: BackendRequest): Pro
 }
 
 const MEANS: StatusMeanings = {
-  404: ['not_found', `${CUSTOM_BACKEND} does not have what was asked for.`],
-  408: ['timeout', `${CUSTOM_BACKEND} gave up: it took too long.`],
-  409: ['conflict', `${CUSTOM_BACKEND} refuses: there is a conflict.`],
-  410: ['not_found', 'The sandbox is no longer there.'],
-  429: ['resource_limit', `${CUSTOM_BACKEND} has no room now.`, { remedy: 'Try again later.' }],
-  503: ['unavailable', `${CUSTOM_BACKEND} cannot serve now.`, { remedy: 'Try again later.' }],
+  404: ['not_found', `${CUSTOM_BACKEND} does not have the requested object.`],
+  408: ['timeout', `${CUSTOM_BACKEND} timed out.`],
+  409: ['conflict', `${CUSTOM_BACKEND} reports a conflict.`],
+  410: ['not_found', 'The sandbox no longer exists.'],
+  429: ['resource_limit', `${CUSTOM_BACKEND} has no capacity now.`, { remedy: 'Try again later.' }],
+  503: ['unavailable', `${CUSTOM_BACKEND} is temporarily unavailable.`, { remedy: 'Try again later.' }],
 };
 
 function failure({ status, headers }: Reply, means: StatusMeanings): ServiceError {
   if (status === 401)
-    return new KeyRefused('provider_error', `${CUSTOM_BACKEND} refuses our key.`, {
-      remedy: 'Set providers.custom.api_key to the key it expects.',
+    return new KeyRefused('provider_error', `${CUSTOM_BACKEND} rejects the configured key.`, {
+      remedy: 'Set providers.custom.api_key to the key that it expects.',
     });
   const [code, message, facts = {}] = means[status] ?? MEANS[status] ?? [];
   if (code === undefined || message === undefined)
@@ -79,5 +79,5 @@ function retryAfter(text: string | undefined): number | undefined {
 export function objectIn(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw invalidReply(CUSTOM_BACKEND, 'gave an answer that is no object');
+  throw invalidReply(CUSTOM_BACKEND, 'sent a response that is not an object');
 }

@@ -48,7 +48,7 @@ async function* resultParts({ value, text }: Awaited<ReturnType<Reply['object']>
   const result = objectIn(value);
   for (const channel of CHANNELS) {
     if (typeof (result[channel] ?? '') !== 'string')
-      throw invalidReply(CUSTOM_BACKEND, 'gave output that is no text');
+      throw invalidReply(CUSTOM_BACKEND, 'sent output that is not text');
     for (const data of result.encoding === 'base64' ? decoded(text(channel)) : text(channel)) {
       yield { output: { channel, data } };
       await setImmediate();
@@ -70,13 +70,13 @@ function* decoded(blocks: readonly Buffer[]): Generator<Buffer> {
 }
 
 function bytesIn(data: unknown, encoding: unknown): Buffer {
-  if (typeof data !== 'string') throw invalidReply(CUSTOM_BACKEND, 'gave output that is no text');
+  if (typeof data !== 'string') throw invalidReply(CUSTOM_BACKEND, 'sent output that is not text');
   return Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8');
 }
 
 function exitIn({ exit_code, signal, timed_out }: Record<string, unknown>): Omit<ExecExit, 'duration_ms'> {
   if (!Number.isInteger(exit_code) || (exit_code as number) < 0 || (exit_code as number) > 255)
-    throw invalidReply(CUSTOM_BACKEND, 'gave an exit code that is none');
+    throw invalidReply(CUSTOM_BACKEND, 'sent an invalid exit code');
   return {
     exit_code: exit_code as number,
     timed_out: timed_out === true,

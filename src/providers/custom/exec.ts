@@ -76,7 +76,11 @@ async function ask(
 }
 
 const MEANS: StatusMeanings = {
-  400: ['bad_request', 'The command cannot be started like this.', { remedy: 'Look at its workdir.' }],
+  400: [
+    'bad_request',
+    'The command cannot be started with these arguments.',
+    { remedy: 'Check the workdir.' },
+  ],
   408: ['timeout', 'The command did not end within its timeout.'],
 };
 
@@ -96,9 +100,9 @@ async function* output(course: ExecLifecycle, reply: Promise<Reply>): AsyncGener
     for await (const part of execParts(await reply)) {
       if ('output' in part) yield part.output;
       else if ('exit' in part) return course.finish(part.exit);
-      else throw invalidReply(CUSTOM_BACKEND, 'gave up on a command');
+      else throw invalidReply(CUSTOM_BACKEND, 'could not continue a command');
     }
-    throw invalidReply(CUSTOM_BACKEND, 'ended an exec without its exit code');
+    throw invalidReply(CUSTOM_BACKEND, 'ended an exec without an exit code');
   } catch (error) {
     endWith(course, error);
   } finally {

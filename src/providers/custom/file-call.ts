@@ -4,11 +4,11 @@ import type { Backend, BackendRequest, StatusMeanings } from './backend.ts';
 
 const MEANS: StatusMeanings = {
   400: ['bad_request', 'The sandbox cannot do this with the path.'],
-  403: ['forbidden', 'The sandbox may not do this with the path.'],
+  403: ['forbidden', 'The sandbox is not allowed to do this with the path.'],
   404: ['not_found', 'There is no such file in the sandbox.'],
-  409: ['conflict', 'The path is in the way, or the folder is not empty.'],
+  409: ['conflict', 'The path already exists, or the folder is not empty.'],
   410: ['unavailable', 'The custom backend no longer has the sandbox.'],
-  413: ['payload_too_large', 'The file is larger than the custom backend takes.'],
+  413: ['payload_too_large', 'The file is larger than the custom backend accepts.'],
   507: ['resource_limit', 'The disk of the sandbox is full.', { status: 507 }],
 };
 

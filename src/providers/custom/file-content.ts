@@ -21,7 +21,7 @@ export async function readContent(call: FileCall, info: FileInfo, range: Range):
   if (!reply) return { info: { ...read, size: range.offset }, content: Readable.from([]) };
   if (reply.status === 206 && !startsAt(range.offset, reply)) {
     await reply.discard();
-    throw invalidReply(CUSTOM_BACKEND, 'gave another part of the file');
+    throw invalidReply(CUSTOM_BACKEND, 'sent another part of the file');
   }
   const size = sizeOf(reply) ?? info.size;
   const skip = reply.status === 206 ? 0 : range.offset;

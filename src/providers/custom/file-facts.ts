@@ -24,14 +24,14 @@ export function factsBelow(path: string, value: unknown): FileInfo {
 
 function asked(facts: FileInfo, isAsked: (path: string) => boolean): FileInfo {
   if (isAsked(facts.path)) return facts;
-  throw invalidReply(CUSTOM_BACKEND, 'told of another file');
+  throw invalidReply(CUSTOM_BACKEND, 'described another file');
 }
 
 function fileFacts(value: unknown): FileInfo {
   const { path, type: said, size, mode, mod_time, symlink_target } = objectIn(value);
   const type = TYPES.find((each) => each === said);
   if (typeof path !== 'string' || !path.startsWith('/') || path.length > MAX_PATH || !type)
-    throw invalidReply(CUSTOM_BACKEND, 'gave a file without a path or a type');
+    throw invalidReply(CUSTOM_BACKEND, 'sent a file without a path or a type');
   const made = typeof mod_time === 'string' ? Date.parse(mod_time) : Number.NaN;
   return {
     path,

@@ -44,7 +44,7 @@ async function stat(place: FilesContext, path: string, signal: AbortSignal | und
 
 function pathIn(value: unknown): string {
   if (typeof value === 'string' && value.startsWith('/')) return value;
-  throw invalidReply(CUSTOM_BACKEND, 'gave a path that is none');
+  throw invalidReply(CUSTOM_BACKEND, 'sent an invalid path');
 }
 
 function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {

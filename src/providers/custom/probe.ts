@@ -17,7 +17,7 @@ export async function probeCustom(state: CustomState, signal: AbortSignal): Prom
   const listing = await finding('inventory', async () => {
     const found = await inventory(state, signal);
     if (found) return 'The backend lists its sandboxes.';
-    return 'The backend keeps no inventory: a sandbox whose answer was lost stays there until it is ended by hand.';
+    return 'The backend has no inventory: a sandbox whose create reply was lost stays there until someone destroys it.';
   });
   const { ok: healthy, message } = listing;
   return { healthy, findings: [backend, listing], ...(!healthy && { message }) };

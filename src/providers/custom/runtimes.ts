@@ -28,7 +28,7 @@ export async function createRuntime(
     signal,
     means: {
       404: ['not_found', 'The custom backend does not have this image.'],
-      409: ['conflict', 'There is a sandbox of this attempt already.'],
+      409: ['conflict', 'A sandbox for this attempt already exists.'],
     },
   });
   const reply = await asked.catch((error: unknown) => {
@@ -45,7 +45,7 @@ export async function createRuntime(
 /** Throws `provider_error` for what is no id. */
 export function backendId(id: unknown): string {
   if (typeof id === 'string' && BACKEND_ID.test(id)) return id;
-  throw invalidReply(CUSTOM_BACKEND, 'gave a sandbox without a usable id');
+  throw invalidReply(CUSTOM_BACKEND, 'sent a sandbox without a valid id');
 }
 
 function sizesInForce(answer: Record<string, unknown>, spec: RuntimeSpec) {
@@ -55,7 +55,7 @@ function sizesInForce(answer: Record<string, unknown>, spec: RuntimeSpec) {
   };
   const warnings = (['memory_mb', 'vcpus'] as const)
     .filter((key) => sizes[key] !== spec[key])
-    .map((key) => `${key}: ${spec[key]} were asked for; the backend gave ${sizes[key]}.`);
+    .map((key) => `${key}: ${spec[key]} were requested; the backend gave ${sizes[key]}.`);
   return { ...sizes, warnings };
 }
 
@@ -99,7 +99,8 @@ export async function stateOf(
     const path = `/status/${encodeURIComponent(runtime_id)}`;
     const reply = await backend.request({ method: 'GET', path, signal });
     const { id, state } = objectIn(await reply.json());
-    if (id !== undefined && id !== runtime_id) throw invalidReply(CUSTOM_BACKEND, 'told of another sandbox');
+    if (id !== undefined && id !== runtime_id)
+      throw invalidReply(CUSTOM_BACKEND, 'described another sandbox');
     return knownState(state);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
@@ -125,7 +126,7 @@ export async function inventory(
   }
 }
 
-const NO_INVENTORY = ['not_found', 'The custom backend keeps no inventory.'] as const;
+const NO_INVENTORY = ['not_found', 'The custom backend has no inventory.'] as const;
 
 /** What is not labelled as ours is not even looked at. */
 function listed({ instance, clock }: CustomState, each: unknown): RuntimeListing | undefined {
@@ -144,7 +145,7 @@ function listed({ instance, clock }: CustomState, each: unknown): RuntimeListing
 
 function knownState(state: unknown): 'running' | 'stopped' {
   if (state === 'running' || state === 'stopped') return state;
-  throw invalidReply(CUSTOM_BACKEND, 'gave a sandbox a state that is neither running nor stopped');
+  throw invalidReply(CUSTOM_BACKEND, 'sent a sandbox state other than running or stopped');
 }
 
 export async function destroyRuntime(

@@ -9,7 +9,7 @@ export function bracesExpanded(pattern: string): string[] {
   for (;;) {
     const next = done.flatMap(once);
     if (next.length > MOST)
-      throw new ServiceError('bad_request', 'The pattern stands for too many.', {
+      throw new ServiceError('bad_request', 'The pattern expands to too many patterns.', {
         remedy: `Use braces for at most ${MOST} patterns.`,
       });
     if (next.length === done.length && next.every((each, n) => each === done[n])) return done;

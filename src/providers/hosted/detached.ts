@@ -104,7 +104,7 @@ export class DetachedExecs {
       if (this.#isFull() && record.state === 'exited') this.#all.delete(exec_id);
     if (this.#isFull())
       throw new ServiceError('resource_limit', `${MOST} detached commands run in the sandbox.`, {
-        remedy: 'End one of them first.',
+        remedy: 'Stop one of them first.',
       });
   }
 

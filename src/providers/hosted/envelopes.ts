@@ -40,7 +40,7 @@ class EnvelopeReader {
     if (this.#have === HEAD) {
       [this.#have, this.#left] = [0, this.#head.readUInt32BE(1)];
       this.#structure = new JsonStructure(STRUCTURE);
-      if (this.#left > MAX_EVENT) throw invalidReply(WHAT, 'gave an event that is too large');
+      if (this.#left > MAX_EVENT) throw invalidReply(WHAT, 'sent an event that is too large');
     }
     return at + taken;
   }

@@ -33,12 +33,12 @@ type Words = readonly [code: ErrorCode, message: string, status?: number];
 const BY_NAME: Record<string, Words> = {
   SandboxNotFoundError: ['unavailable', 'The hosted backend no longer has the sandbox.'],
   FileNotFoundError: ['not_found', 'There is no such file in the sandbox.'],
-  NotFoundError: ['not_found', 'The hosted backend does not have what was asked for.'],
+  NotFoundError: ['not_found', 'The hosted backend does not have the requested object.'],
   NotEnoughSpaceError: ['resource_limit', 'The disk of the sandbox is full.', 507],
-  InvalidArgumentError: ['bad_request', 'The hosted backend does not take this request.'],
-  RateLimitError: ['resource_limit', 'The hosted backend has no room now.'],
-  ServiceBusyError: ['unavailable', 'The hosted backend cannot serve now.'],
-  TimeoutError: ['unavailable', 'The sandbox does not answer at the hosted backend.'],
+  InvalidArgumentError: ['bad_request', 'The hosted backend rejects this request.'],
+  RateLimitError: ['resource_limit', 'The hosted backend has no capacity now.'],
+  ServiceBusyError: ['unavailable', 'The hosted backend is temporarily unavailable.'],
+  TimeoutError: ['unavailable', 'The sandbox at the hosted backend does not respond.'],
 };
 
 /** What a call of the library failed with. `signal` is the caller's: its reason is what an abort is reported as. */
@@ -51,8 +51,8 @@ export function translated(faults: KeptErrors, error: unknown, signal?: AbortSig
   const [code, message, status] = BY_NAME[name] ?? [];
   if (code && message) return new ServiceError(code, message, status === undefined ? {} : { status });
   if (name === 'AuthenticationError')
-    return new KeyRefused('provider_error', `${HOSTED_BACKEND} refuses our key.`, {
+    return new KeyRefused('provider_error', `${HOSTED_BACKEND} rejects the configured key.`, {
       remedy: 'Set providers.hosted.api_key to the key of the account.',
     });
-  return invalidReply(HOSTED_BACKEND, 'gave an answer that makes no sense');
+  return invalidReply(HOSTED_BACKEND, 'sent an invalid response');
 }

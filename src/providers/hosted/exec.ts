@@ -164,6 +164,6 @@ function stdinOf(library: Library, input: Input): Exec['stdin'] {
 
 function tooMuch(): ServiceError {
   return new ServiceError('resource_limit', `A command wrote more than ${MOST_OUTPUT} bytes.`, {
-    remedy: 'Write to a file in the sandbox, and read that.',
+    remedy: 'Write to a file in the sandbox and read that file.',
   });
 }

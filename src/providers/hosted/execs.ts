@@ -30,7 +30,7 @@ export function hostedExecs(place: ExecsContext): SandboxIo['execs'] {
       if (place.pids.has(exec_id))
         throw new ServiceError(
           'bad_request',
-          'This exec is not detached: its output goes to who started it.',
+          'This exec is not detached: its output goes to the client that started it.',
         );
       const found = await detached.find(exec_id, signal);
       if (!found) throw unknown();

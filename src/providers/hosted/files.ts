@@ -49,7 +49,7 @@ const stat = (place: FilesContext, path: string, signal: AbortSignal | undefined
 function factsOf(entry: EntryInfo): FileInfo {
   const { path, type, size, mode, modifiedTime, symlinkTarget } = entry;
   if (typeof path !== 'string' || !path.startsWith('/'))
-    throw invalidReply(HOSTED_BACKEND, 'gave a file without a path');
+    throw invalidReply(HOSTED_BACKEND, 'sent a file without a path');
   const isLink = typeof symlinkTarget === 'string' && symlinkTarget !== '';
   const kind = isLink ? 'symlink' : type === 'dir' ? 'dir' : type === 'file' ? 'file' : 'other';
   const made = modifiedTime && Number.isFinite(modifiedTime.getTime()) ? modifiedTime : EPOCH;
@@ -71,7 +71,7 @@ function lookups(place: FilesContext): Pick<SandboxFiles, 'stat' | 'list' | 'glo
       const patterns = bracesExpanded(pattern);
       const { exit_code, stdout } = await place.run(['bash', '-c', GLOB, 'bash', ...patterns], signal);
       if (exit_code !== 0 || stdout.length > MAX_GLOB)
-        throw invalidReply(HOSTED_BACKEND, 'could not look for files');
+        throw invalidReply(HOSTED_BACKEND, 'failed to search for files');
       const found = [...new Set(stdout.split('\0').filter((path) => path.startsWith('/')))].sort();
       return found.slice(0, limit).map((path) => chargeEntry(path, room));
     },
@@ -160,7 +160,7 @@ function changes(place: FilesContext): Pick<SandboxFiles, 'mkdir' | 'move' | 'ch
     mkdir: async (path, { mode, parents }, signal) => {
       if (!parents) await stat(place, posix.dirname(path), signal);
       const isNew = await call(place, signal, (files, options) => files.makeDir(path, options));
-      if (!isNew && !parents) throw new ServiceError('conflict', 'The path is there already.');
+      if (!isNew && !parents) throw new ServiceError('conflict', 'The path already exists.');
       if (mode !== undefined) await chmod(place, path, mode, signal);
     },
     remove: async (path, recursive, signal) => {
@@ -177,5 +177,5 @@ async function chmod(place: FilesContext, path: string, mode: number, signal?: A
   await stat(place, path, signal);
   const { exit_code } = await place.run(['chmod', formatMode(mode), '--', path], signal);
   if (exit_code !== 0)
-    throw new ServiceError('forbidden', 'The sandbox may not change the mode of the path.');
+    throw new ServiceError('forbidden', 'The sandbox is not allowed to change the mode of the path.');
 }

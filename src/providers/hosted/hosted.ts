@@ -39,7 +39,7 @@ export function hostedProvider(deps: HostedDeps): Provider {
     close: async () => {
       state.sessions.endAll();
       for (const one of state.detached.values())
-        one.leave(new ServiceError('unavailable', 'The server stops.'));
+        one.leave(new ServiceError('unavailable', 'The server is stopping.'));
       await state.library.close();
     },
   };

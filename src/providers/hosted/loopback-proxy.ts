@@ -150,14 +150,14 @@ async function checkedBody(reply: Reply, kind: ReplyKind): Promise<Body> {
   });
   // The library takes an answer without content for an empty list: all that runs would count as gone.
   if (kind === 'lookup' && bytes.length === 0)
-    throw invalidReply(HOSTED_BACKEND, 'gave an answer without content');
+    throw invalidReply(HOSTED_BACKEND, 'sent a response without content');
   return [bytes];
 }
 
 function largeFolder(): ServiceError {
   return new ServiceError(
     'payload_too_large',
-    'The folder holds more than can be listed at the hosted backend.',
+    'The folder has more entries than the hosted backend can list.',
     {
       remedy: 'List a smaller folder or fewer levels.',
     },

@@ -49,11 +49,11 @@ async function createSandbox(
   const metadata = labelsFor(instance, spec);
   return library.run(async ({ Sandbox }, way) => {
     if (await firstOf(Sandbox.list({ ...way, query: { metadata } }), signal))
-      throw new ServiceError('conflict', 'There is a sandbox of this attempt already.');
+      throw new ServiceError('conflict', 'A sandbox for this attempt already exists.');
     order.stage = 'asked';
     const { sandboxId } = await Sandbox.create(template, { ...way, timeoutMs, metadata, signal });
     order.stage = 'made';
-    if (!ID.test(sandboxId)) throw invalidReply(HOSTED_BACKEND, 'gave a sandbox without a usable id');
+    if (!ID.test(sandboxId)) throw invalidReply(HOSTED_BACKEND, 'sent a sandbox without a valid id');
     const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...way, signal });
     const [memory_mb, vcpus] = [whole(memoryMB, spec.memory_mb), whole(cpuCount, spec.vcpus)];
     return {
@@ -72,7 +72,7 @@ const whole = (said: unknown, asked: number) =>
 function differences(spec: RuntimeSpec, given: { memory_mb: number; vcpus: number }): string[] {
   return (['memory_mb', 'vcpus'] as const)
     .filter((key) => given[key] !== spec[key])
-    .map((key) => `${key}: ${spec[key]} were asked for; the template has ${given[key]}.`);
+    .map((key) => `${key}: ${spec[key]} were requested; the template has ${given[key]}.`);
 }
 
 /** The backend's id of it; undefined when it has none. */
@@ -142,7 +142,7 @@ export async function listRuntimes(state: HostedState, signal: AbortSignal): Pro
     const pages = Sandbox.list({ ...way, query: { metadata: ourLabels(instance) } });
     const all: RuntimeListing[] = [];
     for (let page = 0; pages.hasNext; page++) {
-      if (page === MOST_PAGES) throw invalidReply(HOSTED_BACKEND, 'lists sandboxes without an end');
+      if (page === MOST_PAGES) throw invalidReply(HOSTED_BACKEND, 'sent an endless list of sandboxes');
       for (const { sandboxId, metadata, state: said, startedAt, endAt } of await pages.nextItems({
         signal,
       })) {

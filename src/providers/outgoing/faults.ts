@@ -26,13 +26,13 @@ export function hadNoEffect(error: unknown): boolean {
 type Words = readonly [code: 'unavailable' | 'provider_error', says: string, remedy: string];
 
 const CHECK_URL = 'Check the configured URL.';
-const AGAIN = 'Try again; if it stays so, look at it on its host.';
-const NOT_HTTP: Words = ['provider_error', 'gave an answer that is no HTTP', CHECK_URL];
-const CLOSED: Words = ['unavailable', 'closed the connection before its answer was whole', AGAIN];
+const AGAIN = 'Try again. If the error remains, check the service on its host.';
+const NOT_HTTP: Words = ['provider_error', 'did not answer with HTTP', CHECK_URL];
+const CLOSED: Words = ['unavailable', 'closed the connection before its response was complete', AGAIN];
 const LATE: Words = ['unavailable', 'did not answer in time', AGAIN];
 const UNPROVED: Words = [
   'unavailable',
-  'did not prove who it is',
+  'did not present a trusted certificate',
   'Check its certificate and the configured URL.',
 ];
 const UNREACHED: Words = ['unavailable', 'cannot be reached', 'Check that it runs, and the configured URL.'];
@@ -41,7 +41,7 @@ const UNREACHED: Words = ['unavailable', 'cannot be reached', 'Check that it run
 const KNOWN: Record<string, Words> = {
   UND_ERR_HEADERS_TIMEOUT: LATE,
   UND_ERR_BODY_TIMEOUT: LATE,
-  UND_ERR_HEADERS_OVERFLOW: ['provider_error', 'gave an answer whose headers are too large', CHECK_URL],
+  UND_ERR_HEADERS_OVERFLOW: ['provider_error', 'sent response headers that are too large', CHECK_URL],
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: NOT_HTTP,
   HTTPParserError: NOT_HTTP,
 };
@@ -93,16 +93,16 @@ function factsOf(error: unknown): { code: string; connected: boolean } {
 export function invalidReply(what: string, says: string): OutgoingFault {
   return new OutgoingFault('provider_error', `${what} ${says}.`, {
     sent: true,
-    remedy: 'Look at its own log; svc passes on nothing of what it said.',
+    remedy: 'Check the log of that service; svc does not pass on its messages.',
   });
 }
 
 const JSON_SAYS: Record<JsonReason, string> = {
-  syntax: 'gave an answer that is no JSON',
-  surrogate: 'gave an answer with text that is none',
-  kind: 'gave an answer that is no list',
-  size: 'gave an answer that is too large',
-  structure: 'gave an answer with more structure than it may have',
+  syntax: 'sent a response that is not JSON',
+  surrogate: 'sent a response with invalid text',
+  kind: 'sent a response that is not a list',
+  size: 'sent a response that is too large',
+  structure: 'sent a response with too much structure',
 };
 
 /** `error`, where it is of JSON as a strange answer. */
@@ -116,8 +116,9 @@ export function tooLate(what: string): OutgoingFault {
 }
 
 export function refusedAddress(what: string, fault: string): OutgoingFault {
-  return new OutgoingFault('provider_error', `${what} is not asked: its address is ${fault}.`, {
+  return new OutgoingFault('provider_error', `${what} was not contacted: its address is ${fault}.`, {
     sent: false,
-    remedy: 'Configure a URL that leads to the backend itself; loopback must be named as such.',
+    remedy:
+      'Configure a URL that leads directly to the service. A loopback address must be configured as such.',
   });
 }

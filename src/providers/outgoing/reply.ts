@@ -49,10 +49,10 @@ export async function readReply(answer: Dispatcher.ResponseData, terms: ReplyCon
 
 function headFault(what: string, { status, headers }: Reply): ServiceError | undefined {
   if (status >= 300 && status < 400)
-    return invalidReply(what, 'answered with a redirect, which is never followed');
+    return invalidReply(what, 'answered with a redirect; redirects are not followed');
   const encoding = headers['content-encoding'] ?? 'identity';
   if (!/^identity$/i.test(encoding))
-    return invalidReply(what, 'answered in an encoding that was not asked for');
+    return invalidReply(what, 'answered with an encoding that was not requested');
   return undefined;
 }
 
@@ -89,7 +89,7 @@ async function* bounded({ body }: Dispatcher.ResponseData, terms: ReplyContext):
   try {
     for await (const part of body as AsyncIterable<Buffer>) {
       size += part.length;
-      if (size > terms.maxBytes) throw invalidReply(terms.what, 'gave an answer that is too large');
+      if (size > terms.maxBytes) throw invalidReply(terms.what, 'sent a response that is too large');
       yield part;
     }
   } catch (error) {

@@ -67,19 +67,19 @@ function refusedByStatus(status: number): ServiceError | undefined {
 
 const LONGEST_REFUSAL = 4096;
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
-  not_found: 'The worker does not have what it was asked for.',
-  conflict: 'The worker refused: the lease is not what it knows.',
-  bad_request: 'The worker cannot do what was asked.',
-  not_implemented: 'The worker cannot do what was asked.',
-  resource_limit: 'The worker has no room.',
+  not_found: 'The worker does not have the requested object.',
+  conflict: 'The worker rejected the call: the lease does not match its own.',
+  bad_request: 'The worker does not support this call.',
+  not_implemented: 'The worker does not support this call.',
+  resource_limit: 'The worker has no capacity.',
   timeout: 'The worker did not finish in time.',
-  unavailable: 'The worker cannot do it now.',
+  unavailable: 'The worker is temporarily unavailable.',
   provider_error: 'The provider of the worker failed.',
 };
 
 /** Credentials and leases are between us and the worker: a client has no part in them. */
 function refused(code: ErrorCode, said: string): ServiceError {
-  const facts: ErrorFacts = { cause: new Error(said), remedy: 'Look at the log of the worker.' };
+  const facts: ErrorFacts = { cause: new Error(said), remedy: 'Check the log of the worker.' };
   const words = MESSAGES[code];
   // What a strict spawn is not given is the client's to know.
   if (code === 'precondition_failed')
@@ -91,7 +91,7 @@ function refused(code: ErrorCode, said: string): ServiceError {
 }
 
 function strange(): ServiceError {
-  return new ServiceError('provider_error', 'The worker gave an answer that is none.', {
-    remedy: 'Check its rpc_url, and that its version fits.',
+  return new ServiceError('provider_error', 'The worker sent an invalid response.', {
+    remedy: 'Check its rpc_url and its version.',
   });
 }

@@ -46,7 +46,7 @@ export function workerProvider(kind: ProviderKind, call: CallWorker, clock: Cloc
       await call({ method: 'worker.destroy', params: place(ref), lease: ref.lease, fault, signal });
     },
     attach: async () => {
-      throw new ServiceError('not_implemented', 'Nothing inside a sandbox of another worker is reached.');
+      throw new ServiceError('not_implemented', 'Sandboxes on other workers do not support this operation.');
     },
     list: async () => [],
     close: async () => {},

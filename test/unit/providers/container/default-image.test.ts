@@ -36,9 +36,9 @@ it('is found, or told of with what is there', async () => {
     name: 'image',
     ok: false,
     message:
-      'The default image team/app:1 is not on the engine, and is pulled by the first sandbox that names none. There: alpine:3.20, busybox:latest.',
+      'The default image team/app:1 is not on the engine, and will be pulled by the first sandbox that uses it. Available: alpine:3.20, busybox:latest.',
   });
-  expect((await finding(status(404, {}), 'never'))?.message).toContain('and none is pulled');
+  expect((await finding(status(404, {}), 'never'))?.message).toContain('and pulling is disabled');
   expect(await finding(status(500, {}))).toBeUndefined();
 });
 

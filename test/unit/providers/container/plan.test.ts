@@ -12,7 +12,12 @@ import { scriptedEngine, status } from '../../../support/scripted/engine.ts';
 const soon = () => AbortSignal.timeout(10_000);
 
 /** The plan of a sandbox on an engine that answers `info`. */
-async function planOn(info: object, seccomp_profile = 'svc', spec: Partial<RuntimeSpec> = {}) {
+async function planOn(
+  info: object,
+  seccomp_profile = 'svc',
+  spec: Partial<RuntimeSpec> = {},
+  image: { user?: string; volumes?: string[] } = {},
+) {
   const scripted = await scriptedEngine();
   scripted.on('GET /info', status(200, { NCPU: 4, ...info }));
   const config = { ...containerConfig(), socket: scripted.socket, seccomp_profile };
@@ -21,7 +26,7 @@ async function planOn(info: object, seccomp_profile = 'svc', spec: Partial<Runti
     config,
     instance: { id: 'an-instance', key: 'c5'.repeat(32) },
     facts: factsReader(engine, realClock()),
-    images: { ready: async () => ({ id: 'sha256:0123', user: '', volumes: [] }) },
+    images: { ready: async () => ({ id: 'sha256:0123', user: '', volumes: [], ...image }) },
     agent: { ready: async () => 'agent' },
     network: { ready: async () => 'svc' },
   } as unknown as ContainerState;
@@ -62,4 +67,18 @@ it('has no pool under gVisor, whether configured or the default of the engine', 
   const home = containerHome('/nowhere');
   expect(home.provider({ runtime: 'runsc' }).hostsPools).toBe(false);
   expect(home.provider({ runtime: 'runc' }).hostsPools).toBe(true);
+});
+
+it('warns about a workspace in memory, and accepts it for a strict spawn', async () => {
+  const user = { user: '1000' };
+  const { warnings } = await planOn({}, 'svc', {}, user);
+  expect(warnings).toEqual([expect.stringContaining('/workspace is 512 MB of memory')]);
+  await expect(planOn({}, 'svc', { strict: true }, user)).resolves.toMatchObject({ warnings: [] });
+});
+
+it('refuses a strict spawn of an image whose volumes would be empty', async () => {
+  await expect(planOn({}, 'svc', { strict: true }, { volumes: ['/data'] })).rejects.toMatchObject({
+    code: 'precondition_failed',
+    details: { unmet: [expect.stringContaining('/data')] },
+  });
 });

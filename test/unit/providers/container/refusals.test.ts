@@ -30,7 +30,7 @@ it('a service of Podman is asked for no sandbox', async () => {
   const created = provider.create(containerSpec(freshId()), soon());
   await expect(created).rejects.toMatchObject({
     code: 'provider_error',
-    message: expect.stringContaining('Podman 4.3.1 cannot hold sandboxes'),
+    message: expect.stringContaining('Podman 4.3.1 is not supported'),
     remedy: expect.stringContaining('Docker Engine'),
   });
   expect(engine.seen.filter((call) => call.startsWith('POST'))).toEqual([]);
@@ -41,6 +41,6 @@ it('limits that the engine may not set are named', () => {
     'runc create failed: error setting rlimit type 7: operation not permitted: OCI permission denied';
   expect(startFault(new EngineRefusal('start a sandbox', 400, words))).toMatchObject({
     code: 'provider_error',
-    message: 'The engine may not set the resource limits of the sandbox.',
+    message: 'The engine is not allowed to set the resource limits of the sandbox.',
   });
 });

@@ -36,5 +36,5 @@ it('have a bound in number, and in what an engine may answer', () => {
   expect(at(...many.slice(1))).toHaveLength(32);
   expect(() => at(...many)).toThrow(/more than 32/);
   expect(() => at(`/${'x'.repeat(2000)}`)).toThrow(/declares a volume/);
-  expect(() => declaredVolumes('some/image', 'text')).toThrow(/makes no sense/);
+  expect(() => declaredVolumes('some/image', 'text')).toThrow(/invalid response/);
 });

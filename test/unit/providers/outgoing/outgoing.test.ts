@@ -99,7 +99,7 @@ describe('addresses', () => {
   ])('%s is not asked', async (url, fault) => {
     const error = await failure(whole(way(url)));
     expect(error).toMatchObject({ code: 'provider_error', sent: false });
-    expect(error?.message).toBe(`The backend is not asked: its address is ${fault}.`);
+    expect(error?.message).toBe(`The backend was not contacted: its address is ${fault}.`);
   });
 
   it('a name that leads to a refused address is not asked, and one of a loopback address neither', async () => {
@@ -186,18 +186,18 @@ describe('a hostile backend', () => {
       (s) => flood(s, `HTTP/1.1 200 OK\r\nx: `),
       {},
       'provider_error',
-      /headers are too large/,
+      /headers that are too large/,
     ],
-    ['speaks no HTTP', (s) => s.write(`${MARK}\r\n\r\n`), {}, 'provider_error', /no HTTP/],
+    ['speaks no HTTP', (s) => s.write(`${MARK}\r\n\r\n`), {}, 'provider_error', /did not answer with HTTP/],
     [
       'speaks broken HTTP',
       (s) => s.write(`HTTP/1.1 200 OK\r\n${MARK}\r\n\r\n`),
       {},
       'provider_error',
-      /no HTTP/,
+      /did not answer with HTTP/,
     ],
-    ['speaks no JSON', (s) => s.write(httpAnswer('200 OK', MARK)), {}, 'provider_error', /no JSON/],
-    ['speaks nothing', (s) => s.write(httpAnswer('200 OK', '')), {}, 'provider_error', /no JSON/],
+    ['speaks no JSON', (s) => s.write(httpAnswer('200 OK', MARK)), {}, 'provider_error', /is not JSON/],
+    ['speaks nothing', (s) => s.write(httpAnswer('200 OK', '')), {}, 'provider_error', /is not JSON/],
   ];
 
   it.each(TABLE)('that %s', async (_what, answer, ask, code, words) => {
