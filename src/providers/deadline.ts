@@ -1,21 +1,21 @@
-// One outside call under a deadline and a caller's abort: whatever the call does, it is over a second after either.
+// An external call with a deadline and a caller's abort: it settles at most a second after either, whatever the call does.
 import type { ServiceError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 
-/** How long a call may take to come back by itself after its abort; less than the promised second. */
+/** How long a call may take to settle after its abort; less than the promised second. */
 const GRACE_MS = 900;
 
 export interface Bounds {
   ms: number;
-  /** What the deadline is reported as. */
+  /** The error for an expired deadline. */
   expired: ServiceError;
   signal: AbortSignal;
 }
 
 /**
- * `call` with a signal that aborts on the deadline or with `signal`; the first cause is the reason. A call that comes
- * back in its grace counts as it ended, success too. One that does not is given up: rejects with the cause, and a
- * result that comes after that goes to `late`.
+ * Runs `call` with a signal that aborts at the deadline or with `signal`; the first cause is the reason. The outcome of a
+ * call that settles within the grace period counts, a success included. A later one is abandoned: rejects with the
+ * cause, and a late result goes to `late`.
  */
 export async function withinDeadline<T>(
   clock: Clock,

@@ -1,5 +1,5 @@
-// Stands around every provider: a deadline for each call, one kind of error, a limit on starts, a line in the log.
-// The only translator of errors. What arrives after it was given up is cleared away here.
+// Wraps every provider: a deadline for each call, one kind of error, a limit on starts, a log line. The only translator of
+// provider errors. A runtime that is created after its call was abandoned is destroyed here.
 import type { SandboxIo } from '../agent/io.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { withoutHostPaths } from '../domain/host-paths.ts';
@@ -37,8 +37,8 @@ interface Call<T> {
 }
 
 /**
- * The same provider, kept to its word: every call is over within its deadline and a second after its abort, and
- * rejects with a ServiceError or the signal's reason. `probe` never rejects.
+ * The same provider with guarantees: every call settles within its deadline and a second after its abort, and rejects
+ * with a ServiceError or the signal's reason. `probe` never rejects.
  */
 export function guard(provider: Provider, deps: GuardDeps): Provider {
   const make = caller(provider, deps);
@@ -76,8 +76,8 @@ export function guard(provider: Provider, deps: GuardDeps): Provider {
       }),
     list: (signal) => make({ operation: 'list', signal, run: (inner) => provider.list(inner) }),
     ...(provider.snapshots && { snapshots: snapshotsOf(make, provider.snapshots) }),
-    // Without a deadline: it lasts as long as somebody listens.
-    ...(provider.watch && { watch: (heard, signal) => watching(provider, heard, signal) }),
+    // No deadline: a watch lasts as long as its listener.
+    ...(provider.watch && { watch: (onEvent, signal) => watching(provider, onEvent, signal) }),
     close: () => closed(provider, deps),
   };
 }
@@ -91,13 +91,16 @@ function traitsOf({
   namesAreGiven = false,
 }: Provider) {
   return {
-    ...{ kind, capabilities, hostsPools, namesAreGiven },
+    kind,
+    capabilities,
+    hostsPools,
+    namesAreGiven,
     ...(label !== undefined && { label }),
     ...(hasNetwork !== undefined && { hasNetwork }),
   };
 }
 
-/** By its label alone where another may have the same id. */
+/** Identifies a late runtime by its label only, if another one may have the same id. */
 function lateOne(
   { namesAreGiven }: Provider,
   { id, epoch }: RuntimeSpec,
@@ -106,7 +109,7 @@ function lateOne(
   return namesAreGiven ? { id, epoch } : { runtime_id, id, epoch };
 }
 
-/** `create` in its turn; one that never had it was not begun. */
+/** Runs `create` when it has a slot; without one it fails as not started. */
 async function started(starts: Limiter, signal: AbortSignal, create: () => Promise<Created>) {
   let hadTurn = false;
   try {
@@ -119,7 +122,7 @@ async function started(starts: Limiter, signal: AbortSignal, create: () => Promi
   }
 }
 
-/** A step that hangs must not keep the server from stopping, nor its database from being closed. */
+/** A hanging step must not keep the server from stopping or its database from closing. */
 async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise<void> {
   const expired = new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
   const bounds = { ms: CLOSE_MS, expired, signal: new AbortController().signal };
@@ -165,11 +168,11 @@ async function probing(make: Make, provider: Provider, signal: AbortSignal) {
 
 async function watching(
   provider: Provider,
-  heard: (event: RuntimeEvent) => void,
+  onEvent: (event: RuntimeEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await provider.watch?.(heard, signal);
+    await provider.watch?.(onEvent, signal);
   } catch (error) {
     throw translated(provider.kind, 'watch', error);
   }
@@ -187,21 +190,22 @@ function tooSlow(kind: string, operation: Operation): ServiceError {
 }
 
 function translated(kind: string, operation: Operation | 'watch', error: unknown): ServiceError {
-  if (error instanceof ServiceError) return withoutPlaces(error);
+  if (error instanceof ServiceError) return withoutPaths(error);
   return new ServiceError('provider_error', `Provider ${kind} failed to ${operation}.`, {
     cause: error,
     remedy: 'Look up the request id in the log.',
   });
 }
 
-/** The same failure for every caller: places on the host are for administrators and for the log, which has the cause. */
-function withoutPlaces(failure: ServiceError): ServiceError {
+/** Removes host paths from a failure: only administrators and the log, which has the cause, see them. */
+function withoutPaths(failure: ServiceError): ServiceError {
   const { code, remedy, retryAfterMs, details, status } = failure;
   const message = withoutHostPaths(failure.message);
   const shownRemedy = remedy === undefined ? undefined : withoutHostPaths(remedy);
   if (message === failure.message && shownRemedy === remedy) return failure;
   const plain = new ServiceError(code, message, {
-    ...{ cause: failure, status },
+    cause: failure,
+    status,
     operatorMessage: remedy === undefined ? failure.message : `${failure.message} ${remedy}`,
     ...(shownRemedy !== undefined && { remedy: shownRemedy }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),

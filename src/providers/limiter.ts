@@ -1,4 +1,4 @@
-// At most so many calls at once; further ones wait in order, and not without bound (docs/design/reliability.md#bounds).
+// Limits concurrent calls. Further calls wait in order, up to a limit in number and time (docs/design/reliability.md#bounds).
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Timer } from '../domain/ports.ts';
 
@@ -9,11 +9,11 @@ export interface Limiter {
 
 export interface LimiterBounds {
   atOnce: number;
-  /** Calls that may wait; one more is `unavailable` at once. */
+  /** Maximum number of waiting calls; further ones fail with `unavailable`. */
   waiting: number;
-  /** How long one waits; then it is `unavailable`. */
+  /** How long a call waits before it fails with `unavailable`. */
   waitMs: number;
-  /** What one hears that cannot wait, or has waited too long; that too many sandboxes are being started unless given. */
+  /** The error of a rejected call; "Too many sandboxes are being started." by default. */
   busy?: () => ServiceError;
 }
 

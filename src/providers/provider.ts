@@ -1,49 +1,49 @@
-// THE PROVIDER SEAM: starts, finds and ends runtimes. Knows nothing of HTTP, quotas, owners or the database.
-// Always used through guard.ts, the only translator of errors and keeper of deadlines.
+// THE PROVIDER SEAM: creates, finds and destroys runtimes. Independent of HTTP, quotas, owners and the database.
+// Always used through guard.ts, which translates errors and enforces deadlines.
 import type { SandboxIo } from '../agent/io.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { Capability, Isolation, ProviderKind } from '../schema/provider.ts';
 
-/** What a sandbox is to a provider. Without `runtime_id` it is found by its label (the reply to create was lost). */
+/** Identifies a runtime. Without `runtime_id` (the reply to create was lost) it is found by its label. */
 export interface RuntimeRef {
   runtime_id?: string | undefined;
   id: string;
   epoch: number;
-  /** The right of another worker to run it, where it is one. */
+  /** The lease under which another worker runs it. */
   lease?: Lease | undefined;
 }
 
 export interface RuntimeSpec {
   id: string;
   epoch: number;
-  /** The image asked for, or undefined for the provider's own default. */
+  /** The requested image, or undefined for the provider's default. */
   image: string | undefined;
   memory_mb: number;
   vcpus: number;
   network: 'default' | 'none';
   /** Stored in the runtime's label, ISO 8601. */
   expires_at: string;
-  /** Whom it is made for, where that is known: what one may have a provider do at once is bounded. Nobody else learns it. */
+  /** The account of the caller, for limits on concurrent work of one account. Not passed on. */
   account?: string;
   /**
-   * The VM of a pool, only where `hostsPools`. Its agent is uid 0 inside with exactly CAP_CHOWN, CAP_SETUID and
-   * CAP_SETGID; uids 20000 to 59999 exist inside; `/workspaces` is writable to uid 0 alone (0711), and nothing else to
-   * anybody, `/tmp` and `/dev/shm` included; at most 4096 processes.
+   * A VM of a pool, only with `hostsPools`. Its agent is uid 0 inside with exactly CAP_CHOWN, CAP_SETUID and CAP_SETGID;
+   * uids 20000 to 59999 exist inside; `/workspaces` is writable for uid 0 only (0711), and nothing else is writable,
+   * `/tmp` and `/dev/shm` included; at most 4096 processes.
    */
   role?: 'pool';
-  /** The right of another worker to run it, where it is one. */
+  /** The lease under which another worker runs it. */
   lease?: Lease;
-  /** To be refused, before anything is made, where what would run differs from this (domain/differences.ts). */
+  /** Reject the spawn, before anything is created, if the sandbox would differ from the request (domain/differences.ts). */
   strict?: boolean;
 }
 
 export interface Created {
   runtime_id: string;
-  /** What really runs. */
+  /** The image that runs. */
   image: string;
   memory_mb: number;
   vcpus: number;
-  /** Every difference between what was asked and what runs, one sentence each. */
+  /** One sentence for each difference between the request and the sandbox. */
   warnings: string[];
 }
 
@@ -54,11 +54,11 @@ export interface RuntimeListing {
   id: string;
   epoch: number;
   state: 'running' | 'stopped';
-  /** ISO 8601, of the runtime itself: reconcile spares young ones. */
+  /** ISO 8601, of the runtime itself: reconciliation spares new ones. */
   created_at: string;
 }
 
-/** The provider's own news of one of our runtimes: its first process ended, or somebody removed it. */
+/** An event of one of our runtimes: its first process ended, or it was removed. */
 export interface RuntimeEvent {
   runtime_id: string;
   id: string;
@@ -66,7 +66,7 @@ export interface RuntimeEvent {
   what: 'ended' | 'removed';
 }
 
-/** What a provider keeps to start runtimes of one image and shape faster. */
+/** A saved state from which runtimes of one image and shape start faster. */
 export interface RuntimeSnapshot {
   image: string;
   /** Version of the guest kernel. */
@@ -79,67 +79,67 @@ export interface RuntimeSnapshot {
 
 export interface ProbeReport {
   healthy: boolean;
-  /** Why not, or what is worth knowing; a sentence with the remedy. */
+  /** The reason of a failure with its remedy, or a note. */
   message?: string;
   findings: { name: string; ok: boolean; message: string }[];
 }
 
 export interface Provider {
   readonly kind: ProviderKind;
-  /** What its operator calls it, where that is not its kind. */
+  /** The operator's name for the provider, if it differs from the kind. */
   readonly label?: string;
   readonly capabilities: readonly Capability[];
-  /** False: its sandboxes never reach a network. Absent where that is not known. */
+  /** False if its sandboxes never reach a network; absent if unknown. */
   readonly hasNetwork?: boolean;
-  /** It can make the VMs of a pool. */
+  /** Whether it can create VMs of a pool. */
   readonly hostsPools?: boolean;
-  /** A service outside gives its runtimes their ids: one may come twice. */
+  /** Whether an external service assigns runtime ids, which may then repeat. */
   readonly namesAreGiven?: boolean;
-  /** What really separates a sandbox here, and which image names a spawn may give; `*` is any. */
+  /** The effective isolation of a sandbox, and the image names that a spawn may use; `*` for any. */
   describe(): { isolation: Isolation; images: string[] };
-  /** Absent where names are not judged. Throws `bad_request` for an image that a spawn may never have. */
+  /** Absent if image names are not checked. Throws `bad_request` for an image that no spawn may use. */
   refuseImage?(reference: string): void;
-  /** Reports, never throws; settles when `signal` aborts. */
+  /** Never throws; settles when `signal` aborts. */
   probe(signal: AbortSignal): Promise<ProbeReport>;
   /**
-   * Labelled before it can fail half-way; a failed or aborted create leaves nothing unlabelled. Settles within 1 s of the
-   * abort. Rejects with NotStarted (domain/not-started.ts) only where it is certain that nothing was asked for: the row then
+   * Labels the runtime before a partial failure is possible: a failed or aborted create leaves nothing unlabelled. Settles
+   * within 1 s of the abort. Rejects with NotStarted (domain/not-started.ts) only where it is certain that nothing was asked for: the row then
    * ends without this provider being asked again.
    */
   create(spec: RuntimeSpec, signal: AbortSignal): Promise<Created>;
   /** `gone` is an answer, not an error. */
   inspect(ref: RuntimeRef, signal: AbortSignal): Promise<RuntimeState>;
-  /** Idempotent; gone is success. Resolves only when the runtime is confirmed gone. */
+  /** Idempotent; a missing runtime is success. Resolves only when the runtime is confirmed to have ended. */
   destroy(ref: RuntimeRef, signal: AbortSignal): Promise<void>;
-  /** Opens what works inside the sandbox. `unavailable` when the runtime is not running or does not answer. */
+  /** Opens a session with the sandbox. Throws `unavailable` when the runtime is not running or does not answer. */
   attach(ref: RuntimeRef, signal: AbortSignal): Promise<SandboxIo>;
-  /** All runtimes that carry our instance label, dead ones as `stopped`. */
+  /** All runtimes with our instance label; ended ones as `stopped`. */
   list(signal: AbortSignal): Promise<RuntimeListing[]>;
   /**
-   * Absent where nothing tells. Calls `heard` for each event of a runtime with our instance label, ours or not of our
-   * doing. Resolves when `signal` aborts; rejects when the source is lost (the caller opens it again and reconciles,
-   * since events in between are gone).
+   * Absent if there is no source of events. Calls `onEvent` for each event of a runtime with our instance label, whatever
+   * caused it. Resolves when `signal` aborts; rejects when the source is lost (the caller reopens it and reconciles,
+   * because events in between are missed).
    */
-  watch?(heard: (event: RuntimeEvent) => void, signal: AbortSignal): Promise<void>;
-  /** Absent where runtimes are never restored. */
+  watch?(onEvent: (event: RuntimeEvent) => void, signal: AbortSignal): Promise<void>;
+  /** Absent if runtimes are never restored from snapshots. */
   snapshots?(signal: AbortSignal): Promise<RuntimeSnapshot[]>;
-  /** Runtimes live on. Safe to call twice. */
+  /** Releases resources; runtimes continue to run. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Another worker, as it is called. */
+/** The address and credentials of another worker. */
 export interface RemoteWorker {
   id: string;
   rpc_url: string;
-  /** Shared with it: signs what it is told. */
+  /** A shared secret that signs our calls. */
   secret: string;
 }
 
 /** Workers that run sandboxes for us. */
 export interface RemoteProviders {
-  /** A provider of theirs as one of ours, guarded. It has no attach: nothing inside is reached through a worker. */
+  /** A guarded provider of a worker. `attach` is not supported. */
   of(worker: RemoteWorker, kind: string): Provider;
-  /** Has the worker renew `lease` now, and tells it what is left of the life of its sandbox. */
+  /** Renews `lease` on the worker and reports the remaining TTL of its sandbox. */
   renew(worker: RemoteWorker, lease: Lease, sandboxTtl: string, signal: AbortSignal): Promise<void>;
   /** True if the worker does not get new sandboxes. */
   shutdown(worker: RemoteWorker, signal: AbortSignal): Promise<void>;
@@ -149,8 +149,8 @@ export interface RemoteProviders {
 /** The enabled providers, guarded, in order of preference. */
 export interface ProviderSet {
   readonly all: readonly Provider[];
-  /** Throws `not_found`, naming those there are, for any other name. */
+  /** Throws `not_found` with the enabled names for any other name. */
   get(name: string): Provider;
-  /** Closes each; runtimes live on. */
+  /** Closes all providers; runtimes continue to run. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The one place that knows which providers there are. Each is loaded only when enabled, and always guarded.
+// The table of providers. Each is loaded only when enabled, and always guarded.
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Clock, Logger, Random } from '../domain/ports.ts';
@@ -14,12 +14,12 @@ export interface RegistryDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Asked before much of a backend's answer is kept. */
+  /** Accounts for large replies of a backend. */
   ledger: ByteLedger;
-  /** Of the store. */
+  /** From the store. */
   instance: { id: string; key: string };
   packageRoot: string;
-  /** Of spawns that name no image. */
+  /** Image of spawns without one. */
   defaultImage?: string | undefined;
   /** XDG_RUNTIME_DIR */
   runtimeDir?: string | undefined;
@@ -48,14 +48,14 @@ const BUILDERS: Record<ProviderKind, (deps: RegistryDeps) => Promise<Provider>> 
   },
 };
 
-/** Builds what the configuration enables, in order of preference. Does not start or probe anything. */
+/** Builds the enabled providers in order of preference. Neither starts nor probes anything. */
 export async function providerRegistry(deps: RegistryDeps): Promise<ProviderSet> {
   const enabled = PROVIDER_KINDS.filter((kind) => deps.config[kind].enabled);
   const built = await Promise.all(enabled.map((kind) => BUILDERS[kind](deps)));
   return providerSet(built.map((provider) => guard(provider, deps)));
 }
 
-/** A set of providers that are guarded already. */
+/** A set of guarded providers. */
 export function providerSet(all: readonly Provider[]): ProviderSet {
   return {
     all,
@@ -67,9 +67,9 @@ export function providerSet(all: readonly Provider[]): ProviderSet {
 }
 
 function refuse(name: string, all: readonly Provider[]): never {
-  const there = all.map(({ kind }) => kind).join(', ') || 'none';
+  const enabled = all.map(({ kind }) => kind).join(', ') || 'none';
   throw new ServiceError('not_found', `There is no provider ${JSON.stringify(name.slice(0, 64))}.`, {
-    remedy: `Enabled: ${there}.`,
+    remedy: `Enabled: ${enabled}.`,
     details: { providers: all.map(({ kind }) => kind) },
   });
 }

@@ -204,7 +204,7 @@ describe.each(['custom', 'hosted'] as const)('a %s backend', (kind) => {
     try {
       await expect(provider.list(soon())).rejects.toMatchObject({
         code: 'provider_error',
-        message: expect.stringContaining('is not asked'),
+        message: expect.stringContaining('was not contacted'),
       });
     } finally {
       await provider.close();

@@ -1,12 +1,12 @@
-// What a backend's SandboxIo has while it is open: its end, and the execs that it started. A backend keeps no list of them
-// and has no detached ones, so an exec is known to the session that runs it, and to no other.
+// The state of an open SandboxIo of a backend: its end, and the execs that it started. A backend keeps no list of execs, so
+// only the session that runs an exec knows it.
 import { setMaxListeners } from 'node:events';
 import type { Exec, ExecRecord, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { unsupported } from './unsupported.ts';
 
-/** Signals that end a program that does not ask for another end. */
+/** Signals that terminate a program by default. */
 const FATAL = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 
 interface Running {
@@ -30,7 +30,7 @@ export class BackendSession {
     });
   }
 
-  /** Aborts with what calls in flight are to fail with. */
+  /** Aborts at the end of the session, with the error for calls in flight. */
   get end(): AbortSignal {
     return this.#end.signal;
   }
@@ -41,11 +41,15 @@ export class BackendSession {
     );
   }
 
-  /** Keeps an exec among those that run until it ends. */
+  /** Lists an exec as running until it ends. */
   keep(spec: ExecSpec, exec: Exec): Exec {
     const { exec_id, label } = spec;
     const record: ExecRecord = {
-      ...{ exec_id, label, state: 'running', detached: false, exit_code: -1 },
+      exec_id,
+      label,
+      state: 'running',
+      detached: false,
+      exit_code: -1,
       started_at: new Date(this.#clock.now()).toISOString(),
     };
     const drop = () => void this.#running.delete(exec_id);
@@ -63,7 +67,7 @@ export class BackendSession {
       signal: async (exec_id, signal) => {
         const found = this.#running.get(exec_id);
         if (!found) throw new ServiceError('not_found', 'There is no such exec in the sandbox.');
-        if (!FATAL.includes(signal)) throw unsupported(this.#kind, `way to send ${signal.slice(0, 32)}`);
+        if (!FATAL.includes(signal)) throw unsupported(this.#kind, `support for ${signal.slice(0, 32)}`);
         found.exec.kill();
       },
     };

@@ -1,11 +1,11 @@
-// Standard input for a backend that takes it with the command, all at once: gathered until it ends, within a bound.
+// Standard input for a backend that takes it together with the command: buffered until it ends, up to a limit.
 import { PassThrough } from 'node:stream';
 import type { Exec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 
 export interface BufferedStdin {
   stdin: Exec['stdin'];
-  /** All of it, once it has ended. Rejects with `payload_too_large`. */
+  /** The complete input, once it has ended. Rejects with `payload_too_large`. */
   content: Promise<Buffer>;
 }
 

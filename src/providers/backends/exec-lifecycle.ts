@@ -1,8 +1,8 @@
-// How an exec at a backend ends: once, by whoever is first: its own exit, a kill, its deadline, its caller, its session.
+// The lifecycle of an exec at a backend. It ends once: by its exit, a kill, its deadline, its caller or its session.
 import type { ExecExit, ExecSpec } from '../../agent/io.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
 
-/** The backend keeps the deadline; after this much more it is not believed. */
+/** The backend enforces the deadline; this much later the exec is ended here. */
 const BACKSTOP_MS = 2000;
 const KILLED = { exit_code: 137, signal: 'SIGKILL' } as const;
 
@@ -10,9 +10,9 @@ type Outcome = Omit<ExecExit, 'duration_ms'>;
 
 export interface LifecycleDeps {
   clock: Clock;
-  /** Each ends it; `exit` then rejects with the reason. */
+  /** Signals that end the exec; `exit` then rejects with the reason. */
   ends: readonly (AbortSignal | undefined)[];
-  /** How much later than its deadline it is ended here; 2 s unless given, where the backend keeps the deadline. */
+  /** How long after its deadline the exec is ended here; 2 s by default. Zero if the backend does not enforce deadlines. */
   backstopMs?: number;
 }
 
@@ -38,12 +38,12 @@ export class ExecLifecycle {
       this.#begin = resolve;
       this.exit.then(() => resolve(), reject);
     });
-    // Nobody may be listening to either.
+    // Both may have no listener.
     this.started.catch(() => undefined);
     this.#watch(timeoutMs ? timeoutMs + backstopMs : undefined, ends);
   }
 
-  /** Aborts once it is over: whatever still works on it is to stop. */
+  /** Aborts at the end of the exec: work on it stops. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -84,10 +84,10 @@ export class ExecLifecycle {
   }
 }
 
-/** Calls `run` now or when it aborts; what it returns takes that back. */
+/** Calls `run` when `signal` aborts, or now if it has. Returns a function that removes the listener. */
 function onAbort(signal: AbortSignal, run: (reason: unknown) => void): () => void {
-  const heard = () => run(signal.reason);
-  if (signal.aborted) heard();
-  else signal.addEventListener('abort', heard, { once: true });
-  return () => signal.removeEventListener('abort', heard);
+  const listener = () => run(signal.reason);
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
 }

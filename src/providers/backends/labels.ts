@@ -1,5 +1,5 @@
-// Whose a runtime at a backend is, written into its metadata when it is made, so that one whose reply was lost is found and
-// nothing of another server is ever touched. Values are text: backends keep nothing else.
+// Labels in a runtime's metadata at a backend identify its server and sandbox: a runtime whose create reply was lost is
+// found, and runtimes of other servers are never touched. Values are text, because backends keep nothing else.
 import type { RuntimeListing, RuntimeRef, RuntimeSpec } from '../provider.ts';
 
 export interface Instance {
@@ -11,7 +11,7 @@ const KEYS = {
   id: 'svc_id',
   epoch: 'svc_epoch',
   expires_at: 'svc_expires_at',
-  /** All three at once: what a backend that refuses doubles compares. */
+  /** Instance, id and epoch in one value, for a backend that rejects duplicates. */
   runtime: 'svc_runtime',
 } as const;
 
@@ -28,12 +28,12 @@ export function labelsFor({ id: instance }: Instance, spec: RuntimeSpec): Record
   };
 }
 
-/** The labels by which a backend finds all that is ours. */
+/** The labels that all runtimes of this server carry. */
 export function ourLabels({ id }: Instance): Record<string, string> {
   return { [KEYS.instance]: id };
 }
 
-/** Whose it is; undefined for what is not ours, or labelled by somebody else's hand. */
+/** The sandbox and epoch in `metadata`; undefined for runtimes of other servers and for invalid labels. */
 export function identityIn(
   { id: instance }: Instance,
   metadata: unknown,
@@ -46,11 +46,11 @@ export function identityIn(
   return ID.test(id) && /^[1-9]\d{0,8}$/.test(epoch) ? { id, epoch: Number(epoch) } : undefined;
 }
 
-export function isOf(ref: RuntimeRef, { id, epoch }: { id: string; epoch: number }): boolean {
+function isOf(ref: RuntimeRef, { id, epoch }: { id: string; epoch: number }): boolean {
   return ref.id === id && ref.epoch === epoch;
 }
 
-/** undefined when the backend has none. `list` is asked only where nothing is remembered. */
+/** The runtime's id, from the reference or from `list`; undefined when the backend has no such runtime. */
 export async function runtimeIdOf(
   ref: RuntimeRef,
   list: () => Promise<readonly RuntimeListing[] | undefined>,

@@ -1,4 +1,4 @@
-// Sessions by runtime: no stream tells of a backend's runtime going, so whoever learns of it closes them.
+// Open sessions by runtime. A backend does not announce the end of a runtime, so the code that detects it closes them.
 import type { BackendSession } from './backend-session.ts';
 
 export class OpenSessions {
@@ -13,7 +13,7 @@ export class OpenSessions {
     });
   }
 
-  /** The runtime has ended. */
+  /** Closes the sessions of an ended runtime. */
   end(runtime_id: string): void {
     for (const session of this.#open.get(runtime_id) ?? []) session.close();
   }

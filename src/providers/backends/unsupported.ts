@@ -1,4 +1,4 @@
-// What a backend behind HTTP has no way to do: one well-worded refusal.
+// The error for operations that a backend behind HTTP does not support.
 import { ServiceError } from '../../domain/errors.ts';
 
 /** `what` completes "has no …". */

@@ -1,5 +1,5 @@
-// The volume that brings svc-agent into containers, one per engine and build. It is filled through a container that is
-// never started, because no registry has the agent (seed.ts).
+// The volume that provides svc-agent to containers, one per engine and build. It is filled through a container that never
+// starts (seed.ts), because no registry has the agent.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { findAgent } from '../../agent/binary.ts';
@@ -25,9 +25,9 @@ export interface AgentVolumeDeps {
 }
 
 export interface AgentVolume {
-  /** The name of a volume that holds this build; seeds it when it has to, for many callers once. */
+  /** Resolves with the name of the volume of this build; seeds it first if needed, once for concurrent callers. */
   ready(): Promise<string>;
-  /** It turned out not to be there: the next `ready` looks again. */
+  /** The volume is missing: the next `ready` checks again. */
   forget(): void;
 }
 
@@ -49,7 +49,7 @@ export function agentVolume(deps: AgentVolumeDeps): AgentVolume {
 
 interface Build {
   bytes: Buffer;
-  /** Also of the volume, the image and the container that seeds. */
+  /** Name of the volume and the image, and part of the seeding container's name. */
   name: string;
 }
 
@@ -93,7 +93,7 @@ async function makeVolume(engine: Engine, { name }: Build): Promise<void> {
   );
 }
 
-/** A file that is already there and whole stays as it is: sandboxes run from it. */
+/** Keeps an existing, complete file: sandboxes run from it. */
 async function fill(engine: Engine, container: string, build: Build): Promise<void> {
   if (await holds(engine, container, build)) return;
   const archive = tarOf({ path: 'svc-agent', bytes: build.bytes, mode: 0o755 });
@@ -119,7 +119,7 @@ async function holds(engine: Engine, container: string, { bytes }: Build): Promi
   }
 }
 
-/** Volumes and images of other builds that nothing uses: whoever still needs one seeds it again. */
+/** Removes unused volumes and images of other builds; a server that still needs one seeds it again. */
 async function removeOldBuilds({ engine, logger }: AgentVolumeDeps, { name }: Build): Promise<void> {
   const query = { filters: { label: [LABEL.agent] } };
   const what = 'list old agents';
@@ -132,7 +132,7 @@ async function removeOldBuilds({ engine, logger }: AgentVolumeDeps, { name }: Bu
     ];
     for (const path of paths.filter((each) => !each.includes(name))) await remove(engine, path);
   } catch (error) {
-    logger.debug({ err: error }, 'old builds of the agent stay on the engine');
+    logger.debug({ err: error }, 'Could not remove old builds of the agent from the engine.');
   }
 }
 
@@ -140,7 +140,7 @@ function names(volumes: unknown): string[] {
   return Array.isArray(volumes) ? volumes.map(({ Name }) => `${Name}`) : [];
 }
 
-/** By tag, so that one somebody has given another name keeps it; the nameless by id. */
+/** Tags of images, so that an image keeps other names; ids of images without a tag. */
 function tags(images: unknown): string[] {
   if (!Array.isArray(images)) return [];
   return images.flatMap(({ Id, RepoTags }) => {

@@ -1,5 +1,5 @@
-// Sessions with the agent of a container, over the container's standard streams. The one that create opened is kept for
-// whoever comes first: it saves the first exec a connection.
+// Sessions with the agent of a container, over the container's standard streams. The session that create opens is kept for
+// the first caller, which saves a connection.
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
@@ -28,7 +28,7 @@ export async function attachRuntime(
   const name = await nameOf(state, ref, signal);
   const parked = state.parked.take(name);
   if (parked) return parked;
-  // Attaching to a container that is over never answers.
+  // The engine never answers an attach to a stopped container.
   const found = await inspectContainer(state.engine, name, signal);
   if (found?.state !== 'running') throw found?.isOutOfMemory ? outOfMemory() : notRunning();
   try {
@@ -38,13 +38,13 @@ export async function attachRuntime(
   }
 }
 
-/** One container's streams and what its agent complains of. */
+/** The streams of one container. */
 export interface AttachedContainer {
   stream: AttachedStream;
   diagnostics: StderrTail;
 }
 
-/** Also before the container runs: nothing that it says is then missed. */
+/** Attaches to a container before or after its start; before, no output is missed. */
 export async function attachStreams(
   state: ContainerState,
   name: string,
@@ -59,7 +59,7 @@ export async function attachStreams(
     (bytes) => diagnostics.add(bytes),
     () => endReason(state, name),
   );
-  // Until somebody listens; 'close' always follows.
+  // 'close' always follows, and a session listens to it.
   stream.on('error', () => undefined);
   return { stream, diagnostics };
 }
@@ -77,7 +77,7 @@ async function endReason({ engine, clock }: ContainerState, name: string): Promi
   return undefined;
 }
 
-/** A session on a dialled container, which belongs to it from now on. What the agent said is logged when it fails. */
+/** Opens a session that owns `stream`. Logs the agent's standard error on failure. */
 export async function openAgentSession(
   state: ContainerState,
   ref: RuntimeRef,
@@ -90,12 +90,12 @@ export async function openAgentSession(
     return await openSession({ stream, secret, clock, random, logger }, signal);
   } catch (error) {
     stream.destroy();
-    logger.debug({ sandbox_id: ref.id, said: diagnostics.tail() }, 'what the agent said');
+    logger.debug({ sandbox_id: ref.id, stderr: diagnostics.tail() }, 'The agent did not open a session.');
     throw error;
   }
 }
 
-/** Sessions that nobody has taken yet; each is closed after a while. */
+/** Sessions that wait for their first caller; each is closed after 30 seconds. */
 export class ParkedSessions {
   readonly #after: (ms: number, run: () => void) => Timer;
   readonly #parked = new Map<string, { io: SandboxIo; timer: Timer }>();

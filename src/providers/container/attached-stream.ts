@@ -1,6 +1,6 @@
-// A container's standard streams on one connection as a Duplex: standard input as it is, standard output out of the
-// engine's framing (u8 stream, 3 zeros, u32 length big endian, bytes), standard error beside it. Contents are hostile,
-// frames of any length are handed on piece by piece, so nothing grows.
+// A container's standard streams on one connection as a Duplex: standard input unframed, standard output unpacked from the
+// engine's frames (u8 stream, 3 zeros, u32 length big endian, bytes), standard error through a callback. Contents are
+// hostile: frames of any length are passed on in pieces, so memory is bounded.
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
@@ -33,7 +33,7 @@ export class AttachedStream extends Duplex {
       .on('end', () => void this.#end())
       .on('error', (error) => this.destroy(error))
       .on('close', () => {
-        // What came before the end may still wait for its reader.
+        // Output before a regular end may still wait for its reader.
         if (!socket.readableEnded) this.destroy();
       });
   }

@@ -1,4 +1,4 @@
-// The body that creates a container, in full. Pure: what it gives is fixed by fixtures/golden/container-*.json.
+// The request body that creates a container. Pure; its output is fixed by fixtures/golden/container-*.json.
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { LABEL } from './names.ts';
@@ -6,12 +6,12 @@ import { hostProcesses } from './runtime-kernel.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const SHM_MB = 64;
-/** What an engine without the right to raise limits can still give. */
+/** A limit that an engine without CAP_SYS_RESOURCE can set. */
 const OPEN_FILES = 16_384;
-/** All that the first process of a pool needs: to make workspaces and to become their users. */
+/** The first process of a pool creates workspaces and switches to their users. */
 const POOL_CAPS = ['CHOWN', 'SETGID', 'SETUID'];
 
-/** The same for all: newer engines let every container of a network resolve it. */
+/** One name for all: newer engines let every container of a network resolve it. */
 const HOST_NAME = 'sandbox';
 
 export const AGENT_FOLDER = '/.svc';
@@ -23,22 +23,22 @@ export interface ContainerOptions {
   instance: string;
   spec: RuntimeSpec;
   config: ContainerConfig;
-  /** Effective: the configured one, else the engine's default. */
+  /** The configured runtime, or the engine's default. */
   runtime: string;
-  /** Id of the image, so that it is the one that was looked up. */
+  /** Id of the image that was looked up: a name may point to another image later. */
   image: string;
-  /** Where the image declares volumes. */
+  /** Paths of the image's volumes. */
   volumes: readonly string[];
-  /** Effective: the configured one, else the image's. */
+  /** The configured user, or the image's. */
   user: string;
   agentVolume: string;
   /** Name of a network, `none` or `host`. */
   network: string;
-  /** Text of a profile, or a word of the engine; undefined is the engine's own. */
+  /** Text of a profile, or a keyword of the engine; undefined for the engine's own profile. */
   seccomp?: string | undefined;
 }
 
-/** Of `POST /containers/create`. */
+/** The body of `POST /containers/create`. */
 export function containerBody(order: ContainerOptions): object {
   const { spec, image } = order;
   const isPool = spec.role === 'pool';
@@ -46,7 +46,7 @@ export function containerBody(order: ContainerOptions): object {
     Image: image,
     Hostname: HOST_NAME,
     User: isPool ? '0:0' : order.user,
-    // The agent makes the default working directory itself: not every engine does.
+    // The agent creates the working directory, because not every engine does.
     WorkingDir: '/',
     Entrypoint: [
       `${AGENT_FOLDER}/svc-agent`,
@@ -62,7 +62,7 @@ export function containerBody(order: ContainerOptions): object {
     Healthcheck: { Test: ['NONE'] },
     Tty: false,
     OpenStdin: true,
-    // Once would close standard input for ever with the first connection.
+    // True would close standard input for ever when the first connection ends.
     StdinOnce: false,
     AttachStdin: true,
     AttachStdout: true,
@@ -71,7 +71,7 @@ export function containerBody(order: ContainerOptions): object {
   };
 }
 
-/** Whether `/workspace` is memory of the sandbox's user: where that user could not make or fill the folder. */
+/** Whether `/workspace` is a tmpfs of the sandbox's user: that user could not create or fill the folder otherwise. */
 export function hasOwnWorkspace({
   spec,
   config,
@@ -126,7 +126,7 @@ function hostConfig(order: ContainerOptions, isPool: boolean): object {
     ],
     Binds: [],
     Devices: [],
-    // Of a pool nobody may write to what all share: none is private, and without /dev/shm.
+    // Tenants of a pool share no writable memory: `none` is private and has no /dev/shm.
     IpcMode: isPool ? 'none' : 'private',
     LogConfig: { Type: 'none' },
     RestartPolicy: { Name: 'no' },
@@ -135,7 +135,7 @@ function hostConfig(order: ContainerOptions, isPool: boolean): object {
   };
 }
 
-/** Paths and their mount options. `exec` is said because engines leave it out by themselves. */
+/** Paths and mount options. `exec` is explicit because engines default to noexec. */
 function tmpfs(order: ContainerOptions): Record<string, string> {
   const { spec, config, user } = order;
   if (!hasOwnWorkspace(order)) return {};
@@ -146,14 +146,14 @@ function tmpfs(order: ContainerOptions): Record<string, string> {
   };
 }
 
-/** What is mounted there keeps the engine from making volumes of its own. Nothing to write on where the root is read-only. */
+/** A tmpfs on each volume keeps the engine from creating its own; it is read-only where the root is. */
 function volumeTmpfs(order: ContainerOptions, isPool: boolean): Record<string, string> {
   const { spec, config, volumes } = order;
   const nothing = isPool || config.read_only_rootfs;
   return Object.fromEntries(volumes.map((path) => [path, nothing ? NOTHING : scratch(spec)]));
 }
 
-/** Half of the memory for workspaces, which their users cannot list; message queues are shut. */
+/** Half of the memory for workspaces, whose folder tenants cannot list; message queues are disabled. */
 function poolTmpfs(memoryMb: number): Record<string, string> {
   return {
     [POOL_WORKSPACES]: options(Math.max(1, Math.floor(memoryMb / 2)), 'mode=0711'),
@@ -162,15 +162,15 @@ function poolTmpfs(memoryMb: number): Record<string, string> {
 }
 
 const NOTHING = 'ro,noexec,nosuid,nodev,size=4k,mode=0555';
-/** A quarter of the memory, for whoever is inside. */
+/** A quarter of the memory, writable for every user. */
 const scratch = ({ memory_mb }: RuntimeSpec) => options(Math.max(1, Math.floor(memory_mb / 4)), 'mode=1777');
-/** An inode is kernel memory, too: one for each page. */
+/** Inodes take kernel memory as well: one for each page. */
 const options = (mb: number, who: string) => {
   const files = Math.max(1024, mb * 256);
   return `rw,exec,nosuid,nodev,size=${mb}m,nr_inodes=${files},${who}`;
 };
 
-/** A name has no number outside of its image: then everybody inside, which is that user alone, may write. */
+/** A user name has no number outside of its image: the folder is then writable for all, and only that user is inside. */
 function owner(user: string): string {
   if (isRoot(user)) return 'uid=0,gid=0,mode=0755';
   const [, uid, gid] = /^(\d+)(?::(\d+))?$/.exec(user) ?? [];

@@ -1,5 +1,5 @@
-// The container provider: sandboxes in containers of a Docker-compatible engine, with svc-agent as their first process
-// and their standard streams as the way to it.
+// The container provider: sandboxes in containers of a Docker-compatible engine, with svc-agent as their first process,
+// reached through their standard streams.
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
@@ -12,7 +12,7 @@ import { isGvisor } from './runtime-kernel.ts';
 import { type ContainerDeps, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
-/** Asks the engine only when used. Containers carry the instance's label and outlive this object and this process. */
+/** Contacts the engine only when used. Containers carry the instance's label and outlive this object and this process. */
 export function containerProvider(deps: ContainerDeps): Provider {
   const state = openState(deps);
   return {
@@ -28,7 +28,7 @@ export function containerProvider(deps: ContainerDeps): Provider {
     destroy: async (ref, signal) => removeContainer(state, await nameOf(state, ref, signal), signal),
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: (signal) => listRuntimes(state, signal),
-    watch: (heard, signal) => watchRuntimes(state, heard, signal),
+    watch: (onEvent, signal) => watchRuntimes(state, onEvent, signal),
     close: async () => {
       state.parked.endAll();
       state.engine.close();

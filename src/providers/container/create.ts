@@ -1,5 +1,5 @@
-// Making one container: created, attached, told its secret, started and spoken to. What failed is removed. It carries
-// our labels from its first moment, so what cannot be removed now is found later.
+// Creates one container: create, attach, send the secret, start, open a session. A failed container is removed. It has our
+// labels from the start, so a container that cannot be removed now is found later.
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted, NotStarted, wrapNotStarted } from '../../domain/not-started.ts';
@@ -38,13 +38,13 @@ export async function createRuntime(
 async function started(attempt: Attempt): Promise<Plan> {
   const { state, signal } = attempt;
   const dialled = await state.starts.run(() => orUndone(attempt, () => launched(attempt)), signal);
-  // The engine has done its part: the next one need not wait for this one's agent.
+  // The engine has finished: the next start need not wait for this agent.
   const io = await orUndone(attempt, () => openAgentSession(state, attempt.plan.spec, dialled, signal));
   state.parked.put(attempt.plan.name, io);
   return attempt.plan;
 }
 
-/** After an attempt whose traces may still be there, so its failures promise nothing. */
+/** A second attempt. The first one may have left a container, so no failure counts as "not started". */
 async function startedAgain(state: ContainerState, spec: RuntimeSpec, signal: AbortSignal): Promise<Plan> {
   try {
     return await started({ state, plan: await planContainer(state, spec, signal), signal });
@@ -59,7 +59,7 @@ interface Attempt {
   signal: AbortSignal;
 }
 
-/** `work`; when it fails the container is removed, and the error says why it did not come up. */
+/** Runs `work`; on failure removes the container and throws the reason of the failed start. */
 async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -69,12 +69,12 @@ async function orUndone<T>({ state, plan, signal }: Attempt, work: () => Promise
   }
 }
 
-/** There is none, or it is somebody else's. */
+/** Whether there is no container of this attempt to remove. */
 function isNothingOurs(error: unknown): boolean {
   return error instanceof NotStarted || (error instanceof ServiceError && error.code === 'conflict');
 }
 
-/** The container runs, its agent has its secret, and its streams are ours. */
+/** Resolves when the container runs, with its secret sent and its streams attached. */
 async function launched({ state, plan, signal }: Attempt): Promise<AttachedContainer> {
   await create(state, plan, signal);
   const dialled = await attachStreams(state, plan.name, signal);
@@ -89,7 +89,7 @@ async function launched({ state, plan, signal }: Attempt): Promise<AttachedConta
   }
 }
 
-/** Asks twice when the answer was lost: the name then says whether the first one had been heard. */
+/** Retries once after a lost reply: a conflict about the name then shows that the first request had arrived. */
 async function create(state: ContainerState, { name, body }: Plan, signal: AbortSignal): Promise<void> {
   const call = { method: 'POST', path: '/containers/create', query: { name }, body } as const;
   const order = { ...call, what: 'create a sandbox', ms: state.startMs };
@@ -98,9 +98,9 @@ async function create(state: ContainerState, { name, body }: Plan, signal: Abort
   } catch (error) {
     if (refusedWith(error, 409)) throw exists(error);
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
-    const neverHeard = error instanceof EngineUnreached;
+    const isUnsent = error instanceof EngineUnreached;
     await state.engine.bytes(order, signal).catch((again: unknown) => {
-      if (neverHeard && again instanceof EngineUnreached) throw asNotStarted(again, signal);
+      if (isUnsent && again instanceof EngineUnreached) throw asNotStarted(again, signal);
       if (!refusedWith(again, 409)) throw again;
     });
   }
@@ -111,11 +111,11 @@ async function run(state: ContainerState, name: string, signal: AbortSignal): Pr
   await state.engine.bytes({ method: 'POST', path, what: 'start a sandbox', ms: state.startMs }, signal);
 }
 
-/** The first failure is what the caller hears of; traces are swept like any runtime without a row. */
+/** Never throws: the caller gets the first failure, and reconciliation removes a container without a row. */
 async function undo(state: ContainerState, name: string, signal: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const ms = signal.aborted ? UNDO_ABORTED_MS : UNDO_MS;
-  const timer = state.clock.after(ms, () => stop.abort(new Error('undoing takes too long')));
+  const timer = state.clock.after(ms, () => stop.abort(new Error('undo timed out')));
   try {
     await removeContainer(state, name, stop.signal);
   } catch (error) {

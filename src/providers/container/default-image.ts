@@ -1,14 +1,13 @@
-// Whether the image that spawns get who name none is on the engine: known beforehand, so that the first spawn is not what
-// finds out.
+// Whether the default image is on the engine, so that a missing image shows before the first spawn.
 import type { ProbeReport } from '../provider.ts';
 import type { ContainerState } from './state.ts';
 
-/** Of those that are there, in the words of the finding. */
+/** How many available images the finding names. */
 const MOST_NAMED = 3;
-/** What we pulled has a second name of ours (pulled-images.ts). */
+/** Images without a name, and the second names of images that we pulled (pulled-images.ts). */
 const HIDDEN = /^(?:<none>|svc-pulled:)/;
 
-/** Undefined where there is no default, or nobody can say. Never throws. */
+/** Undefined without a default image, or if the engine does not answer. Never throws. */
 export async function defaultImageFinding(
   { images, engine, config, defaultImage }: ContainerState,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// Ending a container: killed and removed with its anonymous volumes, and asked after until it is gone.
+// Kills and removes a container with its anonymous volumes, and waits until the engine no longer has it.
 import { ServiceError } from '../../domain/errors.ts';
 import { refusedWith } from './engine-faults.ts';
 import { stateOf } from './listing.ts';
@@ -8,7 +8,7 @@ const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
 const REMOVE_MS = 25_000;
 
-/** Resolves when the engine says that it is gone; also when it never was. Throws `unavailable` when it would not go. */
+/** Resolves when the engine has no such container, even if it never had one. Throws `unavailable` after 30 s. */
 export async function removeContainer(
   state: ContainerState,
   name: string,
@@ -23,7 +23,7 @@ export async function removeContainer(
   }
 }
 
-/** False while the engine is at it, or failed to: a busy mount is free a moment later. */
+/** False while the removal is in progress or has failed: a busy mount is free a moment later. */
 async function removed(state: ContainerState, name: string, signal: AbortSignal): Promise<boolean> {
   const call = { method: 'DELETE', path: `/containers/${name}`, query: { force: 1, v: 1 } } as const;
   try {
@@ -32,7 +32,7 @@ async function removed(state: ContainerState, name: string, signal: AbortSignal)
   } catch (error) {
     if (refusedWith(error, 404)) return true;
     if (!refusedWith(error, 409, 500)) throw error;
-    state.logger.debug({ runtime: name, err: error }, 'a container is not removed yet');
+    state.logger.debug({ runtime: name, err: error }, 'The engine has not removed a container; retrying.');
   }
   return (await stateOf(state, name, signal)) === 'gone';
 }

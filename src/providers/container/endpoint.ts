@@ -1,5 +1,5 @@
-// Where the engine listens: its Unix socket, or a TCP address with or without TLS. DOCKER_HOST and its like are not
-// read: the configuration alone says which engine runs sandboxes.
+// The address of the engine: a Unix socket, or a TCP address with or without TLS. Only the configuration selects the
+// engine; DOCKER_HOST and similar variables are not read.
 import { readFile } from 'node:fs/promises';
 import type { AgentOptions } from 'node:https';
 import { ServiceError } from '../../domain/errors.ts';
@@ -10,17 +10,17 @@ const TLS_PORT = 2376;
 const PLAIN_PORT = 2375;
 
 export interface Endpoint {
-  /** For the log and the probe; no secret. */
+  /** For the log and the probe; contains no secret. */
   label: string;
-  /** As dockerode takes it. */
+  /** Options of dockerode. */
   docker: { socketPath: string } | { protocol: 'http' | 'https'; host: string; port: number };
-  /** Its key is for connections only: what dockerode is told, it may print. */
+  /** Used for connections only, because dockerode may print its options. */
   tls?: AgentOptions;
 }
 
 type EndpointConfig = Pick<ContainerConfig, 'socket' | 'host' | 'tls'>;
 
-/** Reads the files of TLS. Throws `unavailable` naming the key when that is not possible. */
+/** Reads the TLS files. Throws `unavailable` with the configuration key of an unreadable file. */
 export async function resolveEndpoint(config: EndpointConfig): Promise<Endpoint> {
   if (config.host === '') {
     const socketPath = config.socket || DEFAULT_SOCKET;
@@ -34,7 +34,7 @@ export async function resolveEndpoint(config: EndpointConfig): Promise<Endpoint>
   return { label, docker, ...(secure && { tls: await tlsOptions(config.tls) }) };
 }
 
-/** Any file of TLS, or an address that says so, switches it on. */
+/** A TLS file or an https address enables TLS. */
 export function usesTls({ host, tls }: EndpointConfig): boolean {
   return host.startsWith('https://') || tls.ca_file !== '' || tls.cert_file !== '' || tls.key_file !== '';
 }
@@ -44,7 +44,7 @@ function address(text: string, secure: boolean): { hostname: string; port: numbe
   try {
     const { hostname, port } = new URL(`http://${bare}`);
     const standard = secure ? TLS_PORT : PLAIN_PORT;
-    // URL drops a port of 80, which is then the one that was written.
+    // URL drops port 80 even if it is written.
     const written = /:(\d+)\/?$/.exec(bare)?.[1];
     return { hostname, port: Number(port || written || standard) };
   } catch (cause) {

@@ -1,4 +1,4 @@
-// What comes back from the engine, read within bounds. Nothing in it is believed: what listens there may be anything.
+// Reads replies of the engine within bounds. Nothing in them is trusted: any service may listen there.
 import type { IncomingMessage } from 'node:http';
 import { ByteBlocks } from '../../domain/byte-blocks.ts';
 import { judgedBytes, listIn, ONE_THING, parsedJson } from '../../domain/json-reading.ts';
@@ -8,38 +8,38 @@ import { EngineRefusal, engineLost, engineWantsTls, invalidEngineReply } from '.
 
 const MAX_ANSWER = 4 * 1024 * 1024;
 const MAX_WORDS = 2048;
-/** A container or an image with thousands of labels stays below. */
+/** Above a container or an image with thousands of labels. */
 const LISTED = { most: 100_000, bytes: 1024 * 1024, depth: 16, tokens: 20_000 };
 const NOT_MODIFIED = 304;
-/** A server in Go says so of a plain request. */
+/** The reply of a Go server to a plain request on a TLS port. */
 const WANTS_TLS = /HTTP request to an HTTPS server/;
 
-/** The head of an answer, and where it came from, for what is said of its loss. */
+/** The head of a reply, and the engine's address for error messages. */
 export interface EngineReply {
   message: IncomingMessage;
   label: string;
 }
 
-/** The same for an answer that does what was asked. Throws EngineRefusal for a status of 400 or more. */
+/** Returns a successful reply. Throws EngineRefusal for a status of 400 or more. */
 export async function requireSuccess(order: EngineRequest, answered: EngineReply): Promise<EngineReply> {
   const status = answered.message.statusCode ?? 0;
   if (status >= 400) {
-    const said = words(await beginning(answered, MAX_WORDS));
-    throw WANTS_TLS.test(said) ? engineWantsTls(said) : new EngineRefusal(order.what, status, said);
+    const text = messageIn(await beginning(answered, MAX_WORDS));
+    throw WANTS_TLS.test(text) ? engineWantsTls(text) : new EngineRefusal(order.what, status, text);
   }
   if (status < 300 || status === NOT_MODIFIED) return answered;
   answered.message.destroy();
-  throw invalidEngineReply(`${order.what}: sent on with ${status}`, undefined);
+  throw invalidEngineReply(`${order.what}: redirected with ${status}`, undefined);
 }
 
-/** All bytes of an accepted answer. Throws `provider_error` when there are more than the order allows. */
+/** The complete body of a successful reply. Throws `provider_error` when it is larger than the request allows. */
 export async function readBytes(order: EngineRequest, answered: EngineReply): Promise<Buffer> {
   const blocks = new ByteBlocks();
   for await (const part of bounded(order, await requireSuccess(order, answered))) blocks.append(part);
   return Buffer.concat(blocks.taken());
 }
 
-/** An accepted answer as JSON; undefined for an empty one. Throws `provider_error` as `whole`, and for too much structure. */
+/** A successful reply as JSON; undefined for an empty one. Throws `provider_error` like `readBytes`, and for too much structure. */
 export async function readJson(order: EngineRequest, answered: EngineReply): Promise<unknown> {
   const bytes = await judged(
     order,
@@ -48,7 +48,7 @@ export async function readJson(order: EngineRequest, answered: EngineReply): Pro
   return bytes.length === 0 ? undefined : await judged(order, Promise.resolve(bytes).then(parsedJson));
 }
 
-/** What `read` makes of each element of a list, as it comes; undefined is left out. Throws as `parsedAnswer`. */
+/** Reads a JSON list one element at a time and collects what `read` returns, without undefined. Throws like `readJson`. */
 export async function readList<T>(
   order: EngineRequest,
   answered: EngineReply,
@@ -65,14 +65,11 @@ async function judged<T>({ what }: EngineRequest, reading: Promise<T>): Promise<
   }
 }
 
-async function* bounded(
-  order: EngineRequest,
-  { message: answer, label }: EngineReply,
-): AsyncGenerator<Buffer> {
+async function* bounded(order: EngineRequest, { message, label }: EngineReply): AsyncGenerator<Buffer> {
   const most = order.maxBytes ?? MAX_ANSWER;
   let size = 0;
   try {
-    for await (const part of answer as AsyncIterable<Buffer>) {
+    for await (const part of message as AsyncIterable<Buffer>) {
       size += part.length;
       if (size > most) break;
       yield part;
@@ -83,12 +80,12 @@ async function* bounded(
   if (size > most) throw invalidEngineReply(`${order.what}: the answer is too long`, undefined);
 }
 
-/** The first `max` bytes; the rest is not waited for, and its connection is given up. */
-async function beginning({ message: answer, label }: EngineReply, max: number): Promise<Buffer> {
+/** The first `max` bytes; the connection is closed without reading the rest. */
+async function beginning({ message, label }: EngineReply, max: number): Promise<Buffer> {
   const blocks = new ByteBlocks();
   let size = 0;
   try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for await (const chunk of message as AsyncIterable<Buffer>) {
       blocks.append(chunk.subarray(0, max - size));
       size += chunk.length;
       if (size > max) break;
@@ -99,7 +96,7 @@ async function beginning({ message: answer, label }: EngineReply, max: number): 
   return Buffer.concat(blocks.taken());
 }
 
-function words(bytes: Buffer): string {
+function messageIn(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   try {
     const { message, cause } = JSON.parse(text) as { message?: unknown; cause?: unknown };

@@ -1,5 +1,5 @@
-// Requests to one engine over dockerode's modem, which is always asked for the raw answer: its own reading has no bound.
-// Calls share a few kept connections; what lasts (an attach, events, a pull) has one of its own and makes no call wait.
+// Requests to one engine over dockerode's modem, which always returns the raw reply because its own reading is unbounded.
+// Calls share a few kept connections; long requests (attach, events, pull) have their own and delay no call.
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
@@ -16,7 +16,7 @@ export type ConnectionKind = 'kept' | 'own';
 
 interface DialOptions {
   connection: ConnectionKind;
-  /** Ends the request and what is left of its answer. */
+  /** Ends the request and the rest of its reply. */
   signal: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ interface OpenEngine {
   modems: Modems;
 }
 
-/** The configured files are read on first use, and again after a failure. */
+/** Reads the configured files on first use, and again after a failure. */
 export class EngineConnection {
   readonly #config: ContainerConfig;
   #opened: Promise<OpenEngine> | undefined;
@@ -42,7 +42,7 @@ export class EngineConnection {
     void this.#opened?.then(({ modems }) => modems.close()).catch(() => undefined);
   }
 
-  /** The answer's head, whatever its status. A kept connection that the engine had closed is not the end of it. */
+  /** The head of the reply, whatever its status. Retries once if the engine has closed the kept connection. */
   async answer(order: EngineRequest, way: DialOptions): Promise<EngineReply> {
     const { endpoint, modems } = await this.#open();
     for (let isRetry = false; ; isRetry = true) {
@@ -51,7 +51,7 @@ export class EngineConnection {
         if (answer instanceof IncomingMessage)
           return { message: addAbortSignal(way.signal, answer), label: endpoint.label };
         answer.destroy();
-        throw new Error('an upgrade nobody asked for');
+        throw new Error('unexpected upgrade');
       } catch (error) {
         way.signal.throwIfAborted();
         const isReset = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
@@ -67,8 +67,8 @@ export class EngineConnection {
       if (!(answer instanceof IncomingMessage)) return answer;
       await requireSuccess(order, { message: addAbortSignal(signal, answer), label: endpoint.label });
       answer.destroy();
-      // A status below 300 in the place of a 101 gives no way to write.
-      throw invalidEngineReply(`${order.what}: status ${answer.statusCode} in place of 101`, undefined);
+      // A reply without an upgrade has no writable side.
+      throw invalidEngineReply(`${order.what}: status ${answer.statusCode} instead of 101`, undefined);
     } catch (error) {
       signal.throwIfAborted();
       throw isOurs(error) ? error : engineLost(endpoint.label, error);
@@ -100,9 +100,9 @@ function dial(
   return new Promise((resolve, reject) => {
     const options = {
       ...{ method, abortSignal, hijack, isStream: true, statusCodes: EVERY_STATUS },
-      // The modem takes the end of a path to be its query's when there is a question mark in it.
+      // The modem appends the query to a path that contains a question mark.
       ...(query ? { path: `${path}?`, options: query } : { path }),
-      // Bytes get a length. Without any, an attach would be sent as chunks, and their end could reach the agent.
+      // A buffer has a length. Without one an attach is sent in chunks, and the last chunk could reach the agent.
       ...(hasBody && { file: isJson ? Buffer.from(body ? JSON.stringify(body) : '') : body }),
       headers: hasBody ? { 'Content-Type': isJson ? 'application/json' : 'application/x-tar' } : {},
     };

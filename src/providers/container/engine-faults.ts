@@ -1,11 +1,11 @@
-// What can go wrong between us and the engine. The engine's own words are causes: logged, never sent to a caller.
+// Failures of calls to the engine. The engine's own messages are causes: logged, never sent to a caller.
 import { ServiceError } from '../../domain/errors.ts';
 import { tlsAdvice } from './tls-faults.ts';
 
-/** The engine answered, and said no. */
+/** The engine answered with an error status. */
 export class EngineRefusal extends Error {
   readonly status: number;
-  /** Its words, cut short. */
+  /** The engine's message, truncated. */
   readonly words: string;
 
   constructor(what: string, status: number, words: string) {
@@ -21,10 +21,10 @@ export function refusedWith(error: unknown, ...statuses: number[]): error is Eng
   return error instanceof EngineRefusal && statuses.includes(error.status);
 }
 
-/** There was no connection: the engine has heard nothing of the call. */
+/** There was no connection: the engine never received the call. */
 export class EngineUnreached extends ServiceError {}
 
-/** No connection, or one that broke before the answer was whole: then nobody knows what the engine did. */
+/** No connection, or one that broke before the reply was complete: the effect on the engine is then unknown. */
 export function engineLost(where: string, cause: unknown): ServiceError {
   const { message, remedy } = tlsAdvice(cause) ?? {
     message: 'Cannot reach the container engine.',
@@ -37,14 +37,14 @@ export function engineLost(where: string, cause: unknown): ServiceError {
   });
 }
 
-/** Where several addresses were tried, none was reached. */
+/** Several addresses count as unreached if each is. */
 function isBeforeConnection(cause: unknown): boolean {
   const { syscall, errors } = (cause ?? {}) as { syscall?: unknown; errors?: unknown };
   if (Array.isArray(errors) && errors.length > 0) return errors.every(isBeforeConnection);
   return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
-/** An engine that speaks TLS only was spoken to in plain. */
+/** A plain request reached an engine that requires TLS. */
 export function engineWantsTls(words: string): ServiceError {
   return new ServiceError('unavailable', 'The container engine requires TLS.', {
     cause: new Error(words),
@@ -58,7 +58,7 @@ export function engineSlow(what: string, ms: number): ServiceError {
   });
 }
 
-/** An answer that is not the engine's interface, or longer than any of its answers is. */
+/** A reply that breaks the engine's API, or is larger than any of its replies. */
 export function invalidEngineReply(what: string, cause: unknown): ServiceError {
   return new ServiceError('provider_error', 'The container engine returned an invalid response.', {
     cause: new Error(what, { cause }),

@@ -1,4 +1,4 @@
-// The engine's HTTP interface: every call has a deadline, every answer a bound, every failure one of three kinds.
+// The engine's HTTP API: every call has a deadline, every reply a size limit, every failure one of three kinds.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
@@ -12,40 +12,40 @@ const CALL_MS = 10_000;
 
 export interface EngineRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
-  /** Without its query. */
+  /** The path without a query. */
   path: string;
-  /** Objects are sent as JSON: the engine's filters. */
+  /** Objects (the engine's filters) are sent as JSON. */
   query?: Readonly<Record<string, string | number | object>>;
   /** An object is sent as JSON, bytes as a tar. */
   body?: object | Buffer;
-  /** For "did not … within": `create a container`. */
+  /** Completes "did not … within": `create a container`. */
   what: string;
-  /** 10 s unless given. */
+  /** The deadline; 10 s by default. */
   ms?: number;
-  /** 4 MiB unless given. */
+  /** Maximum size of the reply; 4 MiB by default. */
   maxBytes?: number;
-  /** `own` finds out whether the engine can be reached anew: a kept connection outlives the socket's name. `kept` unless given. */
+  /** `own` tests that the engine accepts connections: a kept one outlives the socket's name. `kept` by default. */
   connection?: ConnectionKind;
 }
 
 export interface Engine {
-  /** The whole answer. Rejects with EngineRefusal for a status of 400 or more, `unavailable` when it was lost. */
+  /** The complete reply. Rejects with EngineRefusal for a status of 400 or more, `unavailable` for a lost reply. */
   bytes(order: EngineRequest, signal: AbortSignal): Promise<Buffer>;
-  /** As `bytes`, parsed; undefined for an empty answer. The shape is the caller's to check. */
+  /** Like `bytes`, parsed; undefined for an empty reply. The caller checks the shape. */
   json(order: EngineRequest, signal: AbortSignal): Promise<unknown>;
-  /** What `read` makes of each element of the list that is the answer, as it comes; undefined is left out. */
+  /** Reads a JSON list one element at a time and collects what `read` returns, without undefined. */
   list<T>(order: EngineRequest, signal: AbortSignal, read: (element: unknown) => T | undefined): Promise<T[]>;
-  /** An answer to be read as it comes; the deadline is for its head. The caller destroys it. */
+  /** A reply to read as a stream; the deadline is for its head. The caller destroys it. */
   stream(order: EngineRequest, signal: AbortSignal): Promise<IncomingMessage>;
-  /** The raw connection behind a 101. The caller destroys it; `signal` has no meaning once it is there. */
+  /** The raw connection after a 101. The caller destroys it; `signal` has no effect after that. */
   upgrade(order: EngineRequest, signal: AbortSignal): Promise<Socket>;
-  /** Where it is, for the log and the probe. */
+  /** The engine's address, for the log and the probe. */
   label(): Promise<string>;
   close(): void;
 }
 
 export function openEngine({ config, clock }: { config: ContainerConfig; clock: Clock }): Engine {
-  const line = new EngineConnection(config);
+  const connection = new EngineConnection(config);
   const timed = <T>(
     { what, ms = CALL_MS }: EngineRequest,
     signal: AbortSignal,
@@ -58,7 +58,7 @@ export function openEngine({ config, clock }: { config: ContainerConfig; clock: 
     read: (answered: EngineReply) => Promise<T>,
   ) =>
     timed(order, signal, async (inner) =>
-      read(await line.answer(order, { connection: order.connection ?? 'kept', signal: inner })),
+      read(await connection.answer(order, { connection: order.connection ?? 'kept', signal: inner })),
     );
   return {
     bytes: (order, signal) => answered(order, signal, (given) => readBytes(order, given)),
@@ -69,17 +69,17 @@ export function openEngine({ config, clock }: { config: ContainerConfig; clock: 
         order,
         signal,
         async (inner) =>
-          requireSuccess(order, await line.answer(order, { connection: 'own', signal: inner })),
-        ({ message: answer }) => answer.destroy(),
-      ).then(({ message: answer }) => answer),
+          requireSuccess(order, await connection.answer(order, { connection: 'own', signal: inner })),
+        ({ message }) => message.destroy(),
+      ).then(({ message }) => message),
     upgrade: (order, signal) =>
       timed(
         order,
         signal,
-        (inner) => line.socket(order, inner),
+        (inner) => connection.socket(order, inner),
         (socket) => socket.destroy(),
       ),
-    label: () => line.label(),
-    close: () => line.close(),
+    label: () => connection.label(),
+    close: () => connection.close(),
   };
 }

@@ -1,4 +1,4 @@
-// What the engine can do, as it says itself: asked once a minute, by many at once only once.
+// What the engine reports about itself. Read at most once a minute.
 
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -9,18 +9,18 @@ const KEPT_MS = 60_000;
 
 export interface EngineFacts {
   version: string;
-  /** Podman's service, which cannot hold sandboxes. */
+  /** Podman's service, which cannot run sandboxes. */
   is_podman: boolean;
   cpus: number;
   runtimes: string[];
   default_runtime: string;
-  /** Which limits its kernel enforces. */
+  /** The limits that its kernel enforces. */
   limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean; system_calls: boolean };
 }
 
 export interface FactsReader {
   read(signal: AbortSignal): Promise<EngineFacts>;
-  /** What was last read, however old. */
+  /** The last facts, however old. */
   known(): EngineFacts | undefined;
 }
 
@@ -39,12 +39,12 @@ export function factsReader(engine: Engine, clock: Clock): FactsReader {
 
 function factsOf(answer: unknown): EngineFacts {
   if (typeof answer !== 'object' || answer === null)
-    throw invalidEngineReply('/info is no object', undefined);
+    throw invalidEngineReply('/info is not an object', undefined);
   const info = answer as Record<string, unknown>;
   const { ServerVersion, NCPU, Runtimes, DefaultRuntime } = info;
   return {
     version: typeof ServerVersion === 'string' ? ServerVersion : 'of an unknown version',
-    // Nobody else tells what it builds images with.
+    // Only Podman reports this field.
     is_podman: 'BuildahVersion' in info,
     cpus: typeof NCPU === 'number' && NCPU > 0 ? NCPU : Number.POSITIVE_INFINITY,
     runtimes: typeof Runtimes === 'object' && Runtimes !== null ? Object.keys(Runtimes) : [],
@@ -59,12 +59,16 @@ function factsOf(answer: unknown): EngineFacts {
   };
 }
 
-/** Words like `name=seccomp,profile=default`. An engine that tells none of its options may have it. */
+/** Options read like `name=seccomp,profile=default`. An engine that reports no options may have it. */
 function hasSeccomp(options: unknown): boolean {
   return !Array.isArray(options) || options.some((option) => /^name=seccomp\b/.test(String(option)));
 }
 
-/** The facts of an engine that can hold sandboxes; throws `provider_error` for Podman. */
+/**
+ * Returns the facts of a supported engine; throws `provider_error` for Podman. Podman's conmon runs without
+ * --leave-stdin-open, whatever StdinOnce says: it closes a container's standard input when the first attached client
+ * disconnects, and the agent is unreachable from then on (seen with Podman 4.3.1 and conmon 2.1.6).
+ */
 export function rejectPodman(facts: EngineFacts): EngineFacts {
   if (!facts.is_podman) return facts;
   throw new ServiceError(

@@ -1,13 +1,13 @@
-// Image names as an engine reads them. `alpine` is docker.io/library/alpine:latest, and the part before the first slash is
-// a registry where it looks like a host. github.com/distribution/reference
+// Image names as an engine reads them. `alpine` means docker.io/library/alpine:latest, and the part before the first slash
+// is a registry if it looks like a host. github.com/distribution/reference
 
 export interface ImageName {
   /** A host, often with a port; lower case. */
   registry: string;
-  /** Without registry, tag and digest. */
+  /** The name without registry, tag and digest. */
   path: string;
   tag: string | undefined;
-  /** With its algorithm: `sha256:…`. */
+  /** The digest with its algorithm: `sha256:…`. */
   digest: string | undefined;
 }
 
@@ -29,8 +29,8 @@ export function imageName(text: string): ImageName {
 }
 
 /**
- * The name in full, which means one image alone: a short one may be the beginning of another image's id, and without a
- * tag an engine would pull every one there is. An id, `sha256:` and 64 digits, stays as it is.
+ * The full name, which matches one image only: a short name may be the start of another image's id, and without a tag an
+ * engine pulls every tag. An id (`sha256:` and 64 digits) is returned unchanged.
  */
 export function fullName(text: string): string {
   if (isImageId(text)) return text;

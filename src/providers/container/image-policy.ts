@@ -1,5 +1,5 @@
-// Which images a sandbox may have. The engine contacts whatever registry a name holds, from its own host, so that a caller
-// could have it knock at services there.
+// The images that a sandbox may use. The engine contacts the registry in an image's name from its own host, so an image
+// name could make it send requests to services there.
 import { ServiceError } from '../../domain/errors.ts';
 import { fullName, type ImageName, imageName, isImageId } from './image-name.ts';
 
@@ -7,13 +7,13 @@ import { fullName, type ImageName, imageName, isImageId } from './image-name.ts'
 export type ImagePolicy = (reference: string) => void;
 
 const ANY = '*';
-/** Names that stand for the engine's own host or network (RFC 6761, 6762, 8375, and what clouds use). */
+/** Top-level names of hosts and networks close to the engine (RFC 6761, 6762, 8375, and names that clouds use). */
 const INTERNAL = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home', 'arpa'];
 
 /**
- * `allowed` are names in which `*` stands for any part between slashes and `**` for any number of them; `*` alone is
- * every image. One without a tag allows all tags and digests. Registries that are addresses or internal names are
- * allowed only by a name that says their host in full.
+ * `allowed` are patterns: `*` matches one part between slashes, `**` any number of parts, and `*` alone every image. A
+ * pattern without a tag allows all tags and digests. A registry that is an address or an internal name is allowed only
+ * by a pattern with its full host.
  */
 export function imagePolicy(allowed: readonly string[]): ImagePolicy {
   const patterns = allowed.filter((text) => text !== ANY).map((text) => ({ text, name: imageName(text) }));
@@ -35,14 +35,14 @@ function matches(pattern: ImageName, asked: ImageName): boolean {
   if (!fits(pattern.registry, asked.registry) || !fits(pattern.path, asked.path)) return false;
   if (pattern.digest !== undefined) return pattern.digest === asked.digest;
   if (pattern.tag === undefined) return true;
-  // With a digest the engine does not look at the tag.
+  // The engine ignores the tag of a name with a digest.
   return asked.digest === undefined && fits(pattern.tag, asked.tag ?? 'latest');
 }
 
-/** In time of the one length by the other: an expression could take far longer for some names. */
+/** Takes time proportional to the product of both lengths; a regular expression could take far longer. */
 function fits(pattern: string, text: string): boolean {
   if (!pattern.includes('*')) return pattern === text;
-  // Which beginnings of the text what has been read of the pattern fits.
+  // For each length: whether the pattern up to here matches a beginning of the text of that length.
   let fitting = Array.from({ length: text.length + 1 }, (_, end) => end === 0);
   for (const part of pattern.match(/\*+|[^*]/g) ?? []) {
     const before = fitting;
@@ -58,18 +58,18 @@ function fits(pattern: string, text: string): boolean {
   return fitting[text.length] === true;
 }
 
-/** Whether `registry` is an address, in whichever spelling, or a name that means the engine's own host or network. */
+/** Whether `registry` is an address in any spelling, or a name in the engine's own network. */
 export function isInternalRegistry(registry: string): boolean {
   if (registry.startsWith('[')) return true;
   const host = registry.replace(/:\d*$/, '').replace(/\.+$/, '').toLowerCase();
   const last = host.slice(host.lastIndexOf('.') + 1);
-  // A resolver reads 127.1, 0x7f.1 and 2130706433 as addresses.
+  // Resolvers read 127.1, 0x7f.1 and 2130706433 as addresses.
   return (
     !host.includes('.') || host.includes(':') || /^(\d+|0x[0-9a-f]*)$/.test(last) || INTERNAL.includes(last)
   );
 }
 
-/** Whether a pattern leaves the registry or all of the name open. */
+/** Whether a pattern matches any registry or any name. */
 export function isOpenPattern(text: string): boolean {
   const { registry, path } = imageName(text);
   return text === ANY || registry.includes('*') || /^\*+(\/\*+)*$/.test(path.replace(/^library\//, ''));

@@ -1,4 +1,4 @@
-// The image of a sandbox: judged by its name, looked up on the engine, pulled when the policy says so.
+// The image of a sandbox: its name is checked, it is looked up on the engine, and pulled if the policy says so.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
@@ -14,21 +14,21 @@ import { declaredVolumes } from './volumes.ts';
 const NEVER = new AbortController().signal;
 
 export interface ImageFacts {
-  /** What a container is to be made of: a name may mean another image a moment later. */
+  /** Containers are created from the id, because a name may point to another image a moment later. */
   id: string;
   /** The image's USER; empty is root. */
   user: string;
-  /** Where it declares volumes: absolute paths, cleaned. */
+  /** Absolute, cleaned paths of its volumes. */
   volumes: string[];
 }
 
 export interface Images {
   /**
-   * The image, pulled if it has to be, on the account of who asks. `bad_request` when it is not allowed or declares
-   * volumes that a sandbox cannot have, `provider_error` that names it when it cannot be had.
+   * Resolves with the image, pulled first if needed, on the account of the caller. Throws `bad_request` for an image that
+   * is not allowed or has unsupported volumes, and `provider_error` for an unavailable image.
    */
   ready(reference: string, account: string | undefined, signal: AbortSignal): Promise<ImageFacts>;
-  /** Nothing is pulled by asking. */
+  /** Never pulls. */
   isPresent(reference: string, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -42,9 +42,9 @@ export interface ImagesDeps extends PullDeps {
 interface EngineImage {
   id: string;
   user: string;
-  /** Tags that it has. */
+  /** Tags of the image. */
   names: string[];
-  /** As the engine tells of them. */
+  /** The volumes as the engine reports them. */
   volumes: unknown;
 }
 
@@ -69,7 +69,7 @@ export function images(deps: ImagesDeps): Images {
   };
 }
 
-/** One that was there before is not ours, whatever is pulled in its stead. */
+/** Records the image as ours only if the engine did not have it before. */
 async function fetched(deps: ImagesDeps, reference: string): Promise<void> {
   const before = await lookUp(deps.engine, reference, NEVER);
   await pull(deps, reference);

@@ -1,5 +1,5 @@
-// What really separates a sandbox here, in words for `svc provider get container`. Says nothing that is not in force;
-// what only the engine knows is told once it has been asked.
+// The effective isolation of a sandbox, for `svc provider get container`. Reports only measures in force; facts of the
+// engine are included once they are known.
 import type { Capability, Isolation } from '../../schema/provider.ts';
 import { callWords, kernelWords, memoryWords, processWords } from './runtime-kernel.ts';
 import type { ContainerState } from './state.ts';
@@ -32,7 +32,7 @@ function networkWords(mode: string): string {
   return `network_namespace: the network ${mode}`;
 }
 
-/** A shared network has no loopback of its own to connect to. */
+/** Sandboxes on the host's network have no loopback of their own to connect to. */
 export function capabilitiesOf({ config }: ContainerState): readonly Capability[] {
   const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console', 'network_none'];
   return config.network_mode === 'host' ? always : [...always, 'connect'];

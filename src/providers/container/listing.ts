@@ -1,4 +1,4 @@
-// Containers as the engine tells of them: by the name of one, by the labels of one, and all with our instance's label.
+// Looks up containers on the engine: one by name or labels, or all with our instance's label.
 import type { RuntimeListing, RuntimeRef, RuntimeState } from '../provider.ts';
 import type { Engine } from './engine.ts';
 import { invalidEngineReply, refusedWith } from './engine-faults.ts';
@@ -16,8 +16,8 @@ export async function inspectRuntime(
 }
 
 /**
- * The name of a sandbox's container: as its row says, else of the one with its labels (an earlier version named it
- * otherwise), else as it would be called now.
+ * The name of a sandbox's container: the recorded one, else that of the container with its labels (earlier versions used
+ * other names), else the name of a new container.
  */
 export async function nameOf(
   state: Pick<ContainerState, 'engine' | 'instance'>,
@@ -33,7 +33,7 @@ export async function nameOf(
   return (found && givenName(instance.id, found.Names)) ?? containerName(instance, ref);
 }
 
-/** Of all its names the one that the engine was given: links add others, with a second slash. */
+/** The name that the container was created with; links add others, with a second slash. */
 function givenName(instance: string, names: unknown): string | undefined {
   const all = Array.isArray(names) ? names : [];
   return all
@@ -106,13 +106,13 @@ function listing(
   };
 }
 
-/** Seconds since 1970, or text where an engine gives that. Without either it counts as young. */
+/** Seconds since 1970, or text on some engines. A container without a creation time counts as new. */
 function createdAt(created: unknown, { clock }: ContainerState): string {
   const ms = typeof created === 'number' ? created * 1000 : Date.parse(`${created}`);
   return new Date(Number.isFinite(ms) ? ms : clock.now()).toISOString();
 }
 
-/** One that somebody has paused is there, and does not answer. */
+/** A paused container exists but does not respond. */
 function isRunning(status: string): boolean {
   return status === 'running' || status === 'paused';
 }

@@ -1,5 +1,5 @@
-// dockerode, made harmless: it is told where the engine is by the configuration alone, follows no redirect, and does not
-// render its connections for a debug line that nobody prints.
+// dockerode with restrictions: the configuration alone selects the engine, redirects are not followed, and connections are
+// not rendered for debug output.
 import http, { type ClientRequest } from 'node:http';
 import https from 'node:https';
 import { inspect } from 'node:util';
@@ -12,29 +12,29 @@ const SPARE = 8;
 export type Modem = Docker['modem'];
 
 export interface Modems {
-  /** Its connections are kept and used again. */
+  /** Reuses its connections. */
   kept: Modem;
-  /** Each request has a connection of its own. */
+  /** Opens a connection for each request. */
   own: Modem;
-  /** Ends kept connections. */
+  /** Closes kept connections. */
   close(): void;
 }
 
-/** Loads dockerode, which is heavy: only who runs containers has it. Opens no connection. */
+/** Loads dockerode on first use, because it is large. Opens no connection. */
 export async function openModems({ docker, tls }: Endpoint): Promise<Modems> {
   const { default: Dockerode } = await import('dockerode');
   const agent = (options: http.AgentOptions) =>
-    harmless(tls ? new https.Agent({ ...tls, ...options }) : new http.Agent(options));
+    restricted(tls ? new https.Agent({ ...tls, ...options }) : new http.Agent(options));
   const keeping = agent({ keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: SPARE });
   const modem = (one: http.Agent): Modem => {
     const options = { ...docker, agent: one };
-    return unswayed(() => new Dockerode(options)).modem;
+    return withoutEnvironment(() => new Dockerode(options)).modem;
   };
   return { kept: modem(keeping), own: modem(agent({ keepAlive: false })), close: () => keeping.destroy() };
 }
 
-/** Without the environment: the modem reads DOCKER_HOST and its like when it is made, and throws for some of them. */
-function unswayed<T>(make: () => T): T {
+/** Runs `make` with an empty environment: a new modem reads DOCKER_HOST and similar variables, and throws for some. */
+function withoutEnvironment<T>(make: () => T): T {
   const environment = process.env;
   process.env = {};
   try {
@@ -49,10 +49,10 @@ interface Adding {
 }
 
 /**
- * The modem would follow `Location` to wherever, on a request whose failure nobody hears, which ends the process; the
- * agent is the first to see a request. And it renders all options of each request: short for an agent that says little.
+ * Removes `Location` headers: the modem would follow them with a request whose failure ends the process. Also shortens
+ * the rendering of the agent, because the modem renders all options of each request.
  */
-function harmless<T extends http.Agent>(agent: T): T {
+function restricted<T extends http.Agent>(agent: T): T {
   const { addRequest } = agent as unknown as Adding;
   return Object.assign(agent, {
     [inspect.custom]: () => 'Agent',

@@ -1,10 +1,10 @@
-// How a container says whose it is: labels that the engine filters by, and a name that a lost reply cannot lose. Guests
-// resolve the names of all containers of their network over the engine's DNS, but never see a label.
+// Labels and names identify a container's server and sandbox. The engine filters by labels; the name is known before the
+// create reply. Guests can resolve the names of all containers of their network, but never see labels.
 import { createHmac } from 'node:crypto';
 import type { RuntimeRef } from '../provider.ts';
 
 const MAC_DIGITS = 32;
-/** A name of the engine, safe in a path. */
+/** Valid container names, safe in a path. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{1,200}$/;
 
 export const LABEL = {
@@ -14,20 +14,20 @@ export const LABEL = {
   expires_at: 'svc.expires_at',
   role: 'svc.role',
   agent: 'svc.agent',
-  /** Instance id of who fills the agent's volume: `svc.instance` would make it a sandbox. */
+  /** Instance id of the server that fills the agent's volume; `svc.instance` would mark a sandbox. */
   seeder: 'svc.seeder',
   network: 'svc.network',
 } as const;
 
-/** The service that containers belong to; `key` is hex. */
+/** The server that containers belong to; `key` is hex. */
 export interface Instance {
   id: string;
   key: string;
 }
 
 /**
- * The name of a new container, which is its runtime_id. The instance is in it: another server's is never meant by chance.
- * The sandbox is in it as an HMAC under a key made from the instance's: who knows an id opens its public previews.
+ * The name of a new container, which is its runtime_id. It contains the instance, so names of servers never collide, and
+ * an HMAC of the sandbox id, because a known id opens public previews.
  */
 export function containerName({ id: instance, key }: Instance, { id, epoch }: RuntimeRef): string {
   const nameKey = createHmac('sha256', Buffer.from(key, 'hex')).update('container names').digest();
@@ -35,7 +35,7 @@ export function containerName({ id: instance, key }: Instance, { id, epoch }: Ru
   return `${prefixOf(instance)}${mac.slice(0, MAC_DIGITS)}`;
 }
 
-/** `text` when a container of this instance may be called so, by this version or by an earlier one. */
+/** `text` if it is a name of this instance's containers, in this or an earlier version. */
 export function ownName(instance: string, text: string | undefined): string | undefined {
   return text?.startsWith(prefixOf(instance)) && NAME.test(text) ? text : undefined;
 }
@@ -44,7 +44,7 @@ function prefixOf(instance: string): string {
   return `svc-${instance.replaceAll('-', '').slice(0, 12)}-`;
 }
 
-/** Which attempt at which sandbox, from labels as the engine gives them; undefined when they are not whole. */
+/** The sandbox and epoch in a container's labels; undefined for incomplete labels. */
 export function identityOf(labels: unknown): { id: string; epoch: number } | undefined {
   if (typeof labels !== 'object' || labels === null) return undefined;
   const { [LABEL.id]: id, [LABEL.epoch]: epoch } = labels as Record<string, unknown>;
@@ -52,7 +52,7 @@ export function identityOf(labels: unknown): { id: string; epoch: number } | und
   return { id, epoch: Number(epoch) };
 }
 
-/** Of `/containers/json` and `/events`. */
+/** A filter of `/containers/json` and `/events` for this instance. */
 export function instanceFilter(
   instance: string,
   more: Record<string, string[]> = {},
@@ -60,7 +60,7 @@ export function instanceFilter(
   return { label: [`${LABEL.instance}=${instance}`], ...more };
 }
 
-/** Of `/containers/json`: the containers of one attempt at a sandbox. */
+/** A filter of `/containers/json` for the containers of one attempt at a sandbox. */
 export function attemptFilter(instance: string, { id, epoch }: RuntimeRef): Record<string, string[]> {
   return {
     label: [`${LABEL.instance}=${instance}`, `${LABEL.id}=${id}`, `${LABEL.epoch}=${epoch}`],

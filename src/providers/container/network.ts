@@ -1,5 +1,5 @@
-// The network of sandboxes. `svc` is a bridge of our own on which containers cannot reach each other: one per engine,
-// shared by all servers there, since an engine has few subnets to give.
+// The network of sandboxes. `svc` is our own bridge on which containers cannot reach each other: one per engine, shared by
+// all servers, because an engine has few subnets.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import type { Engine } from './engine.ts';
@@ -11,9 +11,9 @@ const ISOLATED = 'com.docker.network.bridge.enable_icc';
 const NEVER = new AbortController().signal;
 
 export interface Network {
-  /** What a container's network mode is to be; makes our bridge when it is needed, for many callers once. */
+  /** Resolves with the network mode of a container; creates our bridge if needed, once for concurrent callers. */
   ready(asked: 'default' | 'none'): Promise<string>;
-  /** It turned out not to be there: the next `ready` looks again. */
+  /** The network is missing: the next `ready` checks again. */
   forget(): void;
 }
 
@@ -50,13 +50,13 @@ async function ensure(engine: Engine): Promise<void> {
     const order = { method: 'POST', path: '/networks/create', body, what: 'make the network' } as const;
     await engine.json(order, NEVER);
   } catch (error) {
-    // Another server was faster.
+    // Another server created it first.
     if (!refusedWith(error, 409)) throw cannotMake(error);
     await look(engine);
   }
 }
 
-/** Throws when there is a network of this name that does not keep its containers apart. */
+/** Throws for a network of this name that does not isolate its containers. */
 async function look(engine: Engine): Promise<boolean> {
   try {
     const order = { method: 'GET', path: `/networks/${OWN_NETWORK}`, what: 'look up the network' } as const;

@@ -1,5 +1,5 @@
-// What a container is to be, decided before any is made: the image is there, the network and the agent are there, and
-// what is asked for is cut to what the engine has.
+// Plans a container before it is created: image, network and agent are ready, and the requested size is reduced to what the
+// engine has.
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RuntimeSpec } from '../provider.ts';
@@ -11,20 +11,20 @@ import { seccompProfile } from './seccomp-profile.ts';
 import type { ContainerState } from './state.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** Of the paths in a warning. */
+/** How many paths a warning names. */
 const SHOWN = 4;
 
 export interface Plan {
-  /** Of the container. */
+  /** Name of the container. */
   name: string;
   image: string;
-  /** With what is really given. */
+  /** The request with the effective sizes. */
   spec: RuntimeSpec;
   body: object;
   warnings: string[];
 }
 
-/** Throws `provider_error` or `unavailable` with what is missing, or the signal's reason. */
+/** Throws `provider_error` or `unavailable` for a missing prerequisite, or the signal's reason. */
 export async function planContainer(
   state: ContainerState,
   asked: RuntimeSpec,
@@ -54,7 +54,7 @@ export async function planContainer(
     user,
     agentVolume,
     network,
-    // An engine without filters runs what it is given no profile for, and refuses the rest.
+    // An engine without seccomp rejects a container with a profile.
     seccomp: state.config.seccomp_profile === 'svc' && !facts.limits.system_calls ? undefined : seccomp,
   };
   if (imageFacts.volumes.length > 0) warnings.push(volumesWarning(imageFacts.volumes));

@@ -1,5 +1,5 @@
-// Whether containers can be started: the engine answers, knows the runtime and the network, and there is an agent to put
-// into them. Nothing is made by asking.
+// Checks that containers can start: the engine answers and has the runtime and the network, and the agent is installed.
+// Creates nothing.
 import { findAgent } from '../../agent/binary.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
@@ -36,7 +36,7 @@ const finding = ({ name, ok, message }: EngineFinding): Finding => ({ name, ok, 
 
 async function engineFinding(state: ContainerState, signal: AbortSignal): Promise<EngineFinding> {
   try {
-    // Facts may be a minute old: whether it is there is asked each time.
+    // Facts may be a minute old, so each probe also checks that the engine answers.
     const ping = { method: 'GET', path: '/_ping', what: 'answer', connection: 'own' } as const;
     await state.engine.bytes(ping, signal);
     const facts = rejectPodman(await state.facts.read(signal));
@@ -46,7 +46,7 @@ async function engineFinding(state: ContainerState, signal: AbortSignal): Promis
   }
 }
 
-/** Names the address, which an error to a caller does not. */
+/** Includes the engine's address, unlike errors for callers. */
 async function engineWords(state: ContainerState, error: unknown, signal: AbortSignal): Promise<string> {
   if (signal.aborted) return 'The probe did not end in time.';
   const { message, remedy } = asServiceError(error);

@@ -1,5 +1,5 @@
-// Pulls under way: one for all who wait for the same image, so many at once and so many for one account. They go on when
-// those who wait give up, so that a retry finds the image further on.
+// Limits concurrent pulls in total and per account, and shares one pull among callers of the same image. A pull continues
+// when its callers give up, so that a retry finds more of the image.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { limiter } from '../limiter.ts';
@@ -10,15 +10,15 @@ const RETRY_MS = 5000;
 
 export interface PullBounds {
   atOnce: number;
-  /** Of one account, those that wait for their turn included. */
+  /** Maximum per account, including waiting pulls. */
   each: number;
-  /** How long one waits for its turn. */
+  /** How long a pull waits for its turn. */
   waitMs: number;
 }
 
 /**
- * Resolves when `reference` is pulled. Rejects as `pull` does, and with `unavailable` when the account has as many under
- * way as it may, or too many wait.
+ * Resolves when `reference` is pulled. Rejects like `pull`, and with `unavailable` when the account has too many pulls or
+ * the queue is full.
  */
 export type PullQueue = (reference: string, account: string | undefined) => Promise<void>;
 

@@ -1,6 +1,6 @@
-// One pull of an image. The engine tells of it line by line, and of its failure with status 200 in one of these lines.
-// Why it failed goes to the log alone: the words for a closed port, a service that speaks something else and a registry
-// without the image would tell a caller what runs in the engine's network.
+// Pulls one image. The engine reports progress in lines, and a failure in one of them, with status 200. The reason of a
+// failure goes to the log only: different messages for a closed port, another service and a registry without the image
+// would reveal what runs in the engine's network.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import { jsonLines } from '../../domain/json-lines.ts';
@@ -11,14 +11,14 @@ import { fullName } from './image-name.ts';
 import { ENGINE_LINES } from './json-lines.ts';
 
 const TELL_MS = 5000;
-/** A failure is told no sooner: a port that is closed answers at once, a registry a moment later. */
+/** Every failure takes at least this long, so its duration does not reveal whether a port is open. */
 const LEAST_MS = 2000;
 
 export interface PullDeps {
   engine: Engine;
   clock: Clock;
   logger: Logger;
-  /** How long a pull may take. */
+  /** The timeout of a pull. */
   pullMs: number;
 }
 
@@ -32,12 +32,12 @@ interface Progress {
 export async function pull(deps: PullDeps, reference: string): Promise<void> {
   const { clock, logger } = deps;
   const began = clock.monotonic();
-  logger.info({ image: reference }, 'pulling an image');
+  logger.info({ image: reference }, 'Pulling an image.');
   try {
     await pulled(deps, reference);
-    logger.info({ image: reference }, 'pulled an image');
+    logger.info({ image: reference }, 'Pulled an image.');
   } catch (error) {
-    logger.warn({ image: reference, err: error }, 'an image could not be pulled');
+    logger.warn({ image: reference, err: error }, 'Could not pull an image.');
     if (error instanceof ServiceError) throw error;
     await clock.sleep(Math.max(0, LEAST_MS - (clock.monotonic() - began)));
     throw pullFailed(reference, error);
@@ -73,7 +73,7 @@ async function follow(deps: PullDeps, reference: string, answer: IncomingMessage
       if (error !== undefined) throw new EngineRefusal('pull an image', 200, `${error}`);
       if (clock.monotonic() - told < TELL_MS) continue;
       told = clock.monotonic();
-      logger.info({ image: reference, layer: id, status }, 'still pulling an image');
+      logger.info({ image: reference, layer: id, status }, 'Still pulling an image.');
     }
   } catch (error) {
     throw error instanceof EngineRefusal ? error : engineLost(await engine.label(), error);
@@ -82,7 +82,7 @@ async function follow(deps: PullDeps, reference: string, answer: IncomingMessage
   }
 }
 
-/** Public for its test. Only a full disk is told apart: that the registry had the image is known by then. */
+/** Only a full disk has its own message, since it implies no more than that the registry has the image. */
 export function pullFailed(reference: string, cause: unknown): ServiceError {
   const isFull = cause instanceof EngineRefusal && /no space left/i.test(cause.words);
   if (isFull)

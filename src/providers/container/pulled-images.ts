@@ -1,6 +1,5 @@
-// Images that we pulled, and their removal when nothing has used them for a while or they take too much room. Which those
-// are the engine itself remembers: each gets a second name of ours, with the time of its last use in it. What has no such
-// name somebody else has brought, and stays.
+// Removes images that we pulled when they are unused for a while or take too much space. The engine stores which images
+// those are: each gets a second name with the time of its last use. Images without such a name are never removed.
 import { createHash } from 'node:crypto';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Engine } from './engine.ts';
@@ -9,18 +8,18 @@ import { fullName } from './image-name.ts';
 
 const REPOSITORY = 'svc-pulled';
 const HOUR_MS = 3_600_000;
-/** One that has just been pulled is about to be used. */
+/** An image that has just been pulled is about to be used. */
 const YOUNG_MS = 10 * 60_000;
 const MEBIBYTE = 1024 * 1024;
 const MAX_LIST = 16 * MEBIBYTE;
 const NEVER = new AbortController().signal;
 
 export interface PulledImages {
-  /** `id` was pulled for `reference`, which the engine did not have. */
+  /** Records that image `id` was pulled for `reference`. */
   pulled(reference: string, id: string): Promise<void>;
-  /** An image with these names is used; looks now and then for what can go. Never throws, and nobody waits for it. */
+  /** Records the use of an image in the background and prunes from time to time. Never throws. */
   used(id: string, names: readonly string[]): void;
-  /** Removes what can go. Never throws. */
+  /** Removes unused images. Never throws. */
   prune(): Promise<void>;
 }
 
@@ -29,13 +28,13 @@ export interface PulledImagesDeps {
   clock: Clock;
   logger: Logger;
   instance: { id: string };
-  /** 0 is never. */
+  /** 0 disables removal by age. */
   afterMs: number;
-  /** 0 is no bound. */
+  /** 0 disables removal by size. */
   maxMb: number;
 }
 
-/** For images that an operator pulls: none is removed later. */
+/** For images that an operator pulls: they are never removed. */
 export const notTracked: PulledImages = { pulled: async () => {}, used: () => {}, prune: async () => {} };
 
 export function pulledImages(deps: PulledImagesDeps): PulledImages {
@@ -47,7 +46,7 @@ export function pulledImages(deps: PulledImagesDeps): PulledImages {
     pruned = clock.monotonic();
     pruning ??= removeOld(deps)
       .catch((error: unknown) =>
-        logger.warn({ err: error }, 'unused images are not removed; tried again later'),
+        logger.warn({ err: error }, 'Could not remove unused images; retrying later.'),
       )
       .finally(() => {
         pruning = undefined;
@@ -62,14 +61,14 @@ export function pulledImages(deps: PulledImagesDeps): PulledImages {
     },
     used: (id, names) => {
       void renew(deps, id, names).catch((error: unknown) =>
-        logger.debug({ image: id, err: error }, 'the use of an image is not noted'),
+        logger.debug({ image: id, err: error }, 'Could not record the use of an image.'),
       );
       if (isOn && clock.monotonic() - pruned > HOUR_MS) void prune();
     },
   };
 }
 
-/** Which name it was pulled by, since a tag cannot hold one. */
+/** A hash of the name that it was pulled by: a tag cannot hold the name itself. */
 const keyOf = (reference: string) =>
   createHash('sha256').update(fullName(reference)).digest('hex').slice(0, 16);
 
@@ -77,7 +76,7 @@ interface Mark {
   name: string;
   instance: string;
   key: string;
-  /** ms since 1970 of its last use, to the second. */
+  /** Time of the last use in ms since 1970, rounded to seconds. */
   at: number;
 }
 
@@ -119,7 +118,7 @@ interface Candidate {
   bytes: number;
   usedAt: number;
   marks: Mark[];
-  /** What it was pulled by. */
+  /** The names that it was pulled by. */
   names: string[];
 }
 
@@ -138,14 +137,14 @@ async function removeOld(deps: PulledImagesDeps): Promise<void> {
   for (const each of unused.sort((one, other) => one.usedAt - other.usedAt)) {
     const isOld = afterMs > 0 && clock.now() - each.usedAt > afterMs;
     if (!isOld && (maxMb === 0 || bytes <= maxMb * MEBIBYTE)) continue;
-    // The mark last: while it is there the rest is found again.
+    // The mark is removed last: an interrupted removal is found again by it.
     for (const name of [...each.names, ...each.marks.map((one) => one.name)]) await remove(deps, name);
     bytes -= each.bytes;
-    logger.info({ image: each.id, names: each.names }, 'removed an image that nothing used');
+    logger.info({ image: each.id, names: each.names }, 'Removed an unused image.');
   }
 }
 
-/** Undefined for what we did not pull, and what has a name that we did not pull it by. */
+/** Undefined for images that we did not pull, and for images with another name. */
 function candidate(deps: PulledImagesDeps, image: ListedImage): Candidate | undefined {
   const tags = (image.RepoTags ?? []).filter((name) => name !== '<none>:<none>');
   const marks = ownMarks(deps, tags);
@@ -162,11 +161,11 @@ function candidate(deps: PulledImagesDeps, image: ListedImage): Candidate | unde
 async function listed({ engine }: PulledImagesDeps, path: string, query = {}): Promise<object[]> {
   const order = { method: 'GET', path, query, what: 'list images', maxBytes: MAX_LIST } as const;
   const answer = await engine.json(order, NEVER);
-  if (!Array.isArray(answer)) throw invalidEngineReply('a list of the engine is no list', undefined);
+  if (!Array.isArray(answer)) throw invalidEngineReply('a list of the engine is not a list', undefined);
   return answer.filter((each) => typeof each === 'object' && each !== null);
 }
 
-/** One that is used since, or gone, stays so. */
+/** Ignores images that are in use again or already removed. */
 async function remove({ engine }: PulledImagesDeps, name: string): Promise<void> {
   try {
     await engine.bytes({ method: 'DELETE', path: `/images/${name}`, what: 'remove an image' }, NEVER);

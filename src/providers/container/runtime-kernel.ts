@@ -1,13 +1,13 @@
-// What the kernel of a sandbox is under an OCI runtime. The name is all that says what a runtime is: ours is told for
-// those that are widely known under theirs.
+// The kernel of a sandbox under an OCI runtime. A runtime is recognised by its name alone; unknown names are reported as
+// they are.
 
 /**
- * gVisor runs threads of its own on the engine's host for each thread of the sandbox: up to three, and more while many
- * start at once (50 shells with a child each were seen to need more than 1,024).
+ * gVisor runs up to three threads of its own on the engine's host for each thread of the sandbox, and more while many
+ * start at once (50 shells with a child each needed more than 1,024).
  */
 const GVISOR_THREADS = 8;
 
-/** In words. '' is the engine's default of an engine not asked yet. */
+/** A description of the kernel. '' stands for the default runtime of an engine that has not answered yet. */
 export function kernelWords(runtime: string): string {
   if (isGvisor(runtime)) return `${runtime}: its own, in user space (gVisor)`;
   if (/kata|firecracker/i.test(runtime)) return `${runtime}: its own, in a virtual machine`;
@@ -17,14 +17,14 @@ export function kernelWords(runtime: string): string {
 }
 
 /**
- * The cgroup's limit with room for `processes` of a sandbox. What gVisor itself cannot start it does not survive: the
- * sandbox would end where a command should be refused.
+ * The cgroup's limit for `processes` of a sandbox. gVisor does not survive a thread that it cannot start: the sandbox would
+ * end instead of the command failing.
  */
 export function hostProcesses(runtime: string, processes: number): number {
   return isGvisor(runtime) ? processes * GVISOR_THREADS : processes;
 }
 
-/** The limit in words that hold under this runtime. */
+/** A description of the limit under this runtime. */
 export function processWords(runtime: string, processes: number): string {
   const most = hostProcesses(runtime, processes);
   return most === processes
@@ -38,7 +38,7 @@ export function memoryWords(runtime: string): string {
   return isGvisor(runtime) ? `${limit}; a command that exceeds it can end the sandbox` : limit;
 }
 
-/** What filters system calls. gVisor carries them out itself and leaves the profile unread (unless it has --oci-seccomp). */
+/** A description of the system call filter. gVisor executes calls itself and ignores the profile (without --oci-seccomp). */
 export function callWords(runtime: string, profile: string): string {
   if (isGvisor(runtime)) return 'system calls carried out by its own kernel';
   if (profile === 'unconfined') return 'seccomp off';

@@ -1,9 +1,9 @@
-// The system calls of a container under our own profile, by what they are for. What is not here does not exist inside:
-// io_uring, keyrings, bpf, perf, userfaultfd, namespaces, mounts, modules, and whatever a newer kernel brings.
+// System calls that our seccomp profile allows, by purpose. All others are missing in a container: io_uring, keyrings, bpf,
+// perf, userfaultfd, namespaces, mounts, modules, and calls of newer kernels.
 
 const words = (text: string) => text.trim().split(/\s+/);
 
-/** Names as the kernel has them, of any architecture; an engine passes over those it does not know. syscalls(2) */
+/** Kernel names of any architecture; an engine ignores unknown names. syscalls(2) */
 export const CALLS: Readonly<Record<string, readonly string[]>> = {
   paths: words(`
     access faccessat faccessat2 chdir fchdir getcwd open openat openat2 creat stat lstat newfstatat statx statfs
@@ -50,7 +50,7 @@ export const CALLS: Readonly<Record<string, readonly string[]>> = {
     mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr`),
 };
 
-/** Further ones for whoever configures these capabilities, without which the kernel would refuse them anyway. */
+/** Calls that are also allowed with a configured capability; without it the kernel rejects them anyway. */
 export const CALLS_WITH: Readonly<Record<string, readonly string[]>> = {
   CAP_SYS_ADMIN: words(`
     mount umount2 mount_setattr open_tree move_mount fsopen fsconfig fsmount fspick pivot_root setns unshare clone

@@ -10,7 +10,7 @@ const ENOSYS = 38;
 const FAMILIES = [1, 2, 10, 16];
 /** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. clone(2) */
 const NAMESPACES = 0x7e02_0000;
-/** Linux, of 32 bits or not, with UNAME26 or not; and the question which it is. personality(2) */
+/** Linux in 32 or 64 bits, with or without UNAME26, and the query of the current value. personality(2) */
 const PERSONALITIES = [0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
 
 const ALLOW = { action: 'SCMP_ACT_ALLOW' } as const;
@@ -18,8 +18,8 @@ const is = (value: number) => ({ index: 0, value, op: 'SCMP_CMP_EQ' });
 const native = (architecture: string) => ({ architecture, subArchitectures: [] });
 
 /**
- * What is not allowed answers as on a kernel that does not have it, so that C libraries fall back. A call of another
- * architecture ends the program.
+ * Forbidden calls fail with ENOSYS as on an older kernel, so that C libraries fall back. A call of another architecture
+ * ends the program.
  */
 export const SECCOMP_PROFILE = {
   defaultAction: 'SCMP_ACT_ERRNO',
@@ -35,7 +35,7 @@ export const SECCOMP_PROFILE = {
       args: [{ index: 0, value: NAMESPACES, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
       excludes: { caps: ['CAP_SYS_ADMIN'] },
     },
-    // Its flags lie in memory, where no filter can look.
+    // Filters cannot read its flags, which are in memory.
     { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ...Object.entries(CALLS_WITH).map(([cap, names]) => ({ names, ...ALLOW, includes: { caps: [cap] } })),
   ],
@@ -43,7 +43,7 @@ export const SECCOMP_PROFILE = {
 
 const OURS = JSON.stringify(SECCOMP_PROFILE);
 
-/** Undefined is the engine's own profile. Throws `provider_error` for a file that cannot be read or is no JSON. */
+/** The profile as text, or undefined for the engine's own. Throws `provider_error` for an unreadable file or invalid JSON. */
 export async function seccompProfile(setting: string): Promise<string | undefined> {
   if (setting === 'svc') return OURS;
   if (setting === 'default' || setting === '') return undefined;

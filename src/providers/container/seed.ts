@@ -1,12 +1,12 @@
-// The container that the agent's volume is filled through. It never runs, and its fixed name is the lock between servers:
-// who has made it seeds, and removes it. It says who that is, so that a lost answer loses no lock.
+// The container through which the agent's volume is filled. It never runs. Its fixed name is a lock between servers: the
+// server that creates it seeds and removes it. A label names that server, so a lost reply does not lose the lock.
 import type { Clock } from '../../domain/ports.ts';
 import { AGENT_FOLDER } from './container-body.ts';
 import type { Engine, EngineRequest } from './engine.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';
 
-/** A seeding that takes longer than this was left by a server that died. */
+/** A seeding that takes longer was abandoned by a server that died. */
 const STALE_MS = 30_000;
 const TIMEOUT_MS = 45_000;
 const PAUSE_MS = 100;
@@ -20,8 +20,8 @@ export interface SeedDeps {
 }
 
 /**
- * Name of the one container that may fill the volume `build` now. Waits for another server's; one that died is cleared
- * away, and our own of an earlier life or of a lost answer is taken over. Throws what the engine threw after 45 s.
+ * Resolves with the name of the only container that may fill the volume `build` now. Waits for another server's container,
+ * removes an abandoned one, and takes over our own. Throws the engine's error after 45 s.
  */
 export async function takeSeed(deps: SeedDeps, build: string): Promise<string> {
   const { engine, clock, instance } = deps;
@@ -56,7 +56,7 @@ async function make({ engine, instance }: SeedDeps, build: string, name: string)
   await engine.json({ ...call, what: WHAT }, NEVER);
 }
 
-/** Whose it is and since when (ms since 1970); undefined when it is gone. */
+/** The server that created the container, and when (ms since 1970); undefined if there is none. */
 async function makerOf(engine: Engine, name: string): Promise<{ id: unknown; at: number } | undefined> {
   try {
     const order = { method: 'GET', path: `/containers/${name}/json`, what: WHAT } as const;
@@ -73,7 +73,7 @@ interface SeedContainer {
   Config?: { Labels?: Record<string, unknown> | null };
 }
 
-/** What is used or gone stays so. */
+/** Ignores objects that are in use or already removed. */
 export async function remove(
   engine: Engine,
   path: string,

@@ -1,14 +1,14 @@
-// Why a container did not come up, from the engine's words to ours. The words are no interface: what is not recognised
-// is told in general and logged in full.
+// Maps the engine's messages about a failed start to our errors. The messages are not a stable interface: an unknown one
+// gets a general error and is logged in full.
 import { ServiceError } from '../../domain/errors.ts';
 import { EngineRefusal } from './engine-faults.ts';
 
-/** What the plan found or put on the engine has been taken away; planned again, the same start may work. */
+/** A prerequisite of the plan was removed from the engine; the same start may succeed with a new plan. */
 export class PrerequisiteMissing extends Error {
   readonly part: 'agent volume' | 'network' | 'image';
 
   constructor(part: PrerequisiteMissing['part'], cause: unknown) {
-    super(`the ${part} is not on the engine any more`, { cause });
+    super(`the ${part} is no longer on the engine`, { cause });
     this.name = 'PartMissing';
     this.part = part;
   }
@@ -21,7 +21,7 @@ const MISSING: readonly [part: PrerequisiteMissing['part'], pattern: RegExp][] =
   ['image', /no such image/i],
 ];
 
-/** In this order: the word `runtime` is in many messages. */
+/** Checked in this order: the word `runtime` is in many messages. */
 const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
   [/seccomp/i, 'The engine refuses the seccomp profile.', 'Check providers.container.seccomp_profile.'],
   [
@@ -43,7 +43,7 @@ const REASONS: readonly [pattern: RegExp, message: string, remedy: string][] = [
   [/runtime/i, 'The container runtime could not start the sandbox.', 'Check providers.container.runtime.'],
 ];
 
-/** The error to give for a failed create, attach or start. */
+/** The error for a failed create, attach or start. */
 export function startFault(error: unknown): unknown {
   if (!(error instanceof EngineRefusal)) return error;
   const [part] = MISSING.find(([, pattern]) => pattern.test(error.words)) ?? [];
@@ -55,18 +55,18 @@ export function startFault(error: unknown): unknown {
   });
 }
 
-/** The error of a second attempt, when the first one missed a part. Somebody takes it away while sandboxes start. */
+/** The error of a second attempt after a missing prerequisite: something removes it while sandboxes start. */
 export function missedAgain({ part }: PrerequisiteMissing, error: unknown): unknown {
   const isMissing = error instanceof PrerequisiteMissing;
   const isRefused = part === 'image' && error instanceof ServiceError && error.code === 'provider_error';
   if (!isMissing && !isRefused) return error;
-  const gone = isMissing ? error.part : part;
+  const removed = isMissing ? error.part : part;
   return new ServiceError(
     'unavailable',
-    `The ${gone} was removed from the engine while the sandbox started.`,
+    `The ${removed} was removed from the engine while the sandbox started.`,
     {
       cause: error,
-      remedy: gone === 'image' ? 'Import it into the engine, then try again.' : 'Try again.',
+      remedy: removed === 'image' ? 'Import it into the engine, then try again.' : 'Try again.',
     },
   );
 }

@@ -1,4 +1,4 @@
-// What the parts of one container provider share: the engine, what is known of it, and what is made on it once.
+// The state that the parts of one container provider share: the engine, its facts, and what is created on it once.
 
 import { parseDuration } from '../../domain/duration.ts';
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
@@ -18,11 +18,11 @@ export interface ContainerDeps {
   random: Random;
   logger: Logger;
   config: ContainerConfig;
-  /** Of the store; `key` is hex. Every container carries the id as a label: two servers may share an engine. */
+  /** From the store; `key` is hex. Each container carries the id as a label, because servers may share an engine. */
   instance: { id: string; key: string };
-  /** Where the package lies: svc-agent is found below it. */
+  /** Root folder of the package, which contains svc-agent. */
   packageRoot: string;
-  /** Of spawns that name no image: looked for by the probe. */
+  /** Image of spawns without one; checked by the probe. */
   defaultImage?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface ContainerState extends ContainerDeps {
   images: Images;
   network: Network;
   agent: AgentVolume;
-  /** Containers being started. */
+  /** Limits concurrent starts. */
   starts: Limiter;
   startMs: number;
   parked: ParkedSessions;

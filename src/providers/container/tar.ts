@@ -1,4 +1,4 @@
-// A tar archive of one folder with one file in it, and the file out of one: all that seeding a volume needs.
+// Writes a tar archive with one file, and reads the first file of one: enough to seed a volume.
 // POSIX ustar: blocks of 512 bytes, numbers in octal.
 const BLOCK = 512;
 const SIZE_AT = 124;
@@ -7,13 +7,13 @@ const TYPE_AT = 156;
 const FILE = 0x30;
 
 export interface TarFile {
-  /** Without a leading slash, below 100 bytes. */
+  /** A path without a leading slash, shorter than 100 bytes. */
   path: string;
   bytes: Buffer;
   mode: number;
 }
 
-/** Owned by root, at time 0: the same file is the same archive everywhere. */
+/** Owned by root, at time 0: the same file gives the same archive everywhere. */
 export function tarOf({ path, bytes, mode }: TarFile): Buffer {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const padding = Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK);
@@ -22,7 +22,7 @@ export function tarOf({ path, bytes, mode }: TarFile): Buffer {
   return Buffer.concat([...parents, ...entries, Buffer.alloc(2 * BLOCK)]);
 }
 
-/** Contents of the first file in an archive; undefined when it has none that is complete, or a header that is none. */
+/** Contents of the first file in an archive; undefined for an incomplete file or an invalid header. */
 export function firstFile(archive: Buffer): Buffer | undefined {
   for (let at = 0; at + BLOCK <= archive.length; ) {
     const size = sizeIn(archive, at);
@@ -35,7 +35,7 @@ export function firstFile(archive: Buffer): Buffer | undefined {
   return undefined;
 }
 
-/** Octal digits alone, never negative, so that reading only moves forward; undefined for anything else. */
+/** A size in octal digits; undefined for anything else. Never negative, so reading always moves forward. */
 function sizeIn(archive: Buffer, at: number): number | undefined {
   const digits = archive.toString('latin1', at + SIZE_AT, at + SIZE_AT + SIZE_LENGTH);
   const [, octal] = /^ *([0-7]*)[\0 ]*$/.exec(digits) ?? [];
@@ -48,7 +48,7 @@ function header(path: string, { size, mode, type }: { size: number; mode: number
   block.write(path, 0, 100, 'latin1');
   block.write(octal(mode, 7) + octal(0, 7) + octal(0, 7), 100, 'latin1');
   block.write(octal(size, 11) + octal(0, 11), 124, 'latin1');
-  // The sum is taken with its own field as spaces.
+  // The checksum counts its own field as spaces.
   block.write(' '.repeat(8), 148, 'latin1');
   block.write(`${type}`, 156, 'latin1');
   block.write('ustar\x0000', 257, 'latin1');

@@ -1,4 +1,4 @@
-// Why TLS with the engine failed, from the codes of Node and OpenSSL to what the configuration has to change.
+// Maps TLS error codes of Node and OpenSSL to advice about the configuration.
 
 interface Advice {
   message: string;
@@ -22,7 +22,7 @@ const ADVICE: readonly [pattern: RegExp, message: string, remedy: string][] = [
     'Set providers.container.host to a name in the certificate.',
   ],
   [
-    // Engines say the same of none, of one that they do not trust, and of one that is over.
+    // Engines report a missing, an untrusted and an expired certificate in the same way.
     /_ALERT_/,
     'The container engine requires a client certificate that it trusts.',
     'Set providers.container.tls.cert_file and key_file to such a certificate and its key.',
@@ -39,7 +39,7 @@ const ADVICE: readonly [pattern: RegExp, message: string, remedy: string][] = [
   ],
 ];
 
-/** Undefined for a failure that has nothing to do with TLS. */
+/** Undefined for a failure that is not about TLS. */
 export function tlsAdvice(cause: unknown): Advice | undefined {
   const { code } = (cause ?? {}) as { code?: unknown };
   const [, message, remedy] = ADVICE.find(([pattern]) => pattern.test(`${code}`)) ?? [];

@@ -1,6 +1,6 @@
-// Waiting for work that others wait for too: giving up does not end it.
+// Waits for shared work; a caller that gives up does not end it.
 
-/** As `work`, but rejects with the signal's reason as soon as it aborts. */
+/** Settles like `work`, but rejects with the signal's reason as soon as it aborts. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -1,22 +1,22 @@
-// What an image declares as VOLUME. The engine would make a volume on its disk for each, without a bound and writable
-// under a read-only root; memory of fixed size, mounted there first, keeps it from doing so.
+// The VOLUMEs of an image. The engine would create an unbounded volume on its disk for each, writable even under a read-only
+// root; a tmpfs of fixed size at the same path prevents that.
 import { posix } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { invalidEngineReply } from './engine-faults.ts';
 
 const MOST = 32;
 const LONGEST = 1024;
-/** What the kernel and the agent have there; nothing may be mounted over it or inside. */
+/** Paths of the kernel and the agent; nothing may be mounted over or inside them. */
 const TAKEN = ['/proc', '/sys', '/dev', '/.svc'];
 
 /**
- * The paths of `declared` (Config.Volumes of `reference`), without doubles. Throws `bad_request` for one where no memory
- * can be mounted, and for more than 32.
+ * The paths of `declared` (Config.Volumes of `reference`), without duplicates. Throws `bad_request` for a path where no
+ * tmpfs can be mounted, and for more than 32 paths.
  */
 export function declaredVolumes(reference: string, declared: unknown): string[] {
   if (declared === null || declared === undefined) return [];
   if (typeof declared !== 'object')
-    throw invalidEngineReply('the volumes of an image are no object', undefined);
+    throw invalidEngineReply('the volumes of an image are not an object', undefined);
   const given = Object.keys(declared);
   if (given.length > MOST) throw refused(reference, `more than ${MOST} volumes`);
   const wrong = given.find((path) => !isMountable(path));
@@ -27,11 +27,11 @@ export function declaredVolumes(reference: string, declared: unknown): string[] 
 function isMountable(path: string): boolean {
   const clean = cleaned(path);
   if (!path.startsWith('/') || clean === '/' || path.length > LONGEST) return false;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be in it.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a path must not contain them.
   return !/[\x00-\x1f\x7f]/.test(path) && !TAKEN.some((taken) => `${clean}/`.startsWith(`${taken}/`));
 }
 
-/** As the engine cleans it, which compares paths as text. */
+/** Cleaned as the engine does, which compares paths as text. */
 const cleaned = (path: string) => posix.normalize(path).replace(/(.)\/+$/, '$1');
 
 function refused(reference: string, what: string): ServiceError {

@@ -1,4 +1,4 @@
-// The engine's own news of our containers.
+// The engine's events about our containers.
 
 import { jsonLines } from '../../domain/json-lines.ts';
 import type { RuntimeEvent } from '../provider.ts';
@@ -13,22 +13,22 @@ const MEANING: Readonly<Record<string, RuntimeEvent['what']>> = {
   remove: 'removed',
 };
 
-/** Resolves when `signal` aborts. Rejects when the stream is lost: what happened until it is opened again is not told. */
+/** Resolves when `signal` aborts. Rejects when the stream is lost; events until the next watch are missed. */
 export async function watchRuntimes(
   state: ContainerState,
-  heard: (event: RuntimeEvent) => void,
+  onEvent: (event: RuntimeEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const news = { type: ['container'], event: ['die', 'destroy', 'oom'] };
   const query = { filters: instanceFilter(state.instance.id, news) };
-  const order = { method: 'GET', path: '/events', query, what: 'tell of events' } as const;
+  const order = { method: 'GET', path: '/events', query, what: 'report events' } as const;
   try {
     const answer = await state.engine.stream(order, signal);
     const stop = () => answer.destroy();
     signal.addEventListener('abort', stop, { once: true });
     try {
       if (signal.aborted) return;
-      for await (const line of jsonLines(answer, ENGINE_LINES)) tell(state, line, heard);
+      for await (const line of jsonLines(answer, ENGINE_LINES)) report(state, line, onEvent);
     } finally {
       signal.removeEventListener('abort', stop);
       answer.destroy();
@@ -42,13 +42,13 @@ export async function watchRuntimes(
   }
 }
 
-function tell(state: ContainerState, line: object, heard: (event: RuntimeEvent) => void): void {
+function report(state: ContainerState, line: object, onEvent: (event: RuntimeEvent) => void): void {
   const { Action, Actor } = line as { Action?: unknown; Actor?: { Attributes?: { name?: unknown } } };
   const identity = identityOf(Actor?.Attributes);
   if (!identity || typeof Action !== 'string') return;
-  // A process inside was killed for its memory; when it was the first one, `die` follows.
-  if (Action === 'oom') state.logger.info({ sandbox_id: identity.id }, 'a sandbox is out of memory');
+  // The kernel killed a process for its memory; if it was the first process, `die` follows.
+  if (Action === 'oom') state.logger.info({ sandbox_id: identity.id }, 'A sandbox ran out of memory.');
   const what = MEANING[Action];
   const name = ownName(state.instance.id, `${Actor?.Attributes?.name}`);
-  if (what) heard({ runtime_id: name ?? containerName(state.instance, identity), ...identity, what });
+  if (what) onEvent({ runtime_id: name ?? containerName(state.instance, identity), ...identity, what });
 }

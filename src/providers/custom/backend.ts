@@ -1,4 +1,4 @@
-// Requests to the backend (docs/custom-provider.md) and what its statuses mean. Nothing it says in words is passed on.
+// Requests to the backend (docs/custom-provider.md) and the meaning of its statuses. Its messages are never passed on.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { invalidReply, KeyRefused } from '../outgoing/faults.ts';
@@ -8,10 +8,10 @@ import type { CustomDeps } from './deps.ts';
 
 export const CUSTOM_BACKEND = 'The custom backend';
 const MOST_RETRY_MS = 60_000;
-/** Streams must not keep short calls waiting. */
+/** Streams have connections of their own, so that they do not delay short calls. */
 const STREAMS = 4096;
 
-/** Words for statuses that mean something else to one call. */
+/** Errors for the statuses of one call, where they differ from MEANS. */
 export type StatusMeanings = Record<number, readonly [code: ErrorCode, message: string, facts?: ErrorFacts]>;
 
 export interface BackendRequest extends OutgoingRequest {
@@ -19,9 +19,9 @@ export interface BackendRequest extends OutgoingRequest {
 }
 
 export interface Backend {
-  /** Resolves with an answer of 200 to 299, whose body must be read or discarded. Rejects with what other statuses mean. */
+  /** Resolves with a reply of status 200 to 299, whose body must be read or discarded. Rejects with the error of other statuses. */
   request(call: BackendRequest): Promise<Reply>;
-  /** The same for what may last: its body is without a deadline. */
+  /** Like `request`, without a timeout for the body. */
   stream(call: BackendRequest): Promise<Reply>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ function failure({ status, headers }: Reply, means: StatusMeanings): ServiceErro
   return new ServiceError(code, message, { ...facts, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }
 
-/** Whole seconds only; a date is not looked at. */
+/** Reads a number of seconds; a date is ignored. */
 function retryAfter(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text)
     ? Math.min(Number(text) * 1000, MOST_RETRY_MS)

@@ -1,4 +1,4 @@
-// The custom provider: sandboxes of somebody's own HTTP service. The contract is docs/custom-provider.md.
+// The custom provider: sandboxes of an operator's own HTTP service. The contract is docs/custom-provider.md.
 import { parseDuration } from '../../domain/duration.ts';
 import { OpenSessions } from '../backends/open-sessions.ts';
 import type { Provider } from '../provider.ts';
@@ -11,7 +11,7 @@ import { attachRuntime } from './session.ts';
 const LEAST_MS = 1000;
 const UNKNOWN = 'as the backend does';
 
-/** Asks the backend only when used. Sandboxes outlive this object and this process. */
+/** Contacts the backend only when used. Sandboxes outlive this object and this process. */
 export function customProvider(deps: CustomDeps): Provider {
   const timeoutMs = Math.max(LEAST_MS, parseDuration(deps.config.timeout, 'providers.custom.timeout'));
   const state: CustomState = { ...deps, backend: openBackend(deps, timeoutMs), sessions: new OpenSessions() };

@@ -1,4 +1,4 @@
-// What the custom provider is handed, and what its parts share. Types only.
+// Dependencies of the custom provider, and the state that its parts share. Types only.
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { CustomConfig } from '../../schema/config-backends.ts';
 import type { OpenSessions } from '../backends/open-sessions.ts';
@@ -8,7 +8,7 @@ export interface CustomDeps {
   clock: Clock;
   logger: Logger;
   config: CustomConfig;
-  /** Of the store: backends may serve several servers, and labels tell whose a sandbox is. */
+  /** From the store. A backend may serve several servers; labels identify the server of a sandbox. */
   instance: { id: string };
 }
 

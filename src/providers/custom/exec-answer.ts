@@ -1,4 +1,4 @@
-// What a backend answers to an exec: NDJSON as it comes, or one JSON result at the end.
+// The backend's reply to an exec: a stream of NDJSON, or one JSON result at the end.
 import { setImmediate } from 'node:timers/promises';
 import type { ExecExit, OutputChunk } from '../../agent/io.ts';
 import { type JsonLineFormat, jsonLines } from '../../domain/json-lines.ts';
@@ -7,12 +7,12 @@ import type { Reply } from '../outgoing/reply.ts';
 import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 
 const MAX_RESULT = 64 * 1024 * 1024;
-/** Of a result, its outputs left out. */
+/** Limits of a result without its outputs. */
 const RESULT = { bytes: 64 * 1024, depth: 8, tokens: 256 };
 export const BACKEND_LINES: JsonLineFormat<Record<string, unknown>> = {
   bytes: 4 * 1024 * 1024,
   structure: { depth: 8, tokens: 256 },
-  tooLong: () => invalidReply(CUSTOM_BACKEND, 'gave a line that is too long'),
+  tooLong: () => invalidReply(CUSTOM_BACKEND, 'sent a line that is too long'),
   read: objectIn,
   invalid: (error) => orInvalidJson(CUSTOM_BACKEND, error),
 };
@@ -21,10 +21,10 @@ const CHANNELS = ['stdout', 'stderr'] as const;
 export type ExecPart =
   | { output: OutputChunk }
   | { exit: Omit<ExecExit, 'duration_ms'> }
-  /** The backend could not go on with it. */
+  /** The backend could not continue the exec. */
   | { failed: true };
 
-/** Throws `provider_error` for what is neither. Ends after `exit` or `failed`, and without one when the answer was cut. */
+/** Throws `provider_error` for any other reply. Ends after `exit` or `failed`; without either if the reply was cut off. */
 export async function* execParts(reply: Reply): AsyncGenerator<ExecPart> {
   const isStream = /^application\/(?:x-)?ndjson\b/i.test(reply.headers['content-type'] ?? '');
   const parts = isStream ? lineParts(reply) : resultParts(await reply.object(CHANNELS, RESULT, MAX_RESULT));
@@ -40,7 +40,7 @@ async function* lineParts(reply: Reply): AsyncGenerator<ExecPart> {
       yield { output: { channel: line.stream, data: bytesIn(line.data, line.encoding) } };
     else if (line.stream === 'exit') yield { exit: exitIn(line) };
     else if (line.stream === 'error') yield { failed: true };
-    // `start`, `keepalive` and what a later version may say.
+    // Ignores `start`, `keepalive` and kinds of later versions.
   }
 }
 
@@ -57,7 +57,7 @@ async function* resultParts({ value, text }: Awaited<ReturnType<Reply['object']>
   yield { exit: exitIn(result) };
 }
 
-/** Blocks of base64, in which line breaks may stand, as bytes. */
+/** Decodes blocks of base64 that may contain line breaks. */
 function* decoded(blocks: readonly Buffer[]): Generator<Buffer> {
   let rest = '';
   for (const block of blocks) {

@@ -1,5 +1,5 @@
-// A command at the backend. It runs as long as its request is open: closing the connection is what kills it. Its input is
-// sent with the command, so one with a standard input starts when that has ended.
+// A command at the backend. It runs as long as its request is open; closing the connection kills it. Standard input is
+// sent with the command, so a command with input starts when the input has ended.
 import { isUtf8 } from 'node:buffer';
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
@@ -24,14 +24,14 @@ export interface ExecContext {
   runtime_id: string;
 }
 
-/** Never throws: what cannot be started rejects `started` and `exit`. */
+/** Never throws: a failed start rejects `started` and `exit`. */
 export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSignal): Exec {
   const { clock, session } = place;
   const course = new ExecLifecycle(spec, { clock, ends: [signal, session.end] });
   const missing = spec.detach ? 'detached commands' : spec.pty && 'terminals';
   if (missing) course.fail(unsupported('custom', missing));
   const input = spec.stdin ? bufferedStdin(MAX_STDIN) : undefined;
-  // Nobody could send the input of a program that has to run first.
+  // A client sends input to a started program only.
   if (input) course.markStarted();
   const reply = ask(place, spec, { course, whole: input?.content });
   reply.then(
@@ -64,7 +64,7 @@ async function ask(
     json: requestOf(runtime_id, spec, input),
     headers: { accept: 'application/x-ndjson' },
     signal: course.signal,
-    // A program may be silent for as long as it runs.
+    // A program may be silent as long as it runs.
     idleMs: 0,
     maxBytes: MAX_OUTPUT,
     means: MEANS,
@@ -87,14 +87,19 @@ const MEANS: StatusMeanings = {
 function requestOf(sandbox_id: string, spec: ExecSpec, input: Buffer | undefined): object {
   const [command = '', ...args] = spec.argv;
   return {
-    ...{ sandbox_id, mode: 'argv', command, args, env: spec.env, stream: true },
+    sandbox_id,
+    mode: 'argv',
+    command,
+    args,
+    env: spec.env,
+    stream: true,
     ...(spec.workdir !== undefined && { workdir: spec.workdir }),
     ...(spec.timeoutMs && { timeout: spec.timeoutMs / 1000 }),
     ...(input && (isUtf8(input) ? { stdin: input.toString() } : { stdin_base64: input.toString('base64') })),
   };
 }
 
-/** Not reading it stops the backend's sending. Its failures are told by `exit`. */
+/** An unread output blocks the backend. Failures are reported by `exit`. */
 async function* output(course: ExecLifecycle, reply: Promise<Reply>): AsyncGenerator<OutputChunk> {
   try {
     for await (const part of execParts(await reply)) {
@@ -106,12 +111,12 @@ async function* output(course: ExecLifecycle, reply: Promise<Reply>): AsyncGener
   } catch (error) {
     endWith(course, error);
   } finally {
-    // Left early by its reader.
+    // The reader may leave early.
     course.kill();
   }
 }
 
-/** A backend may say with a status, too, that the deadline ended it. */
+/** A backend may also report an expired deadline with a status. */
 function endWith(course: ExecLifecycle, error: unknown): void {
   if (error instanceof ServiceError && error.code === 'timeout')
     course.finish({ exit_code: 137, signal: 'SIGKILL', timed_out: true });

@@ -1,4 +1,4 @@
-// One call about files of one sandbox: who asks, and what the backend's statuses mean when it is about a file.
+// Requests about the files of one sandbox, and the meaning of statuses for files.
 import type { Reply } from '../outgoing/reply.ts';
 import type { Backend, BackendRequest, StatusMeanings } from './backend.ts';
 
@@ -14,18 +14,18 @@ const MEANS: StatusMeanings = {
 
 export interface FileCall {
   request(call: BackendRequest): Promise<Reply>;
-  /** Without a deadline for its body. */
+  /** Has no timeout for its body. */
   stream(call: BackendRequest): Promise<Reply>;
 }
 
 export interface FilesContext {
   backend: Backend;
   runtime_id: string;
-  /** Of the session. */
+  /** Aborts at the end of the session. */
   end: AbortSignal;
 }
 
-/** Calls go to `sandbox_id`, and about `path` where it is given. */
+/** Requests for the sandbox, and for `path` where it is given. */
 export function fileCall(
   { backend, runtime_id, end }: FilesContext,
   path: string | undefined,

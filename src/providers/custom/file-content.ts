@@ -1,4 +1,4 @@
-// Bytes of a file from the backend: a range is asked for as HTTP has it, and cut here where the backend gives all.
+// Reads a file from the backend. A range is requested by its HTTP header, and cut here if the backend sends the entire file.
 import { Readable } from 'node:stream';
 import type { FileRead } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -13,7 +13,7 @@ export interface Range {
   length?: number;
 }
 
-/** As SandboxFiles.read; `info` is what the path itself is, a link too. */
+/** Implements SandboxFiles.read; `info` describes the path itself, even if it is a link. */
 export async function readContent(call: FileCall, info: FileInfo, range: Range): Promise<FileRead> {
   if (info.is_dir) throw new ServiceError('bad_request', 'The path is a folder.');
   const reply = await askRange(call, range);
@@ -28,13 +28,15 @@ export async function readContent(call: FileCall, info: FileInfo, range: Range):
   return { info: { ...read, size }, content: content(reply, { skip, length: range.length }) };
 }
 
-/** undefined: the file ends before the range. No range of HTTP is empty, so one byte is asked for at least. */
+/** Undefined if the file ends before the range. An HTTP range is never empty, so at least one byte is requested. */
 async function askRange(call: FileCall, { offset, length }: Range): Promise<Reply | undefined> {
   const isWhole = offset === 0 && length === undefined;
   const last = length === undefined ? '' : offset + Math.max(length, 1) - 1;
   try {
     return await call.stream({
-      ...{ method: 'GET', path: '/files', maxBytes: Number.MAX_SAFE_INTEGER },
+      method: 'GET',
+      path: '/files',
+      maxBytes: Number.MAX_SAFE_INTEGER,
       ...(!isWhole && { headers: { range: `bytes=${offset}-${last}` } }),
       means: { 416: ['precondition_failed', 'The range lies outside of the file.'] },
     });
@@ -49,14 +51,14 @@ function startsAt(offset: number, { headers }: Reply): boolean {
   return first === undefined || Number(first) === offset;
 }
 
-/** Of the whole file. */
+/** The size of the entire file. */
 function sizeOf({ status, headers }: Reply): number | undefined {
   const text =
     status === 206 ? /\/(\d{1,15})$/.exec(headers['content-range'] ?? '')?.[1] : headers['content-length'];
   return text === undefined || !/^\d{1,15}$/.test(text) ? undefined : Number(text);
 }
 
-/** Errors reach whoever listens; with nobody listening they do not end the process. */
+/** An error without a listener does not end the process. */
 function content(reply: Reply, cut: { skip: number; length: number | undefined }): Readable {
   return Readable.from(pieces(reply, cut), { objectMode: false }).on('error', () => undefined);
 }

@@ -1,5 +1,5 @@
-// What a backend says of a file, as FileInfo. Path and type are needed, and the path must be what was asked for; the rest is
-// taken where it makes sense.
+// FileInfo from a backend's description of a file. Path and type are required, and the path must be the requested one; other
+// fields are used where they are valid.
 import { posix } from 'node:path';
 import type { FileInfo } from '../../schema/file.ts';
 import { invalidReply } from '../outgoing/faults.ts';
@@ -9,27 +9,27 @@ const EPOCH = '1970-01-01T00:00:00.000Z';
 const TYPES = ['file', 'dir', 'symlink', 'other'] as const;
 const MAX_PATH = 4096;
 
-/** The file at `path`, which is normalised. Throws `provider_error` for what is no file, or another. */
+/** The file at the normalised `path`. Throws `provider_error` for an invalid description or another file. */
 export function factsOf(path: string, value: unknown): FileInfo {
-  return asked(fileFacts(value), (said) => said === path);
+  return requireRequested(fileFacts(value), (found) => found === path);
 }
 
-/** A file below the folder `path`, likewise. */
+/** A file below the folder `path`. Throws like `factsOf`. */
 export function factsBelow(path: string, value: unknown): FileInfo {
   const start = path === '/' ? path : `${path}/`;
-  const isBelow = (said: string) =>
-    said.startsWith(start) && said !== start && posix.normalize(said) === said;
-  return asked(fileFacts(value), isBelow);
+  const isBelow = (found: string) =>
+    found.startsWith(start) && found !== start && posix.normalize(found) === found;
+  return requireRequested(fileFacts(value), isBelow);
 }
 
-function asked(facts: FileInfo, isAsked: (path: string) => boolean): FileInfo {
-  if (isAsked(facts.path)) return facts;
+function requireRequested(facts: FileInfo, isRequested: (path: string) => boolean): FileInfo {
+  if (isRequested(facts.path)) return facts;
   throw invalidReply(CUSTOM_BACKEND, 'described another file');
 }
 
 function fileFacts(value: unknown): FileInfo {
-  const { path, type: said, size, mode, mod_time, symlink_target } = objectIn(value);
-  const type = TYPES.find((each) => each === said);
+  const { path, type: typeName, size, mode, mod_time, symlink_target } = objectIn(value);
+  const type = TYPES.find((each) => each === typeName);
   if (typeof path !== 'string' || !path.startsWith('/') || path.length > MAX_PATH || !type)
     throw invalidReply(CUSTOM_BACKEND, 'sent a file without a path or a type');
   const made = typeof mod_time === 'string' ? Date.parse(mod_time) : Number.NaN;

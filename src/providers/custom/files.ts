@@ -9,9 +9,9 @@ import { type FilesContext, fileCall } from './file-call.ts';
 import { readContent } from './file-content.ts';
 import { factsBelow, factsOf } from './file-facts.ts';
 
-/** As much as of a sandbox of our own (agent/files.ts). */
+/** The same limit as for our own sandboxes (agent/files.ts). */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
-/** A path and a link's target, every byte of them escaped, stay below. */
+/** Above an entry with a path and a link's target of which every byte is escaped. */
 const LISTED = { most: 50_000, bytes: 64 * 1024, depth: 8, tokens: 200 };
 
 export function customFiles(place: FilesContext): SandboxFiles {
@@ -54,7 +54,9 @@ function transfers(place: FilesContext): Pick<SandboxFiles, 'read' | 'write'> {
     write: async (path, body, { mode }, signal) => {
       const count = { bytes: Buffer.isBuffer(body) ? body.length : 0 };
       const reply = await fileCall(place, path, signal).stream({
-        ...{ method: 'POST', path: '/files', query: modeText(mode) },
+        method: 'POST',
+        path: '/files',
+        query: modeText(mode),
         headers: { 'content-type': 'application/octet-stream' },
         body: Buffer.isBuffer(body) ? body : counted(body, count),
       });

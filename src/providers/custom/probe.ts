@@ -1,4 +1,4 @@
-// Whether the backend answers, and whether sandboxes whose answer was lost can be found there. Nothing is made by asking.
+// Checks that the backend responds and lists its sandboxes. Creates nothing.
 import { asServiceError } from '../../domain/errors.ts';
 import type { ProbeReport } from '../provider.ts';
 import type { CustomState } from './deps.ts';

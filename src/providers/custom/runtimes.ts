@@ -1,5 +1,5 @@
 // Sandboxes at the custom backend: created with our labels in their metadata, found by them, and destroyed. A backend
-// without an inventory cannot find a sandbox whose create reply was lost; such a sandbox counts as gone.
+// without an inventory cannot find a sandbox whose create reply was lost; such a sandbox counts as `gone`.
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
 import { identityIn, labelsFor, runtimeIdOf } from '../backends/labels.ts';
@@ -8,7 +8,7 @@ import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } f
 import { CUSTOM_BACKEND, objectIn } from './backend.ts';
 import type { CustomState } from './deps.ts';
 
-/** What may stand in a path without being encoded, and does not read as a way up. */
+/** Characters that a path can contain unencoded, except for `.` and `..`. */
 const BACKEND_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~:-]{1,256}$/;
 
 export async function createRuntime(
@@ -42,8 +42,8 @@ export async function createRuntime(
   };
 }
 
-/** Throws `provider_error` for what is no id. */
-export function backendId(id: unknown): string {
+/** Throws `provider_error` for an invalid id. */
+function backendId(id: unknown): string {
   if (typeof id === 'string' && BACKEND_ID.test(id)) return id;
   throw invalidReply(CUSTOM_BACKEND, 'sent a sandbox without a valid id');
 }
@@ -59,20 +59,20 @@ function sizesInForce(answer: Record<string, unknown>, spec: RuntimeSpec) {
   return { ...sizes, warnings };
 }
 
-/** What the backend says it gave, where it says so and it makes sense; else what was asked for. */
-function inForce<T extends string | number>(said: unknown, asked: T): T {
-  const fits =
-    typeof said === 'string'
-      ? /^[\x21-\x7e]{1,512}$/.test(said)
-      : Number.isSafeInteger(said) && (said as number) > 0;
-  return typeof said === typeof asked && fits ? (said as T) : asked;
+/** The value that the backend reports, or the requested one where it reports none or an invalid one. */
+function inForce<T extends string | number>(reported: unknown, requested: T): T {
+  const isValid =
+    typeof reported === 'string'
+      ? /^[\x21-\x7e]{1,512}$/.test(reported)
+      : Number.isSafeInteger(reported) && (reported as number) > 0;
+  return typeof reported === typeof requested && isValid ? (reported as T) : requested;
 }
 
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
-/** What one sandbox needs, with all metadata that it may carry, is far below. */
+/** Far above one sandbox with all its metadata. */
 const LISTED = { most: 100_000, bytes: 64 * 1024, depth: 8, tokens: 2000 };
 
-/** The backend's id of it; undefined when it has none. */
+/** The backend's id of the sandbox; undefined when the backend does not have it. */
 export function findRuntime(
   state: CustomState,
   ref: RuntimeRef,
@@ -109,7 +109,7 @@ export async function stateOf(
   }
 }
 
-/** Ours, dead ones too; undefined when the backend keeps no inventory. */
+/** Our sandboxes, stopped ones included; undefined when the backend has no inventory. */
 export async function inventory(
   state: CustomState,
   signal: AbortSignal,
@@ -128,7 +128,7 @@ export async function inventory(
 
 const NO_INVENTORY = ['not_found', 'The custom backend has no inventory.'] as const;
 
-/** What is not labelled as ours is not even looked at. */
+/** Undefined for sandboxes without our labels, whose other fields are not read. */
 function listed({ instance, clock }: CustomState, each: unknown): RuntimeListing | undefined {
   const { id, state, created_at, metadata } = objectIn(each);
   const identity = identityIn(instance, metadata);
@@ -138,7 +138,7 @@ function listed({ instance, clock }: CustomState, each: unknown): RuntimeListing
     runtime_id: backendId(id),
     ...identity,
     state: knownState(state),
-    // One that does not say when it was made counts as young.
+    // A sandbox without a creation time counts as new.
     created_at: new Date(Number.isFinite(made) ? made : clock.now()).toISOString(),
   };
 }

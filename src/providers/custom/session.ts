@@ -1,4 +1,4 @@
-// The inside of a sandbox at the backend, as SandboxIo.
+// A session with a sandbox at the backend, as SandboxIo.
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { BackendSession } from '../backends/backend-session.ts';
@@ -9,7 +9,7 @@ import { startExec } from './exec.ts';
 import { customFiles } from './files.ts';
 import { findRuntime, stateOf } from './runtimes.ts';
 
-/** Throws `unavailable` when it is not running. */
+/** Throws `unavailable` when the sandbox is not running. */
 export async function attachRuntime(
   state: CustomState,
   ref: RuntimeRef,
@@ -31,7 +31,7 @@ function sessionIo(state: CustomState, runtime_id: string, session: BackendSessi
     execs: session.execs,
     files: customFiles({ backend, runtime_id, end }),
     connect: async () => {
-      throw unsupported('custom', 'way to ports of a sandbox');
+      throw unsupported('custom', 'access to ports of a sandbox');
     },
     console: () => {
       throw unsupported('custom', 'console');

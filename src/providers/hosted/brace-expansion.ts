@@ -1,9 +1,9 @@
-// Braces of a pattern, which a shell expands only in its own text: a pattern of a caller never becomes that.
+// Brace expansion of glob patterns. A shell expands braces only in its own text, and a caller's pattern never becomes that.
 import { ServiceError } from '../../domain/errors.ts';
 
 const MOST = 256;
 
-/** Every pattern that `pattern` with `{a,b}` stands for. Throws `bad_request` for too many. */
+/** All patterns that `pattern` with `{a,b}` expands to. Throws `bad_request` for more than 256. */
 export function bracesExpanded(pattern: string): string[] {
   let done = [pattern];
   for (;;) {
@@ -17,7 +17,7 @@ export function bracesExpanded(pattern: string): string[] {
   }
 }
 
-/** The first innermost braces with a comma. */
+/** Expands the first innermost braces with a comma. */
 function once(pattern: string): string[] {
   const found = /\{([^{},]*(?:,[^{},]*)+)\}/.exec(pattern);
   if (!found) return [pattern];

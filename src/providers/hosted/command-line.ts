@@ -1,12 +1,12 @@
-// What the library's shells are told. A command is `bash -l -c`; a terminal is always `bash -i -l`, which runs what stands in
-// PROMPT_COMMAND before it would ask for anything: so a program takes its place without an echo of how it came there.
+// Shell lines for the library. A command runs under `bash -l -c`. A terminal always runs `bash -i -l`, which runs
+// PROMPT_COMMAND before its first prompt: the program replaces the shell there, without an echo of the line.
 import type { ExecSpec } from '../../agent/io.ts';
 import { quoteWord } from '../../domain/exec-request.ts';
 
-/** Which the template has to have. */
+/** The working directory, which the template must have. */
 export const WORKSPACE = '/workspace';
 
-/** The program takes the place of the shell, so that the library's process is the program. */
+/** The program replaces the shell, so that the library's process is the program. */
 export function commandLine(argv: readonly string[]): string {
   return `exec ${argv.map(quoteWord).join(' ')}`;
 }
@@ -18,7 +18,7 @@ export function terminalEnv({ argv, env }: Pick<ExecSpec, 'argv' | 'env'>): Reco
     wanted === undefined
       ? 'unset PROMPT_COMMAND'
       : `PROMPT_COMMAND=${quoteWord(wanted)}; export PROMPT_COMMAND`;
-  // An interactive shell would go on after an exec that fails; sh ends with 126 or 127.
+  // An interactive shell continues after a failed exec; sh exits with 126 or 127.
   const line = quoteWord(`${restored}; ${commandLine(argv)}`);
   return { ...env, PROMPT_COMMAND: `exec /bin/sh -c ${line}` };
 }

@@ -1,24 +1,24 @@
-// What is heard of a command that runs on its own, into its tail. The library keeps all that a handle ever said, so a handle
-// that said much is left for another one (change.ts).
+// The output of a detached command as the library delivers it. The library keeps all output of a handle in memory, so a
+// handle with much output is replaced by another one (stream-handover.ts).
 import type { CommandHandle, Sandbox } from 'e2b';
 import type { OutputChunk } from '../../agent/io.ts';
 
-/** What the library may hold of one command before another handle is asked for, and before this one is left without it. */
+/** Output that the library may hold for one handle before the handle is replaced, and before it is dropped regardless. */
 const HANDLE_CHARACTERS = 1024 * 1024;
 const MOST_CHARACTERS = 8 * HANDLE_CHARACTERS;
 
 export const FULL = Symbol('full');
 
-/** Where the pieces of a handle go. */
+/** Receives the output of a handle. */
 export interface OutputSink {
   add(channel: OutputChunk['channel'], text: string): void;
 }
 
 export interface Listener {
   callbacks: { onStdout(text: string): void; onStderr(text: string): void };
-  /** Resolves once the library holds as much more as it may. */
+  /** Resolves once the library holds another HANDLE_CHARACTERS. */
   full(): Promise<typeof FULL>;
-  /** Resolves once it holds more than is borne. */
+  /** Resolves once the library holds more than MOST_CHARACTERS. */
   over: Promise<void>;
   sink: OutputSink;
 }
@@ -26,7 +26,7 @@ export interface Listener {
 export interface CommandStream {
   handle: CommandHandle;
   listener: Listener;
-  /** What the library says last: its result, or any error. Never rejects. */
+  /** The last thing that the library reports: its result, or an error. Never rejects. */
   result: Promise<unknown>;
 }
 
@@ -59,7 +59,7 @@ export function listenerTo(to: OutputSink): Listener {
   return ears;
 }
 
-/** Leaves the handle by itself once it holds more than is borne. */
+/** Disconnects the handle once the library holds too much of it. */
 export function streamOf(handle: CommandHandle, ears: Listener): CommandStream {
   void ears.over.then(() => handle.disconnect());
   return { handle, listener: ears, result: handle.wait().catch((error: unknown) => error) };
@@ -71,7 +71,7 @@ export interface StreamRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** A command that runs already. Rejects as the library does. */
+/** Connects to a running command. Rejects as the library does. */
 export async function openStream(
   sandbox: Sandbox,
   { pid, sink: to, signal }: StreamRequest,

@@ -1,13 +1,13 @@
-// The deadlines of detached commands. The backend keeps none, and one that has come is not over with one attempt: the
-// sandbox may not answer just then, so the command is ended again and again until it is known to have ended.
+// Deadlines of detached commands, which the backend does not keep. A sandbox may be unreachable when a deadline expires, so
+// killing the command is retried until it is known to have ended.
 import type { Clock, Timer } from '../../domain/ports.ts';
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
-/** About an hour of attempts: a sandbox that never answers is given up by others before that. */
+/** About an hour of attempts: an unreachable sandbox is declared lost before that. */
 const MOST_ATTEMPTS = 64;
 
-/** Attempts to end a command: true once there is nothing left to end. A rejection is one more attempt later. */
+/** Tries to kill a command; true once the command has ended. A rejection is retried later. */
 export type EndCommand = (exec_id: string) => Promise<boolean>;
 
 export class Deadlines {
@@ -21,7 +21,7 @@ export class Deadlines {
     this.#end = end;
   }
 
-  /** `at` is in milliseconds since 1970. One that is kept already stays as it is. */
+  /** `at` is in milliseconds since 1970. A deadline that is already set stays. */
   keep(exec_id: string, at: number): void {
     if (!this.#timers.has(exec_id)) this.#later(exec_id, Math.max(0, at - this.#clock.now()), 0);
   }
@@ -31,7 +31,7 @@ export class Deadlines {
     this.#timers.delete(exec_id);
   }
 
-  /** Ends the watch over all of them, and over those that come. */
+  /** Cancels all deadlines and ignores later ones. */
   close(): void {
     this.#isClosed = true;
     for (const exec_id of this.#timers.keys()) this.drop(exec_id);
@@ -48,7 +48,7 @@ export class Deadlines {
   async #expire(exec_id: string, attempts: number): Promise<void> {
     const timer = this.#timers.get(exec_id);
     const isOver = await this.#end(exec_id).catch(() => false);
-    // It may have been dropped meanwhile.
+    // The deadline may have been dropped in the meantime.
     if (this.#timers.get(exec_id) !== timer) return;
     if (isOver || attempts + 1 >= MOST_ATTEMPTS) return this.drop(exec_id);
     this.#later(exec_id, Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS), attempts + 1);

@@ -1,4 +1,4 @@
-// What the hosted provider is handed, and what its parts share. Types only.
+// Dependencies of the hosted provider, and the state that its parts share. Types only.
 import type { Clock, Logger, Random } from '../../domain/ports.ts';
 import type { HostedConfig } from '../../schema/config-backends.ts';
 import type { OpenSessions } from '../backends/open-sessions.ts';
@@ -10,13 +10,13 @@ export interface HostedDeps {
   random: Random;
   logger: Logger;
   config: HostedConfig;
-  /** Of the store: an account may serve several servers, and labels tell whose a sandbox is. */
+  /** From the store. An account may serve several servers; labels identify the server of a sandbox. */
   instance: { id: string };
 }
 
 export interface HostedState extends HostedDeps {
   library: Library;
   sessions: OpenSessions;
-  /** By runtime: they outlive sessions. */
+  /** Detached commands by runtime: they outlive sessions. */
   detached: Map<string, DetachedExecs>;
 }

@@ -1,5 +1,5 @@
-// Commands that run on their own in one hosted sandbox. The backend keeps none of their output, so this server does while it
-// runs; one that comes after it knows them by what is listed (marker.ts), and their output from then on.
+// Detached commands of one hosted sandbox. The backend keeps no output, so this server does. After a restart the commands
+// are found by their markers in the process list (marker.ts), and their output is kept from then on.
 import type { Sandbox } from 'e2b';
 import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -14,7 +14,7 @@ import { type Marker, marked, markerIn } from './marker.ts';
 import { OutputTail } from './output-tail.ts';
 import { followToEnd } from './stream-handover.ts';
 
-/** Running and ended; eight mebibytes of tails in all. */
+/** Running and ended commands; their tails take at most eight mebibytes. */
 const MOST = 32;
 const TAIL_BYTES = 256 * 1024;
 
@@ -22,7 +22,7 @@ export interface DetachedExec {
   record: ExecRecord;
   pid: number;
   tail: OutputTail;
-  /** Rejects when it is no longer followed; never left unhandled. */
+  /** Rejects when the command is no longer followed. Needs no handler. */
   exit: Promise<ExecExit>;
 }
 
@@ -49,7 +49,7 @@ export class DetachedExecs {
     this.#deadlines = new Deadlines(place.clock, (exec_id) => this.#expire(exec_id));
   }
 
-  /** Resolves when it runs. Throws `resource_limit` for too many. */
+  /** Resolves when the command runs. Throws `resource_limit` for too many. */
   async start(spec: ExecSpec): Promise<void> {
     this.#makeRoom();
     this.#starting++;
@@ -78,7 +78,7 @@ export class DetachedExecs {
     });
   }
 
-  /** Takes up the deadlines of those of an earlier server. Never throws: who asks for one looks again. */
+  /** Takes over the commands of an earlier server, with their deadlines. Never throws: `find` and `list` retry. */
   async resume(signal: AbortSignal): Promise<void> {
     await this.#adopt(signal).catch(() => undefined);
   }
@@ -93,7 +93,7 @@ export class DetachedExecs {
     return this.#all.get(exec_id);
   }
 
-  /** They run on, and no deadline of theirs is kept any longer. */
+  /** Stops following all commands. They continue to run, without deadlines. */
   leave(error: unknown): void {
     this.#deadlines.close();
     for (const [exec_id, one] of this.#all) this.#lose(exec_id, one, error);
@@ -112,7 +112,7 @@ export class DetachedExecs {
     return this.#all.size + this.#starting >= MOST;
   }
 
-  /** Those of an earlier server, and those that were lost out of sight. */
+  /** Follows commands of an earlier server, and commands whose stream was lost. */
   async #adopt(signal?: AbortSignal): Promise<void> {
     if (this.#isAdopted) return;
     const { library, sandbox } = this.#place;
@@ -125,7 +125,7 @@ export class DetachedExecs {
         const tail = new OutputTail(TAIL_BYTES, true);
         const heard = this.#isFull() ? undefined : openStream(sandbox, { pid, sink: tail, signal });
         const line = await heard?.catch(() => undefined);
-        // It may have ended since, or be there for the next who asks.
+        // The command may have ended, or the next call finds it.
         isWhole &&= line !== undefined;
         if (line && !this.#all.has(marker.exec_id)) this.#keep(marker, tail, line);
         else await line?.handle.disconnect();
@@ -152,7 +152,7 @@ export class DetachedExecs {
     void this.#follow(exec_id, one, line);
   }
 
-  /** Also of one that was lost out of sight: its number is looked up anew. */
+  /** Kills a command at its deadline. A command whose stream was lost is looked up first. */
   async #expire(exec_id: string): Promise<boolean> {
     if (!(await this.find(exec_id))) return this.#isAdopted;
     const one = this.#all.get(exec_id);
@@ -191,7 +191,7 @@ export class DetachedExecs {
     });
   }
 
-  /** It may run on: the next who asks looks for it again, or its deadline. */
+  /** The command may still run: the next call, or its deadline, looks it up again. */
   #lose(exec_id: string, one: TrackedExec, error: unknown): void {
     if (one.record.state === 'exited') return;
     if (this.#all.get(exec_id) === one) this.#all.delete(exec_id);

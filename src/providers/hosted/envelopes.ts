@@ -1,16 +1,16 @@
-// The framing of a stream of events from inside a sandbox: u8 flags, u32 length big endian, JSON. The library gathers each event
-// and builds it at once, so that each has a bound, and its structure is counted as it passes.
+// The framing of an event stream from a sandbox: u8 flags, u32 length big endian, JSON. The library builds each event in
+// memory, so each is bounded in size and in JSON structure while it passes.
 // https://connectrpc.com/docs/protocol/#streaming-rpcs
 import { JsonStructure } from '../../domain/json-structure.ts';
 import { invalidReply, orInvalidJson } from '../outgoing/faults.ts';
 
 const HEAD = 5;
-/** The backend's own pieces of output are some tens of KiB. */
+/** The backend sends output in pieces of some tens of KiB. */
 const MAX_EVENT = 1024 * 1024;
 const STRUCTURE = { depth: 16, tokens: 1000 };
 const WHAT = 'The hosted backend';
 
-/** The bytes of `body` as they come. Throws `provider_error` at an event that is too large or has too much structure. */
+/** Passes the bytes of `body` on. Throws `provider_error` for an event that is too large or has too much structure. */
 export async function* envelopes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const walk = new EnvelopeReader();
   for await (const part of body) {

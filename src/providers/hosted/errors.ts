@@ -1,4 +1,5 @@
-// Errors of the library as ours, by their class: their messages hold what the backend said, and are not looked at.
+// Errors of the library as ours. A failure of the proxy is kept under a number that comes back in the message of the
+// library's error; other errors are mapped by their class, because their messages contain text of the backend.
 import { ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { invalidReply, KeyRefused } from '../outgoing/faults.ts';
@@ -11,7 +12,7 @@ export class KeptErrors {
   readonly #kept = new Map<number, unknown>();
   #last = 0;
 
-  /** What to say to the library. */
+  /** Keeps `error` and returns the message for the library. */
   keep(error: unknown): string {
     this.#last++;
     this.#kept.set(this.#last, error);
@@ -19,7 +20,7 @@ export class KeptErrors {
     return `svc-fault-${this.#last}`;
   }
 
-  /** The failure that an error of the library stands for, once. */
+  /** Removes and returns the error that an error of the library stands for. */
   take(error: unknown): unknown {
     const number = Number(MARK.exec(String((error as { message?: unknown } | null)?.message))?.[1]);
     const kept = this.#kept.get(number);
@@ -41,7 +42,7 @@ const BY_NAME: Record<string, Words> = {
   TimeoutError: ['unavailable', 'The sandbox at the hosted backend does not respond.'],
 };
 
-/** What a call of the library failed with. `signal` is the caller's: its reason is what an abort is reported as. */
+/** The error of a failed library call. An abort is reported as the reason of the caller's `signal`. */
 export function translated(faults: KeptErrors, error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof ServiceError) return error;

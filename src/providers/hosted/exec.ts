@@ -1,5 +1,5 @@
-// A command in a hosted sandbox, on a terminal or not. The library runs a line of a shell, so every word is quoted, and takes output as text: bytes
-// that are no UTF-8 are replaced. Deadlines are ours: the backend keeps none of a single command.
+// A command in a hosted sandbox, with or without a terminal. The library runs a shell line, so every word is quoted, and
+// decodes output as text: bytes that are not UTF-8 are replaced. This server keeps the deadlines; the backend has none.
 import type { CommandHandle, Sandbox } from 'e2b';
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
@@ -21,7 +21,7 @@ export interface ExecContext {
   clock: Clock;
   session: Pick<BackendSession, 'end' | 'keep'>;
   sandbox: Sandbox;
-  /** Of the commands that run. */
+  /** Process ids of the running commands, by exec id. */
   pids: Map<string, number>;
 }
 
@@ -31,7 +31,7 @@ interface RunningExec {
   output: HostedOutput;
 }
 
-/** Not detached. Never throws: what cannot be started rejects `started` and `exit`. */
+/** Starts an attached command. Never throws: a failed start rejects `started` and `exit`. */
 export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSignal): Exec {
   const { clock, session, library } = place;
   const course = new ExecLifecycle(spec, { clock, ends: [signal, session.end], backstopMs: 0 });
@@ -89,7 +89,7 @@ async function resize(
   await library.run(async () => sandbox.pty.resize((await handle).pid, size));
 }
 
-/** From the start to the end; whatever ends the course ends the command. */
+/** Follows the command to its end; the end of `course` kills the command. */
 function follow(
   { library, pids }: ExecContext,
   handle: Promise<CommandHandle>,
@@ -132,7 +132,7 @@ interface Input {
   end(): Promise<void>;
 }
 
-/** A terminal has no end of its input: the character that stands for one is what people type. */
+/** A terminal has no end of input: it is sent the end-of-transmission character, as a person would type it. */
 function inputOf({ sandbox }: ExecContext, { pty }: ExecSpec, handle: Promise<CommandHandle>): Input {
   if (!pty)
     return {
@@ -143,7 +143,7 @@ function inputOf({ sandbox }: ExecContext, { pty }: ExecSpec, handle: Promise<Co
   return { write: send, end: () => send(END_OF_TRANSMISSION) };
 }
 
-/** One after another, in pieces. */
+/** Sends input in order and in pieces. */
 function stdinOf(library: Library, input: Input): Exec['stdin'] {
   let last: Promise<unknown> = Promise.resolve();
   const next = (work: () => Promise<void>) => {

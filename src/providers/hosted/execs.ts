@@ -1,4 +1,4 @@
-// The execs of a hosted sandbox, as SandboxIo knows them: those of this session, and the detached ones, which outlive it.
+// The execs of a hosted sandbox as SandboxIo: those of this session, and the detached ones, which outlive it.
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -8,7 +8,7 @@ import { unsupported } from '../backends/unsupported.ts';
 import type { DetachedExec, DetachedExecs } from './detached.ts';
 
 const KILL_AFTER_MS = 2000;
-/** The library has no signal but KILL; a shell inside has them all. With its group, where the program leads one. */
+/** The library only sends KILL; a shell in the sandbox sends any signal, to the process group where the program leads one. */
 const KILLING =
   'kill -l "$1" >/dev/null 2>&1 || exit 2; kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" -- "$2" 2>/dev/null || exit 1';
 const RUNS_ON: ExecExit = { exit_code: -1, timed_out: false, duration_ms: 0 };
@@ -40,7 +40,7 @@ export function hostedExecs(place: ExecsContext): SandboxIo['execs'] {
   };
 }
 
-/** Never throws, as other execs. Its exit says that it runs; its output is read by attaching to it. */
+/** Never throws. `exit` reports a running command; attach to the exec to read its output. */
 export function startDetached(detached: DetachedExecs, spec: ExecSpec): Exec {
   const started = spec.pty
     ? Promise.reject(unsupported('hosted', 'detached terminals'))
@@ -63,7 +63,7 @@ interface AttachOptions {
   signal: AbortSignal | undefined;
 }
 
-/** Its end leaves the command running; only kill() reaches it. */
+/** A view of a detached command. Closing it leaves the command running; kill() ends the command. */
 function view(
   place: ExecsContext,
   { record, tail, exit }: DetachedExec,

@@ -1,4 +1,4 @@
-// Files of a hosted sandbox: by the library where it can, by commands where it cannot (chmod, glob).
+// Files of a hosted sandbox, through the library where it has a call, else through commands (chmod, glob).
 import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import type { EntryInfo, Sandbox } from 'e2b';
@@ -15,7 +15,7 @@ import { HOSTED_BACKEND } from './loopback-proxy.ts';
 
 const EPOCH = new Date(0);
 const MAX_GLOB = 4 * 1024 * 1024;
-/** Words without blanks are split nowhere; a pattern is expanded where it stands unquoted. */
+/** An empty IFS disables word splitting; the unquoted pattern is still expanded. */
 const GLOB = 'IFS=; shopt -s globstar nullglob; for pattern in "$@"; do printf "%s\\0" $pattern; done';
 
 export interface FilesContext {
@@ -45,7 +45,7 @@ async function call<T>(
 const stat = (place: FilesContext, path: string, signal: AbortSignal | undefined) =>
   call(place, signal, async (files, options) => factsOf(await files.getInfo(path, options)));
 
-/** Throws `provider_error` for what is no file. */
+/** Throws `provider_error` for an entry without a path. */
 function factsOf(entry: EntryInfo): FileInfo {
   const { path, type, size, mode, modifiedTime, symlinkTarget } = entry;
   if (typeof path !== 'string' || !path.startsWith('/'))
@@ -115,7 +115,7 @@ interface FileRange {
   length?: number;
 }
 
-/** The library gives whole files: what lies before the range is read and thrown away. */
+/** The library reads complete files: bytes before the range are read and discarded. */
 async function read(
   place: FilesContext,
   { path, offset, length }: FileRange,
@@ -172,7 +172,7 @@ function changes(place: FilesContext): Pick<SandboxFiles, 'mkdir' | 'move' | 'ch
   };
 }
 
-/** `stat` tells what is wrong with a path better than an exit code. */
+/** Calls `stat` first, because its error explains more than an exit code. */
 async function chmod(place: FilesContext, path: string, mode: number, signal?: AbortSignal): Promise<void> {
   await stat(place, path, signal);
   const { exit_code } = await place.run(['chmod', formatMode(mode), '--', path], signal);

@@ -27,7 +27,7 @@ export function hostedProvider(deps: HostedDeps): Provider {
         disk: THEIRS,
         user: THEIRS,
       },
-      // Any template may be named; the configured default image is none.
+      // A spawn may name any template; the configured default image is not one.
       images: [deps.config.template],
     }),
     probe: (signal) => probe(state, signal),

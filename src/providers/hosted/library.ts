@@ -1,12 +1,12 @@
-// The client library, loaded with the first call: it takes as long to load as a server to start. Only what it documents is
-// used; everything it could take from the environment is said here.
+// The client library, loaded with the first call: loading it takes as long as starting a server. Only its documented API is
+// used, and every option that it could read from the environment is set here.
 
 import { KeptErrors, translated } from './errors.ts';
 import { type LoopbackProxy, type LoopbackProxyOptions, openLoopbackProxy } from './loopback-proxy.ts';
 
 export type E2b = typeof import('e2b');
 
-/** Options of a call. */
+/** Options of every library call. */
 export interface CallOptions {
   apiKey: string;
   apiUrl: string;
@@ -27,7 +27,7 @@ export class Library {
     this.#options = options;
   }
 
-  /** Runs a call; its failure is one of ours. */
+  /** Runs a library call and translates its failure. */
   async run<T>(work: (e2b: E2b, way: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     try {

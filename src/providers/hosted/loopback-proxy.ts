@@ -1,5 +1,5 @@
-// The only way out of the library: it speaks plain HTTP to this gate in our own process, and the gate asks the backend by
-// `outgoing`. So no redirect is followed, each address is judged, replies are bounded, and no word of an error comes through.
+// The library's only connection: it speaks plain HTTP to this proxy in our own process, and the proxy forwards each request
+// through `outgoing`. So redirects are not followed, addresses are checked, replies are bounded, and error texts are dropped.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -16,16 +16,16 @@ import type { KeptErrors } from './errors.ts';
 
 export const HOSTED_BACKEND = 'The hosted backend';
 const MEBIBYTE = 1024 * 1024;
-/** What the library builds at once has to be small; the content of files it hands on as it comes. */
+/** Replies that the library builds in memory are small; the content of files is streamed. */
 const MAX_BYTES: Record<ReplyKind, number> = {
   content: Number.MAX_SAFE_INTEGER,
-  /** The library keeps all output of a command, twice as long as it was. */
+  /** The library keeps all output of a command in memory, in twice its size. */
   course: 128 * MEBIBYTE,
   lookup: 4 * MEBIBYTE,
   listing: 4 * MEBIBYTE,
   thing: MEBIBYTE,
 };
-/** A page of sandboxes, or a folder with about 3,000 files: the library takes 15 µs for each. */
+/** Enough for a page of sandboxes or a folder with about 3,000 files: the library takes 15 µs for each. */
 const MANY_THINGS = { depth: 16, tokens: 60_000 };
 const LIST = '/filesystem.Filesystem/ListDir';
 const isContent = (path: string) => path.startsWith('/files?');
@@ -38,7 +38,7 @@ const PASSED_BACK =
 export interface LoopbackProxyOptions {
   clock: Clock;
   random: Random;
-  /** Where /<secret>/api and /<secret>/box lead. */
+  /** Targets of /<secret>/api and /<secret>/box. */
   api: string;
   box: string;
   timeoutMs: number;
@@ -51,7 +51,7 @@ export interface LoopbackProxy {
   close(): Promise<void>;
 }
 
-/** Listens on loopback, open to who knows its secret path: this process. */
+/** Listens on loopback. Only this process knows the secret path. */
 export async function openLoopbackProxy(options: LoopbackProxyOptions): Promise<LoopbackProxy> {
   const secret = options.random.bytes(24).toString('hex');
   const { clock, timeoutMs } = options;
@@ -107,7 +107,7 @@ async function proxyRequest(
     else await relayReply(res, reply, await checkedBody(reply, kind));
   } catch (error) {
     if (res.headersSent) res.destroy();
-    // Known to the library by its number, to us by what is kept under it.
+    // The library sees a number; KeptErrors has the error.
     else writeRefusal(res, 500, { code: 'internal', message: faults.keep(error) });
   }
 }
@@ -128,7 +128,7 @@ function upstreamRequest(req: IncomingMessage, { path, kind, signal }: ProxiedRe
   };
 }
 
-/** What the answer to a request may be, by what the library makes of it. */
+/** Kinds of reply, by how the library reads them. */
 type ReplyKind = 'content' | 'course' | 'lookup' | 'listing' | 'thing';
 
 function kindOf({ method }: IncomingMessage, prefix: string, path: string): ReplyKind {
@@ -138,7 +138,7 @@ function kindOf({ method }: IncomingMessage, prefix: string, path: string): Repl
   return path === LIST ? 'listing' : 'thing';
 }
 
-/** What may be given to the library, which builds all of an answer at once. */
+/** The body as the library may have it; the library builds each reply in memory. */
 async function checkedBody(reply: Reply, kind: ReplyKind): Promise<Body> {
   if (kind === 'content') return reply.body();
   if (kind === 'course') return envelopes(reply.body());
@@ -148,7 +148,7 @@ async function checkedBody(reply: Reply, kind: ReplyKind): Promise<Body> {
       ? largeFolder()
       : orInvalidJson(HOSTED_BACKEND, error);
   });
-  // The library takes an answer without content for an empty list: all that runs would count as gone.
+  // The library reads an empty reply as an empty list: every running sandbox would count as lost.
   if (kind === 'lookup' && bytes.length === 0)
     throw invalidReply(HOSTED_BACKEND, 'sent a response without content');
   return [bytes];
@@ -172,10 +172,10 @@ async function relayReply(res: ServerResponse, reply: Reply, body: Body): Promis
   await pipeline(Readable.from(body, { objectMode: false }), res);
 }
 
-/** The status, and which error of its protocol it is; none of its words. */
+/** Passes on the status and the error code of the protocol, without its message. */
 async function relayRefusal(res: ServerResponse, reply: Reply): Promise<void> {
-  const told = await reply.json(64 * 1024).catch(() => undefined);
-  writeRefusal(res, reply.status, refusalBody(reply.status, told), reply.headers['retry-after']);
+  const body = await reply.json(64 * 1024).catch(() => undefined);
+  writeRefusal(res, reply.status, refusalBody(reply.status, body), reply.headers['retry-after']);
 }
 
 function writeRefusal(res: ServerResponse, status: number, body: object, retryAfter?: string): void {
@@ -183,15 +183,15 @@ function writeRefusal(res: ServerResponse, status: number, body: object, retryAf
   res.writeHead(status, { 'content-type': 'application/json', ...again }).end(JSON.stringify(body));
 }
 
-/** Of the protocol of the sandbox. https://connectrpc.com/docs/protocol/#error-codes */
+/** Error codes of the sandbox protocol. https://connectrpc.com/docs/protocol/#error-codes */
 const CODES = new Set([
   ...['canceled', 'unknown', 'invalid_argument', 'deadline_exceeded', 'not_found', 'already_exists'],
   ...['permission_denied', 'resource_exhausted', 'failed_precondition', 'aborted', 'out_of_range'],
   ...['unimplemented', 'internal', 'unavailable', 'data_loss', 'unauthenticated'],
 ]);
 
-/** `told` is the body of the backend. */
-export function refusalBody(status: number, told: unknown): { code: string | number; message: string } {
-  const code = (told as { code?: unknown } | null | undefined)?.code;
+/** The body of an error as the library needs it: its code, without the backend's message. */
+function refusalBody(status: number, body: unknown): { code: string | number; message: string } {
+  const code = (body as { code?: unknown } | null | undefined)?.code;
   return { code: typeof code === 'string' && CODES.has(code) ? code : status, message: 'refused' };
 }

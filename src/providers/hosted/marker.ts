@@ -1,5 +1,5 @@
-// What a detached command carries in its own line, so that the server after this one knows it again: the backend lists the
-// lines of what runs. It comes back from inside the sandbox, and is believed only about that.
+// A marker at the end of a detached command's shell line, by which a restarted server recognises the command: the backend
+// lists the lines of running commands. The marker comes from inside the sandbox and is trusted for that sandbox only.
 const MARK = /(?:^|\s)# svc:([A-Za-z0-9_-]{1,4096})$/;
 
 export interface Marker {
@@ -15,7 +15,7 @@ export function marked(line: string, marker: Marker): string {
   return `${line} # svc:${Buffer.from(JSON.stringify(marker)).toString('base64url')}`;
 }
 
-/** undefined where there is none, or one that is not of our making. */
+/** Undefined for a line without a marker, or with an invalid one. */
 export function markerIn(line: unknown): Marker | undefined {
   const [, text] = (typeof line === 'string' && MARK.exec(line.slice(-5000))) || [];
   if (text === undefined) return undefined;
@@ -26,14 +26,14 @@ export function markerIn(line: unknown): Marker | undefined {
   }
 }
 
-function checked(said: Record<string, unknown>): Marker | undefined {
-  const { exec_id, label, began, ends } = said;
+function checked(value: Record<string, unknown>): Marker | undefined {
+  const { exec_id, label, began, ends } = value;
   if (typeof exec_id !== 'string' || !/^[A-Za-z0-9_-]{1,128}$/.test(exec_id)) return undefined;
   if (typeof label !== 'string' || !isMoment(began)) return undefined;
   return { exec_id, label, began, ...(isMoment(ends) && { ends }) };
 }
 
-/** Within what a date can be. */
-function isMoment(said: unknown): said is number {
-  return Number.isSafeInteger(said) && Math.abs(said as number) <= 8.64e15;
+/** Whether `value` is in the range of a Date. */
+function isMoment(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= 8.64e15;
 }

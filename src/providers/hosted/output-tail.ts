@@ -1,5 +1,5 @@
-// The last of what a command wrote, for readers who come and go. Each reads at its own pace from the one tail: who is too slow
-// misses what has left it, and costs nothing.
+// The last output of a command, shared by readers that attach and detach. Each reads at its own pace; a slow reader misses
+// output that has left the tail, and costs no memory.
 import type { OutputChunk } from '../../agent/io.ts';
 
 /** A program may write byte by byte. */
@@ -8,20 +8,20 @@ const MOST_CHUNKS = 4096;
 export class OutputTail {
   readonly #mostBytes: number;
   readonly #chunks: OutputChunk[] = [];
-  /** The place of the first chunk among all that ever came. */
+  /** Index of the first kept chunk among all chunks of the command. */
   #first = 0;
   #bytes = 0;
   #isCut: boolean;
   #isEnded = false;
   readonly #waiting = new Set<() => void>();
 
-  /** `isCut`: something came before. */
+  /** `isCut`: earlier output is missing. */
   constructor(mostBytes: number, isCut = false) {
     this.#mostBytes = mostBytes;
     this.#isCut = isCut;
   }
 
-  /** What is older is gone. */
+  /** Whether older output is missing. */
   get truncated(): boolean {
     return this.#isCut;
   }
@@ -34,12 +34,12 @@ export class OutputTail {
     this.#keep({ channel, data: Buffer.from(text).subarray(-this.#mostBytes) });
   }
 
-  /** An empty one that keeps as much. */
+  /** An empty tail with the same limit. */
   emptyCopy(): OutputTail {
     return new OutputTail(this.#mostBytes);
   }
 
-  /** Hands all that is kept to `to`. */
+  /** Moves everything kept to `to`. */
   flushTo(to: OutputTail): void {
     if (this.#isCut) to.markTruncated();
     for (const chunk of this.#chunks) to.#keep(chunk);
@@ -53,7 +53,7 @@ export class OutputTail {
     this.#tell();
   }
 
-  /** What is kept, then what comes, to the end or until `until` aborts; only what is kept where `isFollowed` is false. */
+  /** The kept output, then, if `isFollowed`, new output until the command ends or `until` aborts. */
   async *read(isFollowed: boolean, until: AbortSignal): AsyncGenerator<OutputChunk> {
     const stop = () => this.#tell();
     until.addEventListener('abort', stop);

@@ -1,5 +1,5 @@
-// What a command writes, from the library's callbacks to one reader. A callback waits until its piece was taken, so that a
-// command that nobody reads stops; the library keeps all text itself, so that there is a most.
+// The output of a command, from the library's callbacks to one reader. A callback waits until its piece was read, so an
+// unread command blocks. The library keeps all output in memory, hence the limit.
 import type { OutputChunk } from '../../agent/io.ts';
 
 interface Piece {
@@ -18,7 +18,7 @@ export class HostedOutput {
     this.#mostBytes = mostBytes;
   }
 
-  /** Resolves once it was read. False: it is more than may come. */
+  /** Resolves once the piece was read; with false when the output exceeds the limit. */
   async add(channel: OutputChunk['channel'], text: string | Uint8Array): Promise<boolean> {
     const data = Buffer.from(text as string);
     this.#bytes += data.length;
@@ -31,7 +31,7 @@ export class HostedOutput {
     return true;
   }
 
-  /** What waits is still read. */
+  /** Ends the output; pending pieces are still read. */
   end(): void {
     this.#isEnded = true;
     this.#wake();

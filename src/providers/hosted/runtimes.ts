@@ -1,5 +1,5 @@
-// Sandboxes at the hosted backend: made with our labels in their metadata, found by them, ended. The backend ends each by
-// itself at a time of its own; one of ours that comes near it is prolonged whenever they are listed.
+// Sandboxes at the hosted backend: created with our labels in their metadata, found by them, destroyed. The backend ends
+// each sandbox at a deadline of its own; listing extends our sandboxes that are close to it.
 import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
@@ -10,7 +10,7 @@ import type { HostedState } from './deps.ts';
 import { DetachedExecs } from './detached.ts';
 import { HOSTED_BACKEND } from './loopback-proxy.ts';
 
-/** The backend's own deadline of a sandbox: accounts bound it, and ours ends sandboxes earlier. */
+/** The backend's deadline for a sandbox. Accounts limit it; this server ends sandboxes earlier. */
 const LIFE_MS = 60 * 60_000;
 const NEAR_MS = 20 * 60_000;
 const SPARE_MS = 5 * 60_000;
@@ -22,11 +22,11 @@ export async function createRuntime(
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
-  const order: CreateAttempt = { spec, signal, stage: 'unasked' };
+  const order: CreateAttempt = { spec, signal, stage: 'not requested' };
   try {
     return await createSandbox(state, order);
   } catch (error) {
-    const isNothing = order.stage === 'unasked' || (order.stage === 'asked' && hadNoEffect(error));
+    const isNothing = order.stage === 'not requested' || (order.stage === 'requested' && hadNoEffect(error));
     throw isNothing ? asNotStarted(error, signal) : error;
   }
 }
@@ -34,8 +34,8 @@ export async function createRuntime(
 interface CreateAttempt {
   spec: RuntimeSpec;
   signal: AbortSignal;
-  /** How far it came. */
-  stage: 'unasked' | 'asked' | 'made';
+  /** The last step that was reached. */
+  stage: 'not requested' | 'requested' | 'created';
 }
 
 async function createSandbox(
@@ -50,12 +50,12 @@ async function createSandbox(
   return library.run(async ({ Sandbox }, way) => {
     if (await firstOf(Sandbox.list({ ...way, query: { metadata } }), signal))
       throw new ServiceError('conflict', 'A sandbox for this attempt already exists.');
-    order.stage = 'asked';
+    order.stage = 'requested';
     const { sandboxId } = await Sandbox.create(template, { ...way, timeoutMs, metadata, signal });
-    order.stage = 'made';
+    order.stage = 'created';
     if (!ID.test(sandboxId)) throw invalidReply(HOSTED_BACKEND, 'sent a sandbox without a valid id');
     const { cpuCount, memoryMB } = await Sandbox.getInfo(sandboxId, { ...way, signal });
-    const [memory_mb, vcpus] = [whole(memoryMB, spec.memory_mb), whole(cpuCount, spec.vcpus)];
+    const [memory_mb, vcpus] = [positiveOr(memoryMB, spec.memory_mb), positiveOr(cpuCount, spec.vcpus)];
     return {
       runtime_id: sandboxId,
       image: template,
@@ -66,8 +66,8 @@ async function createSandbox(
   }, signal);
 }
 
-const whole = (said: unknown, asked: number) =>
-  Number.isSafeInteger(said) && (said as number) > 0 ? (said as number) : asked;
+const positiveOr = (value: unknown, requested: number) =>
+  Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : requested;
 
 function differences(spec: RuntimeSpec, given: { memory_mb: number; vcpus: number }): string[] {
   return (['memory_mb', 'vcpus'] as const)
@@ -75,7 +75,7 @@ function differences(spec: RuntimeSpec, given: { memory_mb: number; vcpus: numbe
     .map((key) => `${key}: ${spec[key]} were requested; the template has ${given[key]}.`);
 }
 
-/** The backend's id of it; undefined when it has none. */
+/** The backend's id of the sandbox; undefined when the backend does not have it. */
 export function findRuntime(
   state: HostedState,
   ref: RuntimeRef,
@@ -110,7 +110,7 @@ export async function stateOf(
   return found === 'running' || found === 'gone' ? found : 'stopped';
 }
 
-/** Gone is success. */
+/** A missing sandbox is success. */
 export async function destroyRuntime(
   state: HostedState,
   ref: RuntimeRef,
@@ -122,14 +122,14 @@ export async function destroyRuntime(
   runtimeEnded(state, runtime_id);
 }
 
-/** Nothing of it is followed any longer. */
+/** Closes sessions and stops following commands of an ended sandbox. */
 export function runtimeEnded({ sessions, detached }: HostedState, runtime_id: string): void {
   sessions.end(runtime_id);
   detached.get(runtime_id)?.leave(new ServiceError('unavailable', 'The sandbox has ended.'));
   detached.delete(runtime_id);
 }
 
-/** Its detached commands: the same for all sessions. */
+/** The detached commands of a sandbox, shared by all its sessions. */
 export function detachedOf(state: HostedState, runtime_id: string, sandbox: Sandbox): DetachedExecs {
   const known = state.detached.get(runtime_id) ?? new DetachedExecs({ ...state, sandbox });
   state.detached.set(runtime_id, known);

@@ -1,4 +1,4 @@
-// The inside of a hosted sandbox, as SandboxIo.
+// A session with a hosted sandbox, as SandboxIo.
 import type { Sandbox } from 'e2b';
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -13,7 +13,7 @@ import { detachedOf, findRuntime, runtimeEnded, stateOf } from './runtimes.ts';
 
 const COMMAND_MS = 30_000;
 
-/** Throws `unavailable` when it is not running: a paused one is not woken. */
+/** Throws `unavailable` when the sandbox is not running; a paused one is not resumed. */
 export async function attachRuntime(
   state: HostedState,
   ref: RuntimeRef,
@@ -50,7 +50,7 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: OpenSan
     execs: hostedExecs({ ...place, detached, run }),
     files: hostedFiles({ library, random, sandbox, end: session.end, run }),
     connect: async () => {
-      throw unsupported('hosted', 'way to ports of a sandbox');
+      throw unsupported('hosted', 'access to ports of a sandbox');
     },
     console: () => {
       throw unsupported('hosted', 'console');
@@ -65,13 +65,13 @@ function sessionIo(state: HostedState, { runtime_id, session, sandbox }: OpenSan
   };
 }
 
-/** Its commands are nobody's execs: neither listed nor found. They end with the session as others do. */
+/** A context whose commands are neither listed nor found as execs. They end with the session. */
 function hidden(place: ExecContext): ExecContext {
   const { end } = place.session;
   return { ...place, session: { end, keep: (_, exec) => exec }, pids: new Map() };
 }
 
-/** For what the library cannot: a small command to its end. */
+/** Runs a small command to its end, for operations that the library lacks. */
 function runner(place: ExecContext) {
   return async (argv: string[], signal?: AbortSignal) => {
     const spec = { exec_id: 'files', argv, label: 'files', env: {}, workdir: '/', timeoutMs: COMMAND_MS };

@@ -1,20 +1,20 @@
-// From one handle of a command to the next. From some moment on both hear the same, and nobody tells from when: so what the old
-// one says meanwhile is held until the next one speaks, which has all that follows, or is known to say nothing of it.
-// The old one is left only for one that has spoken or told of the end: the last words of a command are always heard.
+// Replaces one output stream of a command by the next. For a while both deliver the same output, and nothing marks where the
+// overlap starts: output of the old stream is held back until the next stream delivers, or is known to deliver nothing.
+// The old stream is dropped only for one that has delivered output or the end, so the last output is never lost.
 import type { Sandbox } from 'e2b';
 import type { Clock, Timer } from '../../domain/ports.ts';
 import { type CommandStream, FULL, type OutputSink, openStream } from './command-stream.ts';
 import { exitOf } from './exit.ts';
 import type { OutputTail } from './output-tail.ts';
 
-/** How much later than the old one the next one may say the same. */
+/** How much later than the old stream the next one may deliver the same output. */
 const MAX_LAG_MS = 1000;
-/** A process that stood still hears what has come meanwhile between two of them. */
+/** The lag is waited for in steps: a process that was suspended receives pending output between two of them. */
 const STEPS = 4;
-/** How long the next one may say nothing before the old one is kept instead: a stream that is half dead never will. */
+/** How long the next stream may be silent before the old one is kept: a half-open stream stays silent for ever. */
 const SILENCE_TIMEOUT_MS = 30_000;
 const SILENT = Symbol('silent');
-/** How long the old one may take for what it has left to say once the next one has told of the end. */
+/** How long the old stream may take to deliver its remaining output once the next one has reported the end. */
 const DRAIN_TIMEOUT_MS = 60_000;
 
 export interface FollowedCommand {
@@ -24,7 +24,7 @@ export interface FollowedCommand {
   tail: OutputTail;
 }
 
-/** Follows a command from handle to handle. Resolves with what the library says last: its result, or any error. */
+/** Follows a command from stream to stream. Resolves with the last report of the library: its result, or an error. */
 export async function followToEnd(command: FollowedCommand, line: CommandStream): Promise<unknown> {
   for (let at = line; ; ) {
     const said = await Promise.race([at.result, at.listener.full()]);
@@ -33,7 +33,7 @@ export async function followToEnd(command: FollowedCommand, line: CommandStream)
   }
 }
 
-/** Resolves with the one to go on with: the old one where there is no other, or where it has told of the end. */
+/** Resolves with the stream to continue with: the old one if there is no other, or if it has reported the end. */
 async function handOver(
   { sandbox, clock, pid, tail }: FollowedCommand,
   old: CommandStream,
@@ -68,7 +68,7 @@ async function chooseStream(
   return isTold ? old : next;
 }
 
-/** Never resolves for one that was broken off: the other one goes on. */
+/** Never resolves for a stream that broke off: the other one continues. */
 async function exited({ result: ended }: CommandStream): Promise<true> {
   return exitOf(await ended) ? true : new Promise(() => {});
 }
@@ -82,7 +82,7 @@ class Handover {
   #hasBegun = false;
   #tell = () => {};
   hasOutput = false;
-  /** Resolves when the next one has said something. */
+  /** Resolves when the next stream has delivered output. */
   readonly firstOutput = new Promise<void>((resolve) => {
     this.#tell = resolve;
   });
@@ -106,7 +106,7 @@ class Handover {
     },
   };
 
-  /** The next one hears from now on, if not before. */
+  /** The next stream is connected from now on, if not before. */
   begin(): void {
     this.#hasBegun = true;
     this.#wait();
@@ -118,14 +118,14 @@ class Handover {
     if (!this.hasOutput) this.#held.flushTo(this.#tail);
   }
 
-  /** Resolves when the next one has had its time. */
+  /** Resolves when the next stream has been silent for too long. */
   silenceTimeout(): Promise<typeof SILENT> {
     return new Promise((resolve) => {
       this.#last = this.#clock.after(SILENCE_TIMEOUT_MS, () => resolve(SILENT));
     });
   }
 
-  /** Resolves when the old one has had its time. */
+  /** Resolves when the old stream has had its time to drain. */
   drainTimeout(): Promise<undefined> {
     this.#last?.cancel();
     return new Promise((resolve) => {

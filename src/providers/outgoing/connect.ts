@@ -1,5 +1,5 @@
-// Opens connections to configured URLs. The address is judged where it is used, between the look-up and the connection: a
-// name that was harmless when it was configured, or a moment ago, may lead elsewhere now.
+// Opens connections to configured URLs. The address is checked between the look-up and the connection: a name that was
+// harmless when it was configured, or a moment ago, may resolve to another address now.
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
@@ -8,7 +8,7 @@ import { markUnopened, refusedAddress } from './faults.ts';
 
 const CONNECT_MS = 10_000;
 
-/** PEM texts: whom to believe, and who we are. */
+/** PEM texts: the trusted authorities, and our own certificate and key. */
 export interface OutgoingTls {
   ca?: string;
   cert?: string;
@@ -16,15 +16,15 @@ export interface OutgoingTls {
 }
 
 export interface ConnectOptions {
-  /** Whom we ask, as the subject of a sentence. */
+  /** The other side, as the subject of a sentence. */
   what: string;
   loopbackAllowed: boolean;
   tls?: OutgoingTls | undefined;
-  /** In place of the system's. */
+  /** Replaces the system's resolver. */
   lookup?: typeof lookup;
 }
 
-/** A connector for undici, over one that `build` makes. */
+/** A connector for undici that checks addresses. */
 export function guardedConnector(
   reach: ConnectOptions,
   build: typeof buildConnector,
@@ -40,7 +40,7 @@ export function guardedConnector(
   };
 }
 
-/** Literal addresses are never looked up, hence the check in the connector as well. */
+/** A look-up that returns allowed addresses only. Literal addresses are never looked up; the connector checks them. */
 export function guardedLookup(reach: ConnectOptions): LookupFunction {
   return (hostname, options, callback) => {
     (reach.lookup ?? lookup)(hostname, { ...options, all: true }, (error, found) => {

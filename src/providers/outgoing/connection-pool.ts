@@ -1,5 +1,5 @@
-// Connections to one configured origin. undici is read when somebody first asks: it is 11 MB of memory that a server without
-// workers and backends does without.
+// Connections to one configured origin. undici is loaded with the first request: a server without workers and backends
+// saves its 11 MB of memory.
 import { createRequire } from 'node:module';
 import type { Dispatcher } from 'undici';
 import { type ConnectOptions, guardedConnector } from './connect.ts';
@@ -8,7 +8,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 export type ConnectionPool = Pick<Dispatcher, 'destroy' | 'request'>;
 
-/** Not `import()`: that keeps a failure, as for want of descriptors, for as long as the process lives. */
+/** Not `import()`, which caches a failure (a lack of descriptors, for example) for the life of the process. */
 const require = createRequire(import.meta.url);
 
 export function openConnectionPool(
@@ -17,7 +17,6 @@ export function openConnectionPool(
   connections: number,
 ): ConnectionPool {
   const { Pool, buildConnector } = require('undici') as typeof import('undici');
-  return new Pool(origin, {
-    ...{ connect: guardedConnector(reach, buildConnector), connections, maxHeaderSize: MAX_HEADER_BYTES },
-  });
+  const connect = guardedConnector(reach, buildConnector);
+  return new Pool(origin, { connect, connections, maxHeaderSize: MAX_HEADER_BYTES });
 }

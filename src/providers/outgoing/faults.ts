@@ -1,12 +1,11 @@
-// What can go wrong with a request to a configured URL, in our words. Nothing that the other side said is in them: neither
-// in the message nor in the cause, which is logged.
+// Failures of requests to configured URLs. Neither the message nor the logged cause contains text of the other side.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import { JsonFault, type JsonReason } from '../../domain/json-structure.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 
-/** A request that had no usable answer. */
+/** A request without a usable reply. */
 export class OutgoingFault extends ServiceError {
-  /** false: it never left, so nothing can have come of it. */
+  /** False if the request was never sent, so it had no effect. */
   readonly sent: boolean;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts & { sent: boolean }) {
@@ -15,10 +14,10 @@ export class OutgoingFault extends ServiceError {
   }
 }
 
-/** It would not have us: whatever was asked for, it has not done it. */
+/** The other side rejected our key, so the request had no effect. */
 export class KeyRefused extends ServiceError {}
 
-/** Whether `error` leaves no doubt that the other side has done nothing. */
+/** Whether the failed request certainly had no effect. */
 export function hadNoEffect(error: unknown): boolean {
   return error instanceof KeyRefused || (error instanceof OutgoingFault && !error.sent);
 }
@@ -37,7 +36,7 @@ const UNPROVED: Words = [
 ];
 const UNREACHED: Words = ['unavailable', 'cannot be reached', 'Check that it runs, and the configured URL.'];
 
-/** By the code that undici, Node or the kernel gives; undici's parser has none, and is known by its name. */
+/** Keyed by the code of undici, Node or the kernel; undici's parser has no code and is keyed by its name. */
 const KNOWN: Record<string, Words> = {
   UND_ERR_HEADERS_TIMEOUT: LATE,
   UND_ERR_BODY_TIMEOUT: LATE,
@@ -47,7 +46,7 @@ const KNOWN: Record<string, Words> = {
 };
 const BAD_TLS = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)|^EPROTO$/;
 
-/** A failure of the transport. `what` is whom we asked, as the subject of a sentence. */
+/** A failure of the transport. `what` is the other side, as the subject of a sentence. */
 export function transportFault(what: string, error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, connected } = factsOf(error);
@@ -68,15 +67,15 @@ interface Thrown {
   errors: unknown[];
 }
 
-/** Errors of opening a connection, by identity: after one of these nothing has been sent, whatever it is called. */
+/** Errors while opening a connection, by identity: nothing was sent before them, whatever their code. */
 const UNOPENED = new WeakSet<object>();
 
-/** `error` has kept a connection from being opened. */
+/** Records that `error` prevented a connection. */
 export function markUnopened(error: object): void {
   UNOPENED.add(error);
 }
 
-/** Several addresses were tried when Node gives an AggregateError; the first failure stands for all. */
+/** Node gives an AggregateError when it tried several addresses; the first failure stands for all. */
 function factsOf(error: unknown): { code: string; connected: boolean } {
   const { code, name: kind, syscall, errors } = (error ?? {}) as Partial<Thrown>;
   const isUnopened = typeof error === 'object' && error !== null && UNOPENED.has(error);
@@ -89,7 +88,7 @@ function factsOf(error: unknown): { code: string; connected: boolean } {
   return { code: name, connected: !isBefore && !isUnopened };
 }
 
-/** An answer that is not what was agreed. `says` follows the name of whom we asked. */
+/** A reply that breaks the protocol. `says` completes a sentence whose subject is `what`. */
 export function invalidReply(what: string, says: string): OutgoingFault {
   return new OutgoingFault('provider_error', `${what} ${says}.`, {
     sent: true,
@@ -105,7 +104,7 @@ const JSON_SAYS: Record<JsonReason, string> = {
   structure: 'sent a response with too much structure',
 };
 
-/** `error`, where it is of JSON as a strange answer. */
+/** A JSON error as an invalid reply; any other error unchanged. */
 export function orInvalidJson(what: string, error: unknown): unknown {
   return error instanceof JsonFault ? invalidReply(what, JSON_SAYS[error.reason]) : error;
 }

@@ -1,5 +1,5 @@
-// THE ONE WAY OUT to every configured URL (custom and hosted backends, workers): no redirects, addresses judged when
-// connecting, replies bounded in bytes and time, errors without a word of the other side.
+// THE ONLY CLIENT for configured URLs (custom and hosted backends, workers): no redirects, addresses checked when
+// connecting, replies bounded in bytes and time, errors without text of the other side.
 import type { Dispatcher } from 'undici';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -12,48 +12,48 @@ const CONNECTIONS = 128;
 const MAX_REPLY_BYTES = 1024 * 1024;
 
 export interface OutgoingOptions extends Omit<ConnectOptions, 'loopbackAllowed'> {
-  /** http or https. A path is put before that of every request; credentials, query and fragment are not looked at. */
+  /** An http or https URL. Its path prefixes that of every request; credentials, query and fragment are ignored. */
   baseUrl: string;
   clock: Clock;
-  /** Of a call that names none. */
+  /** Timeout of a call without its own. */
   timeoutMs: number;
-  /** Also where the URL does not name a loopback host literally. */
+  /** Allows loopback addresses even if the URL does not name a loopback host literally. */
   allowLoopback?: boolean;
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** At once; further requests wait. */
+  /** Maximum number of connections; further requests wait. */
   connections?: number;
 }
 
 export interface OutgoingRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Begins with a slash; encoded. */
+  /** Starts with a slash; already encoded. */
   path: string;
   query?: Record<string, string | number | boolean | undefined>;
   headers?: Record<string, string>;
   /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is. A stream that fails ends the request. */
+  /** Sent unchanged. A failing stream ends the request. */
   body?: Buffer | NodeJS.ReadableStream;
   signal?: AbortSignal | undefined;
-  /** For the whole call, its body included; 0: as long as it takes, with `idleMs` for the head and between two pieces. */
+  /** Timeout of the call including its body; 0 for none, with `idleMs` for the head and between two pieces. */
   withinMs?: number;
   idleMs?: number;
-  /** Of the reply; 1 MiB unless given. */
+  /** Maximum size of the reply; 1 MiB by default. */
   maxBytes?: number;
 }
 
 export interface Outgoing {
   /**
-   * Resolves with the head of any answer but a redirect; its body must be read or discarded. Rejects with an OutgoingFault
-   * (`unavailable`, `provider_error`), or with the reason of `signal`. Nothing is tried twice.
+   * Resolves with the head of any reply but a redirect; the body must be read or discarded. Rejects with an OutgoingFault
+   * (`unavailable`, `provider_error`), or with the reason of `signal`. Never retries.
    */
   request(ask: OutgoingRequest): Promise<Reply>;
-  /** Ends what is in flight. Safe twice. */
+  /** Ends requests in flight. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Connects when first asked. Throws a TypeError for a URL that is none. */
+/** Connects with the first request. Throws a TypeError for an invalid URL. */
 export function outgoing(options: OutgoingOptions): Outgoing {
   const url = new URL(options.baseUrl);
   const loopbackAllowed = options.allowLoopback === true || namesLoopback(url);

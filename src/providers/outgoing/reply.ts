@@ -1,5 +1,5 @@
-// The answer to an outgoing request. Its bytes have a bound, are never decompressed (none was asked for), and go nowhere
-// but to who parses them: no error quotes them.
+// The reply to an outgoing request. Its size is bounded, it is never decompressed (no encoding was requested), and no error
+// quotes it.
 import type { Dispatcher } from 'undici';
 import { ByteBlocks } from '../../domain/byte-blocks.ts';
 import type { ServiceError } from '../../domain/errors.ts';
@@ -8,37 +8,37 @@ import type { ObjectLimits } from '../../domain/json-object.ts';
 import { type Body, documentIn, listIn, objectWithTexts } from '../../domain/json-reading.ts';
 import { invalidReply, orInvalidJson, transportFault } from './faults.ts';
 
-/** Of a body that is thrown away, what is read to keep its connection. */
+/** How much of a discarded body is read to keep the connection. */
 const DISCARDED_BYTES = 64 * 1024;
 
 export interface Reply {
   readonly status: number;
-  /** Lower-case names; a repeated header is joined by commas. */
+  /** Header names are in lower case; repeated headers are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as it comes, at most `maxBytes` of the request, then it throws. One consumer; leaving it early ends the request. */
+  /** The body as a stream; throws after `maxBytes` of the request. For one consumer; leaving it early ends the request. */
   body(): AsyncIterable<Buffer>;
-  /** The whole body, at most `most` bytes where that is less. */
+  /** The complete body, at most `most` bytes if that is less than `maxBytes`. */
   bytes(most?: number): Promise<Buffer>;
-  /** The whole body as JSON, at most `most` bytes where that is less. Throws `provider_error` when it is none, or has more structure than an answer about one thing. */
+  /** The complete body as JSON. Throws `provider_error` for invalid JSON, or for more structure than one object needs. */
   json(most?: number): Promise<unknown>;
-  /** What `read` makes of each element of the list that the body is, as it comes; undefined is left out. Throws as `json`. */
+  /** Reads a JSON list one element at a time and collects what `read` returns, without undefined. Throws like `json`. */
   list<T>(limits: ListLimits, read: (element: unknown) => T | undefined): Promise<T[]>;
-  /** The object that the body is, without the texts of `names`; they come as bytes. Throws as `json`. */
+  /** Reads a JSON object; the texts of the fields `names` are returned as bytes. Throws like `json`. */
   object(names: readonly string[], limits: ObjectLimits, most?: number): ReturnType<typeof objectWithTexts>;
-  /** Throws the body away. Never rejects. */
+  /** Discards the body. Never rejects. */
   discard(): Promise<void>;
 }
 
 export interface ReplyContext {
   what: string;
   maxBytes: number;
-  /** What an abort is reported as: the caller's reason, or the deadline's. */
+  /** The reason of an abort: the caller's, or the deadline's. */
   aborted(): unknown;
-  /** The request is over, whatever became of it. */
+  /** Releases the request's timer and listeners. */
   over(): void;
 }
 
-/** Throws for a redirect and for content in an encoding; the body is then thrown away. */
+/** Throws for a redirect and for an encoded body, and discards the body then. */
 export async function readReply(answer: Dispatcher.ResponseData, terms: ReplyContext): Promise<Reply> {
   const reply = replyOf(answer, terms);
   const fault = headFault(terms.what, reply);

@@ -1,5 +1,5 @@
-// One call to a worker: `POST /rpc` with a fresh token, an answer of known shape. What a worker says goes no further than the
-// log: our own words say what its code means.
+// One call to a worker: `POST /rpc` with a fresh token and a validated reply. A worker's message goes to the log only; the
+// client gets our own message for its code.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
 import { printable } from '../../domain/printable.ts';
@@ -20,7 +20,7 @@ export interface WorkerCall {
   method: RpcMethod;
   params: Record<string, unknown>;
   lease?: Lease | undefined;
-  /** What is wrong with a result; undefined when nothing is. */
+  /** Validates the result: returns what is wrong, or undefined. */
   fault: Validator;
   signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface WorkerCall {
 const MAX_REPLY_BYTES = 256 * 1024;
 const answerFault = validator(RpcAnswer, 'The answer');
 
-/** The result. Throws as the worker's code says, `provider_error` for an answer that is none, or the reason of `signal`. */
+/** Resolves with the result. Throws the error for the worker's code, `provider_error` for an invalid reply, or the reason of `signal`. */
 export async function callWorker<T>(
   { clock, ids }: CallDeps,
   { worker, outgoing }: { worker: RemoteWorker; outgoing: Outgoing },
@@ -41,7 +41,10 @@ export async function callWorker<T>(
     headers: {
       'x-worker-id': worker.id,
       'x-worker-token': freshToken(worker.secret, {
-        ...{ worker_id: worker.id, aud: 'worker:rpc', jti: ids.uuid(), now: clock.now() },
+        worker_id: worker.id,
+        aud: 'worker:rpc',
+        jti: ids.uuid(),
+        now: clock.now(),
       }),
     },
     json: { id, method, worker_id: worker.id, params, ...(lease && { lease }) },
@@ -59,7 +62,7 @@ export async function callWorker<T>(
   return result as T;
 }
 
-/** Of an answer that is no answer to a call: whether it was refused before it was looked at, by a proxy perhaps. */
+/** The error of a reply that does not belong to a call, where its status is a refusal (by a proxy, perhaps). */
 function refusedByStatus(status: number): ServiceError | undefined {
   const isRefusal = status === 401 || status === 403 || status === 503;
   return isRefusal ? refused('unauthorized', `status ${status}`) : undefined;
@@ -77,13 +80,13 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   provider_error: 'The provider of the worker failed.',
 };
 
-/** Credentials and leases are between us and the worker: a client has no part in them. */
-function refused(code: ErrorCode, said: string): ServiceError {
-  const facts: ErrorFacts = { cause: new Error(said), remedy: 'Check the log of the worker.' };
+/** Clients get no details of credentials and leases, which concern this server and the worker only. */
+function refused(code: ErrorCode, text: string): ServiceError {
+  const facts: ErrorFacts = { cause: new Error(text), remedy: 'Check the log of the worker.' };
   const words = MESSAGES[code];
-  // What a strict spawn is not given is the client's to know.
+  // A client needs to know the unmet parts of its strict spawn.
   if (code === 'precondition_failed')
-    return new ServiceError(code, printable(said).slice(0, LONGEST_REFUSAL), { cause: facts.cause });
+    return new ServiceError(code, printable(text).slice(0, LONGEST_REFUSAL), { cause: facts.cause });
   if (words !== undefined) return new ServiceError(code, words, facts);
   if (code === 'unauthorized' || code === 'forbidden')
     return new ServiceError('unavailable', 'The worker does not accept our calls.', facts);

@@ -1,5 +1,5 @@
-// The workers that this server calls: one line to each, one provider for each kind of theirs. A worker that moves, or
-// changes its secret, is called as it is now from the next call on.
+// The workers that this server calls: one HTTP client per worker, one provider per kind. A new address or secret of a
+// worker takes effect with the next call.
 
 import { ServiceError } from '../../domain/errors.ts';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
@@ -14,7 +14,7 @@ import type { Provider, RemoteProviders, RemoteWorker } from '../provider.ts';
 import { callWorker, type WorkerCall } from './call.ts';
 import { workerProvider } from './worker-provider.ts';
 
-/** The guard and the callers have shorter ones; this is for what they forget. */
+/** A last resort: the guard and the callers have shorter timeouts. */
 const LONGEST_MS = 120_000;
 
 export interface RemoteProvidersDeps {
@@ -62,7 +62,7 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
       await callTo(knownOf(worker))({ method: 'worker.renew_lease', params, lease, fault: RENEWED, signal });
     },
     shutdown: async (worker, signal) => {
-      // Wanted by the registry, too: a heartbeat's answer that does so no longer takes it back.
+      // The registry records the drain as well; the reply to a later heartbeat can cancel it.
       const params = { drain: true };
       await callTo(knownOf(worker))({ method: 'worker.shutdown', params, fault: SHUT_DOWN, signal });
     },
@@ -72,10 +72,10 @@ export function remoteProviders(deps: RemoteProvidersDeps): RemoteProviders {
   };
 }
 
-/** As long as leases hold: the control plane gives what it gives. */
+/** Longer than every lease: the control plane sets the actual term. */
 const TERM = '8760h';
 
-/** A heartbeat says where a worker is: loopback is ours, unless it is said that it is not. */
+/** Heartbeats report the address of a worker. A loopback address would reach this host, so it needs to be allowed. */
 function connect(
   { id, rpc_url }: RemoteWorker,
   { clock, allowLoopback, tls }: RemoteProvidersDeps,
@@ -84,7 +84,6 @@ function connect(
     throw new ServiceError('unavailable', `Worker ${id} names a loopback address.`, {
       remedy: 'Set worker.advertise_url on it, or worker.allow_loopback_rpc here.',
     });
-  return outgoing({
-    ...{ what: `Worker ${id}`, baseUrl: rpc_url, clock, timeoutMs: LONGEST_MS, allowLoopback, tls },
-  });
+  const what = `Worker ${id}`;
+  return outgoing({ what, baseUrl: rpc_url, clock, timeoutMs: LONGEST_MS, allowLoopback, tls });
 }

@@ -1,10 +1,10 @@
-// The files of `worker.tls`, read when the server starts.
+// Reads the files of `worker.tls` when the server starts.
 import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Config } from '../../schema/config.ts';
 import type { OutgoingTls } from '../outgoing/connect.ts';
 
-/** Undefined where none is named. Throws `bad_request` for one that cannot be read. */
+/** Undefined if no file is configured. Throws `bad_request` for an unreadable file. */
 export async function workerTls(files: Config['worker']['tls']): Promise<OutgoingTls | undefined> {
   const [ca, cert, key] = await Promise.all([
     pem('ca_file', files.ca_file),

@@ -1,5 +1,5 @@
-// A provider of another worker, as one of ours: started, looked at and ended by calls under a lease. Nothing inside its
-// sandboxes is reached that way, and what it runs for others is not ours to list.
+// A provider of another worker: sandboxes are created, inspected and destroyed by calls under a lease. Sessions are not
+// supported, and sandboxes are not listed because the worker may run others.
 
 import { keptWarnings } from '../../domain/differences.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -26,8 +26,9 @@ const STATUS = validator(RpcStatusResult, 'result');
 export type CallWorker = <T>(call: WorkerCall) => Promise<T>;
 
 export function workerProvider(kind: ProviderKind, call: CallWorker, clock: Clock): Provider {
-  const place = ({ id, runtime_id }: RuntimeRef) => ({
-    ...{ sandbox_id: id, provider: kind },
+  const target = ({ id, runtime_id }: RuntimeRef) => ({
+    sandbox_id: id,
+    provider: kind,
     ...(runtime_id !== undefined && { runtime_id }),
   });
   return {
@@ -38,12 +39,12 @@ export function workerProvider(kind: ProviderKind, call: CallWorker, clock: Cloc
     create: (spec, signal) => create({ kind, call, clock }, spec, signal),
     inspect: async (ref, signal) => {
       const fault = aboutThat(STATUS, ref, kind);
-      const status = await call<Status>({ method: 'worker.status', params: place(ref), fault, signal });
+      const status = await call<Status>({ method: 'worker.status', params: target(ref), fault, signal });
       return status.state;
     },
     destroy: async (ref, signal) => {
       const fault = aboutThat(DESTROYED, ref, kind);
-      await call({ method: 'worker.destroy', params: place(ref), lease: ref.lease, fault, signal });
+      await call({ method: 'worker.destroy', params: target(ref), lease: ref.lease, fault, signal });
     },
     attach: async () => {
       throw new ServiceError('not_implemented', 'Sandboxes on other workers do not support this operation.');
@@ -61,7 +62,12 @@ async function create(
   const { id, image, memory_mb, vcpus, network, expires_at, lease } = spec;
   const leftMs = Math.max(1000, Date.parse(expires_at) - clock.now());
   const params = {
-    ...{ sandbox_id: id, provider: kind, memory_mb, vcpus, network, ttl: formatDuration(leftMs) },
+    sandbox_id: id,
+    provider: kind,
+    memory_mb,
+    vcpus,
+    network,
+    ttl: formatDuration(leftMs),
     ...(image !== undefined && { image }),
     ...(spec.strict && { strict: true }),
   };
@@ -79,7 +85,7 @@ async function create(
   };
 }
 
-/** Also for a result that is about another sandbox or provider. */
+/** Also rejects a result for another sandbox or provider. */
 function aboutThat(shape: Validator, { id }: Pick<RuntimeRef, 'id'>, kind: ProviderKind): Validator {
   return (result) => {
     const { sandbox_id, provider } = result as { sandbox_id?: unknown; provider?: unknown };
@@ -89,7 +95,7 @@ function aboutThat(shape: Validator, { id }: Pick<RuntimeRef, 'id'>, kind: Provi
   };
 }
 
-/** Also for a sandbox that is larger than what was asked for, or whose worker is not the one that has the lease. */
+/** Also rejects a sandbox that is larger than requested, or on a worker that does not hold the lease. */
 function asAsked(shape: Validator, { memory_mb, vcpus, lease }: RuntimeSpec): Validator {
   return (result) => {
     const fault = shape(result);

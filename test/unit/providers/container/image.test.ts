@@ -57,7 +57,7 @@ it('is pulled once for many, with its progress in the log', async () => {
   const waiting = Array.from({ length: 3 }, () => all.ready('team/app:1', undefined, forever));
   const response = await pulling;
   await until('all have looked', () => scripted.seen.filter((call) => call === LOOK).length === 4);
-  const told = () => logger.lines.filter(({ message }) => message === 'still pulling an image');
+  const told = () => logger.lines.filter(({ message }) => message === 'Still pulling an image.');
   // Time counts from when the answer's head was read.
   await until('progress is told', async () => {
     await clock.advance(6000);
@@ -117,7 +117,7 @@ it('is refused in the same words and no sooner, whatever its registry does; the 
       isOver = true;
     });
     await until('the log says why', () =>
-      logger.lines.some(({ message }) => /could not be pulled/.test(message)),
+      logger.lines.some(({ message }) => /Could not pull an image/.test(message)),
     );
     expect(isOver).toBe(false);
     await until('it is refused', async () => {
