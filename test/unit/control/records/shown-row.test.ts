@@ -1,7 +1,9 @@
 // Rows as callers see them, kept by the row: one caller must never get what was made for another.
 import { expect, it } from 'vitest';
+import { hasPreviews } from '../../../../src/control/access/previews.ts';
 import type { Caller } from '../../../../src/control/api/caller.ts';
 import { shownRow } from '../../../../src/control/records/views.ts';
+import type { Provider } from '../../../../src/providers/provider.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 
 const admin: Caller = { role: 'admin', credential: 'a', request_id: '1' };
@@ -26,4 +28,16 @@ it('is made anew for another domain of previews, and for a row that can change',
   expect(shownRow(api, row, plain)).not.toHaveProperty('preview_domain');
   const open = { ...row };
   expect(shownRow(api, open, plain)).not.toBe(shownRow(api, open, plain));
+});
+
+it('has no preview domain on another worker, or under a provider without connections', () => {
+  const all = [{ kind: 'userspace', capabilities: ['connect'] }] as unknown as Provider[];
+  const shown = {
+    preview_domain: 'a.test',
+    hasPreviews: (sandbox: Parameters<typeof hasPreviews>[1]) => hasPreviews({ all }, sandbox),
+  };
+  const local = sandboxRecord({ provider: 'userspace', worker_id: 'local' });
+  expect(shownRow(api, local, shown)).toHaveProperty('preview_domain', 'a.test');
+  for (const change of [{ worker_id: 'w-2' }, { provider: 'custom' as const }])
+    expect(shownRow(api, { ...local, ...change }, shown)).not.toHaveProperty('preview_domain');
 });
