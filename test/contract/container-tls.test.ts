@@ -68,16 +68,16 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
   it.each<[string, () => Partial<Tls>, RegExp]>([
     ['an authority that did not sign it', () => ({ ca_file: made.stranger.cert }), /not trusted.*ca_file/],
     ['none but the public authorities', () => ({ ca_file: '' }), /not trusted.*ca_file/],
-    ['no certificate of ours', () => none, /asks for a certificate that it trusts.*cert_file/],
+    ['no certificate of ours', () => none, /requires a client certificate that it trusts.*cert_file/],
     [
       "a stranger's certificate",
       () => ({ cert_file: made.stranger.cert, key_file: made.stranger.key }),
-      /asks for a certificate that it trusts.*cert_file/,
+      /requires a client certificate that it trusts.*cert_file/,
     ],
     [
       'a key that is not of the certificate',
       () => ({ key_file: made.stranger.key }),
-      /cannot be used.*key_file/,
+      /are not usable.*key_file/,
     ],
     ['a file that is not there', () => ({ ca_file: '/nowhere/ca.pem' }), /tls\.ca_file cannot be read/],
   ])('%s: refused, and said why', async (_name, tls, words) => {
@@ -93,7 +93,7 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
     const cert_file = join(folder, 'text');
     writeFileSync(cert_file, 'no certificate\n');
     const report = await provider({ cert_file }).probe(soon());
-    expect(report).toMatchObject({ healthy: false, message: expect.stringContaining('cannot be used') });
+    expect(report).toMatchObject({ healthy: false, message: expect.stringContaining('are not usable') });
   });
 
   it('a name that is not in its certificate, unless nobody looks', async () => {
@@ -104,10 +104,10 @@ describeWith(['root', 'docker', 'openssl'], 'an engine behind TLS', () => {
     expect(await provider({ verify: false }, host).probe(soon())).toMatchObject({ healthy: true });
   });
 
-  it('plain words are told that it speaks TLS', async () => {
+  it('reports that the engine requires TLS', async () => {
     const plain = { ca_file: '', cert_file: '', key_file: '' };
     expect(await provider(plain).probe(soon())).toMatchObject({
-      ...{ healthy: false, message: expect.stringMatching(/speaks TLS there.*container\.tls/) },
+      ...{ healthy: false, message: expect.stringMatching(/requires TLS.*container\.tls/) },
     });
   });
 });
