@@ -12,7 +12,7 @@ import { freshId, soon } from '../support/hosts/userspace.ts';
 import { describeWith } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 
-const WHY = 'closes their standard input';
+const WHY = 'closes the standard input of a sandbox';
 /** Asked for by Podman itself when nobody else does, and more than a host without CAP_SYS_RESOURCE gives. */
 const LIMITS = ['nofile', 'nproc'].map((Name) => ({ Name, Soft: 4096, Hard: 4096 }));
 
