@@ -69,7 +69,14 @@ export class SimulatedWorker {
     const held = new WorkerSandboxes({ journal: mortal(this.#book()), clock: own, termMs: TERM_MS });
     await held.load();
     const parts: WorkerParts = {
-      ...{ id: this.id, held, link: mortal(this.#link()), clock: own, logger, draining: new Draining() },
+      ...{
+        id: this.id,
+        sandboxes: held,
+        link: mortal(this.#link()),
+        clock: own,
+        logger,
+        draining: new Draining(),
+      },
       credential: workerCredential({ worker_tokens: WORKER_TOKENS }, this.id, { clock: own, ids }),
       providers: providerSet([guard(mortal(this.provider), { clock: own, logger })]),
       maxSandboxes: 0,

@@ -1,4 +1,4 @@
-// What a support bundle is collected from, on this machine.
+// Collects the sources of a support bundle on this machine.
 
 import type { Client } from '../client/client.ts';
 import { readProcessConfig } from '../config/process-config.ts';
@@ -6,15 +6,15 @@ import type { BundleSources } from '../ops/support/sources.ts';
 import { thisOperator } from './operator.ts';
 
 export interface BundleRequest {
-  /** What `--config` says. */
+  /** The value of `--config`. */
   config?: string | undefined;
   version: string;
   client?: Client | undefined;
-  /** With the doctor's report. */
+  /** Includes the doctor's report. */
   doctor: boolean;
 }
 
-/** Never throws: a configuration that cannot be read is a reason to make a bundle. */
+/** Never throws: an unreadable configuration is itself a reason to make a bundle. */
 export function bundleSources({ config, version, client, doctor }: BundleRequest): BundleSources {
   const { clock, host } = thisOperator();
   return {
@@ -25,7 +25,7 @@ export function bundleSources({ config, version, client, doctor }: BundleRequest
     cwd: process.cwd(),
     reading: readProcessConfig({ file: config }),
     client,
-    // Loaded when it is wanted: it brings every provider with it.
+    // Loaded on demand because it loads every provider.
     doctor: doctor ? async () => (await import('./doctor-report.ts')).doctorReport(config) : undefined,
   };
 }

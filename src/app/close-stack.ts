@@ -1,8 +1,8 @@
-// What was opened, to be closed in reverse. One part that fails to close does not keep the others open.
+// Closes what was opened, in reverse order. A part that fails to close does not keep the others open.
 
 export interface CloseStack {
   push(close: () => Promise<void>): void;
-  /** Closes all; rejects afterwards with the first failure. Idempotent. */
+  /** Closes all parts, then rejects with the first failure. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
-// What `svc provider test custom --conformance` works with: the configuration of this machine, its clock and randomness.
+// Wires `svc provider test custom --conformance` to the configuration, clock and randomness of this machine.
 import { loadProcessConfig } from '../config/process-config.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { realClock } from '../host/clock.ts';
 import { realRandom } from '../host/random.ts';
 import { type ConformancePlan, planConformance } from '../ops/conformance/conformance.ts';
 
-/** `file` is what `--config` says. Throws `bad_request` where no backend is configured. */
+/** `file` is the value of `--config`. Throws `bad_request` if no backend is configured. */
 export function conformanceHere(file: string | undefined, signal: AbortSignal): ConformancePlan {
   const { custom } = loadProcessConfig({ file }).config.providers;
   if (custom.base_url === '')

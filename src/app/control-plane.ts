@@ -1,5 +1,5 @@
-// Wiring of the control plane: the one place that picks the store and the providers. Parts are closed in the reverse
-// order of their making, also when making stops half-way.
+// Wires the control plane: the only file that picks the store and the providers. Parts are closed in reverse order of
+// creation, also if creation fails half-way.
 
 import { hostname, release } from 'node:os';
 import type { ControlPlane } from '../control/api/control-plane.ts';
@@ -31,26 +31,26 @@ export interface ControlPlaneDeps {
   random: Random;
   logger: Logger;
   redactor: Redactor;
-  /** The newest log lines, redacted. */
+  /** Returns the newest log lines, redacted. */
   recentLogs?: (() => Record<string, unknown>[]) | undefined;
-  /** Of the package. */
+  /** The version in package.json. */
   version: string;
   packageRoot: string;
-  /** XDG_RUNTIME_DIR */
+  /** The value of XDG_RUNTIME_DIR. */
   runtimeDir?: string | undefined;
 }
 
 export interface OpenControlPlane {
   control: ControlPlane;
-  /** Puts the server's address into the message that a second server on the same database gets. */
+  /** Puts the server's address into the error that a second server on the same database gets. */
   announce(address: string): void;
-  /** Resolves when the database can be written no more and only a new start helps. */
+  /** Resolves when the database can no longer be written and only a restart helps. */
   lost: Promise<Error>;
-  /** Stops background work, writes what waits, closes the database. Sandboxes live on. Idempotent. */
+  /** Stops background work, flushes pending writes, and closes the database. Sandboxes keep running. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Opens the database and builds everything over it; nothing runs before `control.start()`. */
+/** Opens the database and builds everything on top of it. Nothing runs before `control.start()`. */
 export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenControlPlane> {
   const { clock, logger } = deps;
   const config = withNearWorkers(deps.config);
@@ -96,7 +96,7 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
   }
 }
 
-/** The hint comes when it is known, and not any more once the server stops. */
+/** Logs the hint once it is known, unless the server stops first. */
 function announcer(
   { config, logger }: ControlPlaneDeps,
   store: { announce(address: string): void },
@@ -116,8 +116,8 @@ function hostFacts({ cpus, memoryMb }: Host) {
 }
 
 /**
- * With authentication off only this machine can call the server: its workers are here, too, and could call loopback
- * themselves. With keys a proxy may let others in, and only the setting tells.
+ * Without authentication only this machine can call the server, so its workers are local and could use loopback anyway.
+ * With keys, a proxy may let others in, so only the setting decides.
  */
 function withNearWorkers(config: Config): Config {
   const { auth, server, worker } = config;

@@ -1,9 +1,9 @@
-// The doctor's report by itself, for what holds it as a part: strict, and without running a sandbox.
+// Makes the doctor's report as a part of something else: strict, and without running a sandbox.
 import { planDoctor } from '../ops/doctor/doctor.ts';
 import type { DoctorReport } from '../schema/doctor.ts';
 import { doctorHere } from './doctor.ts';
 
-/** `file` is what `--config` says. Checks that `signal` keeps from running are skipped. */
+/** `file` is the value of `--config`. Checks that have not run when `signal` aborts are skipped. */
 export async function doctorReport(
   file: string | undefined,
   signal: AbortSignal = new AbortController().signal,

@@ -1,4 +1,4 @@
-// What the doctor works with on this machine: the only place that picks its host, its clock and its providers.
+// Wires the doctor on this machine: the only file that picks its host, clock and providers.
 import { givenPath } from '../config/config-file.ts';
 import { loadProcessConfig } from '../config/process-config.ts';
 import type { Logger } from '../domain/ports.ts';
@@ -14,7 +14,7 @@ import { SECRET_PATHS } from '../schema/config-keys.ts';
 import { envName } from '../schema/config-walk.ts';
 import { processLedger } from './process-ledger.ts';
 
-/** What providers would log is in the report. */
+/** Drops provider logs because the report contains their findings. */
 export const SILENT: Logger = {
   debug: () => {},
   info: () => {},
@@ -24,7 +24,7 @@ export const SILENT: Logger = {
 };
 
 export interface DoctorHere {
-  /** What `--config` says. */
+  /** The value of `--config`. */
   file: string | undefined;
   production: boolean;
   signal: AbortSignal;
@@ -66,5 +66,5 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
   };
 }
 
-/** Here the environment is that of the service. */
+/** The environment of the service is that of this process. */
 const givenSecrets = () => SECRET_PATHS.filter((path) => process.env[envName(path)] !== undefined);

@@ -1,4 +1,4 @@
-// The files that `svc config init` writes: a configuration, and for production the keys that it names.
+// Makes the files of `svc config init`: a configuration and, for production, the keys that it refers to.
 import { basename } from 'node:path';
 import { productionConfig } from '../docgen/production-config.ts';
 import { sampleConfig } from '../docgen/sample-config.ts';
@@ -11,12 +11,12 @@ export interface FirstFile {
 
 const KEY_BYTES = 32;
 
-/** Every key at its default. */
+/** A configuration with every key at its default. */
 export function defaultFiles(output: string): FirstFile[] {
   return [{ path: output, text: sampleConfig() }];
 }
 
-/** The configuration comes last: once it is there, everything is. */
+/** Ends with the configuration, so that it exists only if all other files do. */
 export function productionFiles(output: string, origin: string): FirstFile[] {
   const stem = output.replace(/\.ya?ml$/, '');
   const [apiKey, adminKey] = [`${stem}.api_key`, `${stem}.admin_api_key`] as const;

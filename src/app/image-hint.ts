@@ -1,9 +1,9 @@
-// What the first sandbox would fail for, said beside the line that says where the server serves.
+// Warns at the start if the image of the first sandbox is missing.
 import type { Logger } from '../domain/ports.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { ProviderKind } from '../schema/provider.ts';
 
-/** `chosen` is `auto` or a kind. Looks once, and says nothing where all is well. Never rejects. */
+/** `chosen` is `auto` or a provider kind. Checks once and logs nothing if the image is available. Never rejects. */
 export async function hintAtImage(
   { all }: ProviderSet,
   chosen: string,
@@ -19,6 +19,6 @@ export async function hintAtImage(
   if (signal.aborted) return;
   const way = worksHere
     ? 'Without a registry: svc sandbox run --provider userspace -- uname -a'
-    : 'Without a registry name one that is there: svc sandbox run --image NAME -- uname -a';
+    : 'Without a registry, name a local image: svc sandbox run --image NAME -- uname -a';
   logger.warn({ provider: 'container' }, `${found.message} ${way}`);
 }

@@ -1,4 +1,4 @@
-// What `svc image` works with on this machine: the configuration's folders, and its container engine.
+// Wires `svc image` to the configuration's folders and the container engine of this machine.
 import { loadProcessConfig } from '../config/process-config.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/real-host.ts';
@@ -6,7 +6,7 @@ import type { BuildDeps } from '../ops/image/build.ts';
 import type { ImageFolders } from '../providers/microvm/images.ts';
 import { SILENT } from './doctor.ts';
 
-/** `file` is what `--config` says. */
+/** `file` is the value of `--config`. */
 export function imagePlacesHere(file: string | undefined): ImageFolders {
   const { microvm } = loadProcessConfig({ file }).config.providers;
   return { dataFolder: microvm.data_dir, configured: microvm.images };
@@ -20,7 +20,7 @@ export function imageBuildHere(file: string | undefined): BuildDeps {
     clock,
     dataFolder: microvm.data_dir,
     exportOf: async (reference, work, signal) => {
-      // Loaded when it is wanted: it brings the engine's client with it.
+      // Loaded on demand because it loads the engine's client.
       const { withExport } = await import('../ops/image/container-export.ts');
       return withExport({ clock, logger: SILENT, config: container }, reference, work, signal);
     },

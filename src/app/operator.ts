@@ -1,4 +1,4 @@
-// What the tasks of operators get of this machine.
+// Collects what operator tasks need from this machine.
 import type { Clock, Ids, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import type { Host } from '../host/host.ts';

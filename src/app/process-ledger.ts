@@ -1,4 +1,4 @@
-// The ledger of bytes of this process, as large as its memory allows.
+// Creates the byte ledger of this process, sized by its memory.
 import { bufferLimit } from '../domain/buffer-limit.ts';
 import { ByteLedger } from '../domain/byte-ledger.ts';
 import type { Clock } from '../domain/ports.ts';

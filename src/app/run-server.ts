@@ -32,7 +32,10 @@ interface Parts {
   version: string;
 }
 
-/** Serves until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting, or from going on. */
+/**
+ * Serves until SIGTERM or SIGINT; a second signal ends the process at once. Throws what prevents the start or ends the
+ * service.
+ */
 export async function runServer(flags: ServeFlags, version: string): Promise<void> {
   const layers = configLayers(flags);
   const loaded = loadProcessConfig(layers);
@@ -41,9 +44,9 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
   const redactor = growingRedactor(loaded.secrets);
   const log = logFor(loaded, redactor, clock);
   const watcher = supervisor({ host, clock, logger: log.logger, env: process.env, pid: process.pid });
-  // Heard from here on: a stop while it starts must close what is open by then, as every other does.
+  // Registered early: a stop during the start must close what is already open.
   const stop = stopSignal();
-  // What it is starting with was read just now.
+  // The start itself has just read this configuration.
   let reload = () => {};
   const deaf = onReloadSignal(() => reload());
   try {
@@ -59,8 +62,8 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
     await watcher.ready(`Serving on ${server.address}`);
     const failure = await Promise.race([stop, server.lost]);
     deaf();
-    if (failure) log.logger.error({ err: failure }, 'The server cannot go on and stops.');
-    else log.logger.info({}, 'Stopping; calls in flight are finished first.');
+    if (failure) log.logger.error({ err: failure }, 'The server cannot continue; stopping.');
+    else log.logger.info({}, 'Stopping after calls in flight finish.');
     endWithin(
       clock,
       parseDuration(loaded.config.server.shutdown_timeout, 'server.shutdown_timeout') + CLOSE_MS,
@@ -94,7 +97,7 @@ function start({ loaded, log, random, ...parts }: Parts): Promise<RunningServer>
   });
 }
 
-/** Tells a person where it serves and what to try, and a parent process the address and the database. */
+/** Tells a person the address and a first command, and a parent process the address and the database. */
 function announce(address: string, { config, files }: LoadedConfig, log: Log): void {
   const names = files.map(({ name }) => name).join(', ') || undefined;
   const facts = {

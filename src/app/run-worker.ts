@@ -18,7 +18,7 @@ import { type WorkerFlags, workerLayers } from './worker-flags.ts';
 
 const STDERR = 2;
 
-/** Works until SIGTERM or SIGINT; a second one ends at once. Throws what keeps it from starting. */
+/** Works until SIGTERM or SIGINT; a second signal ends the process at once. Throws what prevents the start. */
 export async function runWorker(flags: WorkerFlags, version: string): Promise<void> {
   const { deps, log } = prepared(flags, version);
   closeInherited();
@@ -30,23 +30,23 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
   const deaf = onReloadSignal(() =>
     logger.warn(
       {},
-      'A worker takes over its credential and certificates by itself; for all else restart it.',
+      'A worker reloads its credential and certificates by itself. Restart it to apply other changes.',
     ),
   );
   try {
     const worker = await openWorker(deps);
-    const words = worker.rpcUrl === undefined ? 'takes no calls' : `takes calls at ${worker.rpcUrl}`;
+    const words = worker.rpcUrl === undefined ? 'accepts no calls' : `accepts calls at ${worker.rpcUrl}`;
     const status = `Worker ${workerId(config)} ${words}`;
     logger.info({ worker_id: workerId(config), rpc_url: worker.rpcUrl }, `${status}.`);
     process.send?.({ address: worker.rpcUrl ?? '' });
     await watcher.ready(status);
     const failure = await Promise.race([stop, worker.lost]);
     deaf();
-    if (failure) logger.error({ err: failure }, 'The worker cannot go on and stops.');
+    if (failure) logger.error({ err: failure }, 'The worker cannot continue; stopping.');
     else
       logger.info(
         {},
-        'Stopping; calls in flight are finished first. Sandboxes live on until their leases end.',
+        'Stopping after calls in flight finish. Sandboxes keep running until their leases expire.',
       );
     endWithin(clock, graceMs + CLOSE_MS);
     await watcher.stopping();
@@ -59,7 +59,7 @@ export async function runWorker(flags: WorkerFlags, version: string): Promise<vo
   }
 }
 
-/** Sends one heartbeat; what the control plane made of it. Throws its refusal. */
+/** Sends one heartbeat and returns the control plane's answer. Throws its refusal. */
 export async function runWorkerOnce(
   flags: WorkerFlags,
   version: string,
@@ -75,7 +75,10 @@ export async function runWorkerOnce(
   }
 }
 
-/** Children and deadlines that a worker waits for keep no process alive; one that takes no calls would end while it waits. */
+/**
+ * Child processes and timers of a worker do not keep the process alive; without this, a worker that accepts no calls
+ * would exit while it waits.
+ */
 function stayAwake(clock: Clock): AbortController {
   const until = new AbortController();
   clock.sleep(Number.MAX_SAFE_INTEGER, until.signal).catch(() => undefined);

@@ -1,4 +1,4 @@
-// Flags of `svc serve` as the last layer of the configuration.
+// Turns the flags of `svc serve` into the last layer of the configuration.
 
 import type { Partially } from '../config/flag-layer.ts';
 import type { Config } from '../schema/config.ts';

@@ -1,4 +1,4 @@
-// The server as one object: control plane and HTTP over it. Signals, logs and exit codes are the command's job.
+// The server as one object: control plane and HTTP. Signals, logs and exit codes belong to the command.
 import { release } from 'node:os';
 import { type TakenOver, takeOver } from '../config/take-over.ts';
 import { configWarnings } from '../domain/config-warnings.ts';
@@ -12,19 +12,18 @@ export interface RunningServer {
   /** For example `http://127.0.0.1:7423`. */
   address: string;
   /**
-   * Takes over what may change while serving from a configuration that was read again. Throws `bad_request` with nothing
-   * changed when it cannot hold.
+   * Applies the reloadable values of a new configuration. Throws `bad_request` and changes nothing if they are invalid.
    */
   reload(next: Config): TakenOver;
-  /** Resolves when the server cannot go on: it is to be closed, and started again. */
+  /** Resolves when the server cannot continue and must be closed and restarted. */
   lost: Promise<Error>;
-  /** Waits for calls in flight at most `server.shutdown_timeout`, then ends them and everything else. Idempotent. */
+  /** Waits at most `server.shutdown_timeout` for calls in flight, then ends everything. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Resolves when it listens. Throws with everything closed again: `bad_request` for a configuration that would open the
- * service to everybody, `conflict` for a database in use, `unavailable` for an address that cannot be had.
+ * Resolves when it listens. Closes everything before it throws: `bad_request` for a configuration that would open the
+ * service to everyone, `conflict` for a database in use, `unavailable` for an unusable address.
  */
 export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
   const opened = closeStack();
@@ -36,7 +35,7 @@ export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
     await plane.control.start();
     const graceMs = parseDuration(deps.config.server.shutdown_timeout, 'server.shutdown_timeout');
     opened.push(() => http.close(graceMs));
-    // First of all: who waits for a place would hold up the stop until its wait is over.
+    // Comes first: queued spawns would otherwise delay the stop until they time out.
     opened.push(async () => plane.control.drain());
     const address = await http.listen();
     plane.announce(address);

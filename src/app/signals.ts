@@ -1,15 +1,15 @@
-// What the process is told by signals. A hang-up means two things: a terminal has closed, or an operator (`systemctl
-// reload`) wants the configuration read again. On a terminal it stops the server, elsewhere it reloads.
+// Handles process signals. SIGHUP has two meanings: the terminal closed, or an operator (`systemctl reload`) requests a
+// reload. With a terminal it stops the server, otherwise it reloads.
 import type { Clock, Timer } from '../domain/ports.ts';
 
 const ENDING: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 const INTERRUPTED = 130;
-/** For all that is closed once no call is in flight; a service manager waits 45 s in all (deploy/systemd). */
+/** Bounds the close after the last call in flight; a service manager waits 45 s in total (deploy/systemd). */
 export const CLOSE_MS = 12_000;
-/** What is left to do when all is closed: the log's last lines. */
+/** Bounds what remains after everything is closed: the last log lines. */
 const LAST_MS = 3000;
 
-/** Resolves at the first signal to stop; a second one ends the process at once. */
+/** Resolves at the first stop signal; a second one ends the process at once. */
 export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of isOnTerminal() ? [...ENDING, 'SIGHUP' as const] : ENDING) {
@@ -21,7 +21,7 @@ export function stopSignal(): Promise<void> {
   });
 }
 
-/** Calls `reload` at each SIGHUP until the answer is called, from where on it is ignored. */
+/** Calls `reload` at each SIGHUP until the returned function is called; later signals are ignored. */
 export function onReloadSignal(reload: () => void): () => void {
   if (isOnTerminal()) return () => {};
   process.on('SIGHUP', reload);
@@ -32,8 +32,8 @@ export function onReloadSignal(reload: () => void): () => void {
 }
 
 /**
- * Kills this process when it is still there `ms` later: by default what may be left of a stop. A call that hangs in the file
- * system keeps its thread, for whose end Node waits even in process.exit().
+ * Kills this process if it still runs after `ms`; the default is the time left at the end of a stop. A call that hangs
+ * in the file system blocks its thread, and Node waits for that thread even in process.exit().
  */
 export function endWithin(clock: Clock, ms = LAST_MS): Timer {
   return clock.after(ms, kill);

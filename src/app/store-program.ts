@@ -1,4 +1,4 @@
-// Where the program of the thread that writes the database is (store-thread.ts, built).
+// Locates the program of the database writer thread (store-thread.ts, built).
 import { join } from 'node:path';
 
 export const storeProgram = (packageRoot: string): string =>

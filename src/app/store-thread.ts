@@ -1,4 +1,4 @@
-// The thread that writes the database of a server: what it needs of the machine, and nothing else of the program.
+// The program of the database writer thread. It loads only what the writer needs.
 import { parentPort } from 'node:worker_threads';
 import { realClock } from '../host/clock.ts';
 import { realRandom } from '../host/random.ts';

@@ -1,15 +1,15 @@
-// What a service manager wants to hear (systemd.service(5), Type=notify): ready, reloading, stopping, and a sign of life
-// while the event loop turns. Node sends no Unix datagrams, so `systemd-notify` does.
+// Notifies a service manager (systemd.service(5), Type=notify): ready, reloading, stopping, and the watchdog while the
+// event loop turns. It runs `systemd-notify` because Node cannot send Unix datagrams.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 import type { Host } from '../host/host.ts';
 
 const DEADLINE_MS = 5000;
 
 export interface Supervisor {
-  /** `status` is what `systemctl status` shows. The signs of life begin. */
+  /** `status` is shown by `systemctl status`. Starts the watchdog messages. */
   ready(status: string): Promise<void>;
   reloading(): Promise<void>;
-  /** The signs of life go on: a stop that hangs is ended by the manager. */
+  /** Watchdog messages continue, so the manager kills a stop that hangs. */
   stopping(): Promise<void>;
 }
 
@@ -18,11 +18,11 @@ export interface SupervisorDeps {
   clock: Clock;
   logger: Logger;
   env: Readonly<Record<string, string | undefined>>;
-  /** Of this process. */
+  /** The id of this process. */
   pid: number;
 }
 
-/** Does nothing without NOTIFY_SOCKET. Never throws: a manager that hears nothing says so itself. */
+/** Does nothing without NOTIFY_SOCKET. Never throws: a manager that gets no notification reports it itself. */
 export function supervisor(deps: SupervisorDeps): Supervisor {
   const socket = deps.env.NOTIFY_SOCKET;
   const tell = socket ? notifier(deps, socket) : async () => {};
@@ -53,12 +53,15 @@ function notifier({ host, logger }: SupervisorDeps, socket: string): (...words: 
       });
       if (code !== 0) throw new Error(stderr.trim());
     } catch (err) {
-      logger.warn({ err }, 'The service manager could not be told. Use Type=exec without WatchdogSec there.');
+      logger.warn(
+        { err },
+        'Could not notify the service manager. Use Type=exec without WatchdogSec in the unit.',
+      );
     }
   };
 }
 
-/** How often to say so: twice in the time that the manager waits. */
+/** The interval of watchdog messages: half of the manager's timeout. */
 function watchdogMs({ env, pid }: SupervisorDeps): number | undefined {
   const micros = Number(env.WATCHDOG_USEC);
   const isForUs = env.WATCHDOG_PID === undefined || Number(env.WATCHDOG_PID) === pid;

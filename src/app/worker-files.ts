@@ -1,4 +1,4 @@
-// What a worker reads again before each heartbeat: its credential and its certificates. All else waits for a restart.
+// Rereads a worker's credential and certificates before each heartbeat. All other changes need a restart.
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Ids, Logger } from '../domain/ports.ts';
@@ -8,7 +8,7 @@ import type { Outgoing } from '../providers/outgoing/outgoing.ts';
 import { requireCallable, type WorkerCredential, workerCredential } from '../worker/credential.ts';
 import type { RpcServer } from '../worker/rpc-server.ts';
 
-/** Calls that are under way on the old line are answered by then. */
+/** Calls in flight on the old connection finish within this time. */
 const OLD_LINE_MS = 15_000;
 
 export interface WorkerFiles {
@@ -18,22 +18,22 @@ export interface WorkerFiles {
 
 export interface WorkerFilesDeps {
   id: string;
-  /** As they were at the start. */
+  /** The files at the start. */
   files: WorkerFiles;
-  /** As they are now. */
+  /** Reads the current files. */
   read(): Promise<WorkerFiles>;
-  /** To the control plane. */
+  /** Opens a connection to the control plane. */
   line(tls: OutgoingTls): Outgoing;
   clock: Clock;
   ids: Ids;
   logger: Logger;
 }
 
-/** Always by the newest of them that could be used. */
+/** Uses the newest valid files. */
 export interface ChangingFiles {
   credential: WorkerCredential;
   outgoing: Pick<Outgoing, 'request'>;
-  /** Takes over what has changed, all of it or nothing; never rejects. `calls` is who is called by the certificate. */
+  /** Applies changed files, all of them or none; never rejects. `calls` is the server whose certificate changes. */
   refresh(calls: Pick<RpcServer, 'secure'> | undefined): Promise<void>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function changingFiles(deps: WorkerFilesDeps): ChangingFiles {
     const proof = workerCredential(next.auth, id, deps);
     if (calls) requireCallable(proof);
     if (!isDeepStrictEqual(next.tls, files.tls)) {
-      // A certificate and a key that do not fit are half of a change.
+      // A certificate that does not match its key is half of a change.
       createSecureContext(next.tls);
       const { cert, key } = next.tls;
       if (cert !== undefined && key !== undefined) calls?.secure({ ...next.tls, cert, key });
@@ -58,7 +58,7 @@ export function changingFiles(deps: WorkerFilesDeps): ChangingFiles {
       clock.after(OLD_LINE_MS, () => void old.close());
     }
     [credential, files] = [proof, next];
-    logger.info({ worker_id: id }, 'A changed credential or certificate is taken over.');
+    logger.info({ worker_id: id }, 'Credential or certificate changed; using the new one.');
   };
   return {
     credential: {
@@ -77,7 +77,7 @@ export function changingFiles(deps: WorkerFilesDeps): ChangingFiles {
         isFailing = false;
       } catch (err) {
         if (!isFailing)
-          logger.warn({ err }, 'A credential or certificate cannot be used: the old one stays.');
+          logger.warn({ err }, 'New credential or certificate is invalid; keeping the old one.');
         isFailing = true;
       }
     },

@@ -1,4 +1,4 @@
-// Flags of `svc worker` as the last layer of the configuration.
+// Turns the flags of `svc worker` into the last layer of the configuration.
 import type { Partially } from '../config/flag-layer.ts';
 import type { Config } from '../schema/config.ts';
 
@@ -12,7 +12,7 @@ export interface WorkerFlags {
   advertise?: string | undefined;
 }
 
-/** Without `--worker-token`: it is one worker's, not part of the configuration. */
+/** Leaves out `--worker-token`: it belongs to one worker and is not part of the configuration. */
 export function workerLayers(flags: WorkerFlags): { file: string | undefined; flags: Partially<Config> } {
   return {
     file: flags.config,

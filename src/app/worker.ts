@@ -1,4 +1,4 @@
-// Wiring of the worker: the one place that picks its providers, its journal and its way to the control plane.
+// Wires the worker: the only file that picks its providers, its journal and its connection to the control plane.
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
@@ -27,9 +27,9 @@ import { type ChangingFiles, changingFiles, type WorkerFiles } from './worker-fi
 
 export interface WorkerProcessDeps {
   config: Config;
-  /** The configuration as it is now. Throws where it cannot be used. */
+  /** Rereads the configuration. Throws if it is invalid. */
   reread(): Config;
-  /** `--worker-token`: in place of what the configuration holds for this worker. */
+  /** The value of `--worker-token`; replaces the configured credential of this worker. */
   token?: string | undefined;
   host: Host;
   clock: Clock;
@@ -38,7 +38,7 @@ export interface WorkerProcessDeps {
   logger: Logger;
   version: string;
   packageRoot: string;
-  /** XDG_RUNTIME_DIR */
+  /** The value of XDG_RUNTIME_DIR. */
   runtimeDir?: string | undefined;
 }
 
@@ -47,7 +47,10 @@ const PEM_BYTES = 256 * 1024;
 
 export const workerId = ({ worker }: Config): string => (worker.id === '' ? hostname() : worker.id);
 
-/** Starts the worker. Throws with everything closed again: `bad_request`, `conflict` (its id runs here), `unavailable`. */
+/**
+ * Starts the worker. Closes everything before it throws: `bad_request`, `conflict` (a worker with its id runs here),
+ * `unavailable`.
+ */
 export async function openWorker(
   deps: WorkerProcessDeps,
 ): Promise<RunningWorker & Pick<WorkerJournal, 'lost'>> {
@@ -85,10 +88,10 @@ export async function openWorker(
   }
 }
 
-/** What `svc worker --once` does. Rejects as the control plane refuses. */
+/** Implements `svc worker --once`. Rejects as the control plane refuses. */
 export async function beatOnce(deps: WorkerProcessDeps): Promise<HeartbeatAnswer> {
   const near = await surroundings(deps);
-  // It starts nothing, so its runtimes need no name that lasts.
+  // It starts nothing, so its runtimes need no stable name.
   const instance = { id: deps.ids.uuid(), key: deps.random.bytes(32).toString('hex') };
   const ledger = processLedger(deps.config, deps.clock);
   const providers = await providerRegistry({ ...deps, ledger, config: deps.config.providers, instance });
@@ -113,7 +116,7 @@ interface Surroundings {
   close(): Promise<void>;
 }
 
-/** All that can be judged before anything is opened. */
+/** Checks everything that can be checked before anything is opened. */
 async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
   const { config, host, clock, version } = deps;
   const id = workerId(config);
@@ -140,7 +143,7 @@ async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
   };
 }
 
-/** Of `config`, for the worker that runs. */
+/** Reads the files that `config` names for the running worker. */
 async function filesOf(
   { config: own, token, host }: WorkerProcessDeps,
   config: Config,
@@ -159,11 +162,13 @@ function authOf({ auth }: Config, id: string, token: string | undefined): Worker
 function controlPlaneUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && !url.username && url.search === '' && url.hash === '')
-    // The base URL of the API, as the specification calls it, is as good.
+    // Also accepts the base URL of the API.
     return text.replace(/\/api\/v1\/?$/, '');
-  const what = text === '' ? 'The control plane is not named.' : "The control plane's address is not valid.";
+  const what =
+    text === '' ? 'The URL of the control plane is missing.' : 'The URL of the control plane is not valid.';
   throw new ServiceError('bad_request', what, {
-    remedy: 'Give --control-plane its URL, for example https://svc.internal:7423 (worker.control_plane_url).',
+    remedy:
+      'Set --control-plane to its URL, for example https://svc.internal:7423 (worker.control_plane_url).',
   });
 }
 
@@ -173,7 +178,7 @@ function heartbeatMs({ worker }: Config): number {
   throw new ServiceError('bad_request', 'worker.heartbeat_interval is below 1s.');
 }
 
-/** What the configuration caps in all; 0 where some provider has no cap. */
+/** The sum of the configured provider limits; 0 if any provider is unlimited. */
 function placesOf({ defaults, providers }: Config): number {
   if (defaults.max_sandboxes > 0) return defaults.max_sandboxes;
   const caps = PROVIDER_KINDS.map((kind) => providers[kind]).filter(({ enabled }) => enabled);

@@ -61,7 +61,7 @@ function faultOf(error: unknown): string {
   if (error instanceof TypeError) return 'is not UTF-8 text';
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'is not there';
-  return code === 'EACCES' ? 'may not be read by this user' : 'cannot be read';
+  return code === 'EACCES' ? 'is not readable by this user' : 'cannot be read';
 }
 
 /** Its bytes and mode, or what is wrong with it. Throws as `fs` does. Opened without waiting, so a FIFO cannot hang it. */

@@ -21,11 +21,11 @@ export function readPlain(text: string, name: string): unknown {
     if (depth > MAX_DEPTH) throw refuse(node, 'nested too deeply');
     if (isScalar(node)) return node.value;
     if (isSeq(node)) return node.items.map((item) => plain(item, depth + 1));
-    if (!isMap(node)) throw refuse(node, 'aliases are not taken here');
+    if (!isMap(node)) throw refuse(node, 'aliases are not supported here');
     const map = new Map<string, unknown>();
     for (const { key, value } of node.items) {
-      if (!isScalar(key) || typeof key.value !== 'string') throw refuse(key, 'a key that is no text');
-      if (map.has(key.value)) throw refuse(key, 'a key that was there before');
+      if (!isScalar(key) || typeof key.value !== 'string') throw refuse(key, 'a key that is not text');
+      if (map.has(key.value)) throw refuse(key, 'a duplicate key');
       map.set(key.value, plain(value, depth + 1));
     }
     return Object.fromEntries(map);

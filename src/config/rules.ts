@@ -26,22 +26,22 @@ const RULES: readonly Rule[] = [
     key: 'server.host',
     broken: ({ auth, server }) => !auth.enabled && !server.allow_insecure && !isLoopbackHost(server.host),
     words:
-      'server.host is reachable from outside while auth.enabled is false; enable authentication, or set server.allow_insecure where nobody else can reach it',
+      'server.host is reachable from outside while auth.enabled is false; enable authentication, or set server.allow_insecure if nobody else can reach the server',
   },
   {
     key: 'server.trusted_proxies',
     broken: ({ server }) => !server.trusted_proxies.every(isAddressRange),
-    words: 'server.trusted_proxies takes addresses and CIDR blocks, such as 10.0.0.0/8 or fd00::1',
+    words: 'server.trusted_proxies must hold addresses and CIDR blocks, such as 10.0.0.0/8 or fd00::1',
   },
   {
     key: 'server.preview_signing_key',
     broken: ({ server }) => isTooShort(server.preview_signing_key),
-    words: `server.preview_signing_key needs at least ${SHORTEST_KEY} characters: whoever has a link can try keys`,
+    words: `server.preview_signing_key needs at least ${SHORTEST_KEY} characters because anyone with a link can try keys`,
   },
   {
     key: 'auth.worker_signing_key',
     broken: ({ auth }) => isTooShort(auth.worker_signing_key),
-    words: `auth.worker_signing_key needs at least ${SHORTEST_KEY} characters: whoever has a token can try keys`,
+    words: `auth.worker_signing_key needs at least ${SHORTEST_KEY} characters because anyone with a token can try keys`,
   },
   {
     key: 'worker.heartbeat_interval',
@@ -61,7 +61,7 @@ const RULES: readonly Rule[] = [
   {
     key: 'providers.userspace.runner_path',
     broken: ({ providers: { userspace } }) => userspace.runner === 'auto' && userspace.runner_path !== '',
-    words: 'providers.userspace.runner_path needs providers.userspace.runner to say which program it is',
+    words: 'providers.userspace.runner_path requires providers.userspace.runner',
   },
   {
     key: 'providers.hosted.base_url',

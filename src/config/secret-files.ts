@@ -38,7 +38,7 @@ export function readSecret(
     const read = readRegularFile(resolve(folder ?? cwd, value), MAX_BYTES);
     if (typeof read === 'string') return { fault: `the file of ${path} ${read}` };
     if (read.mode & READABLE_BY_ANYBODY)
-      return { fault: `the file of ${path} may be read by anybody; run chmod o-r on it` };
+      return { fault: `the file of ${path} is readable by everyone; run chmod o-r on it` };
     return secretOf(read.bytes, path);
   } catch {
     return { fault: `the file of ${path} cannot be read` };

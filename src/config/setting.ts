@@ -72,7 +72,7 @@ export function configFailure(problems: readonly Problem[]): ServiceError {
   return new ServiceError('bad_request', `The configuration has ${count}.`, {
     details: { problems: problems.slice(0, MOST_SHOWN) },
     remedy: problems.some(({ key }) => key !== undefined)
-      ? 'Run `svc config explain KEY` to see what a key takes.'
-      : 'Correct it where it says, or name another file with --config.',
+      ? 'Run `svc config explain KEY` to see the valid values of a key.'
+      : 'Correct it, or choose another file with --config.',
   });
 }

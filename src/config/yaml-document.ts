@@ -50,7 +50,7 @@ const OPTIONS = {
 
 const FAULTS: Record<string, string> = {
   [TOO_DEEP]: 'nested too deeply',
-  TAG_RESOLVE_FAILED: 'a tag that is not known here',
+  TAG_RESOLVE_FAILED: 'an unknown tag',
   MULTIPLE_DOCS: 'a second document begins',
   TAB_AS_INDENT: 'a tab cannot indent',
   BAD_INDENT: 'the indentation does not fit',

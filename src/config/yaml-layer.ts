@@ -86,7 +86,7 @@ function* uniqueNames(items: readonly Pair[], path: string, reading: Reading): I
   for (const pair of items) {
     const key = reading.deref(pair.key);
     const name = isScalar(key) ? String(key.value) : undefined;
-    if (name === undefined) refuse(pair, `${place} has a key that is no name`);
+    if (name === undefined) refuse(pair, `${place} has a key that is not a name`);
     else if (seen.has(name)) refuse(pair, `${place} has the key ${quoted(name)} twice`);
     else yield [name, pair];
     if (name !== undefined) seen.add(name);

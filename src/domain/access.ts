@@ -5,37 +5,36 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../schema/config.ts';
 import { ServiceError } from './errors.ts';
 
-/** `worker`: on the routes of workers alone (http/worker-caller.ts). */
+/** `worker` exists only on worker routes (http/worker-caller.ts). */
 export type Role = 'admin' | 'api' | 'anonymous' | 'worker';
 
 export interface AccessRules {
   enabled: boolean;
   enforce_owner: boolean;
-  /** Digests; absent when no such key is configured. */
+  /** SHA-256 digests; absent if no such key is configured. */
   api_key?: Buffer;
   admin_key?: Buffer;
-  /** No admin key of its own: the API key counts as one. */
+  /** True if no admin key is configured, so the API key counts as one. */
   fallback: boolean;
-  /** Which key the unprefixed writes of quotas need. */
+  /** The key required for writes under /quotas. */
   quota_writes: 'api' | 'admin';
 }
 
 export interface PresentedKeys {
-  /** X-API-Key */
+  /** The value of X-API-Key. */
   api?: string | undefined;
-  /** X-Admin-API-Key */
+  /** The value of X-Admin-API-Key. */
   admin?: string | undefined;
 }
 
 export interface Identity {
   role: Role;
-  /** For the audit: which key came in which header, such as `admin:X-Admin-API-Key`; `anonymous` without one. */
+  /** The key and its header for the audit, such as `admin:X-Admin-API-Key`; `anonymous` without a key. */
   actor: string;
-  /** A hash that stands for the key used; `anonymous` without one. */
+  /** A hash that identifies the key; `anonymous` without a key. */
   credential: string;
 }
 
-/** Made once from the configuration. */
 export function accessRules(auth: Config['auth']): AccessRules {
   return {
     enabled: auth.enabled,
@@ -48,10 +47,10 @@ export function accessRules(auth: Config['auth']): AccessRules {
 }
 
 /**
- * The caller behind the presented keys; undefined is 401. An admin key counts in either header, the API key in its
- * own, and in both while it stands in for the admin key. With owner enforcement that stand-in opens admin routes
- * (`mayAdminister`) but sees no other owner's records: every tenant holds that key.
- * With authentication off a key that fits nothing is as good as none.
+ * Returns the caller of the presented keys; undefined means 401. An admin key counts in either header. The API key
+ * counts in its own header, and in both while it stands in for the admin key. With owner enforcement that stand-in
+ * opens admin routes (`mayAdminister`) but sees no other owner's records, because every tenant holds it. With
+ * authentication off, an unknown key is ignored.
  */
 export function identify(rules: AccessRules, keys: PresentedKeys): Identity | undefined {
   const presented = digests(keys);
@@ -65,7 +64,7 @@ export function identify(rules: AccessRules, keys: PresentedKeys): Identity | un
   return rules.enabled ? undefined : { role: 'anonymous', actor: 'anonymous', credential: 'anonymous' };
 }
 
-/** Whether a presented key fits nothing although there is something to fit, beside a key that does or alone. */
+/** True if a presented key matches nothing although keys are configured, even beside a valid key. */
 export function isGuess(rules: AccessRules, keys: PresentedKeys): boolean {
   if (rules.api_key === undefined && rules.admin_key === undefined) return false;
   return digests(keys).some((one) => !same(one.key, rules.admin_key) && !fitsApi(rules, one));
@@ -86,16 +85,16 @@ function digests({ api, admin }: PresentedKeys): Presented[] {
 const fitsApi = (rules: AccessRules, { header, key }: Presented): boolean =>
   (header === 'X-API-Key' || rules.fallback) && same(key, rules.api_key);
 
-/** Whether admin routes are open: by the admin key, by the API key in its place, or to all with authentication off. */
+/** True if the role opens admin routes: the admin key, the API key in its stead, or anyone with authentication off. */
 export function mayAdminister(rules: AccessRules, role: Role): boolean {
   return role === 'admin' || (rules.fallback && (role === 'api' || !rules.enabled));
 }
 
-/** Throws `bad_request` where owners are enforced and a caller that is no admin names none. */
+/** Throws `bad_request` if owners are enforced and a caller that is not an admin names none. */
 export function requireOwner(rules: Pick<AccessRules, 'enforce_owner'>, caller: Asking): void {
   if (!rules.enforce_owner || caller.role === 'admin' || caller.owner !== undefined) return;
   throw new ServiceError('bad_request', 'X-User-ID is missing.', {
-    remedy: 'Name the owner in the X-User-ID header.',
+    remedy: 'Set the X-User-ID header to the owner.',
   });
 }
 
@@ -104,7 +103,7 @@ export interface Asking {
   owner?: string;
 }
 
-/** The owner whose records alone the caller sees; undefined: all. */
+/** The only owner whose records the caller sees; undefined means all. */
 export function visibleOwner(rules: Pick<AccessRules, 'enforce_owner'>, caller: Asking): string | undefined {
   requireOwner(rules, caller);
   return rules.enforce_owner && caller.role !== 'admin' ? caller.owner : undefined;
@@ -112,6 +111,6 @@ export function visibleOwner(rules: Pick<AccessRules, 'enforce_owner'>, caller: 
 
 const digest = (key: string): Buffer => createHash('sha256').update(key).digest();
 const same = (a: Buffer, b: Buffer | undefined): boolean => b !== undefined && timingSafeEqual(a, b);
-/** A second hash, so that what is stored as a scope does not help in guessing the key by its digest. */
+/** A second hash, so that a stored scope does not help to guess the key from its digest. */
 const name = (key: Buffer): string =>
   createHash('sha256').update('svc credential\0').update(key).digest('hex').slice(0, 32);

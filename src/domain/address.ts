@@ -1,7 +1,7 @@
-// Network addresses of callers: which ones a list of trusted proxies names, and who spoke before the proxies did.
+// Network addresses of callers: matches lists of trusted proxies and finds the client behind them.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Addresses that a chain of proxies may have; a longer one is read from its near end. */
+/** The maximum number of proxies in a chain; a longer chain is read from its near end. */
 const MAX_HOPS = 32;
 
 /** Tells whether an address is in one of `ranges`; throws for a range that is neither an address nor a CIDR block. */
@@ -31,8 +31,8 @@ function addRange(list: BlockList, range: string): void {
 }
 
 /**
- * The client's address: the socket's own `peer`, unless that is a trusted proxy; then the last entry of X-Forwarded-For
- * that is not one. What stands before that entry, or before one that is no address, is anybody's word and not read.
+ * Returns the client's address: the socket's own `peer` unless that is a trusted proxy; otherwise the last entry of
+ * X-Forwarded-For that is not one. Earlier entries, and those before an invalid entry, are not trusted and not read.
  */
 export function originOf(
   peer: string,
@@ -51,7 +51,10 @@ export function originOf(
   return origin;
 }
 
-/** Without brackets, port and zone, IPv4 as such; undefined for what is no address. */
+/**
+ * Removes brackets, port and zone, and maps IPv4-mapped addresses to IPv4; undefined for anything that is not an
+ * address.
+ */
 export function plainAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
   if (text.length > 64) return undefined;
@@ -61,7 +64,7 @@ export function plainAddress(text: string): string | undefined {
   return isIP(address) === 0 ? undefined : address;
 }
 
-/** What one caller can hold many of counts as one: an IPv6 address stands for its /64, an IPv4 address for itself. */
+/** Groups addresses that one caller can hold many of: an IPv6 address counts as its /64, an IPv4 address as itself. */
 export function addressScope(address: string): string {
   if (isIP(address) !== 6) return address;
   return `${addressGroups(address).slice(0, 4).join(':')}::/64`;

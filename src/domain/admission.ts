@@ -1,5 +1,5 @@
-// Whether a spawn may have what it asks for. The one place that decides, used by the deed and by the dry run alike,
-// both times inside one transaction of the store.
+// Decides whether a spawn fits its limits. The spawn and its dry run use the same decision, each inside one transaction
+// of the store.
 import type { AdmissionReason } from '../schema/admission.ts';
 import type { Quota } from '../schema/quota.ts';
 import { formatDuration } from './duration.ts';
@@ -7,35 +7,34 @@ import type { Placement, PlacementLimits } from './placement.ts';
 import type { PoolLimits } from './pool.ts';
 import { effectiveLimits, type OwnerLimits } from './quota.ts';
 
-/** What is asked for. */
 export interface AdmissionRequest {
   provider: string;
   owner_id?: string;
-  /** Life asked for. */
+  /** The requested lifetime. */
   ttlMs: number;
 }
 
-/** Limits in force for one request; 0 means no cap. */
+/** The effective limits of one request; 0 means unlimited. */
 export interface AdmissionLimits {
   max_sandboxes: number;
-  /** Of the request's provider on this server; absent: no cap. */
+  /** The limit of the request's provider on this server; absent means unlimited. */
   max_provider_sandboxes?: number;
-  /** Of owners without a quota that says otherwise; absent: no caps. */
+  /** The limits of owners without their own quota; absent means unlimited. */
   owner?: OwnerLimits;
-  /** Sandboxes share VMs. */
+  /** Present if sandboxes share VMs. */
   pool?: PoolLimits;
-  /** A worker is chosen; absent: this server runs all. */
+  /** Present if a worker is chosen; otherwise this server runs the sandbox. */
   placement?: PlacementLimits;
-  /** Known before anything is counted: nothing here runs what is asked for, or nothing can now. */
+  /** Set if it is known before counting that no worker can run the sandbox. */
   unplaceable?: 'provider_unknown' | 'worker_unavailable';
 }
 
 /** Rows that have not ended, counted in the same transaction. */
 export interface AdmissionUsage {
   active_sandboxes: number;
-  /** Those of the request's provider on this server. */
+  /** Rows of the request's provider on this server. */
   active_provider_sandboxes: number;
-  /** Those of the request's owner; absent without one. */
+  /** Rows of the request's owner; absent without an owner. */
   active_owner_sandboxes?: number;
 }
 
@@ -45,25 +44,25 @@ export interface AdmissionDecision extends AdmissionUsage {
   message?: string;
   max_sandboxes: number;
   max_provider_sandboxes: number;
-  /** In force for the owner; absent without one. */
+  /** The owner's effective limit; absent without an owner. */
   max_owner_sandboxes?: number;
   maxTtlMs: number;
-  /** Where it would go now; only where a worker is chosen. */
+  /** The chosen worker; only if a worker is chosen. */
   placement?: Placement;
 }
 
-/** What is read in the transaction that decides. */
+/** What the deciding transaction reads. */
 export interface AdmissionFacts {
   usage: AdmissionUsage;
-  /** The owner's own. */
+  /** The owner's own quota. */
   quota: Quota | undefined;
-  /** No VM has a place for the owner; absent without a pool. */
+  /** True if no VM has capacity for the owner; absent without a pool. */
   pool_is_full?: boolean;
-  /** Only where a worker is chosen. */
+  /** Only if a worker is chosen. */
   placement?: Placement;
 }
 
-/** What the row of a spawn asks for. */
+/** The admission request of a spawn's row. */
 export function requestOfRow(row: {
   provider: string;
   owner_id?: string;
@@ -123,7 +122,7 @@ export const reached = (used = 0, cap = 0): boolean => cap > 0 && used >= cap;
 
 function words(reason: AdmissionReason, facts: Facts): string {
   const texts: Record<AdmissionReason, string> = {
-    provider_unknown: 'There is no such provider.',
+    provider_unknown: 'The provider does not exist.',
     max_ttl: `ttl is over the maximum of ${formatDuration(facts.maxTtlMs)}.`,
     worker_unavailable: 'Nothing can start sandboxes now.',
     max_sandboxes: `All ${facts.max_sandboxes} sandboxes that this server allows are in use.`,
@@ -131,8 +130,8 @@ function words(reason: AdmissionReason, facts: Facts): string {
     worker_capacity:
       facts.max_provider_sandboxes > 0 && !facts.placement?.eligible
         ? `All ${facts.max_provider_sandboxes} sandboxes that this provider allows are in use.`
-        : 'No worker has a place free.',
-    pool_full: 'All places of the pool are in use.',
+        : 'No worker has free capacity.',
+    pool_full: 'All capacity of the pool is in use.',
   };
   return texts[reason];
 }
@@ -144,12 +143,12 @@ const CAPACITY: readonly (AdmissionReason | undefined)[] = [
   'pool_full',
 ];
 
-/** Whether time alone can mend it: such a spawn may wait. */
+/** True if the denial can resolve over time, so that the spawn may wait. */
 export function isCapacityDenial({ reason }: Pick<AdmissionDecision, 'reason'>): boolean {
   return CAPACITY.includes(reason);
 }
 
-/** Whether no worker that was looked at has a place, whatever else there is room for. */
+/** True if no checked worker has capacity, whatever the other limits allow. */
 export function isPlaceless({ reason }: Pick<AdmissionDecision, 'reason'>): boolean {
   return reason === 'worker_unavailable' || reason === 'worker_capacity';
 }

@@ -1,4 +1,4 @@
-// Records of the audit: bounded, since most of what they hold is the caller's word, and as CSV that no spreadsheet runs.
+// Bounds audit records, which mostly quote callers, and writes them as CSV with formulas escaped.
 import type { AuditDraft, AuditRecord } from '../schema/audit.ts';
 
 const BOUNDS = {
@@ -11,10 +11,9 @@ const BOUNDS = {
   user_agent: 256,
 };
 
-/** Actors that proved no key: their records are anybody's to make, so only the newest are kept. */
+/** Actors without a proven key. Anyone can cause their records, so only the newest are kept. */
 export const UNPROVEN_ACTORS = ['none', 'anonymous'] as const;
 
-/** `draft` with every text cut to its bound. */
 export function boundedAudit(draft: AuditDraft): AuditDraft {
   const bounded = { ...draft };
   for (const [name, length] of Object.entries(BOUNDS) as [keyof typeof BOUNDS, number][])
@@ -22,7 +21,7 @@ export function boundedAudit(draft: AuditDraft): AuditDraft {
   return bounded;
 }
 
-/** Fields of a record, as tables of it show them. */
+/** The columns of tables of records. */
 export const AUDIT_COLUMNS = [
   'id',
   'created_at',
@@ -37,7 +36,7 @@ export const AUDIT_COLUMNS = [
   'user_agent',
 ] as const satisfies readonly (keyof AuditRecord)[];
 
-/** RFC 4180 with a line of names. */
+/** RFC 4180 with a header line. */
 export function auditCsv(records: readonly AuditRecord[]): string {
   const lines = [
     AUDIT_COLUMNS,
@@ -46,11 +45,11 @@ export function auditCsv(records: readonly AuditRecord[]): string {
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
 }
 
-/** Also in full width, which spreadsheets read as the plain sign, and behind what nobody sees. */
+/** Also matches full-width signs, which spreadsheets read as plain ones, and signs behind invisible characters. */
 const FORMULA =
   /^[\s\p{Cc}\p{Cf}\p{DI}]*[=+\-@|%\uff1d\uff0b\uff0d\uff20\uff5c\uff05\u2212\ufe62\ufe63\ufe66\ufe6b\ufe6a]|^\s/u;
 
-/** A text that a spreadsheet would take for a formula gets an apostrophe in front, which makes it text. */
+/** Prefixes a text that a spreadsheet would read as a formula with an apostrophe. */
 function cell(value: string | number | undefined): string {
   if (value === undefined || typeof value === 'number') return String(value ?? '');
   const text = FORMULA.test(value) ? `'${value}` : value;

@@ -1,21 +1,21 @@
-// How much memory the ledger of bytes may give where the configuration leaves it open.
+// The memory that the byte ledger may give if the configuration leaves it open.
 
 const MEBIBYTE = 1024 * 1024;
 const LEAST = 8 * MEBIBYTE;
 const MOST = 1024 * MEBIBYTE;
-/** What is held becomes several times as much for a moment: a body is bytes, then text, then values. */
+/** Held bytes multiply for a moment: a body is bytes, then text, then values. */
 const HEAP_SHARE = 4;
-/** Sandboxes, the database's cache and the rest of the machine need the other parts. */
+/** Sandboxes, the database's cache and the rest of the machine need the remainder. */
 const MEMORY_SHARE = 8;
 
 export interface ProcessMemory {
-  /** The most that the JavaScript heap may become. */
+  /** The maximum JavaScript heap. */
   heapBytes: number;
-  /** Of the machine, or of the control group where that is less. */
+  /** The memory of the machine, or of the control group if that is less. */
   totalBytes: number;
 }
 
-/** In bytes: `configured`, or, where that is 0, a quarter of the heap or an eighth of the memory, whichever is less. */
+/** Returns bytes: `configured`, or for 0 a quarter of the heap or an eighth of the memory, whichever is less. */
 export function bufferLimit(configured: number, { heapBytes, totalBytes }: ProcessMemory): number {
   if (configured > 0) return configured;
   const derived = Math.min(heapBytes / HEAP_SHARE, totalBytes / MEMORY_SHARE, MOST);

@@ -23,7 +23,7 @@ export class ByteBlocks {
     this.#block[this.#used++] = byte;
   }
 
-  /** What was gathered. The last call on it. */
+  /** Returns what was gathered. Must be the last call. */
   taken(): Buffer[] {
     return this.#used === 0 ? this.#full : [...this.#full, this.#block.subarray(0, this.#used)];
   }

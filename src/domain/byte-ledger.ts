@@ -1,40 +1,41 @@
-// THE ledger of bytes that the service keeps in memory for its callers: bodies, outputs, lists, answers under way and
-// answers of backends. Whoever keeps more than a few KiB asks here first, so that no sum of calls can end the process.
+// The ledger of bytes that the service keeps in memory for its callers: bodies, outputs, lists, pending answers, and
+// answers of backends. Code that keeps more than a few KiB asks here first, so that no sum of calls can exhaust the
+// process.
 //
-// The limit is one for all. An owner's share of it binds only while others want some, too: a lone owner, and callers
+// One limit applies to all. An owner's share of it binds only while others want some, too: a lone owner, and callers
 // without an owner, may use everything that is free. An eighth of the limit is kept on top for accounts that hold
-// little, so that whoever holds much never shuts out small calls.
+// little, so that large holders never shut out small calls.
 import { ServiceError } from './errors.ts';
 import type { Clock } from './ports.ts';
 
-/** On whose account bytes are held. Shares bind owners alone. */
+/** The account that bytes are held on. Only owners have shares. */
 export interface Account {
   readonly name: string;
   readonly isOwner: boolean;
 }
 
-/** A caller without an owner is known by its key, and all without a key are one. */
+/** A caller without an owner is identified by its key; all callers without a key share one account. */
 export function accountOf({ owner, credential }: { owner?: string; credential: string }): Account {
   const isOwner = owner !== undefined;
   return { name: isOwner ? `owner ${owner}` : `key ${credential}`, isOwner };
 }
 
-/** Of what is held for nobody in particular, such as a backend's list of runtimes. */
+/** The account of bytes that are not held for a caller, such as a backend's list of runtimes. */
 export const SERVICE_ACCOUNT: Account = { name: 'service', isOwner: false };
 
-/** Bytes held for one purpose. They grow as bytes arrive and go back at the latest with `release`. */
+/** Bytes held for one purpose. They grow as bytes arrive and return with `release` at the latest. */
 export interface Hold {
   readonly bytes: number;
   /**
-   * Takes all of `bytes` or throws and takes none: `resource_limit` for an owner over its share, `unavailable` while all
-   * is taken (both with a time to retry), `payload_too_large` for more than the ledger can ever give.
+   * Takes all of `bytes`, or throws and takes none: `resource_limit` for an owner over its share, `unavailable` if
+   * everything is in use (both with a time to retry), `payload_too_large` for more than the ledger can ever give.
    */
   grow(bytes: number): void;
-  /** Takes as many of `bytes` as there are now, and says how many. */
+  /** Takes as many of `bytes` as are free, and returns the number. */
   growUpTo(bytes: number): number;
-  /** Gives `bytes` of it back. */
+  /** Gives back `bytes`. */
   shrink(bytes: number): void;
-  /** Gives all back; nothing can be taken afterwards. Idempotent. */
+  /** Gives back everything; nothing can be taken afterwards. Idempotent. */
   release(): void;
 }
 
@@ -44,25 +45,25 @@ export interface LedgerStats {
   peak_bytes: number;
   /** Accounts that hold something. */
   holders: number;
-  /** Takings that were refused, or cut, for an owner's share. */
+  /** Requests refused or truncated because of an owner's share. */
   refused_share_total: number;
-  /** The same because all was taken. */
+  /** Requests refused or truncated because the limit was reached. */
   refused_full_total: number;
 }
 
-/** What an account must hold to count as one that wants a share. */
+/** The bytes from which an account counts as one that wants a share. */
 const SMALL_SHARE = 64;
 const SMALL_MOST = 1024 * 1024;
 const RESERVE_SHARE = 8;
-/** The smallest share of an owner, however many names somebody invents. */
+/** The smallest share of an owner, however many owner names a caller invents. */
 const LEAST_SHARE = 64;
-/** How long one that was refused counts as wanting a share. */
+/** How long a refused account counts as wanting a share. */
 const WANTS_MS = 30_000;
 const RETRY_MS = 5_000;
 
 interface Entry {
   held: number;
-  /** Monotonic: until when it counts as wanting more than it has. */
+  /** Monotonic ms until which it counts as wanting more than it has. */
   wantsUntil: number;
 }
 
@@ -82,7 +83,7 @@ export class ByteLedger {
     this.#clock = clock;
   }
 
-  /** Nothing yet. To be released by whoever opened it. */
+  /** Starts empty. Whoever opens it must release it. */
   open(account: Account): Hold {
     return new OpenHold({
       take: (bytes, have) => this.#take(account, bytes, have),
@@ -118,7 +119,7 @@ export class ByteLedger {
     return taken;
   }
 
-  /** What `account`, which asks for `bytes`, may have, and what keeps it from more. */
+  /** How much of `bytes` `account` may have, and the reason for less. */
   #room(account: Account, bytes: number): { room: number; bound: 'share' | 'full' } {
     const own = this.#entries.get(account.name)?.held ?? 0;
     const isSmall = own + bytes <= this.#small;
@@ -129,7 +130,7 @@ export class ByteLedger {
     return left < free ? { room: left, bound: 'share' } : { room: free, bound: 'full' };
   }
 
-  /** All of it for one that is alone. */
+  /** A lone account may have everything. */
   #shareOf(account: Account): number {
     const now = this.#clock.monotonic();
     let wanting = 1;
@@ -166,9 +167,9 @@ export class ByteLedger {
   }
 }
 
-/** How a hold reaches its account. */
+/** Connects a hold with its account. */
 interface Till {
-  /** `have`: what the same hold has already. */
+  /** `have` is what the same hold has already. */
   take(bytes: number, have: number): void;
   takeUpTo(bytes: number): number;
   give(bytes: number): void;
@@ -215,14 +216,14 @@ class OpenHold implements Hold {
 /** 429: the caller's own doing, like every quota. */
 function overShare(): ServiceError {
   return new ServiceError('resource_limit', 'This owner holds its share of the memory for calls.', {
-    remedy: 'Read the answers that are under way, or send and ask for less at once.',
+    remedy: 'Read the pending responses, or send and request less at once.',
     retryAfterMs: RETRY_MS,
   });
 }
 
-/** 503: nobody's quota is over, the server is full. */
+/** 503: no quota is exceeded; the server is full. */
 function full(): ServiceError {
-  return new ServiceError('unavailable', 'The memory for calls is taken.', {
+  return new ServiceError('unavailable', 'The memory for calls is exhausted.', {
     remedy: 'Try again later, or raise server.buffer_limit.',
     retryAfterMs: RETRY_MS,
   });
@@ -230,7 +231,7 @@ function full(): ServiceError {
 
 function neverFits(limit: number): ServiceError {
   return new ServiceError('payload_too_large', 'This is more than the server keeps in memory.', {
-    remedy: 'Ask for less, stream it, or raise server.buffer_limit.',
+    remedy: 'Request less, stream it, or raise server.buffer_limit.',
     details: { limit },
   });
 }

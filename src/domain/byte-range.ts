@@ -1,4 +1,4 @@
-// Byte ranges of a file read (RFC 9110, part 14): from what was asked and the file's size to what is sent.
+// Byte ranges of a file read (RFC 9110, part 14): maps the request and the file's size to the bytes to send.
 import { ServiceError } from './errors.ts';
 
 /** `first` to `last` inclusive (to the end without), or the last `suffix` bytes. */

@@ -16,9 +16,9 @@ export function refuseDifferences(strict: boolean | undefined, differences: read
   const unmet = keptWarnings(differences);
   throw new ServiceError(
     'precondition_failed',
-    `The sandbox would not be what was asked for. ${unmet.join(' ')}`,
+    `The sandbox would differ from the request. ${unmet.join(' ')}`,
     {
-      remedy: 'Ask for what there is, or leave strict out to get it with these as warnings.',
+      remedy: 'Change the request, or omit strict to get the sandbox with these differences as warnings.',
       details: { unmet },
     },
   );

@@ -36,8 +36,8 @@ function typesOf(text: string): EventType[] {
   const wanted = text.split(',').map((name) => name.trim());
   const unknown = wanted.find((name) => !EVENT_TYPES.some((type) => names(name, type)));
   if (unknown !== undefined)
-    throw new ServiceError('bad_request', `There is no event type ${JSON.stringify(unknown.slice(0, 64))}.`, {
-      remedy: `Take of ${EVENT_TYPES.join(', ')}.`,
+    throw new ServiceError('bad_request', `Unknown event type ${JSON.stringify(unknown.slice(0, 64))}.`, {
+      remedy: `Use ${EVENT_TYPES.join(', ')}.`,
     });
   return EVENT_TYPES.filter((type) => wanted.some((name) => names(name, type)));
 }

@@ -25,7 +25,7 @@ export interface ExecTimeouts {
 /** Program and arguments. Throws `bad_request` for a blank command and for NUL, which no program can be given. */
 export function execArgv({ command, mode = 'shell', args = [] }: ExecRequest): string[] {
   if (command.trim() === '')
-    throw new ServiceError('bad_request', 'command is empty.', { remedy: 'Say what to run.' });
+    throw new ServiceError('bad_request', 'command is empty.', { remedy: 'Set command to what to run.' });
   refuseNul('command', [command]);
   refuseNul('args', args);
   if (mode === 'argv') return [command, ...args];
@@ -70,7 +70,7 @@ export function execTimeoutMs(timeout: string | undefined, { defaultMs, maxMs }:
   const ms = parseFineDuration(timeout, 'timeout');
   if (ms > most)
     throw new ServiceError('resource_limit', 'timeout is over the maximum.', {
-      remedy: `Ask for at most ${formatDuration(most)}.`,
+      remedy: `Use at most ${formatDuration(most)}.`,
       details: { reason: 'max_exec_timeout', max_exec_timeout: formatDuration(most) },
     });
   return ms === 0 ? most : ms;
@@ -86,5 +86,5 @@ export function lastingTimeoutMs(timeout: string | undefined, timeouts: ExecTime
 
 function refuseNul(field: string, texts: readonly string[]): void {
   if (texts.some((text) => text.includes('\0')))
-    throw new ServiceError('bad_request', `${field} holds a NUL character.`, { remedy: 'Leave it out.' });
+    throw new ServiceError('bad_request', `${field} holds a NUL character.`, { remedy: 'Remove it.' });
 }

@@ -1,21 +1,20 @@
-// Whose turn it is: first come first served within an owner, round robin between owners. Owners whose next one does not
-// fit are passed over and keep their turn. Nothing here costs more with a longer queue.
+// Picks the next spawn: first come, first served within an owner, round robin between owners. Owners whose next spawn
+// does not fit are passed over and keep their turn. No operation costs more in a longer queue.
 import { LinkedList, type ListNode } from './linked-list.ts';
 import { exit, OwnerRotation, type OwnerTurn } from './owner-rotation.ts';
 
 export interface Waiting {
-  /** Empty without an owner: these are a line like any other. */
   owner: string;
   provider: string;
 }
 
 /**
- * What the one whose turn it was lacked: any place at all, one for its owner, one at its provider, one in a VM of the pool
- * for an owner that has none there.
+ * What the next entry lacked: any capacity, capacity of its owner, of its provider, or in a VM of the pool for an owner
+ * that has none there.
  */
 export type MissingCapacity = 'all' | 'owner' | 'provider' | 'pool';
 
-/** One who waits; a handle to leave by. */
+/** A waiting item, and the handle to remove it. */
 export interface QueueEntry<T> {
   readonly item: T;
   readonly line: OwnerQueue<T>;
@@ -27,7 +26,7 @@ interface OwnerQueue<T> extends OwnerTurn {
   readonly places: LinkedList<QueueEntry<T>>;
   /** The owner has no room of its own. */
   held: boolean;
-  /** The provider where the owner has no place in any VM of the pool; which others have is not known here. */
+  /** The provider where no VM of the pool has capacity for the owner. What others can get there is unknown. */
   outsideOf: string | undefined;
 }
 
@@ -60,8 +59,8 @@ export class FairQueue<T extends Waiting> {
   }
 
   /**
-   * The newest of the owner with the most waiting, where it has so many that `owner` would still have fewer with one more.
-   * Those without an owner are no owner that could have too many.
+   * Returns the newest entry of the owner with the most entries, if `owner` would still have fewer with one more.
+   * Entries without an owner never count as too many.
    */
   crowder(owner: string): QueueEntry<T> | undefined {
     let most: OwnerQueue<T> | undefined;
@@ -71,7 +70,7 @@ export class FairQueue<T extends Waiting> {
     return most && most.places.size > own + 1 ? most.places.last?.value : undefined;
   }
 
-  /** The one whose turn it is, of those that nothing is known to be lacking; it stays where it is. */
+  /** Returns the entry whose turn it is among those that can get capacity. The entry stays queued. */
   next(): QueueEntry<T> | undefined {
     if (this.#full) return undefined;
     let soonest: OwnerQueue<T> | undefined;
@@ -82,18 +81,18 @@ export class FairQueue<T extends Waiting> {
     return soonest?.places.first?.value;
   }
 
-  /** It got its place: its owner goes behind all others. */
+  /** Removes a served entry; its owner goes behind all others. */
   served(place: QueueEntry<T>): void {
     place.line.outsideOf = undefined;
     this.#leave(place, ++this.#turn);
   }
 
-  /** It waits no more; its owner keeps its turn. Harmless for one who has left. */
+  /** Removes an entry that no longer waits; its owner keeps its turn. Idempotent. */
   remove(place: QueueEntry<T>): void {
     this.#leave(place, place.line.turn);
   }
 
-  /** `place` was next and did not fit: nobody who would lack the same is next until it is freed. */
+  /** Marks that `entry` was next and did not fit: no entry with the same need is next until capacity is freed. */
   hold({ line, item }: QueueEntry<T>, lack: MissingCapacity): void {
     if (lack === 'all') this.#full = true;
     else if (lack === 'provider') this.#turnsAt(item.provider).isFull = true;
@@ -104,14 +103,14 @@ export class FairQueue<T extends Waiting> {
     }
   }
 
-  /** A place was freed that was this owner's, at this provider. */
+  /** Capacity of this owner at this provider was freed. */
   freed({ owner, provider }: Waiting): void {
     this.#full = false;
     this.#turnsAt(provider).freed();
     this.release(owner);
   }
 
-  /** What this owner may have has changed. */
+  /** The owner's limits have changed. */
   release(owner: string): void {
     const line = this.#lines.get(owner);
     if (!line?.held) return;
@@ -119,14 +118,14 @@ export class FairQueue<T extends Waiting> {
     this.#enter(line);
   }
 
-  /** What all may have has changed: whoever was passed over is asked again. */
+  /** The limits of everyone have changed: all passed-over entries are candidates again. */
   releaseAll(): void {
     this.#full = false;
     for (const turns of this.#turns.values()) turns.freed();
     for (const owner of this.#lines.keys()) this.release(owner);
   }
 
-  /** Whether a newcomer would overtake somebody: its own owner's, or one who is only waiting for a turn. */
+  /** True if a new entry would overtake another: one of its own owner, or one that only waits for its turn. */
   mustWait({ owner, provider }: Waiting): boolean {
     if (this.#size === 0) return false;
     if (this.#lines.has(owner) || this.#turnsAt(provider).hasWaiting) return true;
@@ -167,7 +166,7 @@ export class FairQueue<T extends Waiting> {
     this.#turnsAt(provider).enter(line, line.outsideOf === provider);
   }
 
-  /** Until a VM has room for its owner; the others go on, since some may have a place in one. */
+  /** Excludes the owner until a VM has capacity for it. Others continue because they may already have a VM. */
   #shutOut(line: OwnerQueue<T>, provider: string): void {
     line.outsideOf = provider;
     this.#turnsAt(provider).isPoolFull = true;

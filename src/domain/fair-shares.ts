@@ -1,4 +1,4 @@
-// How what there is of something is divided between those who ask for it.
+// Divides a limited amount between requesters.
 
 /**
  * How much each gets of `most`: an equal share, and of what others do not ask for equally more. Somebody who asks alone gets

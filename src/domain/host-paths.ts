@@ -1,5 +1,5 @@
-// Texts and settings that were written for the operator, as others may read them: without places on the host. What every
-// Linux has (/dev, /proc, /sys) says nothing of this one, and is kept.
+// Removes host paths from texts and settings that were written for the operator. Paths that every Linux has (/dev,
+// /proc, /sys) reveal nothing and stay.
 
 const HIDDEN = '(path)';
 const IN_TEXT =

@@ -1,5 +1,5 @@
-// A JSON array, element by element while it arrives: each element is small enough to be parsed at once, and whoever takes them
-// keeps what it needs. A list of any length costs the memory of one element.
+// Reads a JSON array element by element as it arrives. Each element is small enough to parse at once, and the caller
+// keeps what it needs, so a list of any length costs the memory of one element.
 import { ByteBlocks } from './byte-blocks.ts';
 import {
   CLOSE_LIST,
@@ -15,7 +15,7 @@ const NOT_BLANK = /[^ \t\r\n]/;
 export interface ListLimits extends StructureLimits {
   /** Elements. */
   most: number;
-  /** Of one element. Depth and tokens are those of one, too. */
+  /** The maximum size of one element. Limits on depth and tokens also apply to one element. */
   bytes: number;
 }
 
@@ -26,7 +26,7 @@ export class JsonList {
   readonly #structure: JsonStructure;
   #state: 'before' | 'inside' | 'after' = 'before';
   #count = 0;
-  /** Of an element that came in several pieces. */
+  /** The parts of an element that came in several pieces. */
   #waiting = new ByteBlocks();
   #size = 0;
 
@@ -37,7 +37,7 @@ export class JsonList {
     this.#structure = new JsonStructure({ ...limits, depth: limits.depth + 1 });
   }
 
-  /** Throws a JsonFault: `kind` for what is no list, `size` and `structure` for what is over the limits, `syntax`. */
+  /** Throws a JsonFault: `kind` for anything but a list, `size` and `structure` for exceeded limits, `syntax`. */
   take(bytes: Buffer): void {
     let start = 0;
     for (let at = 0; at < bytes.length; at++) {

@@ -13,7 +13,7 @@ import {
 import { JsonText } from './json-text.ts';
 
 export interface ObjectLimits extends StructureLimits {
-  /** Of the shell. */
+  /** The size limit of the remaining document. */
   bytes: number;
 }
 
@@ -53,7 +53,7 @@ export class JsonObject {
     for (let at = 0; at < bytes.length; ) at = this.#lifted ? this.#lift(bytes, at) : this.#walk(bytes, at);
   }
 
-  /** All but the lifted texts. It may be no JSON; then neither was what came. */
+  /** Everything but the lifted texts. It is JSON only if the input was. */
   shell(): Buffer {
     return this.#shell.subarray(0, this.#size);
   }

@@ -8,7 +8,7 @@ import { JsonFault, JsonStructure, type StructureLimits } from './json-structure
 
 export type Body = AsyncIterable<Buffer> | Iterable<Buffer>;
 
-/** Of a document about one thing. */
+/** Limits of a document about one thing. */
 export const ONE_THING: StructureLimits = { depth: 32, tokens: 20_000 };
 
 /** The document. Throws a JsonFault, and what `body` throws. */

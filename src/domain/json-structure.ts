@@ -16,7 +16,7 @@ export class JsonFault extends Error {
   readonly reason: JsonReason;
 
   constructor(reason: JsonReason) {
-    super(`JSON is not read any further: ${reason}`);
+    super(`JSON rejected: ${reason}`);
     this.name = 'JsonFault';
     this.reason = reason;
   }

@@ -8,7 +8,7 @@ const LOWER_U = 0x75;
 const NONE = 0xff;
 /** A regular expression finds what is far away much faster than a loop, and what is near more slowly. */
 const SPECIAL = /[^ !#-[\]-\u00ff]/;
-/** Of \uXXXX: one that is not cut is read at once. */
+/** Characters of a \uXXXX escape; a complete one is read at once. */
 const UNIT_LENGTH = 6;
 const NEAR = 64;
 const FAR = 16 * 1024;
@@ -25,7 +25,7 @@ type State = 'plain' | 'escape' | 'hex';
 export class JsonText {
   readonly #blocks = new ByteBlocks();
   #state: State = 'plain';
-  /** Of a \u escape, and how many digits of it have come. */
+  /** The value of a \u escape so far, and the number of its digits. */
   #unit = 0;
   #digits = 0;
   /** The first half of a surrogate pair, which has to be followed by the second; 0 for none. */
@@ -49,7 +49,7 @@ export class JsonText {
     return at;
   }
 
-  /** The whole text, once its closing quote was found. */
+  /** The complete text, once its closing quote was found. */
   taken(): Buffer[] {
     return this.#blocks.taken();
   }

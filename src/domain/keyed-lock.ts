@@ -15,7 +15,7 @@ export class KeyedLock {
     }
   }
 
-  /** Resolves once nothing is under way that had begun by now, whatever became of it. */
+  /** Resolves once every operation that has started by now is finished, whatever its result. */
   async idle(): Promise<void> {
     await Promise.allSettled([...this.#tails.values()]);
   }

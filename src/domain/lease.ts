@@ -39,8 +39,8 @@ export function leaseFault(lease: Lease, expected: LeaseExpectation): string | u
   if (!isLeaseSignedWith(expected.secret, lease)) return 'The lease is not signed for this worker.';
   if (lease.holder_id !== expected.holder_id) return 'Another worker holds the lease.';
   if (lease.resource_id !== expected.resource_id) return 'The lease is for another sandbox.';
-  if (!(Date.parse(lease.expires_at) > expected.now)) return 'The lease is over.';
-  return lease.generation < expected.seen ? 'A newer lease was seen.' : undefined;
+  if (!(Date.parse(lease.expires_at) > expected.now)) return 'The lease has expired.';
+  return lease.generation < expected.seen ? 'A newer lease exists.' : undefined;
 }
 
 /** Its own prefix keeps it apart from tokens, which the same secret signs. JSON, so that no two leases read the same. */

@@ -1,4 +1,4 @@
-// A doubly linked list: the ends and any known link in constant time, which no array and no Set has.
+// A doubly linked list with constant-time access to its ends and to any known node.
 
 export interface ListNode<T> {
   readonly value: T;
@@ -27,7 +27,6 @@ export class LinkedList<T> {
     return link;
   }
 
-  /** `link` is in this chain. */
   remove(link: ListNode<T>): void {
     const { before, after } = link;
     if (before) before.after = after;

@@ -28,7 +28,7 @@ const REFUSED: readonly (readonly [AddressFault, readonly string[]])[] = [
   ],
   // Site-local (withdrawn), multicast, and what else of ::/96 names no host.
   ['not the address of one host', ['::/96', 'fec0::/10', 'ff00::/8']],
-  // Translated by a network's own rules (RFC 8215, RFC 2765): where it leads cannot be told from here.
+  // Translated by a network's own rules (RFC 8215, RFC 2765), so the target is unknown.
   ['not the address of one host', ['64:ff9b:1::/48', '::ffff:0:0:0/96']],
   // Protocol assignments (RFC 2928): Teredo, whose packets end at an IPv4 address that is hidden in it (RFC 4380), names
   // without a place (ORCHID), anycast. Addresses that discard (RFC 6666), and those of segments (RFC 9602).

@@ -1,5 +1,5 @@
-// Output of programs on its way into JSON: as text with invalid bytes replaced, or as base64. A sequence of bytes that
-// belongs together may be cut anywhere by the pieces it comes in.
+// Turns program output into JSON: text with invalid bytes replaced, or base64. Byte sequences may be cut anywhere by
+// the pieces they arrive in.
 import { StringDecoder } from 'node:string_decoder';
 import type { Hold } from './byte-ledger.ts';
 import { Utf8Pieces } from './utf8.ts';
@@ -7,7 +7,7 @@ import { Utf8Pieces } from './utf8.ts';
 export type OutputEncoding = 'utf8' | 'base64';
 
 export interface OutputDecoder {
-  /** What can be said of the bytes so far; an incomplete UTF-8 sequence waits for the next piece. */
+  /** Returns what is complete so far; an incomplete UTF-8 sequence waits for the next piece. */
   write(data: Buffer): string;
   /** What waited, replaced by U+FFFD. */
   end(): string;
@@ -33,8 +33,8 @@ const FIRST_BLOCK = 4 * 1024;
 const BLOCK = 64 * 1024;
 
 /**
- * Keeps the first `cap` bytes, or fewer where `room` has no more, and drops the rest: a program may write without end.
- * They are copied into blocks: a piece of a few bytes would keep the whole buffer that it came in.
+ * Keeps the first `cap` bytes, or fewer if `room` has no more, and drops the rest, since a program may write without
+ * end. Bytes are copied into blocks because a small piece would keep its entire buffer alive.
  */
 export class CappedOutput {
   readonly #cap: number;
@@ -112,7 +112,7 @@ export class OutputText {
     return this.#blocks.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Valid UTF-8 of whole characters, or base64, in pieces of at most some 60 KiB. */
+  /** Yields valid UTF-8 of complete characters, or base64, in pieces of at most about 60 KiB. */
   pieces(): Generator<Buffer> {
     return this.encoding === 'utf8' ? this.#utf8() : this.#base64();
   }

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII.
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** `given`, a header's value, decoded; undefined when it is no UTF-8. */
+/** Decodes `given`, a header's value; undefined if it is not UTF-8. */
 export function ownerFromHeader(given: string): string | undefined {
   if (ASCII.test(given)) return given;
   const bytes = Buffer.from(given, 'latin1');

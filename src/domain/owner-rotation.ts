@@ -1,24 +1,24 @@
-// The owners that wait at one provider, by turn: those of whom nothing is known to be lacking, and those that are known to
-// have no place in any VM of the pool.
+// The owners that wait at one provider, by turn: those that may get capacity, and those for which no VM of the pool has
+// capacity.
 import { LinkedList, type ListNode } from './linked-list.ts';
 
-/** One owner among others. */
+/** An owner's position in the rotation. */
 export interface OwnerTurn {
-  /** The lower, the sooner. */
+  /** Lower turns come first. */
   turn: number;
-  /** Where it stands; undefined while its owner has no room. */
+  /** Its position in a list; undefined while the owner has reached its limit. */
   at: { among: LinkedList<OwnerTurn>; link: ListNode<OwnerTurn> } | undefined;
 }
 
 export class OwnerRotation<L extends OwnerTurn> {
-  /** No place at the provider at all. */
+  /** True if the provider has no capacity at all. */
   isFull = false;
-  /** No VM has a place for one more owner; those that have one in it are not concerned. */
+  /** True if no VM has capacity for one more owner. Owners that already have a VM are not affected. */
   isPoolFull = false;
   readonly #inside = new LinkedList<L>();
   readonly #outside = new LinkedList<L>();
 
-  /** Whose turn it is, of those that nothing is known to be lacking. */
+  /** Returns the next owner among those that may get capacity. */
   next(): L | undefined {
     if (this.isFull) return undefined;
     const inside = this.#inside.first?.value;
@@ -27,12 +27,14 @@ export class OwnerRotation<L extends OwnerTurn> {
     return inside.turn < outside.turn ? inside : outside;
   }
 
-  /** Whether one who comes now goes behind somebody. */
+  /** True if a new owner would go behind another. */
   get hasWaiting(): boolean {
     return this.#inside.size > 0 || (!this.isPoolFull && this.#outside.size > 0);
   }
 
-  /** In the order of turns. Nearly all have the newest turn or the oldest, so that there is nothing to walk. */
+  /**
+   * Inserts in the order of turns. Nearly all owners have the newest or the oldest turn, so there is nothing to walk.
+   */
   enter(line: L, isOutside: boolean): void {
     const among = isOutside ? this.#outside : this.#inside;
     let after = among.first;
@@ -41,14 +43,14 @@ export class OwnerRotation<L extends OwnerTurn> {
     line.at = { among, link: among.insert(line, after) };
   }
 
-  /** A place was freed that anybody may have. */
+  /** Capacity was freed that anyone may use. */
   freed(): void {
     this.isFull = false;
     this.isPoolFull = false;
   }
 }
 
-/** Harmless for one who is nowhere. */
+/** Idempotent. */
 export function exit(line: OwnerTurn): void {
   line.at?.among.remove(line.at.link);
   line.at = undefined;

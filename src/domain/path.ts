@@ -28,7 +28,7 @@ export function parsePattern(text: string, field: string): string {
 function checkAbsolute(text: string, field: string): void {
   const refuse = (why: string, remedy: string) =>
     new ServiceError('bad_request', `${field} ${why}.`, { remedy });
-  if (!text.startsWith('/')) throw refuse('is not an absolute path', 'Begin it with /.');
+  if (!text.startsWith('/')) throw refuse('is not an absolute path', 'Start it with /.');
   if (text.length > MAX_BYTES || Buffer.byteLength(text) > MAX_BYTES)
     throw refuse('is too long', `Use at most ${MAX_BYTES} bytes.`);
   if (text.includes('\0') || /\p{Cs}/u.test(text))

@@ -15,7 +15,7 @@ export interface PlacementLimits {
   lease_until: string;
 }
 
-/** A worker that could run it: heard of lately, not draining, with the provider, and to be called. */
+/** A worker that could run it: online, not draining, with the provider, and reachable. */
 export interface PlacementCandidate {
   id: string;
   /** Sandboxes on the worker that have not ended. */
@@ -56,7 +56,7 @@ function leastLoaded(free: readonly PlacementCandidate[]): PlacementCandidate | 
   return [...free].sort((a, b) => load(a) - load(b) || (a.id < b.id ? -1 : 1))[0];
 }
 
-/** Events of a row that were written before it had its place. */
+/** Adds the chosen worker to events that were written before it was known. */
 export function placedEvents(drafts: readonly EventDraft[], worker_id: string): EventDraft[] {
   return drafts.map((draft) =>
     draft.data?.worker_id === undefined ? draft : { ...draft, data: { ...draft.data, worker_id } },

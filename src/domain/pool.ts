@@ -47,7 +47,7 @@ export interface PoolVm {
   memory_mb: number;
   vcpus: number;
   created_at: string;
-  /** Of its making, for every spawn in it. */
+  /** The token for every spawn in the VM. */
   warnings: string[];
   runtime_id?: string;
 }

@@ -1,23 +1,29 @@
-// What opens a signed preview: `<end>.<signature>`, good for one port of one sandbox until its end. Nothing of it is
-// stored, so it cannot be taken back before that; with its sandbox it is worthless at once.
+// The token of a signed preview: `<end>.<signature>`, valid for one port of one sandbox until its end. Tokens are not
+// stored, so they cannot be revoked earlier; they are useless once the sandbox has ended.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { PreviewTarget } from './preview.ts';
 
 const SHAPE = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})$/;
 
-/** The instance's own key (hex) where the configuration has none. HMAC, so that no other secret made from it helps here. */
+/**
+ * Derives the signing key from the configured one, or from the instance's key (hex). HMAC keeps it separate from other
+ * secrets made from that key.
+ */
 export function previewKey(configured: string | undefined, instanceKey: string): Buffer {
   const secret = configured === undefined ? Buffer.from(instanceKey, 'hex') : Buffer.from(configured);
   return createHmac('sha256', secret).update('svc preview links').digest();
 }
 
-/** `endsAt` in ms since 1970; a part of a second is dropped. */
+/** `endsAt` is ms since 1970; fractions of a second are dropped. */
 export function signPreview(key: Buffer, target: PreviewTarget, endsAt: number): string {
   const end = Math.floor(endsAt / 1000).toString(36);
   return `${end}.${signature(key, target, end).toString('base64url')}`;
 }
 
-/** When `token` ends, in ms since 1970; undefined when it is not for `target`, not ours, or over. */
+/**
+ * Returns the end of `token` in ms since 1970; undefined if it is not for `target`, has an invalid signature, or has
+ * expired.
+ */
 export function previewTokenEnd(
   key: Buffer,
   target: PreviewTarget,

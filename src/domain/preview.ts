@@ -1,7 +1,7 @@
-// The name of a preview, `<port>-<sandbox-id>.<preview-domain>`: written and read in one place, so that a request is
-// either for a preview or for the API and never for both.
+// The name of a preview, `<port>-<sandbox-id>.<preview-domain>`. Only this file writes and reads it, so that a request
+// is either for a preview or for the API.
 
-/** What carries the token: a name in the query, and of the cookie that it becomes. */
+/** The name of the token in the query, and of the cookie that it becomes. */
 export const PREVIEW_TOKEN = 'svc_preview';
 
 export interface PreviewTarget {
@@ -9,7 +9,7 @@ export interface PreviewTarget {
   port: number;
 }
 
-/** A label of DNS holds 63 characters, five of them for the port. */
+/** A DNS label has at most 63 characters, five of them for the port. */
 const LABEL = /^([1-9]\d{0,4})-([a-z0-9](?:[a-z0-9_-]{0,55}[a-z0-9])?)$/;
 const HOST = /^([A-Za-z0-9._-]{1,253})(?::\d{1,5})?$/;
 
@@ -18,8 +18,8 @@ export function previewName({ sandbox_id, port }: PreviewTarget, domain: string)
 }
 
 /**
- * What a Host header names. `strange`: below the domain and not well formed, though it begins as previews do, so that it
- * is nobody else's either. Undefined: no preview, also where `domain` is empty.
+ * Reads a Host header. `strange` is a malformed name below the domain that begins like a preview. Undefined is not a
+ * preview, also if `domain` is empty.
  */
 export function readPreviewName(
   host: string | undefined,

@@ -1,13 +1,14 @@
-// Whether there is room for one more ready sandbox. Spawns do not look here: what is warm gives way to them.
+// Decides whether one more sandbox can be prewarmed. Spawns do not check this because prewarmed sandboxes give way to
+// them.
 import type { AdmissionLimits } from './admission.ts';
 
-/** Sandboxes and warm ones together: in all, and of the provider. */
+/** Sandboxes plus prewarmed ones, in total and of the provider. */
 export interface Occupancy {
   total: number;
   of_provider: number;
 }
 
-/** How many there are over the limits in all, and over that of the provider. Not below 0. */
+/** How far the occupancy exceeds the limits in total and of the provider; at least 0. */
 export function overLimits(
   { total, of_provider }: Occupancy,
   { max_sandboxes, max_provider_sandboxes = 0 }: AdmissionLimits,
@@ -15,7 +16,7 @@ export function overLimits(
   return { total: beyond(total, max_sandboxes), of_provider: beyond(of_provider, max_provider_sandboxes) };
 }
 
-/** Whether one more stays within both. */
+/** True if one more stays within both limits. */
 export function hasRoom({ total, of_provider }: Occupancy, limits: AdmissionLimits): boolean {
   const over = overLimits({ total: total + 1, of_provider: of_provider + 1 }, limits);
   return over.total === 0 && over.of_provider === 0;

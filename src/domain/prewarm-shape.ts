@@ -1,4 +1,4 @@
-// What makes two sandboxes of a template interchangeable before anybody uses them.
+// What makes two prewarmed sandboxes of a template interchangeable.
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import { fingerprint } from './fingerprint.ts';
 
@@ -10,8 +10,8 @@ export type PrewarmShape = Required<
 };
 
 /**
- * The same text for the same template (its key), version and shape. `env` counts only where setup has seen it: it is given to each
- * exec anew, and is not part of what was started. Neither are metadata, owner and ttl.
+ * Returns the same text for the same template (its key), version and shape. `env` counts only if setup commands saw it:
+ * each exec gets it separately. Metadata, owner and ttl do not count.
  */
 export function prewarmShape(
   { template, version }: { template: string; version: number },

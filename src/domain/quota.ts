@@ -4,19 +4,19 @@ import { formatDuration, parseDuration } from './duration.ts';
 import { ServiceError } from './errors.ts';
 import { parseOwner } from './owner.ts';
 
-/** What is in force; 0 is no cap. */
+/** Effective limits; 0 means unlimited. */
 export interface OwnerLimits {
   max_sandboxes: number;
   maxTtlMs: number;
   maxExecTimeoutMs: number;
-  /** The owner's own, where it has one: then nothing of it runs without a deadline. */
+  /** The owner's own timeout, if it has one; then no exec runs without a timeout. */
   ownExecTimeoutMs?: number;
 }
 
-/** Names under /quotas that are the API's own. Owners may be called so all the same: they have the defaults. */
+/** Names under /quotas that belong to the API. Owners with these names have the defaults. */
 const RESERVED = ['summary'];
 
-/** A quota raises as well as lowers: it takes the place of the default. */
+/** A quota replaces the default, so it can raise or lower a limit. */
 export function effectiveLimits(quota: Quota | undefined, defaults: OwnerLimits): OwnerLimits {
   if (!quota) return defaults;
   const ownExecTimeoutMs = parseDuration(quota.max_exec_timeout, 'max_exec_timeout');
@@ -28,7 +28,7 @@ export function effectiveLimits(quota: Quota | undefined, defaults: OwnerLimits)
   };
 }
 
-/** The quota that a request stands for, made or changed at `now`. Throws `bad_request` for a malformed duration. */
+/** Returns the quota of a request, created or changed at `now`. Throws `bad_request` for a malformed duration. */
 export function quotaOf(owner_id: string, request: QuotaRequest, now: string): Quota {
   const duration = (name: 'max_ttl' | 'max_exec_timeout') =>
     formatDuration(parseDuration(request[name] ?? '0s', name));
@@ -42,12 +42,12 @@ export function quotaOf(owner_id: string, request: QuotaRequest, now: string): Q
   };
 }
 
-/** An owner whose quota a path names. Throws `bad_request` for what is not an owner, and for the reserved names. */
+/** Parses the owner in a path. Throws `bad_request` for an invalid owner and for reserved names. */
 export function parseQuotaOwner(text: string): string {
   const owner = parseOwner(text, 'The owner');
   if (RESERVED.includes(owner))
     throw new ServiceError('bad_request', `The owner ${owner} cannot have a quota.`, {
-      remedy: 'The name is reserved: the defaults are in force for this owner.',
+      remedy: 'The name is reserved; the defaults apply to this owner.',
     });
   return owner;
 }

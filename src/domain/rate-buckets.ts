@@ -1,19 +1,19 @@
-// Many token buckets of one shape, at most so many. When there is no room the fullest go first: they have the least to
-// forget, so a flood of new keys pushes out its own buckets and never that of a caller who is being limited.
+// A bounded set of token buckets of one shape. If there is no room, the fullest are evicted first because they lose the
+// least: a flood of new keys evicts its own buckets and never that of a limited caller.
 import { type BucketShape, type RateVerdict, takeToken } from './rate.ts';
 
-/** Of all buckets that go when there is no room for one more. */
+/** The part of all buckets that is evicted at once. */
 const ROOM_SHARE = 16;
 
 export interface BucketLimits extends BucketShape {
   max: number;
-  /** How long a bucket is kept after it is full again. */
+  /** How long a full bucket is kept. */
   ttlMs: number;
 }
 
 export class RateBuckets {
   readonly #limits: BucketLimits;
-  /** By key: when it is full again. */
+  /** When each bucket is full again, by key. */
   readonly #fullAt = new Map<string, number>();
   #evicted = 0;
 
@@ -25,7 +25,7 @@ export class RateBuckets {
     return this.#fullAt.size;
   }
 
-  /** Buckets that had to go although they were not full. */
+  /** Buckets that were evicted before they were full. */
   get evicted(): number {
     return this.#evicted;
   }
@@ -38,12 +38,12 @@ export class RateBuckets {
     return verdict;
   }
 
-  /** What `take` would say; takes nothing and makes no bucket. */
+  /** Returns what `take` would return, without taking a token or making a bucket. */
   peek(key: string, now: number): RateVerdict {
     return takeToken(this.#limits, this.#fullAt.get(key) ?? now, now).verdict;
   }
 
-  /** Forgets the buckets that have been full for the time to live. */
+  /** Removes the buckets that have been full for the time to live. */
   prune(now: number): void {
     for (const [key, fullAt] of this.#fullAt)
       if (fullAt <= now - this.#limits.ttlMs) this.#fullAt.delete(key);
@@ -62,7 +62,10 @@ export class RateBuckets {
     }
   }
 
-  /** How many tokens may miss from a bucket for it to be among the `wanted` fullest. Counts; sorting would stall. */
+  /**
+   * The number of tokens that may be missing for a bucket to be among the `wanted` fullest. Counts instead of sorting
+   * because sorting would stall.
+   */
   #fullness(now: number, wanted: number): number {
     const counts = new Array<number>(this.#limits.burst + 1).fill(0);
     for (const fullAt of this.#fullAt.values()) {
@@ -76,7 +79,7 @@ export class RateBuckets {
     });
   }
 
-  /** Tokens begun, 0 to the burst. */
+  /** Missing tokens, rounded up, from 0 to the burst. */
   #missing(fullAt: number, now: number): number {
     const { refillMs, burst } = this.#limits;
     return Math.min(burst, Math.max(0, Math.ceil((fullAt - now) / refillMs)));

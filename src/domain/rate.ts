@@ -1,29 +1,29 @@
-// The token bucket, pure. A bucket is one number: the moment at which it will be full again. Every token taken moves that
-// moment on by the time in which one token comes back; a bucket that is full needs no number at all.
+// A pure token bucket. A bucket is one number: the time at which it is full again. Each token moves that time by one
+// refill interval; a full bucket needs no number.
 
 export interface BucketShape {
-  /** Tokens of a full bucket. */
+  /** The capacity of a bucket. */
   burst: number;
-  /** In which one token comes back. */
+  /** The time in which one token is refilled. */
   refillMs: number;
 }
 
 export interface RateVerdict {
   allowed: boolean;
-  /** Tokens of a full bucket. */
+  /** The capacity of a bucket. */
   limit: number;
-  /** Whole tokens left. */
+  /** Remaining tokens, rounded down. */
   remaining: number;
-  /** Until the next token is there; 0 when one was. */
+  /** The time until the next token; 0 if one was available. */
   retryAfterMs: number;
 }
 
-/** Sums of fractions miss the whole by less than this. */
+/** The tolerance for sums of fractions. */
 const ROUNDING = 1e-6;
 
 /**
- * Takes a token at `now` from a bucket that is full at `fullAt` (any past moment: it is full). The new `fullAt` is the old
- * one when there was none to take: a refused call costs nothing.
+ * Takes a token at `now` from a bucket that is full at `fullAt`; any past time means full. A refused call returns the
+ * same `fullAt` and costs nothing.
  */
 export function takeToken(
   shape: BucketShape,

@@ -1,5 +1,6 @@
-// The life of a sandbox as data: which state may follow which. Stores check the state and epoch of a row, this says
-// what may be asked of them. `destroying` may be entered again: destroy is repeatable until the runtime is gone.
+// The states of a sandbox and their transitions. Stores check the state and epoch of a row; this table says which
+// changes may be requested. `destroying` may be entered again because destroy is repeatable until the runtime is
+// removed.
 import type { SandboxState } from '../schema/sandbox-states.ts';
 
 const NEXT: Record<SandboxState, readonly SandboxState[]> = {
@@ -11,10 +12,10 @@ const NEXT: Record<SandboxState, readonly SandboxState[]> = {
   error: [],
 };
 
-/** Nothing runs, nothing is charged, the row stays as history until it is purged. */
+/** Nothing runs and nothing is charged. The row stays as history until it is purged. */
 export const ENDED_STATES = ['destroyed', 'error'] as const satisfies readonly SandboxState[];
 
-/** Everything that counts against limits. */
+/** States that count against limits. */
 export const ACTIVE_STATES = [
   'creating',
   'running',
@@ -22,7 +23,7 @@ export const ACTIVE_STATES = [
   'destroying',
 ] as const satisfies readonly SandboxState[];
 
-/** Active and not yet on the way out: these have a deadline, may be extended and may be destroyed. */
+/** States with a deadline that can be extended and destroyed. */
 export const LIVE_STATES = ['creating', 'running', 'unhealthy'] as const satisfies readonly SandboxState[];
 
 export function canMove(from: SandboxState, to: SandboxState): boolean {

@@ -1,5 +1,5 @@
-// Places that several share: a lone holder may have all, and so may those without a name. When all are taken, a newcomer
-// with fewer gets the newest place of the holder with the most, so that between holders each has an equal share.
+// Slots that several holders share. A lone holder, or callers without a name, may take all. When all slots are in use,
+// a new holder with fewer slots gets the newest slot of the holder with the most, so that holders get equal shares.
 import { LinkedList, type ListNode } from './linked-list.ts';
 
 interface Taken {
@@ -17,8 +17,8 @@ export class SharedSlots {
   }
 
   /**
-   * Gives back what gives the place back, once; undefined when there is none. `evict` is called when the place goes to
-   * another; it has been given back by then.
+   * Returns a function that releases the slot, once; undefined if no slot is free. `evict` runs when another holder
+   * gets the slot, which is released by then.
    */
   take(holder: string | undefined, evict: () => void): (() => void) | undefined {
     const name = holder === undefined ? '' : `=${holder}`;
@@ -34,14 +34,14 @@ export class SharedSlots {
     const own = this.#taken.get(name)?.size ?? 0;
     const crowder = this.#crowder();
     const newest = crowder?.places.last;
-    // One more would only change who has the most.
+    // Moving one slot would only change which holder has the most.
     if (!crowder || !newest || crowder.places.size <= own + 1) return false;
     this.#leave(crowder.name, newest);
     newest.value.evict();
     return true;
   }
 
-  /** The holder of most places; those without a name have no share to be over. */
+  /** The holder with the most slots. Callers without a name have no share to exceed. */
   #crowder(): { name: string; places: LinkedList<Taken> } | undefined {
     let most: { name: string; places: LinkedList<Taken> } | undefined;
     for (const [name, places] of this.#taken)

@@ -1,9 +1,9 @@
-// A wall clock that runs on evenly when the real one is set, until it is told to follow: deadlines that are stored must be
-// moved first, and nothing may be compared with them in between.
+// A wall clock that continues evenly when the real one is set, until it follows: stored deadlines must be moved first,
+// and nothing may be compared with them in between.
 import type { Clock } from './ports.ts';
 
 export interface SteadyClock extends Clock {
-  /** From now on `now` is what the real one says. */
+  /** From now on `now` returns the time of the real clock. */
   follow(): void;
 }
 

@@ -1,16 +1,16 @@
-// Which template: its owner and its name. Neither holds a slash, so both fit into one text.
+// Identifies a template by owner and name. Neither contains a slash, so both fit into one text.
 export interface TemplateKey {
   name: string;
-  /** Absent: it is shared. */
+  /** Absent for a shared template. */
   owner_id?: string;
 }
 
-/** `ann/python`; a shared one is its name alone. */
+/** Such as `ann/python`; a shared template is its name alone. */
 export function formatTemplateKey({ name, owner_id }: TemplateKey): string {
   return owner_id === undefined ? name : `${owner_id}/${name}`;
 }
 
-/** What `formatTemplateKey` was given. */
+/** The inverse of `formatTemplateKey`. */
 export function parseTemplateKey(text: string): TemplateKey {
   const slash = text.indexOf('/');
   return slash < 0 ? { name: text } : { owner_id: text.slice(0, slash), name: text.slice(slash + 1) };

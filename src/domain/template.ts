@@ -1,4 +1,4 @@
-// A spawn from a template: what the request does not say, the template says. Maps are joined key by key, the request's
+// Spawns from a template: the template fills in what the request omits. Maps are merged by key, and the request's
 // values win.
 import type { SpawnRequest } from '../schema/sandbox.ts';
 import type { Template } from '../schema/template.ts';
@@ -7,15 +7,17 @@ import { ServiceError } from './errors.ts';
 const MAX_LABELS = 64;
 const MAX_VARIABLES = 256;
 
-/** What stands for a value of `env` that the reader may not see. */
+/** Replaces values of `env` that the reader may not see. */
 export const MASKED = '***';
 
-/** `request` with the template's facts where it is silent. Throws `bad_request` for an image, which is the template's to say. */
+/**
+ * Completes `request` with the template's values. Throws `bad_request` for an image, which only the template can set.
+ */
 export function templateRequest(template: Template, request: SpawnRequest): SpawnRequest {
   const { image, provider, memory_mb, vcpus, ttl, network, metadata, env } = template;
   if (request.image !== undefined)
-    throw new ServiceError('bad_request', 'image cannot be given beside template.', {
-      remedy: 'Leave one of them out.',
+    throw new ServiceError('bad_request', 'image cannot be combined with template.', {
+      remedy: 'Remove one of them.',
     });
   return {
     ...{ image, memory_mb, vcpus, ttl },
@@ -27,12 +29,12 @@ export function templateRequest(template: Template, request: SpawnRequest): Spaw
   };
 }
 
-/** `env` as it is shown to those who may not see its values. */
+/** `env` for readers who may not see its values. */
 export function maskedEnv(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.keys(env).map((name) => [name, MASKED]));
 }
 
-/** `env` with what is kept for each value that came out masked and comes back as it is. */
+/** Restores the stored value of each variable that comes back masked. */
 export function unmaskedEnv(
   env: Record<string, string>,
   kept: Record<string, string>,
@@ -42,7 +44,7 @@ export function unmaskedEnv(
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, unmasked(name, value)!]));
 }
 
-/** Throws `bad_request` for a value that came out masked and would go in as it is. */
+/** Throws `bad_request` for a masked value that would be stored as it is. */
 export function refuseMasked(env: Record<string, string>): void {
   const masked = Object.keys(env).find((name) => env[name] === MASKED);
   if (masked === undefined) return;

@@ -4,11 +4,14 @@ import { isUtf8 } from 'node:buffer';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Says the same as decoding all the bytes at once would, piece by piece. */
+/** Decodes piece by piece with the same result as decoding all bytes at once. */
 export class Utf8Pieces {
   #waiting = NOTHING;
 
-  /** Valid UTF-8 of whole characters, invalid bytes replaced; maybe empty. A view of `data` where that is so already. */
+  /**
+   * Returns valid UTF-8 of complete characters, invalid bytes replaced; may be empty. A view of `data` if that is
+   * already valid.
+   */
   write(data: Buffer): Buffer {
     const all = this.#waiting.length === 0 ? data : Buffer.concat([this.#waiting, data]);
     const end = all.length - cutLength(all);
@@ -16,17 +19,17 @@ export class Utf8Pieces {
     return valid(all.subarray(0, end));
   }
 
-  /** What waited for its rest, replaced. */
+  /** Returns the incomplete rest, replaced. */
   end(): Buffer {
     return valid(this.#waiting);
   }
 }
 
-/** Whether bytes that come in pieces are UTF-8. */
+/** Checks whether bytes that come in pieces are UTF-8. */
 export class Utf8Check {
   #waiting = NOTHING;
 
-  /** False once `data` cannot be part of any. */
+  /** False once `data` cannot be part of valid UTF-8. */
   take(data: Buffer): boolean {
     const all = this.#waiting.length === 0 ? data : Buffer.concat([this.#waiting, data]);
     const end = all.length - cutLength(all);
@@ -34,7 +37,7 @@ export class Utf8Check {
     return isUtf8(all.subarray(0, end));
   }
 
-  /** False when a character is cut off. */
+  /** False if a character is incomplete. */
   end(): boolean {
     return this.#waiting.length === 0;
   }
@@ -44,7 +47,7 @@ function valid(bytes: Buffer): Buffer {
   return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString());
 }
 
-/** How many bytes at the end begin a character whose rest is missing: at most 3. */
+/** The number of bytes at the end that begin an incomplete character: at most 3. */
 function cutLength(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] as number;

@@ -20,27 +20,24 @@ import {
 } from './worker-token.ts';
 
 export interface PresentedWorker {
-  /** X-Worker-ID */
+  /** The value of X-Worker-ID. */
   worker_id?: string | undefined;
-  /** X-Worker-Token */
+  /** The value of X-Worker-Token. */
   token?: string | undefined;
 }
 
 export interface WorkerIdentity {
   worker_id: string;
-  /**
-   * The secret that this worker uses: calls to it and leases for it are signed with this one, which during a rotation
-   * may be the previous.
-   */
+  /** The worker's secret, which signs calls to it and its leases. During a rotation it may be the previous one. */
   secret: string;
-  /** The known ones of the token. */
+  /** The known scopes of the token. */
   scopes: readonly string[];
 }
 
 /**
- * The worker behind the presented headers: its secret itself, or a signed token under it or under the signing key.
- * Throws `unavailable` when no worker credential is configured at all, `forbidden` for a token of another worker, and
- * `unauthorized` for everything else, without telling what was wrong.
+ * Returns the worker of the presented headers: by the secret itself, or by a token signed with it or with the signing
+ * key. Throws `unavailable` if no worker credential is configured, `forbidden` for a token of another worker, and
+ * `unauthorized` without a reason for everything else.
  */
 export function identifyWorker(
   auth: WorkerAuth,
@@ -54,12 +51,12 @@ export function identifyWorker(
 
 type Refusal = 'unavailable' | 'forbidden' | 'unauthorized';
 const SAID: Record<Refusal, string> = {
-  unavailable: 'No credential of workers is configured here.',
-  forbidden: 'The credential is that of another worker.',
-  unauthorized: 'X-Worker-ID and X-Worker-Token do not fit.',
+  unavailable: 'No worker credential is configured here.',
+  forbidden: 'The credential belongs to another worker.',
+  unauthorized: 'X-Worker-ID and X-Worker-Token do not match.',
 };
 
-/** As `identifyWorker`; a refusal says in words what is wrong, for those who hold the keys. */
+/** Like `identifyWorker`, but a refusal gives the reason, for holders of the keys. */
 export function judgeWorker(
   auth: WorkerAuth,
   { worker_id: id, token }: PresentedWorker,
@@ -72,11 +69,11 @@ export function judgeWorker(
   const plain = secrets.find(({ secret }) => isSame(secret, token));
   if (plain) return { worker_id: id, secret: plain.secret, scopes: [HEARTBEAT_SCOPE] };
   const parsed = parseWorkerToken(token);
-  if (!parsed) return refused('It is neither the secret nor a signed token.');
+  if (!parsed) return refused('The token is neither the secret nor a signed token.');
   const signer = signerOf(auth, secrets, parsed);
-  if (signer === undefined) return refused('It is signed with another key.');
+  if (signer === undefined) return refused('The token is signed with another key.');
   if (parsed.payload.worker_id !== id)
-    return { code: 'forbidden', fault: `It is for ${parsed.payload.worker_id}.` };
+    return { code: 'forbidden', fault: `The token is for ${parsed.payload.worker_id}.` };
   const fault = workerTokenFault(parsed.payload, { aud, now, revoked: auth.worker_revoked_tokens ?? [] });
   if (fault !== undefined) return refused(fault);
   const scopes = parsed.payload.scopes.filter((scope) => scope === HEARTBEAT_SCOPE);
@@ -85,7 +82,7 @@ export function judgeWorker(
 
 const refused = (fault: string) => ({ code: 'unauthorized' as const, fault });
 
-/** The secret of the worker that goes with the key under which the token is signed. */
+/** The worker's secret that belongs to the key of the token's signature. */
 function signerOf(auth: WorkerAuth, secrets: WorkerSecret[], token: WorkerToken): string | undefined {
   const [current] = secrets;
   const direct = secrets.find(({ secret }) => isTokenSignedWith(secret, token));

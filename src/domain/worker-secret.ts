@@ -3,28 +3,29 @@
 // signed with it. Worker and control plane find it by the same rule, each from its own configuration.
 import { createHmac } from 'node:crypto';
 
-/** Of the section `auth`. */
+/** The worker credentials of the `auth` section. */
 export interface WorkerAuth {
-  /** One for all workers: keeps nobody apart. */
+  /** One token for all workers, which it does not tell apart. */
   worker_token?: string | undefined;
-  /** By worker id. */
+  /** Tokens by worker id. */
   worker_tokens?: Readonly<Record<string, string>> | undefined;
   worker_signing_key?: string | undefined;
-  /** Still holds, while workers change over to the new one. */
+  /** Stays valid while workers change to the new key. */
   worker_signing_key_previous?: string | undefined;
-  /** The `jti` of signed tokens that hold no longer. */
+  /** The `jti` of revoked tokens. */
   worker_revoked_tokens?: readonly string[] | undefined;
 }
 
 export interface WorkerSecret {
   secret: string;
-  /** Signs tokens in place of the secret, where there is one. */
+  /** Signs tokens instead of the secret, if present. */
   signingKey?: string;
 }
 
 /**
- * The secrets of a worker, the one in force first: its own token; else what the signing key makes of its id, then what
- * the previous one made; else the shared token. None: this configuration knows no such worker. What is empty is none: anybody could sign with it.
+ * The secrets of a worker, the current one first: its own token; otherwise those derived from the current and the
+ * previous signing key; otherwise the shared token. Empty if the configuration does not know the worker. Empty texts
+ * are skipped because anyone could sign with them.
  */
 export function workerSecrets(auth: WorkerAuth, id: string): WorkerSecret[] {
   const { worker_tokens = {}, worker_token } = auth;
@@ -37,13 +38,13 @@ export function workerSecrets(auth: WorkerAuth, id: string): WorkerSecret[] {
 
 const some = (secret: string | undefined): WorkerSecret[] => (secret ? [{ secret }] : []);
 
-/** The new one first. A previous key alone is none: it is the rest of a rotation. */
+/** The current key first. A previous key alone does not count: it is left over from a rotation. */
 export function signingKeys({ worker_signing_key, worker_signing_key_previous }: WorkerAuth): string[] {
   if (!worker_signing_key) return [];
   return [worker_signing_key, ...(worker_signing_key_previous ? [worker_signing_key_previous] : [])];
 }
 
-/** Whether any worker at all could come. */
+/** True if any worker credential is configured. */
 export function knowsWorkers(auth: WorkerAuth): boolean {
   const { worker_tokens = {}, worker_signing_key, worker_token } = auth;
   const common = worker_signing_key ?? worker_token;

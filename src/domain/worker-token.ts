@@ -12,17 +12,17 @@ const SKEW_S = 30;
 const LIFE_S = 5 * 60;
 
 export const WORKER_AUDIENCES = ['worker:control-plane', 'worker:rpc'] as const;
-/** Who a token is for: the control plane, or the worker itself. */
+/** The receiver of a token: the control plane, or the worker itself. */
 export type WorkerAudience = (typeof WORKER_AUDIENCES)[number];
 /** Covers heartbeats and renewals of leases. */
 export const HEARTBEAT_SCOPE = 'worker:heartbeat';
 
 export interface WorkerTokenPayload {
   worker_id: string;
-  /** Names this token, so that it can be revoked. */
+  /** The id of the token, for revocation. */
   jti: string;
   aud: WorkerAudience;
-  /** Unknown ones grant nothing. */
+  /** Unknown scopes grant nothing. */
   scopes: string[];
   iat: number;
   nbf?: number;
@@ -31,7 +31,7 @@ export interface WorkerTokenPayload {
 
 export interface WorkerToken {
   payload: WorkerTokenPayload;
-  /** The text that is signed. */
+  /** The signed text. */
   signed: string;
   signature: string;
 }
@@ -40,49 +40,49 @@ export interface FreshToken {
   worker_id: string;
   aud: WorkerAudience;
   jti: string;
-  /** ms since 1970. */
+  /** The time in ms since 1970. */
   now: number;
-  /** 300 when absent; at most 900. */
+  /** The lifetime; 300 if absent, at most 900. */
   lifeSeconds?: number | undefined;
 }
 
-/** A token that holds from now on, with the scope that its audience needs. */
+/** Makes a token that is valid from now on, with the scope that its audience needs. */
 export function freshToken(key: string, { now, lifeSeconds = LIFE_S, ...fresh }: FreshToken): string {
   const iat = Math.floor(now / 1000);
   const scopes = fresh.aud === 'worker:control-plane' ? [HEARTBEAT_SCOPE] : [];
   return mintWorkerToken(key, { ...fresh, scopes, iat, exp: iat + lifeSeconds });
 }
 
-/** Signs what it is given, also what nobody would accept. */
+/** Signs any payload, also an invalid one. */
 export function mintWorkerToken(key: string, payload: WorkerTokenPayload): string {
   const signed = `svc-worker-v1.${Buffer.from(JSON.stringify(payload)).toString('base64url')}`;
   return `${signed}.${signatureOf(key, signed)}`;
 }
 
-/** Undefined for what is no such token. Says nothing of who made it: see `isTokenSignedWith`. */
+/** Returns undefined for anything but a worker token. Does not check the signature: see `isTokenSignedWith`. */
 export function parseWorkerToken(text: string): WorkerToken | undefined {
   const [, signed = '', body = '', signature = ''] = SHAPE.exec(text) ?? [];
   const payload = signed === '' ? undefined : parsePayload(body);
   return payload && { payload, signed, signature };
 }
 
-/** In constant time. Texts are compared, not bytes: base64url has several texts for the same bytes. */
+/** Constant time. Compares texts, not bytes, because several base64url texts encode the same bytes. */
 export function isTokenSignedWith(key: string, { signed, signature }: WorkerToken): boolean {
   return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(key, signed)));
 }
 
-/** Why a token that is signed rightly does not hold for `aud` at `now` (ms since 1970), or undefined. */
+/** The reason why a correctly signed token is not valid for `aud` at `now` (ms since 1970), or undefined. */
 export function workerTokenFault(
   { aud, iat, nbf = iat, exp, jti }: WorkerTokenPayload,
   expected: { aud: WorkerAudience; now: number; revoked: readonly string[] },
 ): string | undefined {
   const now = expected.now / 1000;
-  if (aud !== expected.aud) return `It is for ${aud}.`;
-  if (expected.revoked.includes(jti)) return 'It was revoked.';
-  if (exp - iat > MAX_LIFE_S) return 'It was made to hold for more than 15 minutes.';
-  if (exp <= iat || exp <= nbf) return 'It ends before it begins.';
-  if (Math.max(iat, nbf) > now + SKEW_S) return 'It does not hold yet.';
-  return exp <= now ? 'It is over.' : undefined;
+  if (aud !== expected.aud) return `The token is for ${aud}.`;
+  if (expected.revoked.includes(jti)) return 'The token is revoked.';
+  if (exp - iat > MAX_LIFE_S) return 'The token is valid for more than 15 minutes.';
+  if (exp <= iat || exp <= nbf) return 'The token expires before it becomes valid.';
+  if (Math.max(iat, nbf) > now + SKEW_S) return 'The token is not valid yet.';
+  return exp <= now ? 'The token has expired.' : undefined;
 }
 
 function parsePayload(body: string): WorkerTokenPayload | undefined {

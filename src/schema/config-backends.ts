@@ -1,6 +1,6 @@
 // The sections of providers that are somebody else's service behind a URL. No URL holds a key: it would be shown.
 import type { Static } from 'typebox';
-import { duration, flag, secret, section, text, whole } from './config-kinds.ts';
+import { duration, flag, integer, secret, section, text } from './config-kinds.ts';
 
 const BACKEND_URL = '^$|^https?://[^\\s/@?#]+(/[^\\s?#]*)?$';
 
@@ -12,7 +12,7 @@ export const CustomConfig = section('Sandboxes of your own HTTP service (docs/cu
   }),
   api_key: secret('Token sent as Authorization: Bearer.'),
   timeout: duration('60s', 'Timeout of a call to the backend; at least 1s.'),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
+  max_sandboxes: integer(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
 });
 export type CustomConfig = Static<typeof CustomConfig>;
 
@@ -25,6 +25,6 @@ export const HostedConfig = section('Sandboxes of a service with the HTTP API of
   api_key: secret('API key of the account at the service.'),
   template: text('base', 'Template for spawns that do not name an image.', { minLength: 1, maxLength: 256 }),
   timeout: duration('60s', 'Timeout of a call to the backend; at least 1s.'),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
+  max_sandboxes: integer(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
 });
 export type HostedConfig = Static<typeof HostedConfig>;

@@ -1,6 +1,6 @@
 // The section of the container provider.
 import { type Static, Type } from 'typebox';
-import { choice, duration, flag, section, text, whole } from './config-kinds.ts';
+import { choice, duration, flag, integer, section, text } from './config-kinds.ts';
 
 const ContainerTls = section('TLS to providers.container.host; any of the files switches it on.', {
   ca_file: text(
@@ -37,7 +37,7 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     "svc (this service's profile), default (the engine's), unconfined, or the path of a profile.",
   ),
   read_only_rootfs: flag(false, 'Mount the image read-only; /workspace and tmpfs are kept in memory.'),
-  pids_limit: whole(
+  pids_limit: integer(
     256,
     16,
     4_194_304,
@@ -53,7 +53,7 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     'Capabilities to add back; package installers and su need these. [] is the strict setting.',
   ),
   tmpfs: words(['/tmp'], '^/[^\\s,:]+$', 'Folders kept in memory when the image is read-only.'),
-  workspace_mb: whole(512, 1, 1_048_576, 'Size limit of /workspace when it is kept in memory.'),
+  workspace_mb: integer(512, 1, 1_048_576, 'Size limit of /workspace when it is kept in memory.'),
   pull: choice(
     ['missing', 'never', 'always'],
     'missing',
@@ -65,8 +65,8 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     'Images that sandboxes may use, for example registry.example/team/**. * matches part of a name, ** any number of parts, and * alone every image. Registries at IP addresses or internal names are allowed only if a pattern names their host in full.',
   ),
   pull_timeout: duration('15m', 'Timeout of a pull.'),
-  pull_concurrency: whole(4, 1, 64, 'Maximum number of concurrent pulls; further pulls wait.'),
-  pulls_per_owner: whole(
+  pull_concurrency: integer(4, 1, 64, 'Maximum number of concurrent pulls; further pulls wait.'),
+  pulls_per_owner: integer(
     2,
     1,
     64,
@@ -76,16 +76,21 @@ export const ContainerConfig = section('Sandboxes in containers of a Docker-comp
     '720h',
     'Remove images that this server pulled after they were unused for this long; 0s means never.',
   ),
-  pulled_images_mb: whole(
+  pulled_images_mb: integer(
     0,
     0,
     1_073_741_824,
     'Size limit for images that this server pulled; the least recently used ones are removed first. 0 means unlimited.',
   ),
-  start_concurrency: whole(8, 1, 256, 'Maximum number of concurrent container starts; further starts wait.'),
+  start_concurrency: integer(
+    8,
+    1,
+    256,
+    'Maximum number of concurrent container starts; further starts wait.',
+  ),
   start_timeout: duration('60s', 'Timeout for creating and for starting a container.'),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
-  max_memory_mb: whole(
+  max_sandboxes: integer(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
+  max_memory_mb: integer(
     0,
     0,
     1_048_576,

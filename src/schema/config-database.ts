@@ -1,5 +1,5 @@
 // Where state is kept, and how long: a part of config.ts.
-import { choice, duration, hostText, section, whole } from './config-kinds.ts';
+import { choice, duration, hostText, integer, section } from './config-kinds.ts';
 
 export const DatabaseConfig = section('The database.', {
   path: hostText({
@@ -12,13 +12,13 @@ export const DatabaseConfig = section('The database.', {
     'full survives a power failure; normal may lose the last commits.',
   ),
   ended_retention: duration('24h', 'How long ended sandboxes are kept.'),
-  max_ended_sandboxes: whole(
+  max_ended_sandboxes: integer(
     20_000,
     100,
     10_000_000,
     'How many ended sandboxes are kept; the oldest ones of owners above their fair share are deleted first.',
   ),
-  event_retention: whole(
+  event_retention: integer(
     100_000,
     100,
     100_000_000,

@@ -13,7 +13,7 @@ export const text = (fallback: string, description: string, more: object = {}) =
 export const hostText = (notes: Required<KeyNotes>) => Type.String({ minLength: 1, ...notes });
 export const flag = (fallback: boolean, description: string) =>
   Type.Boolean({ default: fallback, description });
-export const whole = (fallback: number, minimum: number, maximum: number, description: string) =>
+export const integer = (fallback: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: fallback, minimum, maximum, description });
 export const duration = (fallback: string, description: string) =>
   Type.String({ default: fallback, duration: true, description });

@@ -1,6 +1,6 @@
 // The section providers.microvm of the configuration.
 import { type Static, Type } from 'typebox';
-import { choice, flag, hostText, section, text, whole } from './config-kinds.ts';
+import { choice, flag, hostText, integer, section, text } from './config-kinds.ts';
 
 export const MicrovmConfig = section('Sandboxes that each run in their own virtual machine.', {
   enabled: flag(false, 'Offer this provider.'),
@@ -38,15 +38,15 @@ export const MicrovmConfig = section('Sandboxes that each run in their own virtu
     'none',
     'none: no network. user: outgoing connections through the monitor, to everything this machine can reach, including its loopback.',
   ),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
-  max_vcpus: whole(
+  max_sandboxes: integer(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
+  max_vcpus: integer(
     0,
     0,
     255,
     'Maximum number of virtual processors of a sandbox; 0 means as many as the machine has.',
   ),
-  max_memory_mb: whole(0, 0, 1_048_576, 'Maximum memory of a sandbox in megabytes; 0 means unlimited.'),
-  overlay_mb: whole(
+  max_memory_mb: integer(0, 0, 1_048_576, 'Maximum memory of a sandbox in megabytes; 0 means unlimited.'),
+  overlay_mb: integer(
     1024,
     0,
     1_048_576,

@@ -1,16 +1,16 @@
 // How many calls a caller may make: a part of config.ts.
-import { choice, duration, flag, section, whole } from './config-kinds.ts';
+import { choice, duration, flag, integer, section } from './config-kinds.ts';
 
 export const RateLimitConfig = section('Rate limits; each caller has a token bucket.', {
   enabled: flag(false, 'Limit calls, and failed authentications per address.'),
-  requests_per_minute: whole(120, 1, 6_000_000, 'Sustained calls per minute.'),
-  burst: whole(60, 1, 100_000, 'Calls allowed in a burst.'),
+  requests_per_minute: integer(120, 1, 6_000_000, 'Sustained calls per minute.'),
+  burst: integer(60, 1, 100_000, 'Calls allowed in a burst.'),
   key_by: choice(
     ['owner', 'api_key', 'ip'],
     'owner',
     'What identifies a bucket: the owner (X-User-ID), or the key, or the address. A call without the configured one falls back to the next.',
   ),
-  key_multiple: whole(
+  key_multiple: integer(
     20,
     1,
     10_000,
@@ -18,5 +18,5 @@ export const RateLimitConfig = section('Rate limits; each caller has a token buc
   ),
   bucket_ttl: duration('15m', 'How long a full bucket is kept.'),
   cleanup_interval: duration('1m', 'How often full buckets are removed; at least 1s.'),
-  max_buckets: whole(100_000, 100, 10_000_000, 'Maximum number of buckets; the fullest are removed first.'),
+  max_buckets: integer(100_000, 100, 10_000_000, 'Maximum number of buckets; the fullest are removed first.'),
 });

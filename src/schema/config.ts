@@ -12,13 +12,13 @@ import {
   duration,
   flag,
   hostText,
+  integer,
   secret,
   secrets,
   section,
   strings,
   text,
   WORKER_ID,
-  whole,
 } from './config-kinds.ts';
 import { MicrovmConfig } from './config-microvm.ts';
 import { RateLimitConfig } from './config-rate-limit.ts';
@@ -67,46 +67,51 @@ export const UserspaceConfig = section('Sandboxes made of Linux namespaces: no d
       pattern: '^[A-Za-z0-9._+-]+$',
     },
   ),
-  max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
-  max_memory_mb: whole(
+  max_sandboxes: integer(0, 0, 1_000_000, 'Maximum number of sandboxes of this provider; 0 means unlimited.'),
+  max_memory_mb: integer(
     512,
     16,
     1_048_576,
     'Maximum memory of a sandbox; a larger request is reduced to it, with a warning.',
   ),
-  max_disk_mb: whole(1024, 1, 1_048_576, 'Size limit of /workspace and /tmp.'),
+  max_disk_mb: integer(1024, 1, 1_048_576, 'Size limit of /workspace and /tmp.'),
 });
 export type UserspaceConfig = Static<typeof UserspaceConfig>;
 
 export const Config = section('svc configuration', {
   server: section('The HTTP server.', {
     host: text('127.0.0.1', 'Address to listen on.'),
-    port: whole(7423, 0, 65535, 'Port to listen on; 0 picks a free port.'),
+    port: integer(7423, 0, 65535, 'Port to listen on; 0 picks a free port.'),
     allow_insecure: flag(
       false,
       'Allow a non-loopback address without authentication. Do not use in production.',
     ),
-    body_limit: whole(MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body in bytes.'),
-    max_json_file: whole(
+    body_limit: integer(MEBIBYTE, 1024, 1024 * MEBIBYTE, 'Largest JSON body in bytes.'),
+    max_json_file: integer(
       128 * MEBIBYTE,
       1024,
       1024 * MEBIBYTE,
       'Largest JSON body of a file write in bytes.',
     ),
-    max_file_size: whole(1024 * MEBIBYTE, 1024, 1024 * 1024 * MEBIBYTE, 'Largest raw file upload in bytes.'),
-    buffer_limit: whole(
+    max_file_size: integer(
+      1024 * MEBIBYTE,
+      1024,
+      1024 * 1024 * MEBIBYTE,
+      'Largest raw file upload in bytes.',
+    ),
+    buffer_limit: integer(
       0,
       0,
       1024 * 1024 * MEBIBYTE,
       'Bytes of request bodies, outputs, lists and responses kept in memory for all calls together; 0 means a quarter of the heap or an eighth of the memory, whichever is less.',
     ),
-    max_connections: whole(
+    max_connections: integer(
       0,
       0,
       1_000_000,
       'Maximum number of connections; 0 means 20,000. A quarter of the file descriptors of the process, at least 1,024 or half of them, stays reserved for other uses.',
     ),
-    max_connections_per_address: whole(
+    max_connections_per_address: integer(
       512,
       0,
       1_000_000,
@@ -163,26 +168,26 @@ export const Config = section('svc configuration', {
   rate_limit: RateLimitConfig,
   defaults: section('Defaults and limits of spawns and execs.', {
     image: text('alpine:latest', 'Runtime image.', { minLength: 1, maxLength: 512 }),
-    memory_mb: whole(512, 16, 1_048_576, 'Memory limit in megabytes.'),
-    vcpus: whole(1, 1, 256, 'Virtual processors.'),
+    memory_mb: integer(512, 16, 1_048_576, 'Memory limit in megabytes.'),
+    vcpus: integer(1, 1, 256, 'Virtual processors.'),
     ttl: duration('30m', 'Lifetime of a sandbox.'),
     max_ttl: duration('24h', 'Maximum lifetime of a sandbox; 0s means unlimited.'),
     default_exec_timeout: duration('60s', 'Timeout of an exec.'),
     max_exec_timeout: duration('10m', 'Maximum timeout of an exec.'),
-    max_exec_output: whole(
+    max_exec_output: integer(
       10 * MEBIBYTE,
       1024,
       1024 * MEBIBYTE,
       'Bytes kept of each output stream of a non-streaming exec.',
     ),
-    max_sandboxes: whole(0, 0, 1_000_000, 'Maximum number of active sandboxes; 0 means unlimited.'),
-    max_prewarm: whole(
+    max_sandboxes: integer(0, 0, 1_000_000, 'Maximum number of active sandboxes; 0 means unlimited.'),
+    max_prewarm: integer(
       32,
       0,
       10_000,
       'Maximum number of prewarmed sandboxes for all templates together; 0 disables prewarming.',
     ),
-    max_sandboxes_per_owner: whole(
+    max_sandboxes_per_owner: integer(
       0,
       0,
       1_000_000,
@@ -194,18 +199,18 @@ export const Config = section('svc configuration', {
       'What happens when capacity is exhausted: reject the spawn or queue it.',
     ),
     spawn_queue_timeout: duration('30s', 'Maximum time a spawn waits in the queue.'),
-    max_spawn_queue: whole(100, 1, 1_000_000, 'Capacity of the queue.'),
+    max_spawn_queue: integer(100, 1, 1_000_000, 'Capacity of the queue.'),
   }),
   pool: section('The pool: virtual machines shared by sandboxes of several users.', {
     enabled: flag(
       false,
       'Run sandboxes in shared VMs. Every call then requires X-User-ID, regardless of auth.enforce_owner.',
     ),
-    max_vms: whole(10, 1, 4000, 'Maximum number of VMs.'),
-    max_users_per_vm: whole(5, 1, 1000, 'Maximum number of users per VM.'),
+    max_vms: integer(10, 1, 4000, 'Maximum number of VMs.'),
+    max_users_per_vm: integer(5, 1, 1000, 'Maximum number of users per VM.'),
     image: text('alpine:latest', 'Image of the VMs.', { minLength: 1, maxLength: 512 }),
-    memory_mb: whole(2048, 16, 1_048_576, 'Memory of a VM in megabytes, shared by its sandboxes.'),
-    vcpus: whole(2, 1, 256, 'Virtual processors of a VM.'),
+    memory_mb: integer(2048, 16, 1_048_576, 'Memory of a VM in megabytes, shared by its sandboxes.'),
+    vcpus: integer(2, 1, 256, 'Virtual processors of a VM.'),
   }),
   database: DatabaseConfig,
   logging: section('The log, on standard error.', {

@@ -14,21 +14,21 @@ import type { QuotaStore } from './seam/quotas.ts';
 import type { TemplateStore } from './seam/templates.ts';
 import type { LeaseStore, WorkerStore } from './seam/workers.ts';
 
-/** Made with the database, never changes. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
+/** Created with the database and never changed. `key` (32 bytes, hex) derives the secret of each sandbox's agent. */
 export interface Instance {
   id: string;
   key: string;
   created_at: string;
 }
 
-/** Never changed once it is handed out: a store may give the same one again as long as the row stays as it is. */
+/** Immutable: a store may return the same object as long as the row is unchanged. */
 export interface SandboxRecord {
   readonly id: string;
-  /** +1 on each claim of the row for a new attempt; a runtime carries the epoch that made it. */
+  /** Increases by 1 with each claim of the row for a new attempt; a runtime carries the epoch that made it. */
   readonly epoch: number;
   readonly state: SandboxState;
   readonly provider: string;
-  /** What was asked until `running`, then what really runs. */
+  /** The requested values until `running`, then the actual ones. */
   readonly image: string;
   readonly memory_mb: number;
   readonly vcpus: number;
@@ -41,24 +41,24 @@ export interface SandboxRecord {
   readonly owner_id?: string;
   readonly template?: string;
   readonly runtime_id?: string;
-  /** In a pool: the VM it is in, and its `uid` there. */
+  /** In a pool: its VM, and its `uid` there. */
   readonly vm_id?: string;
   readonly uid?: number;
   readonly ended_at?: string;
   readonly end_reason?: EndReason;
-  /** How what runs differs from what was asked; absent: in nothing. */
+  /** Differences between the request and the running sandbox; absent if there are none. */
   readonly warnings?: readonly string[];
 }
 
 export interface IdempotencyClaim {
-  /** Owner, or a hash of the credential. */
+  /** The owner, or a hash of the credential. */
   scope: string;
   key: string;
-  /** Hash of canonical body and path. */
+  /** A hash of canonical body and path. */
   fingerprint: string;
 }
 
-/** The key was used before: `response` is the stored 201, absent while that spawn has not finished. */
+/** The key was used before. `response` is the stored 201, absent until that spawn has finished. */
 export interface Replay {
   kind: 'replay';
   sandbox_id: string;
@@ -69,7 +69,7 @@ export interface Replay {
 export type Reservation =
   | { kind: 'reserved'; sandbox: SandboxRecord; events: Event[] }
   | { kind: 'denied'; decision: AdmissionDecision }
-  /** The warm sandbox that was to be taken is not there any more. */
+  /** The prewarmed sandbox no longer exists. */
   | { kind: 'gone' }
   | Replay;
 
@@ -80,10 +80,10 @@ export interface SandboxFilter {
   worker_id?: string;
   template?: string;
   metadata?: Record<string, string>;
-  /** Ended ones too; implied by `state`. */
+  /** Includes ended sandboxes; implied by `state`. */
   include_ended?: boolean;
   limit: number;
-  /** The last record of the page before. */
+  /** The last record of the previous page. */
   after?: { created_at: string; id: string };
 }
 
@@ -110,11 +110,11 @@ export interface Transition {
   epoch: number;
   patch: SandboxPatch;
   events: EventDraft[];
-  /** The 201 body to keep under the row's idempotency key. A patch to `error` forgets the key. */
+  /** The 201 body to store under the row's idempotency key. A patch to `error` deletes the key. */
   response?: string;
 }
 
-/** Rows that have not ended and have these in common. */
+/** A group of rows that have not ended. */
 export interface SandboxGroup {
   state: SandboxState;
   provider: string;
@@ -124,13 +124,13 @@ export interface SandboxGroup {
 
 export interface SandboxStore {
   /**
-   * In one transaction: a live idempotency claim is looked up, admission decided on the present counts and the owner's
-   * quota (`domain/admission.decideAdmission`), the `creating` row, the claim and the events written.
-   * With `limits.placement` a worker is chosen, and the row, its lease (of another worker) and `worker_id` in the events say which.
-   * With `limits.pool` a place is taken too: the row's `vm_id` is the id that a new VM would get, image and sizes its own.
-   * A claim is live while it holds a response or its row has not ended. An id that is there already: `conflict`.
-   * With `warm` the row is that of a ready warm sandbox, which ceases to be one: same id and epoch, `running` at once,
-   * `response` kept under the claim.
+   * Runs in one transaction: looks up a live idempotency claim, decides admission on the current counts and the owner's
+   * quota (`domain/admission.decideAdmission`), and writes the `creating` row, the claim and the events. With
+   * `limits.placement` a worker is chosen and named by the row, its lease (for remote workers) and `worker_id` in the
+   * events. With `limits.pool` capacity in a VM is taken too: the row's `vm_id` is the id for a new VM, with its own
+   * image and size. A claim is live while it holds a response or its row has not ended. An existing id is a `conflict`.
+   * With `warm` the row replaces a ready prewarmed sandbox: same id and epoch, `running` at once, and `response` is
+   * stored under the claim.
    */
   reserve(
     sandbox: SandboxRecord,
@@ -139,11 +139,11 @@ export interface SandboxStore {
     claim?: IdempotencyClaim,
     warm?: { response: string },
   ): Promise<Reservation>;
-  /** What `reserve` would decide, in one read; nothing is written. */
+  /** Returns what `reserve` would decide, in one read. Writes nothing. */
   admission(request: AdmissionRequest, limits: AdmissionLimits): Promise<AdmissionDecision>;
-  /** Row and events in one transaction; undefined when state or epoch were not as said (nothing is written). */
+  /** Writes row and events in one transaction. Undefined, with nothing written, if state or epoch do not match. */
   transition(change: Transition): Promise<{ sandbox: SandboxRecord; events: Event[] } | undefined>;
-  /** Sets expires_at to the later of the present value and `expires_at`, in a state of `from`; undefined when not. */
+  /** Sets expires_at to the later of its current value and `expires_at`. Undefined if the state is not in `from`. */
   extend(id: string, from: readonly SandboxState[], expires_at: string): Promise<SandboxRecord | undefined>;
   get(id: string): Promise<SandboxRecord | undefined>;
   /** Newest first (created_at, then id, both descending). */
@@ -154,29 +154,29 @@ export interface SandboxStore {
   due(now: string, limit: number, owner_id?: string): Promise<SandboxRecord[]>;
   /** The soonest expires_at of creating, running and unhealthy rows. */
   nextDeadline(): Promise<string | undefined>;
-  /** Rows that have not ended, in all and by provider. */
+  /** Counts rows that have not ended, in total and by provider. */
   countActive(): Promise<{ total: number; by_provider: Record<string, number> }>;
-  /** Rows that have not ended, counted; no group is empty. Takes as long as there are rows. */
+  /** Counts rows that have not ended by group. Time grows with the number of rows. */
   census(): Promise<SandboxGroup[]>;
   /**
-   * Deletes rows that ended before `before`, and then the first that ended of owners that have more than a fair share of
-   * `most`; the number deleted.
+   * Deletes rows that ended before `before`, then the oldest ended rows of owners above their fair share of `most`.
+   * Returns the number deleted.
    */
   purgeEnded(before: string, most?: number): Promise<number>;
 }
 
 export interface IdempotencyStore {
-  /** What `reserve` would replay for this claim; undefined when it is free. */
+  /** Returns what `reserve` would replay for this claim; undefined if it is free. */
   find(claim: IdempotencyClaim): Promise<Replay | undefined>;
-  /** Deletes claims made before `before`, and then the oldest of scopes that have more than a fair share of `most`. */
+  /** Deletes claims made before `before`, then the oldest claims of scopes above their fair share of `most`. */
   prune(before: string, most?: number): Promise<number>;
 }
 
-/** A commit that takes longer is a slow disk's. */
+/** A commit that takes longer means that the disk is slow. */
 export const SLOW_COMMIT_MS = 1000;
 
 export interface CommitSpeed {
-  /** How long the newest commit took, or the one under way has taken so far. */
+  /** The duration of the newest commit, or of the running one so far. */
   commit_ms: number;
 }
 
@@ -193,9 +193,9 @@ export interface Store {
   idempotency: IdempotencyStore;
   audit: AuditStore;
   clock: ClockStore;
-  /** A cheap read that fails when the database does; after a write that failed or was slow, a write. */
+  /** A cheap read that fails if the database does; a write after one that failed or was slow. */
   ping(): Promise<CommitSpeed>;
-  /** What is known of it beyond that. Takes no time to speak of. */
+  /** What else is known about the database. Cheap. */
   condition(): StoreCondition;
   /** Idempotent. */
   close(): Promise<void>;

@@ -1,13 +1,13 @@
-// What both stores say when a template cannot be made.
+// Errors of both stores for templates that cannot be created.
 import { ServiceError } from '../domain/errors.ts';
 import type { TemplateLimits } from './seam/templates.ts';
 
 export const templateTaken = () =>
   new ServiceError('conflict', 'A template of this name exists already.', {
-    remedy: 'Update it, or take another name.',
+    remedy: 'Update it, or choose another name.',
   });
 
-/** Throws `resource_limit` when one more would be too many. */
+/** Throws `resource_limit` if one more would exceed a limit. */
 export function refuseTooMany(
   present: { all: number; ofOwner: number },
   owner_id: string | undefined,
@@ -19,4 +19,4 @@ export function refuseTooMany(
 }
 
 const tooMany = (message: string) =>
-  new ServiceError('resource_limit', message, { remedy: 'Delete those that nobody uses.' });
+  new ServiceError('resource_limit', message, { remedy: 'Delete templates that nobody uses.' });

@@ -1,8 +1,8 @@
-// The refusals of workers that every store words alike.
+// Errors of both stores for workers.
 import { ServiceError } from '../domain/errors.ts';
 
 export function tooManyWorkers(most: number): ServiceError {
   return new ServiceError('resource_limit', `There are ${most} workers already.`, {
-    remedy: 'Remove those that are gone.',
+    remedy: 'Remove workers that no longer exist.',
   });
 }

@@ -1,42 +1,38 @@
-// Where a worker listens, and where it says that it can be called. An address that means something else to the control
-// plane, such as a wildcard or this machine's loopback, is refused before it is told.
+// Determines where a worker listens and at which URL it can be called. Addresses that mean something else to the
+// control plane, such as a wildcard or this machine's loopback, are rejected.
 import { isIP } from 'node:net';
 import { ServiceError } from '../domain/errors.ts';
 import { hostFault } from '../domain/outgoing-address.ts';
 
 export interface ListenAddress {
-  /** Without brackets; empty is every address. */
+  /** Has no brackets; empty means every address. */
   host: string;
   port: number;
 }
 
-/** `host:port`, `[::1]:port` or `:port`. Throws `bad_request`. */
+/** Parses `host:port`, `[::1]:port` or `:port`. Throws `bad_request`. */
 export function parseListen(text: string): ListenAddress {
   const [, bracketed, plain = '', digits = ''] = /^(?:\[([^\]]+)\]|([^:\s/]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits === '' || port > 65_535 || (bracketed !== undefined && isIP(bracketed) !== 6))
-    throw new ServiceError(
-      'bad_request',
-      `${JSON.stringify(text.slice(0, 128))} is no address to listen on.`,
-      {
-        remedy: 'Write it as host:port, for example 10.0.0.5:7424.',
-      },
-    );
+    throw new ServiceError('bad_request', `${JSON.stringify(text.slice(0, 128))} is not a listen address.`, {
+      remedy: 'Write it as host:port, for example 10.0.0.5:7424.',
+    });
   return { host: bracketed ?? plain, port };
 }
 
 export interface Advertised {
-  /** `worker.advertise_url`; empty: made from the address that is listened on. */
+  /** The value of `worker.advertise_url`; empty derives the URL from the listen address. */
   advertise: string;
   listen: ListenAddress;
   isTls: boolean;
-  /** `worker.allow_loopback_rpc`, or the control plane is on this machine */
+  /** True if `worker.allow_loopback_rpc` is set or the control plane is on this machine. */
   allowLoopback: boolean;
-  /** The control plane's own URL names loopback. */
+  /** True if the control plane's own URL is a loopback address. */
   isNear?: boolean;
 }
 
-/** The URL to tell, for the port that is listened on. Throws `bad_request`, at once, when the control plane could not use it. */
+/** Returns the URL to advertise for the listening port. Throws `bad_request` if the control plane could not use it. */
 export function advertisedUrl({
   advertise,
   listen,

@@ -1,4 +1,4 @@
-// What a worker says to its control plane: heartbeats and renewals of leases (docs/design/api.md#workers).
+// Calls the control plane: heartbeats and lease renewals (docs/design/api.md#workers).
 import { ServiceError } from '../domain/errors.ts';
 import type { Outgoing } from '../providers/outgoing/outgoing.ts';
 import { ERROR_CODES, type ErrorCode } from '../schema/error.ts';
@@ -7,13 +7,13 @@ import type { HeartbeatBody } from '../schema/worker.ts';
 import { RpcRenewResult } from '../schema/worker-rpc.ts';
 
 export interface ControlLink {
-  /** Rejects with the ServiceError that the control plane answers, or `unavailable` when it does not. */
+  /** Rejects with the control plane's ServiceError, or with `unavailable` if it does not respond. */
   heartbeat(body: HeartbeatBody, signal: AbortSignal): Promise<HeartbeatAnswer>;
-  /** As `heartbeat`. `conflict` and `not_found`: the lease is over, or another's. */
+  /** Rejects like `heartbeat`. `conflict` and `not_found` mean that the lease ended or belongs to another worker. */
   renew(what: Renewal, signal: AbortSignal): Promise<RpcRenewResult>;
 }
 
-/** What of the worker object a worker looks at. */
+/** The fields of the worker object that a worker reads. */
 export interface HeartbeatAnswer {
   id?: unknown;
   status?: unknown;
@@ -23,12 +23,12 @@ export interface HeartbeatAnswer {
 export interface Renewal {
   worker_id: string;
   resource_id: string;
-  /** For how long it is to hold, a duration. */
+  /** The requested lease duration. */
   ttl: string;
 }
 
 export interface LinkDeps {
-  /** To the control plane's address, without `/api/v1`. */
+  /** Sends to the control plane's address, without `/api/v1`. */
   outgoing: Pick<Outgoing, 'request'>;
   id: string;
   /** A token that holds now. */
@@ -54,13 +54,13 @@ export function controlLink({ outgoing, id, token }: LinkDeps): ControlLink {
     renew: async ({ resource_id, ttl }, signal) => {
       const answer = await post(`/leases/${encodeURIComponent(resource_id)}/renew`, { ttl }, signal);
       const fault = renewFault(answer);
-      if (fault) throw new ServiceError('unavailable', 'The control plane gave an answer that is none.');
+      if (fault) throw new ServiceError('unavailable', 'The control plane returned an invalid response.');
       return answer as RpcRenewResult;
     },
   };
 }
 
-/** A 404 that is not in our shape says that there is no control plane, not that there is no lease. */
+/** A 404 in another format means that this is not a control plane, not that the lease is unknown. */
 function refusal(status: number, body: unknown): ServiceError {
   const { code, message } = (typeof body === 'object' && body !== null ? body : {}) as Record<
     string,

@@ -1,4 +1,4 @@
-// What a worker proves itself with, and what it believes: tokens to the control plane, tokens and leases from it.
+// The worker's credential: makes tokens for the control plane and verifies tokens and leases from it.
 import { ServiceError } from '../domain/errors.ts';
 import { isLeaseSignedWith, leaseFault } from '../domain/lease.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
@@ -9,25 +9,25 @@ import { freshToken, parseWorkerToken } from '../domain/worker-token.ts';
 import type { Lease } from '../schema/lease.ts';
 
 export interface WorkerCredential {
-  /** It is a token that somebody signed for this worker: enough to call, not to be called. */
+  /** True for a token that somebody signed for this worker: enough to call, not enough to be called. */
   readonly isReadyMade: boolean;
-  /** For X-Worker-Token. */
+  /** The value of X-Worker-Token. */
   token(): string;
-  /** Throws `unauthorized`, or `forbidden` for another worker's, unless the caller is the control plane. */
+  /** Throws `unauthorized`, or `forbidden` for another worker, unless the caller is the control plane. */
   requireCaller(presented: PresentedWorker): void;
-  /** Throws `forbidden` with the fault of a lease on `resource_id`; `seen` is the highest generation that is known. */
+  /** Throws `forbidden` if the lease on `resource_id` is invalid. `seen` is the highest known generation. */
   requireLease(lease: Lease, terms: { resource_id: string; seen: number }): void;
 }
 
-/** Throws `bad_request` for a credential by which a worker that takes calls could not be called. */
+/** Throws `bad_request` if the credential does not allow calls to a worker that accepts calls. */
 export function requireCallable({ isReadyMade }: Pick<WorkerCredential, 'isReadyMade'>): void {
   if (isReadyMade)
-    throw new ServiceError('bad_request', 'A signed token is not enough to take calls.', {
-      remedy: "Give --worker-token the worker's secret, which svc worker token create prints.",
+    throw new ServiceError('bad_request', 'A signed token is not enough to accept calls.', {
+      remedy: "Set --worker-token to the worker's secret, which svc worker token create prints.",
     });
 }
 
-/** Throws `bad_request` for an id that is none, or when `auth` holds nothing for it. */
+/** Throws `bad_request` for an invalid id, or if `auth` has no credential for it. */
 export function workerCredential(
   auth: WorkerAuth,
   id: string,
@@ -38,7 +38,7 @@ export function workerCredential(
   const [current] = secrets;
   if (current === undefined)
     throw new ServiceError('bad_request', 'This worker has no credential.', {
-      remedy: 'Give --worker-token, or set auth.worker_token; svc worker token create makes one.',
+      remedy: 'Set --worker-token or auth.worker_token; svc worker token create makes one.',
     });
   const isReadyMade = parseWorkerToken(current) !== undefined;
   const fresh = () =>
@@ -65,6 +65,6 @@ export function otherWorker(): ServiceError {
 function requireId(id: string): void {
   if (isWorkerId(id) && id !== LOCAL_WORKER) return;
   throw new ServiceError('bad_request', `${JSON.stringify(id.slice(0, 64))} cannot be the id of a worker.`, {
-    remedy: 'Use letters, digits and . _ -, at most 128 and not local; give it with --id.',
+    remedy: 'Use at most 128 letters, digits and . _ - (not local), and set it with --id.',
   });
 }

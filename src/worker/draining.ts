@@ -1,11 +1,11 @@
-// Whether this worker takes new sandboxes. It stops when the control plane says so, by call or in the answer to a
-// heartbeat, and when the process is told to stop; those that run go on.
+// Tracks whether this worker accepts new sandboxes. It stops when the control plane requests it, by call or in a
+// heartbeat's answer, and when the process stops. Running sandboxes continue.
 
 export class Draining {
-  /** Called at each change: the control plane is to hear of it soon. */
+  /** Called at each change, so that the control plane learns of it soon. */
   onChange: () => void = () => {};
   #asked = false;
-  /** The control plane itself wants it: only then may it take that back. */
+  /** True if the control plane requested the drain. Only then may it undo it. */
   #wanted = false;
   #stopping = false;
 
@@ -14,23 +14,23 @@ export class Draining {
   }
 
   /**
-   * `worker.shutdown`: holds until an answer to a heartbeat wants it no longer. `wanted`: the caller is to say so in these
-   * answers from now on; else one of them has to want it first.
+   * Handles `worker.shutdown`: drains until a heartbeat's answer clears it. `wanted` means that the control plane
+   * repeats the request in these answers; otherwise an answer has to confirm it before another one can clear it.
    */
   ask(wanted: boolean): void {
     if (wanted) this.#wanted = true;
     this.#set(true);
   }
 
-  /** The `drain` of a heartbeat's answer; undefined where the control plane says nothing of it. */
-  heard(drain: boolean | undefined): void {
+  /** Handles the `drain` field of a heartbeat's answer; undefined if the answer has none. */
+  update(drain: boolean | undefined): void {
     if (drain === undefined) return;
     const takenBack = this.#wanted && !drain;
     this.#wanted = drain;
     if (drain || takenBack) this.#set(drain);
   }
 
-  /** For good. */
+  /** Drains until the process ends. */
   stop(): void {
     this.#stopping = true;
     this.onChange();

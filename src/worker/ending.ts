@@ -1,4 +1,4 @@
-// Ends what this worker holds: when it is told to, when a lease or a life is over, when a start failed.
+// Ends sandboxes of this worker: on request, when a lease or lifetime is over, or when a start failed.
 import { ServiceError } from '../domain/errors.ts';
 import type { RuntimeRef } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
@@ -6,19 +6,19 @@ import type { RpcDestroyResult, RpcRuntimeParams } from '../schema/worker-rpc.ts
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
 
-/** That an end waits for its journal. */
+/** The maximum time that an end waits for the journal. */
 const WRITE_MS = 10_000;
 
 /**
- * `worker.destroy`. What is not here is gone, and stays away: the generation of the lease is remembered, so that a spawn
- * which it has overtaken is refused. `not_found` when `runtime_id` is not that of this sandbox.
+ * Handles `worker.destroy`. A sandbox that is not here counts as destroyed, and the lease generation is remembered to
+ * refuse a spawn that arrives late. Throws `not_found` if `runtime_id` does not belong to this sandbox.
  */
 export async function destroySandbox(
   parts: WorkerParts,
   params: RpcRuntimeParams,
   lease: Lease,
 ): Promise<RpcDestroyResult> {
-  const { held, credential } = parts;
+  const { sandboxes: held, credential } = parts;
   const { sandbox_id: id, provider } = params;
   parts.providers.get(provider);
   const require = () =>
@@ -36,8 +36,8 @@ export async function destroySandbox(
 }
 
 /**
- * Under the sandbox's lock. When the provider fails it stays `ending`, to be tried again by the watch. A journal that cannot
- * be written stops no end: after a restart the sweep finds what the journal missed.
+ * Runs under the sandbox's lock. If the provider fails, the sandbox stays `ending` and the watch retries. A journal
+ * failure does not stop an end: after a restart the sweep finds what the journal missed.
  */
 export async function endRuntime(parts: WorkerParts, { record }: WorkerSandbox, why: string): Promise<void> {
   const { providers, logger } = parts;
@@ -45,26 +45,23 @@ export async function endRuntime(parts: WorkerParts, { record }: WorkerSandbox, 
   await noteAnyway(parts, sandbox_id, 'ending');
   await providers.get(provider).destroy(refOf(record), unaborted());
   await noteAnyway(parts, sandbox_id, 'ended');
-  logger.info({ sandbox_id, provider }, `A sandbox is ended: ${why}.`);
+  logger.info({ sandbox_id, provider }, `Ending a sandbox: ${why}.`);
 }
 
 async function noteAnyway(
-  { held, clock, logger }: WorkerParts,
+  { sandboxes: held, clock, logger }: WorkerParts,
   id: string,
   state: 'ending' | 'ended',
 ): Promise<void> {
   const enough = new AbortController();
   const impatient = clock.sleep(WRITE_MS, enough.signal).then(() => {
-    throw new ServiceError('unavailable', 'The journal is slow.');
+    throw new ServiceError('unavailable', 'The journal is too slow.');
   });
   try {
     await Promise.race([held.note(id, { state }), impatient]);
   } catch (err) {
     held.assume(id, { state });
-    logger.error(
-      { sandbox_id: id, state, err },
-      'The journal cannot be written; a sandbox is ended all the same.',
-    );
+    logger.error({ sandbox_id: id, state, err }, 'Could not write the journal; ending the sandbox anyway.');
   } finally {
     enough.abort();
   }
@@ -74,10 +71,10 @@ export function refOf({ sandbox_id: id, epoch, made }: WorkerSandbox['record']):
   return { runtime_id: made?.runtime_id, id, epoch };
 }
 
-/** Throws `not_found` for a runtime or provider that is not that of the sandbox. */
+/** Throws `not_found` for a runtime or provider that does not belong to the sandbox. */
 export function requireSame({ record }: WorkerSandbox, { runtime_id, provider }: RpcRuntimeParams): void {
   const isSame =
     (record.made === undefined || runtime_id === undefined || record.made.runtime_id === runtime_id) &&
     (record.provider === '' || record.provider === provider);
-  if (!isSame) throw new ServiceError('not_found', 'This worker has no such runtime of the sandbox.');
+  if (!isSame) throw new ServiceError('not_found', 'This worker does not have this runtime of the sandbox.');
 }

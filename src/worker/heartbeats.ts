@@ -1,5 +1,4 @@
-// Tells the control plane, again and again, that this worker is there and what it offers. Without an answer it tries soon
-// again, each time later and never all workers at once.
+// Sends heartbeats with the worker's status. Failures are retried with backoff and jitter.
 import { ServiceError } from '../domain/errors.ts';
 import type { Random } from '../domain/ports.ts';
 import type { Capacity, HeartbeatBody } from '../schema/worker.ts';
@@ -10,16 +9,16 @@ const DEADLINE_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const JITTER = 0.2;
 
-/** What does not change while it runs. */
+/** The facts that do not change while the worker runs. */
 export interface WorkerFacts {
   hostname: string;
   version: string;
   capacity: Capacity;
-  /** Where it can be called, empty: nowhere; undefined: not known here, and not told. */
+  /** The URL for calls; empty if the worker accepts none, undefined to leave the known one unchanged. */
   rpcUrl: string | undefined;
 }
 
-/** What of a worker is needed to tell of it. */
+/** The parts that a heartbeat reports on. */
 export type HeartbeatParts = Pick<WorkerParts, 'providers' | 'link' | 'draining' | 'clock' | 'logger'>;
 
 export interface HeartbeatDeps {
@@ -27,20 +26,19 @@ export interface HeartbeatDeps {
   facts: WorkerFacts;
   intervalMs: number;
   random: Random;
-  /** Awaited before each; does not reject. */
+  /** Awaited before each heartbeat; does not reject. */
   before?(): Promise<void>;
 }
 
 export interface Heartbeats {
-  /** Sends at once, and from then on. */
+  /** Sends one at once, then at each interval. */
   start(): void;
-  /** Sends the next one now. */
+  /** Sends the next heartbeat now. */
   soon(): void;
-  /** No more of them. */
   stop(): void;
 }
 
-/** One heartbeat; rejects with the control plane's refusal, or `timeout` after 10 s. */
+/** Sends one heartbeat. Rejects with the control plane's refusal, or with `timeout` after 10 s. */
 export async function sendHeartbeat({
   parts,
   facts,
@@ -50,7 +48,7 @@ export async function sendHeartbeat({
   const timer = parts.clock.after(DEADLINE_MS, () => tooLate.abort(noAnswer()));
   try {
     const answer = await parts.link.heartbeat(body, tooLate.signal);
-    parts.draining.heard(answer.drain);
+    parts.draining.update(answer.drain);
     return answer;
   } finally {
     timer.cancel();
@@ -66,12 +64,12 @@ export function heartbeats(deps: HeartbeatDeps): Heartbeats {
     try {
       await deps.before?.();
       await sendHeartbeat(deps);
-      if (failures > 0) logger.info({ failures }, 'The control plane answers again.');
+      if (failures > 0) logger.info({ failures }, 'The control plane responds again.');
       failures = 0;
     } catch (err) {
       failures++;
-      if (failures === 1) logger.warn({ err }, 'A heartbeat was not taken; it is tried again.');
-      else logger.debug({ err, failures }, 'a heartbeat was not taken');
+      if (failures === 1) logger.warn({ err }, 'Heartbeat failed; retrying.');
+      else logger.debug({ err, failures }, 'Heartbeat failed; retrying.');
     }
   };
   const run = async () => {
@@ -85,7 +83,7 @@ export function heartbeats(deps: HeartbeatDeps): Heartbeats {
   return { start: () => void run(), soon: () => wake.abort(), stop: () => stopped.abort() };
 }
 
-/** The interval, give or take a fifth; after failures 1 s, 2 s, 4 s … up to it. */
+/** Returns the interval with 20 % jitter; after failures 1 s, 2 s, 4 s … up to the interval. */
 function pauseMs({ intervalMs, random }: HeartbeatDeps, failures: number): number {
   const ms =
     failures === 0 ? intervalMs : Math.min(intervalMs, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20));

@@ -1,17 +1,20 @@
-// Renews leases: in time by the worker itself, and when the control plane asks for it. Only the control plane says that a
-// lease is over before its time; when it cannot be reached the lease runs out.
+// Renews leases: the worker in time, or when the control plane requests it. Only the control plane can end a lease
+// early; if it cannot be reached, the lease expires.
 import { formatDuration, parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Lease } from '../schema/lease.ts';
 import type { RpcRenewParams, RpcRenewResult } from '../schema/worker-rpc.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
-/** What says that the lease is not ours any more, whatever else fails says only that nobody knows. */
+/** Codes that mean the lease no longer belongs to this worker. Any other failure leaves that open. */
 const OVER = new Set(['conflict', 'not_found']);
 
-/** Of a sandbox that runs here. `conflict` or `not_found`: the control plane refuses, and the sandbox is to be ended. */
+/**
+ * Renews the lease of a running sandbox. Rejects with `conflict` or `not_found` if the control plane refuses; the
+ * caller then ends the sandbox.
+ */
 export async function renewLease(
-  { link, held, clock, credential, id: worker_id }: WorkerParts,
+  { link, sandboxes: held, clock, credential, id: worker_id }: WorkerParts,
   id: string,
   { ttlMs, signal }: { ttlMs: number; signal: AbortSignal },
 ): Promise<RpcRenewResult> {
@@ -20,7 +23,7 @@ export async function renewLease(
   const { lease, sandbox_ttl } = answer;
   credential.requireLease(lease, { resource_id: id, seen: held.find(id)?.record.generation ?? 0 });
   const lifeMs = sandbox_ttl === undefined ? undefined : parseDuration(sandbox_ttl, 'sandbox_ttl');
-  // It may have been ended while the answer was on its way.
+  // The sandbox may have ended in the meantime.
   if (held.find(id)?.record.state === 'running') await held.adopt(id, lease, { askedAt, lifeMs });
   return answer;
 }
@@ -29,13 +32,13 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && OVER.has(error.code);
 }
 
-/** `worker.renew_lease`: the control plane asks, with a lease that holds, since the sandbox is to live longer. */
+/** Handles `worker.renew_lease`: the control plane extends the sandbox and sends a valid lease. */
 export async function renewWhenAsked(
   parts: WorkerParts,
   params: RpcRenewParams,
   { lease, signal }: { lease: Lease; signal: AbortSignal },
 ): Promise<RpcRenewResult> {
-  const { held, credential, clock } = parts;
+  const { sandboxes: held, credential, clock } = parts;
   const { resource_id: id, sandbox_ttl } = params;
   const ttlMs = parseDuration(params.ttl, 'ttl');
   const lifeMs = sandbox_ttl === undefined ? undefined : parseDuration(sandbox_ttl, 'sandbox_ttl');

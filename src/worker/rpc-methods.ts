@@ -1,4 +1,4 @@
-// What may be called, with the shapes of its parameters. Each is one line; the stories are elsewhere.
+// The RPC methods with the schemas of their parameters.
 import { ServiceError } from '../domain/errors.ts';
 import type { Lease } from '../schema/lease.ts';
 import { type Validator, validator } from '../schema/validator.ts';
@@ -17,7 +17,7 @@ import type { WorkerParts } from './worker-parts.ts';
 
 interface Method {
   fault: Validator;
-  /** `signal` aborts when the caller has gone. */
+  /** `signal` aborts when the caller disconnects. */
   run(parts: WorkerParts, request: RpcRequest, signal: AbortSignal): Promise<object>;
 }
 
@@ -26,7 +26,7 @@ const checked = (schema: Parameters<typeof validator>[0]) => validator(schema, '
 export const RPC: Record<RpcMethod, Method> = {
   'worker.spawn': {
     fault: checked(RpcSpawnParams),
-    // Who asked may have gone: what is started is finished, and asked for again or destroyed.
+    // Continues after the caller disconnects: a started sandbox is finished, then requested again or destroyed.
     run: (parts, { params, lease }) => spawnSandbox(parts, params as RpcSpawnParams, required(lease)),
   },
   'worker.status': {

@@ -117,7 +117,7 @@ function tooSlow(request: FastifyRequest, reply: FastifyReply): void {
 
 function unrouted(url = ''): ServiceError {
   if (url.split(/[?#]/, 1)[0] === '/rpc')
-    return new ServiceError('method_not_allowed', 'Calls are made with POST.', {
+    return new ServiceError('method_not_allowed', 'Only POST is supported.', {
       details: { allow: ['POST'] },
     });
   return new ServiceError('not_found', 'No resource exists at this path.', { remedy: 'Calls go to /rpc.' });

@@ -1,4 +1,4 @@
-// One call: from the body of a request to the body of its answer. The caller has proved who it is before.
+// Handles one call, from request body to response body. The caller is already authenticated.
 import { ServiceError } from '../domain/errors.ts';
 import { errorAnswer, logFailure, toServiceError } from '../http/errors.ts';
 import { validator } from '../schema/validator.ts';
@@ -10,8 +10,8 @@ import type { WorkerParts } from './worker-parts.ts';
 const fault = validator(RpcRequest, 'The body');
 
 /**
- * Rejects with `bad_request` for a body that is no request, so that there is nothing to answer it by. All other failures
- * are in the answer, with their status.
+ * Rejects with `bad_request` for an invalid request that cannot be answered. All other failures are in the answer, with
+ * their status.
  */
 export async function answerRpc(
   parts: WorkerParts,

@@ -1,5 +1,5 @@
-// `worker.spawn`. The journal knows of a sandbox before its provider does, so that a worker that is killed in between finds
-// and ends what it had begun.
+// Handles `worker.spawn`. The journal records a sandbox before its provider starts it, so that a worker that was killed
+// in between finds and ends it.
 import { parseDuration } from '../domain/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -11,8 +11,9 @@ import { unaborted, type WorkerParts } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
 
 /**
- * Starts the sandbox, or answers as before when it runs here already: a control plane that lost the reply asks again.
- * `forbidden` for a lease that gives no right, also to one that was ended here since; `unavailable` when draining or full.
+ * Starts the sandbox, or repeats the answer if it already runs here because a control plane that lost the reply
+ * retries. Throws `forbidden` for an invalid lease or one whose sandbox has ended here, `unavailable` when draining or
+ * full.
  */
 export function spawnSandbox(
   parts: WorkerParts,
@@ -21,8 +22,8 @@ export function spawnSandbox(
 ): Promise<RpcSpawnResult> {
   const askedAt = parts.clock.monotonic();
   const lifeMs = parseDuration(params.ttl, 'ttl');
-  return parts.held.lock.run(params.sandbox_id, async () => {
-    const { held, credential } = parts;
+  return parts.sandboxes.lock.run(params.sandbox_id, async () => {
+    const { sandboxes: held, credential } = parts;
     const known = held.find(params.sandbox_id);
     credential.requireLease(lease, { resource_id: params.sandbox_id, seen: known?.record.generation ?? 0 });
     const running = known && (await isRunning(parts, known));
@@ -30,7 +31,7 @@ export function spawnSandbox(
     refuseEnded(known, lease);
     refuseMore(parts);
     const provider = parts.providers.get(params.provider);
-    if (known && known.record.state !== 'ended') await endRuntime(parts, known, 'it does not run any more');
+    if (known && known.record.state !== 'ended') await endRuntime(parts, known, 'it no longer runs');
     await start(parts, { params, lease, provider, terms: { askedAt, lifeMs } });
     return resultOf(parts, held.find(params.sandbox_id));
   });
@@ -48,11 +49,11 @@ function refuseEnded(known: WorkerSandbox | undefined, { generation }: Lease): v
     throw new ServiceError('forbidden', 'The sandbox was ended under this lease.');
 }
 
-function refuseMore({ draining, held, maxSandboxes }: WorkerParts): void {
+function refuseMore({ draining, sandboxes: held, maxSandboxes }: WorkerParts): void {
   if (draining.isDraining)
-    throw new ServiceError('unavailable', 'This worker takes no more sandboxes: it is draining.');
+    throw new ServiceError('unavailable', 'This worker is draining and does not accept new sandboxes.');
   if (maxSandboxes > 0 && held.living().length >= maxSandboxes)
-    throw new ServiceError('unavailable', 'This worker has no place left.');
+    throw new ServiceError('unavailable', 'This worker has no capacity left.');
 }
 
 interface Start {
@@ -63,7 +64,7 @@ interface Start {
 }
 
 async function start(parts: WorkerParts, { params, lease, provider, terms }: Start): Promise<void> {
-  const { held, clock } = parts;
+  const { sandboxes: held, clock } = parts;
   const { sandbox_id: id, memory_mb, vcpus, image, network = 'default', strict = false } = params;
   const epoch = lease.generation;
   const begun = { provider: provider.kind, epoch, state: 'starting', made: undefined } as const;
@@ -71,17 +72,17 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
   const abort = new AbortController();
   own.abort = abort;
   const expires_at = own.record.sandbox_ends_at;
-  // A start is not renewed: it is over with its lease, as everything else.
+  // A start is not renewed: it must finish within its lease.
   const timer = clock.after(own.leaseEnds - clock.monotonic(), () => abort.abort(leaseOver()));
   try {
     const spec = { id, epoch, image, memory_mb, vcpus, network, expires_at, strict };
     const made = plain(await provider.create(spec, abort.signal));
-    // Whatever follows, its end knows which runtime it is.
+    // From here on an end knows the runtime.
     held.assume(id, { made });
     abort.signal.throwIfAborted();
     await held.note(id, { state: 'running', made });
   } catch (error) {
-    // Also what a provider reports as failed may have left a runtime.
+    // A failed start may also have left a runtime.
     await endRuntime(parts, own, 'its start failed');
     throw error;
   } finally {
@@ -91,7 +92,7 @@ async function start(parts: WorkerParts, { params, lease, provider, terms }: Sta
 }
 
 function leaseOver(): ServiceError {
-  return new ServiceError('unavailable', 'The lease was over before the sandbox ran.');
+  return new ServiceError('unavailable', 'The lease expired before the sandbox ran.');
 }
 
 function plain({ runtime_id, image, memory_mb, vcpus, warnings }: MadeRuntime): MadeRuntime {

@@ -1,14 +1,14 @@
-// `worker.status`: what became of a sandbox here. Needs no lease, and changes nothing.
+// Handles `worker.status`. It needs no lease and changes nothing.
 import type { RpcRuntimeParams, RpcStatusResult } from '../schema/worker-rpc.ts';
 import { refOf, requireSame } from './ending.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /**
- * Waits for a start or an end that is under way, and then holds up none. `not_found` when the provider or the runtime is not
- * that of the sandbox.
+ * Waits for a start or end in progress without delaying it. Throws `not_found` if the provider or runtime does not
+ * belong to the sandbox.
  */
 export async function sandboxStatus(
-  { held, providers }: WorkerParts,
+  { sandboxes: held, providers }: WorkerParts,
   params: RpcRuntimeParams,
   signal: AbortSignal,
 ): Promise<RpcStatusResult> {

@@ -1,5 +1,5 @@
-// Keeps what this worker holds within its bounds, also when no control plane can be reached: renews leases at a third of
-// their term, ends what is past its lease or its life, tries again what could not be ended.
+// Keeps sandboxes within their bounds even if the control plane is unreachable: renews leases at a third of their term,
+// ends sandboxes past their lease or lifetime, and retries failed ends.
 import { endRuntime } from './ending.ts';
 import { isRefusal, renewLease } from './renewal.ts';
 import { sweep } from './sweep.ts';
@@ -10,18 +10,18 @@ const LOOK_MS = 250;
 const SWEEP_MS = 30_000;
 const RENEWALS_AT_ONCE = 16;
 const RENEWAL_MS = { least: 1_000, most: 10_000 };
-/** After a renewal that failed, or an end that did. */
+/** The pause after a failed renewal or end. */
 const AGAIN_MS = 2_000;
-/** The control plane ends what is over first, when it can: it tells its owner why. */
+/** Lets the control plane end an expired sandbox first, because it tells the owner why. */
 const LIFE_GRACE_MS = 2_000;
 
 export interface Watch {
-  /** Ends the looking; what is under way is finished. */
+  /** Stops the watch; operations in progress finish. */
   stop(): Promise<void>;
 }
 
 export function watchHeld(parts: WorkerParts): Watch {
-  const { clock, held } = parts;
+  const { clock, sandboxes: held } = parts;
   const stopped = new AbortController();
   const [renewing, ending] = [new Attempts(parts, RENEWALS_AT_ONCE), new Attempts(parts, Infinity)];
   let sweptAt = clock.monotonic();
@@ -50,27 +50,27 @@ export function watchHeld(parts: WorkerParts): Watch {
   };
 }
 
-/** When nothing but its end is left for a sandbox; one that starts is given up by who starts it. */
+/** The time at which a sandbox has to end. A starting sandbox is ended by its spawn. */
 function overAt({ record, leaseEnds, lifeEnds }: WorkerSandbox): number {
   return record.state === 'running' ? Math.min(leaseEnds, lifeEnds + LIFE_GRACE_MS) : Infinity;
 }
 
 async function endOver(parts: WorkerParts, id: string): Promise<void> {
-  const { held, clock } = parts;
+  const { sandboxes: held, clock } = parts;
   await held.lock.run(id, async () => {
     const own = held.find(id);
     if (!own || own.record.state === 'ended') return;
     const isOver = own.record.state === 'ending' || overAt(own) <= clock.monotonic();
-    const why = own.leaseEnds <= clock.monotonic() ? 'its lease is over' : 'its time is over';
+    const why = own.leaseEnds <= clock.monotonic() ? 'its lease expired' : 'its lifetime ended';
     if (isOver) await endRuntime(parts, own, why);
   });
 }
 
 async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSignal): Promise<void> {
-  const { held, clock, logger } = parts;
+  const { sandboxes: held, clock, logger } = parts;
   const id = own.record.sandbox_id;
   const tooLong = new AbortController();
-  // One that is lost on the way must leave time for others.
+  // A lost request must leave time for retries.
   const share = (own.leaseEnds - own.renewedAt) / 4;
   const withinMs = Math.min(Math.max(share, RENEWAL_MS.least), RENEWAL_MS.most);
   const timer = clock.after(withinMs, () => tooLong.abort(new Error('the renewal took too long')));
@@ -78,16 +78,16 @@ async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSigna
     await renewLease(parts, id, { ttlMs: held.termMs, signal: AbortSignal.any([tooLong.signal, stopped]) });
   } catch (err) {
     if (!isRefusal(err)) throw err;
-    logger.warn({ sandbox_id: id, err }, 'The control plane has ended a lease.');
+    logger.warn({ sandbox_id: id, err }, 'The control plane revoked a lease.');
     await held.lock.run(id, async () => {
-      if (own.record.state === 'running') await endRuntime(parts, own, 'its lease was taken back');
+      if (own.record.state === 'running') await endRuntime(parts, own, 'its lease was revoked');
     });
   } finally {
     timer.cancel();
   }
 }
 
-/** At most one attempt for each sandbox at a time, so many in all, and a pause after one that failed. */
+/** Allows one attempt per sandbox at a time, a bounded number in total, and a pause after a failure. */
 class Attempts {
   readonly #parts: WorkerParts;
   readonly #most: number;
@@ -107,7 +107,7 @@ class Attempts {
     const done = attempt()
       .catch((err: unknown) => {
         this.#notBefore.set(id, clock.monotonic() + AGAIN_MS);
-        logger.debug({ sandbox_id: id, err }, 'an attempt failed, and is made again');
+        logger.debug({ sandbox_id: id, err }, 'Attempt failed; retrying.');
       })
       .finally(() => this.#running.delete(id));
     this.#running.set(id, done);

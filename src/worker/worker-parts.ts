@@ -1,4 +1,4 @@
-// What the parts of a worker share.
+// The parts that the worker's files share.
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { ProviderSet } from '../providers/provider.ts';
 import type { ControlLink } from './control-link.ts';
@@ -9,15 +9,15 @@ import type { WorkerSandboxes } from './worker-sandboxes.ts';
 export interface WorkerParts {
   id: string;
   credential: WorkerCredential;
-  held: WorkerSandboxes;
+  sandboxes: WorkerSandboxes;
   providers: ProviderSet;
   link: ControlLink;
   draining: Draining;
-  /** 0 is no cap. */
+  /** The limit; 0 means unlimited. */
   maxSandboxes: number;
   clock: Clock;
   logger: Logger;
 }
 
-/** For calls to providers: the guard around them keeps their deadlines, and what was begun here is finished. */
+/** For provider calls: their guard has its own timeouts, and started work is finished. */
 export const unaborted = (): AbortSignal => new AbortController().signal;

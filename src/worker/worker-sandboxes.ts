@@ -1,5 +1,5 @@
-// The sandboxes of this worker, in memory and in its journal. Their deadlines run by monotonic time: a wall clock that is
-// set must neither end a sandbox nor let one live on. Changes come one at a time for each sandbox (`lock`).
+// The sandboxes of this worker, in memory and in its journal. Deadlines use monotonic time: a changed wall clock
+// neither ends a sandbox nor extends it. `lock` serializes the changes of each sandbox.
 import { KeyedLock } from '../domain/keyed-lock.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Lease } from '../schema/lease.ts';
@@ -7,37 +7,37 @@ import type { WorkerJournal, WorkerSandboxRecord } from '../store/seam/worker-jo
 
 export interface WorkerSandbox {
   record: WorkerSandboxRecord;
-  /** Monotonic ms: from then on nobody may run it. */
+  /** When the lease expires, in monotonic ms. Nobody may run the sandbox afterwards. */
   leaseEnds: number;
-  /** Monotonic ms: its own life is over. */
+  /** When the sandbox's own lifetime ends, in monotonic ms. */
   lifeEnds: number;
-  /** Monotonic ms of the last renewal, or of the spawn. */
+  /** The last renewal, or the spawn, in monotonic ms. */
   renewedAt: number;
-  /** Gives up the start that is under way. */
+  /** Aborts the start in progress. */
   abort?: AbortController;
 }
 
 export interface LeaseTimes {
-  /** Monotonic ms. */
+  /** When the lease was requested, in monotonic ms. */
   askedAt: number;
-  /** What is left of the sandbox's own life, when that is told. */
+  /** The remaining lifetime of the sandbox, if known. */
   lifeMs?: number | undefined;
 }
 
 export interface WorkerSandboxesDeps {
   journal: Pick<WorkerJournal, 'all' | 'put' | 'forget'>;
   clock: Clock;
-  /** How long a lease holds when it is new. */
+  /** The duration of a new lease. */
   termMs: number;
 }
 
-/** Journalled sandboxes that ended are remembered this long, and with them the generations that may no longer come. */
+/** Ended sandboxes stay in the journal this long, so that late calls with an old generation are refused. */
 const REMEMBERED_MS = 24 * 3_600_000;
 
 export class WorkerSandboxes {
   readonly lock = new KeyedLock();
   readonly termMs: number;
-  /** Of one sandbox one after the other, each over what the one before it left: a lease is renewed without its lock. */
+  /** Serializes journal writes of each sandbox, so that each builds on the one before. Renewals do not hold `lock`. */
   readonly #writing = new KeyedLock();
   readonly #all = new Map<string, WorkerSandbox>();
   readonly #journal: WorkerSandboxesDeps['journal'];
@@ -49,7 +49,7 @@ export class WorkerSandboxes {
     this.termMs = termMs;
   }
 
-  /** Reads the journal. What is left of deadlines is what the wall clock says, and never more than they were when noted. */
+  /** Reads the journal. Remaining times follow the wall clock, but never exceed what they were when written. */
   async load(): Promise<void> {
     const [now, elapsed] = [this.#clock.now(), this.#clock.monotonic()];
     for (const record of await this.#journal.all()) {
@@ -61,7 +61,7 @@ export class WorkerSandboxes {
           record.sandbox_ends_at,
           Date.parse(record.sandbox_ends_at) - Date.parse(record.noted_at),
         ),
-        // Long ago, so that it is renewed at once.
+        // In the past, so that the lease is renewed at once.
         renewedAt: elapsed - this.termMs,
       });
     }
@@ -71,12 +71,12 @@ export class WorkerSandboxes {
     return this.#all.get(id);
   }
 
-  /** Those that hold, or may hold, a runtime. */
+  /** Returns the sandboxes that have, or may have, a runtime. */
   living(): WorkerSandbox[] {
     return [...this.#all.values()].filter(({ record }) => record.state !== 'ended');
   }
 
-  /** Writes what is new of a sandbox; in memory it holds once it is on disk. */
+  /** Writes a change. Memory follows once it is on disk. */
   note(id: string, change: Partial<WorkerSandboxRecord>): Promise<WorkerSandbox> {
     return this.#writing.run(id, () => this.#write(id, change));
   }
@@ -88,24 +88,24 @@ export class WorkerSandboxes {
     await this.#journal.put(record);
     const elapsed = this.#clock.monotonic();
     const held = this.#all.get(id) ?? { record, leaseEnds: elapsed, lifeEnds: elapsed, renewedAt: elapsed };
-    // Not all of `record`: what was assumed while it was written holds.
+    // Merges only the change: `assume` may have changed the record during the write.
     held.record = { ...held.record, ...change, noted_at };
     this.#all.set(id, held);
     return held;
   }
 
-  /** What holds although it could not be written: the end of a sandbox waits for no disk. */
+  /** Changes memory only, for changes that must not wait for the disk, such as an end. */
   assume(id: string, change: Partial<WorkerSandboxRecord>): void {
     const held = this.#all.get(id);
     if (held) held.record = { ...held.record, ...change };
   }
 
-  /** The generation of a lease was seen, whatever becomes of it: older ones are refused from here on. */
+  /** Remembers a seen lease generation, so that older ones are refused from now on. */
   async seen(id: string, { generation }: Lease): Promise<void> {
     if (generation > (this.find(id)?.record.generation ?? 0)) await this.note(id, { generation });
   }
 
-  /** A start under `lease`: what is known of it, and how long it may last. */
+  /** Records a start under `lease`, with its deadlines. */
   async begin(
     id: string,
     start: Partial<WorkerSandboxRecord>,
@@ -118,14 +118,14 @@ export class WorkerSandboxes {
   }
 
   /**
-   * A lease as it came, for what was asked at `askedAt`: it holds until its end, and no longer than a new one does. It holds at
-   * once, also when it rejects since it cannot be written.
+   * Applies a lease that was requested at `askedAt`: it ends at its own end, and never later than a new lease would. It
+   * takes effect even if this rejects because the journal cannot be written.
    */
   async adopt(id: string, lease: Lease, terms: LeaseTimes): Promise<WorkerSandbox> {
     const change = this.#written(lease, terms);
     const held = this.#all.get(id);
     if (held) {
-      // Answers may overtake each other.
+      // Answers can arrive out of order.
       if (lease.generation < held.record.generation) return held;
       this.assume(id, change);
       this.#hold(held, lease, terms);
@@ -146,7 +146,7 @@ export class WorkerSandboxes {
     if (lifeMs !== undefined) held.lifeEnds = askedAt + lifeMs;
   }
 
-  /** Forgets those that ended long ago. */
+  /** Forgets sandboxes that ended long ago. */
   async forget(): Promise<void> {
     const before = new Date(this.#clock.now() - REMEMBERED_MS).toISOString();
     await this.#journal.forget(before);

@@ -1,4 +1,4 @@
-// The remote worker: everything it does, over parts that are handed in. app/worker.ts picks them.
+// The remote worker over the parts that app/worker.ts picks.
 import { ServiceError } from '../domain/errors.ts';
 import { leaseTermMs } from '../domain/lease.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
@@ -28,29 +28,34 @@ export interface WorkerDeps {
   heartbeatMs: number;
   maxSandboxes: number;
   facts: Omit<WorkerFacts, 'rpcUrl'>;
-  /** Where to take calls; absent: nowhere. */
+  /** The address to serve calls on; absent if the worker accepts none. */
   serve?: Serve | undefined;
-  /** Before each heartbeat: takes over a credential or certificate that has changed. Never rejects. */
+  /** Runs before each heartbeat and applies a changed credential or certificate. Never rejects. */
   refresh?(calls: Pick<RpcServer, 'secure'> | undefined): Promise<void>;
 }
 
 export interface Serve {
   host: string;
-  /** 0: a free one. */
+  /** The port; 0 picks a free one. */
   port: number;
   tls?: ServerTls | undefined;
-  /** What the control plane is told, for the port that is listened on. */
+  /** Returns the URL to advertise for the listening port. */
   rpcUrl(port: number): string;
 }
 
 export interface RunningWorker {
-  /** Where it can be called. */
+  /** The URL for calls. */
   rpcUrl: string | undefined;
-  /** Says that it drains, takes no more, waits for what is in flight at most `graceMs`. Sandboxes live on. Idempotent. */
+  /**
+   * Announces the drain, accepts no more calls, and waits at most `graceMs` for those in flight. Sandboxes keep
+   * running. Idempotent.
+   */
   close(graceMs: number): Promise<void>;
 }
 
-/** Sends one heartbeat and changes nothing here, also beside a worker that runs. Rejects as the control plane refuses. */
+/**
+ * Sends one heartbeat and changes nothing, also while a worker with this id runs. Rejects as the control plane refuses.
+ */
 export function heartbeatOnce(
   parts: Omit<HeartbeatParts, 'draining'>,
   facts: WorkerFacts,
@@ -59,14 +64,14 @@ export function heartbeatOnce(
 }
 
 /**
- * Takes over what an earlier run of this worker left, then listens, then tells the control plane. That this one does not
- * answer is no failure; an address that cannot be had is `unavailable`.
+ * Recovers what an earlier run left, then listens, then sends heartbeats. An unreachable control plane is not a
+ * failure; an unusable listen address is `unavailable`.
  */
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const { random, heartbeatMs, serve, ids } = deps;
   const parts = partsOf(deps);
-  await parts.held.load();
-  // First: what is over ends also while a provider takes its time to list. Each sandbox has its lock.
+  await parts.sandboxes.load();
+  // Comes first, so that expired sandboxes end while a provider is slow to list. Each sandbox has its lock.
   const watch = watchHeld(parts);
   await sweep(parts);
   const server = serve && rpcServer({ parts, ids, address: serve, tls: serve.tls });
@@ -85,9 +90,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     beats.stop();
     parts.draining.stop();
     await Promise.all([sendHeartbeat({ parts, facts }).catch(() => undefined), server?.close(graceMs)]);
-    for (const { abort } of parts.held.living()) abort?.abort(stopping());
+    for (const { abort } of parts.sandboxes.living()) abort?.abort(stopping());
     await watch.stop();
-    await parts.held.lock.idle();
+    await parts.sandboxes.lock.idle();
   };
   return {
     rpcUrl,
@@ -105,5 +110,5 @@ function stopping(): ServiceError {
 function partsOf(deps: WorkerDeps): WorkerParts {
   const { journal, clock, heartbeatMs } = deps;
   const held = new WorkerSandboxes({ journal, clock, termMs: leaseTermMs(heartbeatMs) });
-  return { ...deps, held, draining: new Draining() };
+  return { ...deps, sandboxes: held, draining: new Draining() };
 }

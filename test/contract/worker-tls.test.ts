@@ -93,7 +93,7 @@ function scene(made: Certificates, url: string) {
     const worker = await openWorker(deps);
     onTestFinished(() => worker.close(0));
     const said = (words: string) => lines.some(({ message }) => message.includes(words));
-    const refused = () => lines.filter(({ message }) => message.includes('the old one stays'));
+    const refused = () => lines.filter(({ message }) => message.includes('keeping the old one'));
     return { worker, said, refused };
   };
   return { show, prove, configure, open, cert_file };
@@ -137,7 +137,7 @@ it('a worker shows its certificate, and takes over the next one and the next cre
 
   // Half of a change is none.
   copyFileSync(second.cert, cert_file);
-  await until('it says so', () => said('the old one stays'), 60_000);
+  await until('it says so', () => said('keeping the old one'), 60_000);
   const count = heard.length;
   await until('it goes on', () => heard.length > count + 1, 60_000);
   expect(newest().from).toBe('first');
@@ -165,7 +165,7 @@ it('a worker without a certificate of the authority is not heard', async () => {
   prove(SECRETS[0]);
   show(made.stranger);
   const { said } = await open();
-  await until('it says so', () => said('heartbeat was not taken'), 60_000);
+  await until('it says so', () => said('Heartbeat failed'), 60_000);
   configure({ ca_file: made.ca });
   await until('it says so again', () => said('taken over'), 60_000);
   expect(heard).toEqual([]);

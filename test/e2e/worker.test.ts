@@ -84,7 +84,10 @@ it('a worker takes calls, is drained from the server, and stops in order', async
   const running = workerProcess(listening);
   await until('it is heard', async () => (await worker('w4')).rpc_url);
   const second = await svc(listening);
-  expect([second.code, second.stderr]).toEqual([5, expect.stringContaining('A worker of this id runs')]);
+  expect([second.code, second.stderr]).toEqual([
+    5,
+    expect.stringContaining('A worker with this id already runs'),
+  ]);
   expect((await svc(['worker', 'drain', 'w4', '--server', server.url])).code).toBe(0);
   await until('it says so', async () => (await worker('w4')).status === 'draining');
   await ended(running);

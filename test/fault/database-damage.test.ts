@@ -143,7 +143,7 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     await start(folder);
     expect((await client.call('GET', '/live')).status).toBe(200);
     await until('the check', async () => (await database()).status === 'failed', CHECK_MS);
-    expect((await database()).message).toContain('backup instead of the database');
+    expect((await database()).message).toContain('with a backup');
     expect(await ready()).toEqual([503, 'not_ready', expect.stringContaining('damaged')]);
     expect(await server?.stop()).toBe(0);
     expect(await runCli(['db', 'restore', backup, '--database', path, '--yes'])).toMatchObject({ code: 0 });
@@ -182,7 +182,7 @@ describeWith(['unshare'], 'a small database', () => {
     const folder = home();
     const path = await makeDatabase(join(folder, 'svc.db'), 'host', 200);
     spoilMiddle(path);
-    await expect(start(folder)).rejects.toThrow(/damaged.*backup instead of the database/s);
+    await expect(start(folder)).rejects.toThrow(/damaged.*with a backup/s);
   });
 
   it('reports a log that was cut after a kill until the loss is accepted, with or without a restart', async () => {

@@ -62,7 +62,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     expect(await client.sh(used, 'echo on')).toMatchObject({ stdout: 'on\n' });
     expect((await client.call('GET', `/sandboxes/${used}`)).status).toBe(200);
     const { status, message } = await database();
-    expect([status, message]).toEqual(['failed', expect.stringContaining('backup instead of the database')]);
+    expect([status, message]).toEqual(['failed', expect.stringContaining('restore a backup')]);
   };
 
   /** Rows that live and runtimes are the same, and the file is sound. */
@@ -102,7 +102,7 @@ describeWith(['unshare'], 'a database that goes away', () => {
     rmSync(path);
     await holdsOut(kept, doomed);
     expect(await server.stop()).toBe(0);
-    await expect(start()).rejects.toThrow(/database file is gone.*backup instead of the database/s);
+    await expect(start()).rejects.toThrow(/database file is missing.*a backup/s);
     expect(existsSync(path)).toBe(false);
     expect(await runCli(['db', 'restore', '--yes', backup], cli)).toMatchObject({ code: 0 });
     await start();

@@ -1,14 +1,14 @@
-// THE STORE SEAM: what is known of the wall clock, and what moves with it. store.ts says what holds for all.
+// THE STORE SEAM: the mark of the wall clock, and the stamps that move with it. store.ts has the rules for all tables.
 
-/** How the wall clock stood to a clock that nobody sets. */
+/** The wall clock relative to the monotonic clock. */
 export interface ClockMark {
-  /** A mark says something within its boot only. */
+  /** A mark is valid within its boot only. */
   boot_id: string;
   /** The wall clock (ms since 1970) minus ms since the boot; a whole number. */
   distance_ms: number;
 }
 
-/** How many stamps were moved. */
+/** The number of moved stamps. */
 export interface MovedStamps {
   sandboxes: number;
   leases: number;
@@ -17,12 +17,12 @@ export interface MovedStamps {
 }
 
 export interface ClockStore {
-  /** The newest; undefined before the first. */
+  /** The newest mark; undefined before the first. */
   mark(): Promise<ClockMark | undefined>;
   /**
-   * Keeps `mark`, and moves by `shift_ms` (below 0: back) what is compared with the wall clock: the deadlines of sandboxes
-   * that have not ended, the ends of leases, the last heartbeats of workers and the ages of idempotency claims. What only
-   * says when something happened stays.
+   * Stores `mark` and moves by `shift_ms` (negative: back) what is compared with the wall clock: deadlines of active
+   * sandboxes, ends of leases, last heartbeats, and ages of idempotency claims. Stamps that record when something
+   * happened do not move.
    */
   set(mark: ClockMark, shift_ms: number): Promise<MovedStamps>;
 }

@@ -1,11 +1,14 @@
-// What is known of the database beyond the answer of the last call.
+// What is known about the database beyond the result of the last call.
 import type { ServiceError } from '../../domain/errors.ts';
 
 export interface StoreCondition {
-  /** Damage that a call or a check has met. It stays until the next start: only another file ends it. */
+  /** Damage that a call or a check found. It stays until the next start: only another file removes it. */
   damage?: ServiceError;
-  /** Acknowledged writes are missing since an unclean stop. It stays until an operator accepts it, over restarts too. */
+  /**
+   * Acknowledged writes have been missing since an unclean shutdown. It stays until an operator accepts it, also across
+   * restarts.
+   */
   loss?: ServiceError;
-  /** All pages are being read. */
+  /** True while all pages are read. */
   isChecking: boolean;
 }

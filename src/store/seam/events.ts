@@ -1,27 +1,26 @@
-// THE STORE SEAM: events beside those that a change of state brings along. store.ts says what holds for all.
+// THE STORE SEAM: events that do not belong to a state change. store.ts has the rules for all tables.
 import type { Event, EventDraft } from '../../schema/event.ts';
 
 export interface EventBounds {
-  /** Ids of the oldest and the newest event kept, of whomever; 0 when there is none. */
+  /** Ids of the oldest and newest stored event of any owner; 0 if there are none. */
   oldest: number;
   newest: number;
-  /** Up to here events have gone although older ones of others are kept; 0: none. */
+  /** Events up to this id may be deleted although older ones of other owners are kept; 0 if none are. */
   lost_through: number;
 }
 
 export interface EventStore {
   /**
-   * One transaction on a connection of its own with relaxed durability (docs/design/reliability.md#storage). Ids
-   * in order.
+   * One transaction on its own connection with relaxed durability (docs/design/reliability.md#storage). Ids in order.
    */
   append(drafts: EventDraft[]): Promise<Event[]>;
   /** Events with id > `after`, oldest first. */
   since(after: number, limit: number): Promise<Event[]>;
-  /** Of the events of `owner`, or of all. */
+  /** Bounds of the events of `owner`, or of all events. */
   bounds(owner?: string): Promise<EventBounds>;
   /**
-   * Keeps `keep` in all: whoever has more than a fair share loses its oldest, so that events of one owner push out no
-   * other's. The number deleted.
+   * Keeps `keep` events in total. Owners above their fair share lose their oldest, so that one owner never displaces
+   * another's events. Returns the number deleted.
    */
   prune(keep: number): Promise<number>;
 }

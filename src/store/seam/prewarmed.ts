@@ -1,7 +1,7 @@
-// THE STORE SEAM: sandboxes that are kept ready. store.ts says what holds for all.
+// THE STORE SEAM: prewarmed sandboxes. store.ts has the rules for all tables.
 import type { AdmissionLimits } from '../../domain/admission.ts';
 
-/** A sandbox kept ready for a template: nobody's, and no sandbox of the API, until a spawn takes it. */
+/** A prewarmed sandbox of a template. It has no owner and is invisible to the API until a spawn takes it. */
 export interface PrewarmedRecord {
   id: string;
   epoch: number;
@@ -16,15 +16,15 @@ export interface PrewarmedRecord {
   vcpus: number;
   network: 'default' | 'none';
   runtime_id?: string;
-  /** Of its creation, for the answer to the spawn that takes it. */
+  /** Warnings of its creation, for the response to the spawn that takes it. */
   warnings: string[];
   created_at: string;
 }
 
 export interface PrewarmedStore {
-  /** Writes a `starting` row; false when sandboxes and warm ones together have reached a limit. */
+  /** Writes a `starting` row; false if sandboxes and prewarmed ones together have reached a limit. */
   reserve(warm: PrewarmedRecord, limits: AdmissionLimits): Promise<boolean>;
-  /** Replaces a `starting` row; false when it is not there. */
+  /** Replaces a `starting` row; false if there is none. */
   ready(warm: PrewarmedRecord): Promise<boolean>;
   get(id: string): Promise<PrewarmedRecord | undefined>;
   /** Oldest first (created_at, then id). */

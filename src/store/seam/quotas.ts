@@ -1,16 +1,16 @@
-// THE STORE SEAM: limits of single owners. store.ts says what holds for all.
+// THE STORE SEAM: quotas of owners. store.ts has the rules for all tables.
 import type { Event, EventDraft } from '../../schema/event.ts';
 import type { Quota, QuotaSummary } from '../../schema/quota.ts';
 
 export interface QuotaStore {
   get(owner_id: string): Promise<Quota | undefined>;
-  /** Newest first (created_at, then owner_id, both descending), those after `after`. */
+  /** Newest first (created_at, then owner_id, both descending), starting after `after`. */
   list(limit: number, after?: { created_at: string; id: string }): Promise<Quota[]>;
-  /** Makes or replaces, `created_at` staying as it was; the events in the same transaction. */
+  /** Creates or replaces a quota, keeping `created_at`, with the events in the same transaction. */
   put(quota: Quota, events: EventDraft[]): Promise<{ quota: Quota; events: Event[] }>;
-  /** Undefined when there was none: nothing is written then. */
+  /** Undefined, with nothing written, if there is no quota. */
   delete(owner_id: string, events: EventDraft[]): Promise<{ events: Event[] } | undefined>;
-  /** Rows of the owner that have not ended, and its quota, in one read. */
+  /** The owner's active sandboxes and quota, in one read. */
   usage(owner_id: string): Promise<{ active_sandboxes: number; quota?: Quota }>;
   summary(): Promise<QuotaSummary>;
 }

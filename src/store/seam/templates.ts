@@ -1,15 +1,15 @@
-// THE STORE SEAM: templates. store.ts says what holds for all.
+// THE STORE SEAM: templates. store.ts has the rules for all tables.
 import type { TemplateKey } from '../../domain/template-key.ts';
 import type { Template } from '../../schema/template.ts';
 
-/** Without an `owner_id` it is shared. */
+/** A template without an `owner_id` is shared. */
 export interface TemplateRecord extends Omit<Template, 'metadata' | 'env' | 'setup'> {
   metadata: Record<string, string>;
   env: Record<string, string>;
   setup: string[];
 }
 
-/** What an update replaces. */
+/** The fields that an update replaces. */
 export type TemplateFacts = Omit<
   TemplateRecord,
   'name' | 'owner_id' | 'version' | 'created_at' | 'updated_at'
@@ -18,14 +18,14 @@ export type TemplateFacts = Omit<
 export type TemplatePlace = TemplateKey & Pick<TemplateRecord, 'created_at'>;
 
 export interface TemplateLimits {
-  /** Of all owners together, and as many again that are shared. */
+  /** The limit of all owners together, and separately of shared templates. */
   most: number;
   ofOwner: number;
 }
 
 export interface TemplateFilter {
   limit: number;
-  /** Those of this owner and those that are shared; absent: all. */
+  /** Selects the templates of this owner and the shared ones; absent selects all. */
   owner_id?: string;
   after?: TemplatePlace;
 }
@@ -36,20 +36,20 @@ export type Replacement =
   | { kind: 'stale'; version: number };
 
 export interface TemplateStore {
-  /** Throws `conflict` when its owner or a shared one has the name, `resource_limit` when there are too many already. */
+  /** Throws `conflict` if the owner or a shared template has the name, `resource_limit` if there are too many. */
   create(template: TemplateRecord, limits: TemplateLimits): Promise<void>;
-  /** The owner's, else the one that is shared. */
+  /** The owner's template, otherwise the shared one. */
   get(key: TemplateKey): Promise<TemplateRecord | undefined>;
   /** Newest first (created_at, then name, then owner, all descending, the shared one last). */
   list(filter: TemplateFilter): Promise<TemplateRecord[]>;
-  /** Those that want sandboxes kept ready, by name. */
+  /** Templates with prewarming, by name. */
   prewarmed(): Promise<TemplateRecord[]>;
-  /** All facts are replaced, version + 1; only while its version is one of `versions`, when they are given. */
+  /** Replaces all fields and increases the version by 1; only while the version is in `versions`, if given. */
   replace(
     key: TemplateKey,
     facts: TemplateFacts,
     at: { updated_at: string; versions?: readonly number[] },
   ): Promise<Replacement>;
-  /** Exactly this one; false when there was none. */
+  /** Deletes exactly this template; false if there is none. */
   delete(key: TemplateKey): Promise<boolean>;
 }

@@ -1,8 +1,8 @@
-// What a worker must not forget when it is killed: the sandboxes it was given, and the generations it has seen. On the
-// worker's own disk; the control plane's database knows nothing of it.
+// What a worker remembers across a kill: its sandboxes and the lease generations it has seen. It is on the worker's own
+// disk; the control plane's database does not know it.
 import type { Instance } from '../store.ts';
 
-/** What a runtime really is, for a spawn that is asked for again. */
+/** The actual values of a runtime, for a repeated spawn. */
 export interface MadeRuntime {
   runtime_id: string;
   image: string;
@@ -14,33 +14,33 @@ export interface MadeRuntime {
 export interface WorkerSandboxRecord {
   sandbox_id: string;
   provider: string;
-  /** Generation of the lease that it was started under; its runtime's label has it. */
+  /** The generation of the lease that started it; its runtime's label contains it. */
   epoch: number;
-  /** The highest seen. */
+  /** The highest generation seen. */
   generation: number;
   /**
-   * `starting` from before the provider is asked, `ending` from before it is asked to destroy. `ended` is kept for a while:
-   * it refuses what is late.
+   * `starting` before the provider is called, `ending` before it is asked to destroy. `ended` is kept for a while to
+   * refuse late calls.
    */
   state: 'starting' | 'running' | 'ending' | 'ended';
   made?: MadeRuntime | undefined;
-  /** ISO 8601, by the wall clock: all that is left of the deadlines after a restart. */
+  /** ISO 8601 by the wall clock: the deadlines after a restart. */
   lease_ends_at: string;
   sandbox_ends_at: string;
-  /** When this was written. */
+  /** When this record was written. */
   noted_at: string;
 }
 
-/** Held by one process alone. Every method is one transaction, durable when it resolves; rejects with a ServiceError. */
+/** Held by one process. Every method is one durable transaction; rejects with a ServiceError. */
 export interface WorkerJournal {
-  /** Made with the journal: whose the runtimes on this host are. */
+  /** Created with the journal: the label of this worker's runtimes on this host. */
   readonly instance: Pick<Instance, 'id' | 'key'>;
   all(): Promise<WorkerSandboxRecord[]>;
-  /** In place of what is known of the sandbox. */
+  /** Replaces the record of the sandbox. */
   put(record: WorkerSandboxRecord): Promise<void>;
-  /** Those that `ended` and were noted before a moment (ISO 8601). */
+  /** Deletes `ended` records written before a time (ISO 8601). */
   forget(before: string): Promise<void>;
-  /** Resolves when nothing can be written any more and only a new start helps. */
+  /** Resolves when nothing can be written and only a restart helps. */
   lost: Promise<Error>;
   /** Idempotent. */
   close(): Promise<void>;

@@ -1,14 +1,14 @@
-// THE STORE SEAM: workers, and the leases under which they run sandboxes. A lease is acquired by the reservation of its
-// sandbox and released by the sandbox's end, both in those transactions. store.ts says what holds for all.
+// THE STORE SEAM: workers, and the leases under which they run sandboxes. The reservation of a sandbox acquires its
+// lease and the sandbox's end releases it, in the same transactions. store.ts has the rules for all tables.
 import type { HeartbeatBody, Worker } from '../../schema/worker.ts';
 
-/** `status` as the worker says, `drain` as administrators do. */
+/** The worker reports `status`, administrators set `drain`. */
 export type WorkerRecord = Omit<Worker, 'stale'>;
 
 export interface LeaseRecord {
-  /** The sandbox. */
+  /** The sandbox id. */
   resource_id: string;
-  /** The worker. */
+  /** The worker id. */
   holder_id: string;
   /** 1 when acquired, +1 with each renewal. */
   generation: number;
@@ -18,26 +18,26 @@ export interface LeaseRecord {
 
 export interface WorkerStore {
   /**
-   * A heartbeat at `at`: makes or changes the record. What `said` leaves out stays, `drain` always does. Throws
-   * `resource_limit` for a new one when there are `most`.
+   * Records a heartbeat at `at`: creates or updates the worker. Omitted fields and `drain` stay. Throws
+   * `resource_limit` for a new worker if there are `most`.
    */
   heard(id: string, said: HeartbeatBody, at: string, most: number): Promise<WorkerRecord>;
   get(id: string): Promise<WorkerRecord | undefined>;
   /** By id. */
   list(): Promise<WorkerRecord[]>;
-  /** Undefined when there is none. */
+  /** Undefined if there is no such worker. */
   drain(id: string, drain: boolean, at: string): Promise<WorkerRecord | undefined>;
-  /** Only one without sandboxes that have not ended. */
+  /** Removes a worker only if it has no active sandboxes. */
   remove(id: string): Promise<'removed' | 'absent' | 'busy'>;
 }
 
 export interface LeaseStore {
   get(resource_id: string): Promise<LeaseRecord | undefined>;
-  /** Soonest first. */
+  /** Soonest end first. */
   list(): Promise<LeaseRecord[]>;
   /**
-   * The next generation, never ending earlier than before. Undefined when `holder_id` does not hold it, or its sandbox
-   * is neither creating, running nor unhealthy.
+   * Returns the next generation, never with an earlier end. Undefined if `holder_id` does not hold the lease, or its
+   * sandbox is neither creating, running nor unhealthy.
    */
   renew(resource_id: string, holder_id: string, expires_at: string): Promise<LeaseRecord | undefined>;
 }

@@ -1,4 +1,5 @@
-// What admission is decided on, read inside the transaction that decides: counts of what is active, the owner's quota.
+// Reads the facts for an admission decision inside the deciding transaction: counts of active sandboxes and the owner's
+// quota.
 import type { Database } from 'better-sqlite3';
 import {
   type AdmissionFacts,
@@ -13,7 +14,7 @@ import { workerPlaces } from './workers.ts';
 export const QUOTA_COLUMNS = 'owner_id, max_sandboxes, max_ttl, max_exec_timeout, created_at, updated_at';
 
 const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
-/** The index has the owner alone: the count reads no row. */
+/** The index contains only the owner, so the count reads no rows. */
 const COUNT_OF_OWNER = `SELECT count(*) FROM sandboxes INDEXED BY sandboxes_active_by_owner WHERE ${ACTIVE} AND owner_id = ?`;
 
 /** Sandboxes of an owner that have not ended. */

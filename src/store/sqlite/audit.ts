@@ -1,5 +1,5 @@
-// The audit table. Records come in batches and go by age; those of unproven actors also by number, since anybody can make
-// them. No word of a request ever becomes SQL.
+// The audit table. Records arrive in batches and expire by age; those of unproven actors also by number, since anyone
+// can cause them. Text from requests never becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
 import { AUDIT_COLUMNS } from '../../domain/audit.ts';
 import type { AuditDraft, AuditRecord } from '../../schema/audit.ts';
@@ -7,7 +7,7 @@ import type { AuditFilter, AuditStore } from '../seam/audit.ts';
 import type { Executor } from './executor.ts';
 import { SWEEP_ROWS } from './methods.ts';
 
-/** `id` is the table's to give. */
+/** The table assigns `id`. */
 const COLUMNS = AUDIT_COLUMNS.filter((column) => column !== 'id');
 
 type Row = Omit<AuditRecord, 'user_id' | 'user_agent'> & {
@@ -55,7 +55,7 @@ function purging(db: Database) {
   };
 }
 
-/** A statement for each combination of filters that is asked for: at most 128. */
+/** Makes a statement for each used combination of filters: at most 128. */
 function listing(db: Database): (filter: AuditFilter) => Row[] {
   const prepared = new Map<string, Statement<object, Row>>();
   return (filter) => {

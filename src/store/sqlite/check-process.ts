@@ -1,12 +1,12 @@
-// A check of all pages in a process of its own: nothing interrupts SQLite from within, but a process can be ended. Inside it
-// a thread reads, so that the process hears when the one that asked is gone, and ends.
+// Checks all pages in a separate process: SQLite cannot be interrupted from within, but a process can be killed. A
+// thread reads, so that the process notices when its parent ends, and ends too.
 import { createRequire } from 'node:module';
 import { PassThrough } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import { run } from '../../host/run.ts';
 import { matcher } from './regexp.ts';
 
-/** Far beyond any database that fits a host. */
+/** Longer than any database of one host takes. */
 const DEADLINE_MS = 24 * 3_600_000;
 
 const READ = `
@@ -44,24 +44,24 @@ const PROGRAM = `
   process.stdin.once('end', () => process.kill(process.pid, 'SIGKILL'));
 `;
 
-/** What the check says, or the result code of what kept it from an answer. */
+/** The lines of the check, or the result code that prevented it. */
 export type CheckAnswer = { lines: string[]; rows?: string[] } | { code: string; message: string };
 
 export interface CheckProcess {
   /**
-   * Of one file; when all pages are sound, also what `statements` give, one text a row. They may use REGEXP. Undefined when the process gave no answer; rejects with the signal's
-   * reason.
+   * Checks one file; if all pages are intact, also returns the results of `statements`, one text a row. They may use
+   * REGEXP. Undefined if the process gave no answer; rejects with the signal's reason.
    */
   ask(path: string, statements?: readonly string[]): Promise<CheckAnswer | undefined>;
 }
 
-/** Begins the process, which then waits for its question. `check` is a PRAGMA; `nice` as in nice(1). */
+/** Starts the process, which then waits for its request. `check` is a PRAGMA; `nice` as in nice(1). */
 export function startCheckProcess(check: string, signal: AbortSignal, nice = 0): CheckProcess {
   const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
   const input = new PassThrough();
   const args = ['-e', PROGRAM, sqlite, check, String(nice), READ];
   const ended = run(process.execPath, args, { timeoutMs: DEADLINE_MS, input, signal });
-  // Who is not asked is not heard either.
+  // A process that is never asked must not cause an unhandled rejection.
   ended.catch(() => undefined);
   return {
     ask: async (path, statements = []) => {

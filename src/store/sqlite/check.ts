@@ -1,6 +1,6 @@
-// Everything that must be true of a database before it is trusted: a backup before it gets its name, a file before it is
-// restored, a copy after its migrations. Checks are in order of trust; after one that fails, those that build on it are
-// left out.
+// Everything that must be true of a database before it is trusted: a backup before it gets its name, a file before it
+// is restored, a copy after its migrations. Checks are ordered by trust; after a failure, those that depend on it are
+// skipped.
 import type { Database } from 'better-sqlite3';
 import type { DatabaseCheck, VerifyReport } from '../../schema/db-report.ts';
 import { storeFailure } from './failures.ts';
@@ -17,39 +17,37 @@ type Check = Omit<DatabaseCheck, 'problems'> & {
   find(db: Database, known: KnownFindings): string[];
 };
 
-/** What has been found out about this file already. */
+/** Known facts about this file. */
 export interface KnownFindings {
-  /** What PRAGMA integrity_check says. */
+  /** The output of PRAGMA integrity_check. */
   integrity?: readonly string[];
-  /** What `wrongRows` says. */
+  /** The output of `wrongRows`. */
   rows?: readonly string[];
 }
 
 const CHECKS: readonly Check[] = [
   {
     id: 'identity',
-    title: 'It is a database of this service, of a version that this program knows',
+    title: 'The database belongs to this service and has a supported version',
     find: identity,
   },
-  { id: 'schema', title: 'Tables, indexes and triggers are those of its version', find: schemaDifferences },
-  { id: 'integrity', title: 'Every page and every index is sound', find: integrity },
-  { id: 'foreign_keys', title: 'No row refers to one that is missing', find: foreignKeys },
-  { id: 'counters', title: 'The counters agree with the rows', find: counters },
+  { id: 'schema', title: 'The schema matches its version', find: schemaDifferences },
+  { id: 'integrity', title: 'All pages and indexes are intact', find: integrity },
+  { id: 'foreign_keys', title: 'No row refers to a missing row', find: foreignKeys },
+  { id: 'counters', title: 'The counters match the rows', find: counters },
 ];
 
-/** Last, and not of every copy: a copy is worth making of whatever rows there are. */
+/** Comes last, and not for every copy: a copy is worth making whatever its rows are. */
 const ROWS: Check = {
   id: 'rows',
-  title: 'Every row is such as the API writes',
+  title: 'Every row is valid',
   find: (db, { rows }) => [...(rows ?? wrongRows(db))],
 };
 
-/** `copy`: that the file holds what its origin held. `rows`: also that the service may be given it. */
+/** `copy`: the file holds what its origin held. `rows`: the service may also use it. */
 export type Scope = 'copy' | 'rows';
 
-/**
- * Checks the file at `path`, which is not changed. What is wrong is in the report; throws as `withReader`.
- */
+/** Checks the file at `path` without changing it. Problems are in the report; throws like `withReader`. */
 export function verifyDatabase(path: string, scope: Scope, known: KnownFindings = {}): VerifyReport {
   return withReader(path, (db) => {
     const wanted = scope === 'rows' ? [...CHECKS, ROWS] : CHECKS;
@@ -69,7 +67,7 @@ function runChecks(db: Database, wanted: readonly Check[], known: KnownFindings)
   return done;
 }
 
-/** A page that cannot be read is a finding, not an end. */
+/** An unreadable page is a finding and does not stop the check. */
 function found(find: () => string[]): string[] {
   try {
     return find();
@@ -81,10 +79,10 @@ function found(find: () => string[]): string[] {
 }
 
 function identity(db: Database): string[] {
-  if (!isOurs(db)) return ['The file does not carry the mark of this service.'];
+  if (!isOurs(db)) return ['The file is not a database of this service.'];
   const version = schemaVersion(db);
   if (version >= 1 && version <= SCHEMA_VERSION) return [];
-  return [`The database has schema version ${version}, this program knows ${SCHEMA_VERSION}.`];
+  return [`The database has schema version ${version}, this program supports ${SCHEMA_VERSION}.`];
 }
 
 function integrity(db: Database, known: KnownFindings): string[] {

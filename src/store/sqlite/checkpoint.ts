@@ -1,20 +1,20 @@
-// Makes one file of a database and its write-ahead log, which also proves that nobody has it open.
+// Merges a database and its write-ahead log into one file, which also proves that no process has it open.
 
 import { ServiceError } from '../../domain/errors.ts';
 import { isBusy, isReadOnly, storeFailure } from './failures.ts';
 import Sqlite from './sqlite.ts';
 
 /**
- * Switches the database at `path` away from its write-ahead log: everything is in the one file afterwards. `unreadable`
- * when it is no database or too damaged to be opened; nothing is changed then. Throws `conflict` when anybody has it
- * open, else as the store does.
+ * Switches the database at `path` away from its write-ahead log, so that one file holds everything. Returns
+ * `unreadable`, with nothing changed, if it is not a database or too damaged to open. Throws `conflict` if another
+ * process has it open, otherwise like the store.
  */
 export function checkpointDatabase(path: string): 'folded' | 'unreadable' {
   if (!isReadable(path)) return 'unreadable';
   const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
   try {
     db.pragma('trusted_schema = OFF');
-    // SQLite refuses the switch while another connection is there.
+    // SQLite refuses the switch while there is another connection.
     if (db.pragma('journal_mode = DELETE', { simple: true }) !== 'delete') throw heldOpen();
     return 'folded';
   } catch (error) {
@@ -26,7 +26,7 @@ export function checkpointDatabase(path: string): 'folded' | 'unreadable' {
   }
 }
 
-/** By a connection that only reads: one that may write throws the log of a damaged database away when it closes. */
+/** Uses a read-only connection, because a writable one discards the log of a damaged database when it closes. */
 function isReadable(path: string): boolean {
   let db: Sqlite.Database | undefined;
   try {
@@ -37,7 +37,7 @@ function isReadable(path: string): boolean {
     if (isBusy(error)) throw heldOpen(error);
     const failure = storeFailure(error);
     if (failure.code === 'internal') return false;
-    // A journal that has to be rolled back first.
+    // A journal that must be rolled back first.
     if (isReadOnly(error)) return true;
     throw failure;
   } finally {

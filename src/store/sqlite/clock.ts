@@ -1,4 +1,4 @@
-// The wall clock in the database: its mark, and stamps that move when it was set.
+// The wall clock in the database: its mark, and the stamps that move when the clock was set.
 import type { Database } from 'better-sqlite3';
 import type { ClockMark, ClockStore, MovedStamps } from '../seam/clock.ts';
 import type { Executor } from './executor.ts';
@@ -20,7 +20,7 @@ export function clockStore(db: Database, work: Executor): ClockStore {
        ON CONFLICT (one) DO UPDATE SET boot_id = excluded.boot_id, distance_ms = excluded.distance_ms`,
   );
   const move = Object.entries(STAMPS).map(([name, { table, column, where }]) => {
-    // Stamps that no calendar holds stay as they are.
+    // Stamps outside the calendar stay unchanged.
     const moved = `coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, @by), ${column})`;
     return [name, db.prepare<{ by: string }>(`UPDATE ${table} SET ${column} = ${moved} ${where}`)] as const;
   });

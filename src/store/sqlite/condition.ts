@@ -1,4 +1,4 @@
-// Remembers damage that any call of the store meets: a damaged page is met by few calls, and all others look well.
+// Remembers damage that any call of the store finds: few calls meet a damaged page, and all others succeed.
 import type { ServiceError } from '../../domain/errors.ts';
 import type { Logger } from '../../domain/ports.ts';
 import type { StoreCondition } from '../seam/condition.ts';
@@ -11,7 +11,7 @@ export class Condition {
   readonly #logger: Logger;
   #damage: ServiceError | undefined;
   isChecking = false;
-  /** Checks all pages; remembers what it finds. */
+  /** Checks all pages and remembers the result. */
   confirm = () => {};
 
   constructor(path: string, logger: Logger) {
@@ -20,8 +20,8 @@ export class Condition {
   }
 
   /**
-   * Of a failed call. SQLite says of a failed read (EIO), too, that the file is damaged: so its word is confirmed first, by
-   * a check of all pages. Any other failure, also one of the disk, says nothing of the file.
+   * Records a failed call. SQLite also reports damage for a failed read (EIO), so a check of all pages confirms it
+   * first. Other failures, also of the disk, do not mean damage.
    */
   note(error: unknown): void {
     const failure = storeFailure(error);
@@ -36,7 +36,7 @@ export class Condition {
     this.#damage = failure;
     this.#logger.error(
       { err: failure },
-      'The database is damaged; health and readiness say so until it is replaced.',
+      'The database is damaged; health and readiness fail until it is replaced.',
     );
   }
 
@@ -49,7 +49,7 @@ export class Condition {
     };
   }
 
-  /** The same store, each of whose failures is noted on its way. */
+  /** Wraps the store so that each failure is recorded. */
   watching<T extends Store>(store: T): T {
     const parts = Object.entries(store).map(([name, part]) => [name, this.#watched(part)]);
     return Object.fromEntries(parts) as T;
@@ -66,7 +66,7 @@ export class Condition {
     return Object.fromEntries(members);
   }
 
-  /** Whoever called gets the very promise: nothing waits for the note. */
+  /** Returns the original promise, so that callers do not wait for the record. */
   #method(method: Method): Method {
     return (...given) => {
       const result = method(...given);

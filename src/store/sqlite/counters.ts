@@ -1,5 +1,5 @@
-// Counters that promise never to give a number twice, carried over when an older copy of the same database comes back:
-// readers of events hold ids that were given since, and VMs of the pool live on with uids that were.
+// Carries over counters that never repeat a number when an older copy of the database is restored: readers of events
+// hold newer ids, and VMs of the pool outlive the restore with newer uids.
 import type { Database } from 'better-sqlite3';
 import type { ServiceError } from '../../domain/errors.ts';
 import { storeFailure } from './failures.ts';
@@ -14,13 +14,13 @@ const COUNTERS = [
   { table: 'sqlite_sequence', column: 'seq', where: " WHERE name = 'audit'" },
 ] as const;
 
-/** Of one instance; a table that the schema does not have yet is absent. */
+/** The counters of one instance; a table that the schema lacks is absent. */
 export interface Counters {
   instance: string;
   values: Record<string, number>;
 }
 
-/** Undefined for what is no sound database of ours. */
+/** Undefined if it is not an intact database of this service. */
 export function readCounters(path: string): Counters | undefined {
   try {
     return withReader(path, counters);
@@ -36,7 +36,7 @@ function counters(db: Database): Counters | undefined {
   return instance === undefined ? undefined : { instance, values: valuesOf(db) };
 }
 
-/** Raises the counters of the database at `path`, which nobody has open, to at least `counters`. */
+/** Raises the counters of the database at `path`, which no process has open, to at least `counters`. */
 export function raiseCounters(path: string, counters: Counters): void {
   const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
   try {

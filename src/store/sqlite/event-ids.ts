@@ -1,22 +1,25 @@
-// Event ids that rise over restarts without a durable write for each: blocks are reserved durably before they are used,
-// so an id given by a transaction that a power cut undid is never given again. A restart skips the rest of a block.
+// Event ids that increase across restarts without a durable write for each: blocks are reserved durably before use, so
+// that an id from a transaction that a power failure undid is never reused. A restart skips the rest of a block.
 import type { Database } from 'better-sqlite3';
 
 const BLOCK = 10_000;
 
 export interface EventIds {
   /**
-   * Makes sure that `count` ids can be taken. It writes on the durable connection, so outside of a transaction of the
-   * other one, which would lock it out; inside one of its own, whoever rolls that back calls `reload`.
+   * Ensures that `count` ids are available. It writes on the durable connection, so call it outside a transaction of
+   * the other one, which would lock it out. If its own transaction rolls back, call `reload`.
    */
   ensure(count: number): void;
-  /** After a transaction or a savepoint was rolled back in which `ensure` may have reserved ids. Ids taken stay taken. */
+  /**
+   * Call it after a rollback of a transaction or savepoint in which `ensure` may have reserved ids. Taken ids stay
+   * taken.
+   */
   reload(): void;
-  /** Inside the transaction that stores the event, so that ids follow commit order. */
+  /** Call it inside the transaction that stores the event, so that ids follow the commit order. */
   take(): number;
 }
 
-/** One for both connections. */
+/** Both connections share it. */
 export function eventIds(durable: Database): EventIds {
   const reserve = durable
     .prepare('UPDATE event_ids SET reserved_through = reserved_through + ? RETURNING reserved_through')

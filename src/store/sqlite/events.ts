@@ -1,5 +1,5 @@
-// Events: written with a state change on the durable connection, or in batches on the relaxed one; both take their ids
-// from one place.
+// Events: written with a state change on the durable connection, or in batches on the relaxed one. Both take their ids
+// from the same counter.
 import type { Database } from 'better-sqlite3';
 import type { Event, EventDraft } from '../../schema/event.ts';
 import type { EventBounds, EventStore } from '../seam/events.ts';
@@ -9,7 +9,7 @@ import { deleteOverShare, type Shared } from './over-share.ts';
 import { type EventRow, fromEventRow, toEventRow } from './rows.ts';
 
 export interface EventTable {
-  /** Inside a transaction on the same connection, after `ids.ensure(drafts.length)`. */
+  /** Call it inside a transaction on the same connection, after `ids.ensure(drafts.length)`. */
   insert(drafts: readonly EventDraft[]): Event[];
 }
 
@@ -51,7 +51,7 @@ export function eventStore(relaxed: Database, ids: EventIds, work: Executor): Ev
   };
 }
 
-/** What goes leaves a gap behind, for as long as older events of others are kept. */
+/** A deleted event leaves a gap while older events of other owners are kept. */
 function sharedEvents(db: Database): Shared {
   const counts = db.prepare<[], { holder: string | null; count: number }>(
     'SELECT owner_id AS holder, count(*) AS count FROM events INDEXED BY events_by_owner GROUP BY owner_id',

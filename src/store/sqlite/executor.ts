@@ -1,40 +1,43 @@
-// How a deed meets the database: waiting for another process's lock without blocking the event loop, the space kept for
-// a full disk, and the translation of errors. A deed is synchronous and is a transaction of its own.
+// Runs operations on the database: waits for another process's lock without blocking the event loop, uses reserved
+// space on a full disk, and translates errors. An operation is synchronous and is its own transaction.
 import type { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { diskFull, isBusy, isFull, isOfDisk, storeClosed, storeFailure } from './failures.ts';
 import type { ReserveSpace } from './reserve-space.ts';
 
 /**
- * SQLite itself waits 0 ms; the patience is here, where other work goes on meanwhile
+ * SQLite itself waits 0 ms. The wait is here, so that other work continues meanwhile
  * (docs/design/reliability.md#storage).
  */
-const PATIENCE_MS = 5000;
-const PAUSE_MS = 20;
+const BUSY_TIMEOUT_MS = 5000;
+const RETRY_PAUSE_MS = 20;
 
 export interface Executor {
-  /** Reads. They go on when the file is gone, from what the process holds of it. */
-  run<T>(deed: () => T): Promise<T>;
-  /** Writes that take no space to speak of. No write is made to a file that has been removed or replaced. */
-  change<T>(deed: () => T): Promise<T>;
-  /** Writes that add rows: refused with `resource_limit` 507 while the disk is full. */
-  grow<T>(deed: () => T): Promise<T>;
-  /** Writes that lead to an end: on a full disk the ballast is given up for them. */
-  settle<T>(deed: () => T): Promise<T>;
+  /** Runs a read. Reads continue after the file was removed, as far as the process still has it. */
+  run<T>(operation: () => T): Promise<T>;
+  /** Runs a write that needs hardly any space. Refused if the file was removed or replaced. */
+  change<T>(operation: () => T): Promise<T>;
+  /** Runs a write that adds rows. Refused with `resource_limit` 507 while the disk is full. */
+  grow<T>(operation: () => T): Promise<T>;
+  /** Runs a write that leads to an end. On a full disk it uses the reserved space. */
+  settle<T>(operation: () => T): Promise<T>;
   /**
-   * As `settle`, also in a file that has been removed or replaced: what ends must not live on because nobody can write it
-   * down. Whoever goes on with another file finds what was ended gone.
+   * Like `settle`, but also writes to a removed or replaced file: a sandbox must not live on because its end cannot be
+   * written. A process that continues with another file finds the runtime missing.
    */
-  end<T>(deed: () => T): Promise<T>;
-  /** Fails while the disk does: reads go on from memory, so after a failure only a write that succeeds says that it is over. */
+  end<T>(operation: () => T): Promise<T>;
+  /**
+   * Fails while the disk fails: reads may succeed from memory, so after a failure only a successful write proves
+   * recovery.
+   */
   probe(read: () => void, write: () => void): Promise<void>;
 }
 
 export interface ExecutorDeps {
   clock: Clock;
-  ballast: ReserveSpace;
+  reserveSpace: ReserveSpace;
   isOpen(): boolean;
-  /** Throws when the database is no longer where it was opened. */
+  /** Throws if the database file was moved or replaced. */
   inPlace(): void;
 }
 
@@ -43,35 +46,35 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   const note = ({ cause }: Error) => {
     hasFailed ||= isFull(cause) || isOfDisk(cause);
   };
-  const run = <T>(deed: () => T) => {
+  const run = <T>(operation: () => T) => {
     const inOpen = () => {
       if (!deps.isOpen()) throw storeClosed();
-      return deed();
+      return operation();
     };
     return retryWhileBusy(deps.clock, inOpen, note);
   };
-  const change = <T>(deed: () => T) =>
+  const change = <T>(operation: () => T) =>
     run(() => {
       deps.inPlace();
-      return deed();
+      return operation();
     });
   const spending = async <T>(write: () => Promise<T>) => {
     try {
       return await write();
     } catch (error) {
-      if (!isFull((error as Error).cause) || !deps.ballast.spend()) throw error;
+      if (!isFull((error as Error).cause) || !deps.reserveSpace.spend()) throw error;
       return write();
     }
   };
   return {
     run,
     change,
-    grow: async (deed) => {
-      if (!deps.ballast.ready()) throw diskFull();
-      return change(deed);
+    grow: async (operation) => {
+      if (!deps.reserveSpace.ready()) throw diskFull();
+      return change(operation);
     },
-    settle: (deed) => spending(() => change(deed)),
-    end: (deed) => spending(() => run(deed)),
+    settle: (operation) => spending(() => change(operation)),
+    end: (operation) => spending(() => run(operation)),
     probe: (read, write) =>
       change(() => {
         if (!hasFailed) return read();
@@ -81,46 +84,46 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   };
 }
 
-/** For a connection that only reads. */
+/** For a read-only connection. */
 export function readingExecutor(clock: Clock, isOpen: () => boolean): Executor {
-  const ballast: ReserveSpace = { ready: () => true, spend: () => false };
-  return createExecutor({ clock, ballast, isOpen, inPlace: () => {} });
+  const reserveSpace: ReserveSpace = { ready: () => true, spend: () => false };
+  return createExecutor({ clock, reserveSpace, isOpen, inPlace: () => {} });
 }
 
 /**
- * Runs `deed`, again while another process holds the database, at most 5 s. Everything it throws is a ServiceError, which
- * `failed` hears of first.
+ * Runs `operation` and retries while another process holds the database, for at most 5 s. Throws only ServiceErrors,
+ * which `failed` gets first.
  */
 export function retryWhileBusy<T>(
   clock: Clock,
-  deed: () => T,
+  operation: () => T,
   failed: (error: ServiceError) => void = () => {},
 ): Promise<T> {
   try {
-    // Mostly it is done at once, and a row that is in memory costs less than an async function.
-    return Promise.resolve(deed());
+    // Usually done at once. A cached row costs less than an async function.
+    return Promise.resolve(operation());
   } catch (error) {
-    return again({ clock, deed, failed }, error);
+    return again({ clock, operation, failed }, error);
   }
 }
 
 interface Trial<T> {
   clock: Clock;
-  deed(): T;
+  operation(): T;
   failed(error: ServiceError): void;
 }
 
-async function again<T>({ clock, deed, failed }: Trial<T>, first: unknown): Promise<T> {
-  const deadline = clock.monotonic() + PATIENCE_MS;
+async function again<T>({ clock, operation, failed }: Trial<T>, first: unknown): Promise<T> {
+  const deadline = clock.monotonic() + BUSY_TIMEOUT_MS;
   for (let error = first; ; ) {
     if (!isBusy(error) || clock.monotonic() >= deadline) {
       const failure = storeFailure(error);
       failed(failure);
       throw failure;
     }
-    await clock.sleep(PAUSE_MS);
+    await clock.sleep(RETRY_PAUSE_MS);
     try {
-      return deed();
+      return operation();
     } catch (next) {
       error = next;
     }

@@ -1,4 +1,4 @@
-// From what SQLite throws to what the service says. The text of SQLite is kept as the cause, for the log only.
+// Translates SQLite's errors. SQLite's text is kept as the cause, only for the log.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 
@@ -12,19 +12,19 @@ interface Meaning {
 const DAMAGED: Meaning = {
   code: 'internal',
   message: 'The database file is damaged.',
-  remedy: 'Stop the service, keep the file, and put a backup in its place.',
+  remedy: 'Stop the service, keep the file, and replace it with a backup.',
 };
-/** SQLite has one word for a page that is damaged and for one that it could not read. */
+/** SQLite reports a damaged page and an unreadable one with the same code. */
 const MISREAD: Meaning = {
   code: 'internal',
   message: 'The disk failed to read the database, or the file is damaged.',
   remedy:
-    'Try again, and look at the disk. Where it stays so, or health says that the file is damaged, put a backup in its place.',
+    'Check the disk and try again. If the error persists, or health reports damage, replace the file with a backup.',
 };
 const NO_DATABASE: Meaning = {
   code: 'internal',
   message: 'The database file is not a database.',
-  remedy: 'Point database.path at another file, or put a backup in its place; it is not changed.',
+  remedy: 'Set database.path to another file, or replace the file with a backup. The file was not changed.',
 };
 const UNREADABLE: Meaning = {
   code: 'unavailable',
@@ -40,7 +40,7 @@ const FULL: Meaning = {
 
 const OF_DISK = ['SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_PERM', 'SQLITE_PROTOCOL'];
 
-/** By the beginning of the result code; the first that fits. */
+/** Matched by the prefix of the result code; the first match counts. */
 const MEANINGS: readonly [prefix: string, Meaning][] = [
   ['SQLITE_FULL', FULL],
   [
@@ -48,7 +48,7 @@ const MEANINGS: readonly [prefix: string, Meaning][] = [
     {
       code: 'unavailable',
       message: 'The database is held by another program.',
-      remedy: 'Try again; end whatever holds a transaction open on the database file.',
+      remedy: 'End the program that holds a transaction open on the database file, then try again.',
     },
   ],
   ['SQLITE_CORRUPT', MISREAD],
@@ -63,15 +63,15 @@ const MEANINGS: readonly [prefix: string, Meaning][] = [
 const say = ({ code, message, ...facts }: Meaning, more: ErrorFacts = {}) =>
   new ServiceError(code, message, { ...facts, ...more });
 
-/** `error` as a ServiceError; one that already is stays as it is. */
+/** Returns a ServiceError as it is and translates any other error. */
 export function storeFailure(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const code = resultCode(error);
   const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (meaning) return say(meaning, { cause: error });
-  // A record is no JSON any more: pages have no checksums, so nothing else tells.
+  // A record is not valid JSON. Pages have no checksums, so nothing else detects this.
   if (error instanceof SyntaxError) return damaged(error);
-  return new ServiceError('internal', 'The database gave an unexpected answer.', {
+  return new ServiceError('internal', 'The database returned an unexpected error.', {
     cause: error,
     remedy: 'Look up the request id in the log.',
   });
@@ -80,14 +80,14 @@ export function storeFailure(error: unknown): ServiceError {
 export const damaged = (cause?: unknown) => say(DAMAGED, { cause });
 export const isDamage = ({ message }: ServiceError) =>
   [DAMAGED, MISREAD, NO_DATABASE].some((meaning) => message === meaning.message);
-/** SQLite's own word for damage, which it also has for a read that failed. */
+/** SQLite's code for damage, which it also uses for failed reads. */
 export const isOfPages = (error: unknown) => resultCode(error).startsWith('SQLITE_CORRUPT');
 export const unreadable = (cause?: unknown) => say(UNREADABLE, { cause });
 export const diskFull = () => say(FULL);
 export const storeClosed = () =>
   new ServiceError('unavailable', 'The service is stopping.', { remedy: 'Try again once it has started.' });
 export const isBusy = (error: unknown) => resultCode(error).startsWith('SQLITE_BUSY');
-/** The disk refused, for a reason other than its being full. */
+/** The disk failed for a reason other than being full. */
 export const isOfDisk = (error: unknown) => OF_DISK.some((prefix) => resultCode(error).startsWith(prefix));
 export const isFull = (error: unknown) => resultCode(error).startsWith('SQLITE_FULL');
 export const isReadOnly = (error: unknown) => resultCode(error).startsWith('SQLITE_READONLY');

@@ -1,41 +1,43 @@
-// Whether the database is still where it was opened. SQLite goes on writing into a file that has been removed, as if nothing
-// were wrong, and all of it ends with the process; so it is asked for before each write.
+// Checks that the database is still the file that was opened. SQLite keeps writing to a removed file without an error,
+// and everything is lost when the process ends; so each write checks first.
 import { type BigIntStats, statSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 
-/** The log and its index are part of the database: what is written to one that was removed is lost, too. */
+/** The log and its index belong to the database: writes to a removed one are lost, too. */
 const PARTS = ['', '-wal', '-shm'];
 
-/** Throws `unavailable` unless every file of the database at `path` is the one that was there at the call of `placeOf`. */
+/**
+ * Throws `unavailable` unless every file of the database at `path` is the one that existed when the check was created.
+ */
 export function fileIdentityCheck(path: string): () => void {
   const parts = PARTS.map((end) => path + end);
   const opened = parts.map((part) => identityOf(part));
   return () => {
-    if (parts.some((part, at) => identityOf(part, opened[at]) !== opened[at])) throw gone();
+    if (parts.some((part, at) => identityOf(part, opened[at]) !== opened[at])) throw fileReplaced();
   };
 }
 
 /**
- * Throws `conflict` when the file at `path` is missing or empty while what a server keeps beside it is there: a new one would
- * forget every sandbox, and SQLite would remove the log, from which a file could still be mended.
+ * Throws `conflict` if the file at `path` is missing or empty while its companion files exist. A new file would forget
+ * every sandbox, and SQLite would remove the log that could still repair the old one.
  */
 export function refuseMissingFile(path: string): void {
   if (sizeOf(path) > 0) return;
   const kept = [`${path}-wal`, `${path}.reserve`].filter((part) => sizeOf(part) > 0);
   if (kept.length === 0) return;
-  throw new ServiceError('conflict', 'The database file is gone, but what was kept beside it is there.', {
+  throw new ServiceError('conflict', 'The database file is missing, but its companion files exist.', {
     remedy:
-      'Put the file back, or a backup in its place; to begin with an empty one, remove what bears its name with -wal or .reserve.',
+      'Restore the file or a backup. To start with an empty database, remove the files of the same name that end in -wal or .reserve.',
     details: { kept },
   });
 }
 
-const gone = () =>
+const fileReplaced = () =>
   new ServiceError('unavailable', 'The database file has been removed or replaced.', {
-    remedy: 'Put it back as it was; or stop the service, put a backup in its place, and start it again.',
+    remedy: 'Restore the original file; or stop the service, restore a backup, and start the service again.',
   });
 
-/** Undefined when nothing is there; `otherwise` when nobody can tell. */
+/** Undefined if nothing is there; `otherwise` if it cannot be determined. */
 function identityOf(path: string, otherwise?: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false }) as BigIntStats | undefined;

@@ -1,5 +1,5 @@
-// Many writes in one transaction with one sync. Each has a savepoint: one that fails takes back what it wrote itself, and
-// nothing else.
+// Commits many writes in one transaction with one sync. Each write has a savepoint, so a failure undoes only that
+// write.
 import type { Database } from 'better-sqlite3';
 import type { ServiceError } from '../../domain/errors.ts';
 import type { EventIds } from './event-ids.ts';
@@ -12,16 +12,16 @@ export type Settled = { value: unknown } | { error: ServiceError };
 export interface GroupDeps {
   db: Database;
   ids: Pick<EventIds, 'reload'>;
-  ballast: ReserveSpace;
+  reserveSpace: ReserveSpace;
   inPlace(): void;
-  /** Does the work of a call that is in no group. */
+  /** Runs a call outside any group. */
   alone: Executor;
 }
 
 type Kind = Exclude<keyof Executor, 'probe'>;
 
 export class Groups {
-  /** For the tables. In a group it runs at once, synchronously, what it is given. */
+  /** The executor of the tables. Inside a group it runs operations synchronously. */
   readonly work: Executor;
   readonly #deps: GroupDeps;
   readonly #savepoint: (run: () => unknown) => unknown;
@@ -29,11 +29,11 @@ export class Groups {
   #settled: Settled | undefined;
 
   constructor(deps: GroupDeps) {
-    const { db, ballast, inPlace, alone } = deps;
+    const { db, reserveSpace, inPlace, alone } = deps;
     this.#deps = deps;
     this.#savepoint = db.transaction((run: () => unknown) => run());
     const grow = () => {
-      if (!ballast.ready()) throw diskFull();
+      if (!reserveSpace.ready()) throw diskFull();
       inPlace();
     };
     this.work = {
@@ -47,8 +47,8 @@ export class Groups {
   }
 
   /**
-   * Runs `calls`, each of which uses `work` once, in one transaction. Throws when the transaction is lost: then nothing
-   * of it was written, and each may be tried by itself.
+   * Runs `calls`, each of which uses `work` once, in one transaction. Throws if the transaction is lost: then nothing
+   * was written, and each call may be retried alone.
    */
   together(calls: readonly (() => unknown)[]): Settled[] {
     const { db, ids } = this.#deps;
@@ -64,17 +64,17 @@ export class Groups {
   }
 
   #either(kind: Kind, check: () => void): Executor[Kind] {
-    return <T>(deed: () => T): Promise<T> => {
-      if (!this.#isOpen) return this.#deps.alone[kind](deed);
+    return <T>(operation: () => T): Promise<T> => {
+      if (!this.#isOpen) return this.#deps.alone[kind](operation);
       const run = () => {
         check();
-        return deed();
+        return operation();
       };
       return this.#member(run) as Promise<T>;
     };
   }
 
-  /** What it comes to is for `together`; nobody waits for the promise. */
+  /** The result is for `together`; nobody awaits the promise. */
   #member(run: () => unknown): Promise<void> {
     try {
       this.#settled = { value: this.#savepoint(run) };
@@ -93,7 +93,7 @@ export class Groups {
     if (!('error' in settled)) return settled;
     const { cause } = settled.error;
     if (!db.inTransaction || isFull(cause) || isOfDisk(cause)) throw settled.error;
-    // Ids that it reserved went with its savepoint.
+    // The ids that it reserved were rolled back with its savepoint.
     ids.reload();
     return settled;
   }

@@ -11,11 +11,11 @@ interface KnownClaim {
   response: string | null;
 }
 
-/** What the transactions of sandboxes do to claims. */
+/** The operations on claims inside the transactions of sandboxes. */
 export interface ClaimTable {
-  /** A claim without a response is dead once its row is gone or has ended: nothing will ever answer for it. */
+  /** A claim without a response is dead once its row was removed or has ended: nothing will answer for it. */
   live(claim: IdempotencyClaim): Replay | undefined;
-  /** Takes the place of a dead claim. */
+  /** Replaces a dead claim. */
   put(claim: IdempotencyClaim, sandbox_id: string, created_at: string): void;
   answer(sandbox_id: string, response: string): void;
   forget(sandbox_id: string): void;

@@ -1,4 +1,4 @@
-// The lock on a database file by what it is, device and inode, not by what it is called.
+// Locks a database file by device and inode instead of by its path.
 import { closeSync, constants, fstatSync, openSync, statSync } from 'node:fs';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -6,9 +6,9 @@ import { lockFile } from '../../host/file-lock.ts';
 import { packageRoot } from '../../host/package-root.ts';
 
 /**
- * Locks the file at `path`; what it returns lets go, once. To be called before SQLite opens the file and let go after
- * SQLite has closed it: closing any descriptor of a file drops SQLite's own locks on it. Throws `conflict` when another
- * process has it, `unavailable` when it cannot be locked.
+ * Locks the file at `path` and returns a function that releases the lock, once. Call it before SQLite opens the file,
+ * and release after SQLite has closed it: closing any descriptor of a file drops SQLite's own locks on it. Throws
+ * `conflict` if another process holds the lock, `unavailable` if the file cannot be locked.
  */
 export async function lockInode(path: string): Promise<() => void> {
   const program = await findAgent(packageRoot(), process.arch);
@@ -37,8 +37,8 @@ function isStill(path: string, fd: number): boolean {
 }
 
 const inUse = () =>
-  new ServiceError('conflict', 'The database is in use by another process, by another name.', {
-    remedy: 'Stop that server first, or give this one another database.path.',
+  new ServiceError('conflict', 'The database is in use by another process under another name.', {
+    remedy: 'Stop that server first, or set another database.path for this one.',
   });
 
 const replaced = () =>

@@ -1,5 +1,5 @@
-// What a database file says of itself, as far as it can be read. Tables are counted only when the schema is the one of
-// its version: a hostile file could else have a view without end under the name of a table.
+// Describes a database file as far as it is readable. Tables are counted only if the schema matches its version: a
+// hostile file could otherwise have an endless view under a table's name.
 import type { Database } from 'better-sqlite3';
 import type { DatabaseFacts, TableFacts } from '../../schema/db-report.ts';
 import { storeFailure } from './failures.ts';
@@ -7,7 +7,7 @@ import { APPLICATION_ID, SCHEMA_VERSION, schemaVersion } from './migrate.ts';
 import { fileOf, walBytes, withReader } from './reader.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
-/** The facts of the file at `path`, which is not changed. Throws as `withReader`. */
+/** Describes the file at `path` without changing it. Throws like `withReader`. */
 export function inspectDatabase(path: string): DatabaseFacts {
   return withReader(path, (db) => databaseFacts(db, path));
 }
@@ -28,7 +28,7 @@ type Contents = Pick<DatabaseFacts, 'ours' | 'schema_version' | 'instance' | 'ta
 function contents(db: Database): Contents {
   const known: Contents = { ours: false, schema_version: 0, tables: [] };
   try {
-    // One moment for all tables while a server writes.
+    // One transaction, so that all tables are counted at the same time while a server writes.
     db.transaction(() => {
       known.ours = isOurs(db);
       known.schema_version = schemaVersion(db);
@@ -47,7 +47,7 @@ export const isOurs = (db: Database) => db.pragma('application_id', { simple: tr
 
 export const instanceOf = (db: Database) => db.prepare<[], string>('SELECT id FROM instance').pluck().get();
 
-/** By name. Takes as long as there are rows. */
+/** Sorted by name. Time grows with the number of rows. */
 export function tableFacts(db: Database): TableFacts[] {
   const names = db
     .prepare<[], string>(

@@ -1,4 +1,4 @@
-// The identity of this database, made once with it.
+// The identity of this database, created with it.
 import type { Database } from 'better-sqlite3';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
 import type { Instance } from '../store.ts';

@@ -1,5 +1,5 @@
-// The writer of a worker's journal: one table and nothing beside it. Its space is small, and without any (a full disk) a
-// worker goes on ending what it holds.
+// Writes a worker's journal, which has one table. It needs little space, and with none (a full disk) a worker can still
+// end its sandboxes.
 import type { WorkerSandboxRecord } from '../seam/worker-journal.ts';
 import { createExecutor } from './executor.ts';
 import { fileIdentityCheck } from './file-identity.ts';
@@ -7,12 +7,12 @@ import { Groups } from './groups.ts';
 import type { ReserveSpace } from './reserve-space.ts';
 import type { WriterGround, WriterParts } from './writer.ts';
 
-const NO_BALLAST: ReserveSpace = { ready: () => true, spend: () => false };
+const NO_RESERVE: ReserveSpace = { ready: () => true, spend: () => false };
 const NO_IDS = { reload: () => {} };
 
 export function journalParts({ path, synchronous, clock, connect }: WriterGround): WriterParts {
   const db = connect(synchronous);
-  const guards = { ballast: NO_BALLAST, inPlace: fileIdentityCheck(path) };
+  const guards = { reserveSpace: NO_RESERVE, inPlace: fileIdentityCheck(path) };
   const alone = createExecutor({ clock, ...guards, isOpen: () => db.open });
   const groups = new Groups({ db, ids: NO_IDS, ...guards, alone });
   const { work } = groups;

@@ -1,16 +1,16 @@
-// Calls on their way to the writer. One request is under way, what is called meanwhile waits and goes together with the
-// next: one transaction and one sync for many writes. What waits is bounded in number and in time; what has been sent is
-// waited for, since nobody could say whether it will be written.
+// Queues calls for the writer. While one request is in flight, further calls collect and are sent together: one
+// transaction and one sync for many writes. The queue is bounded in number and time. A sent request is always awaited
+// because its outcome is otherwise unknown.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Timer } from '../../domain/ports.ts';
 import { storeClosed } from './failures.ts';
 import { type Call, fromPlain, type LaneName, type Outcome, type Request } from './wire.ts';
 
-/** Of one transaction. */
+/** The maximum number of calls in one transaction. */
 const MOST_TOGETHER = 256;
 /**
- * Each is a reference to what its caller holds anyway, and a full queue of spawns comes at once. Beyond the first bound
- * nothing is added, and what changes or ends rows still may wait.
+ * Each entry is a reference to data that its caller holds anyway, and a full queue of spawns arrives at once. Above the
+ * first bound no rows can be added, while changes and ends may still wait.
  */
 const MOST_ADDING = 20_000;
 const MOST_WAITING = 40_000;
@@ -19,7 +19,7 @@ const WAIT_MS = 10_000;
 export interface LaneDeps {
   name: LaneName;
   clock: Clock;
-  /** Rejects when the writer is lost. */
+  /** Rejects if the writer is lost. */
   send(request: Request): Promise<Outcome[]>;
 }
 
@@ -42,13 +42,13 @@ export class Lane {
     this.#deps = deps;
   }
 
-  /** How long the last request took, or the one under way has taken so far when that is longer. */
+  /** The duration of the last request, or of the one in flight if that is longer. */
   get slownessMs(): number {
     const now = this.#deps.clock.monotonic();
     return Math.max(this.#tookMs, now - (this.#sentAt ?? now));
   }
 
-  /** Resolves with what the method gives. Rejects with a ServiceError. */
+  /** Resolves with the method's result. Rejects with a ServiceError. */
   call(call: Call, isAdding = false): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(storeClosed());
     if (this.#waiting.length >= (isAdding ? MOST_ADDING : MOST_WAITING)) return Promise.reject(tooMany());
@@ -59,7 +59,7 @@ export class Lane {
     });
   }
 
-  /** Refuses what waits and what comes. What was sent is answered still. */
+  /** Rejects queued and new calls. A sent request is still answered. */
   close(): void {
     this.#isClosed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(storeClosed());
@@ -103,17 +103,17 @@ export class Lane {
 }
 
 const tooMany = () =>
-  new ServiceError('unavailable', 'Too many writes wait for the database.', {
-    remedy: 'Try again; if it stays so, look at the disk that holds the database.',
+  new ServiceError('unavailable', 'Too many writes are waiting for the database.', {
+    remedy: 'Try again. If the error persists, check the disk that holds the database.',
     retryAfterMs: 1000,
   });
 
 const tooSlow = (ms: number) =>
   new ServiceError(
     'unavailable',
-    `The database is slow: a write was given up after it had waited for ${Math.round(ms / 1000)} s.`,
+    `The database is slow: a write timed out after ${Math.round(ms / 1000)} s in the queue.`,
     {
-      remedy: 'Nothing of it was written. Try again; look at the disk that holds the database.',
+      remedy: 'Nothing was written. Check the disk that holds the database and try again.',
       retryAfterMs: 1000,
     },
   );

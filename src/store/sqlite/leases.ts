@@ -1,4 +1,5 @@
-// Leases in the database. They are made by reservations (sandboxes.ts) and go with the end of their sandboxes, by a trigger.
+// Leases in the database. Reservations create them (sandboxes.ts), and a trigger deletes them with the end of their
+// sandboxes.
 import type { Database } from 'better-sqlite3';
 import type { LeaseRecord, LeaseStore } from '../seam/workers.ts';
 import type { Executor } from './executor.ts';
@@ -23,7 +24,7 @@ export function leaseStore(db: Database, work: Executor): LeaseStore {
   };
 }
 
-/** To be used inside the transaction that writes the row. */
+/** Call it inside the transaction that writes the row. */
 export function leaseTaker(db: Database): (lease: Omit<LeaseRecord, 'generation'>) => void {
   const insert = db.prepare(
     `INSERT INTO leases (${COLUMNS}) VALUES (@resource_id, @holder_id, 1, @expires_at, @created_at)`,

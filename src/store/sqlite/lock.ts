@@ -1,6 +1,6 @@
-// One server for one database. Two locks of the kernel, which drops them with the process, so they are never stale: one
-// on the name, an SQLite file held by BEGIN EXCLUSIVE, which is there before the database is; and one on the file itself,
-// whatever names lead to it. The note says who holds the name; it is for the message only and is never trusted.
+// Allows one server per database. Two kernel locks, which end with the process and so are never stale: one on the name,
+// an SQLite file held by BEGIN EXCLUSIVE, which exists before the database does; and one on the file itself under any
+// name. The note names the holder for error messages and is never trusted.
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 import { isBusy, storeFailure } from './failures.ts';
@@ -9,32 +9,30 @@ import { refuseAliases } from './refuse-aliases.ts';
 import Sqlite from './sqlite.ts';
 
 const NOTE_LIMIT_BYTES = 4096;
-/** Anybody who may write to the folder may have written the note. */
+/** Anyone who can write to the folder can write the note. */
 const PLAIN_ADDRESS = /^[\w.:[\]/-]{1,200}$/;
 
 export interface LockHolder {
   pid: number;
   /** ISO 8601. */
   started_at: string;
-  /** Where the holder answers, once it does. */
+  /** The holder's address, once it serves. */
   address?: string;
 }
 
 export interface DatabaseLock {
   /**
-   * Locks the database file itself, which is there by now and is not opened by SQLite yet. Throws `conflict` when another
-   * process has it by another name, `unavailable` when it has several names or cannot be locked.
+   * Locks the database file itself, which exists but is not yet opened by SQLite. Throws `conflict` if another process
+   * holds it under another name, `unavailable` if it has several names or cannot be locked.
    */
   holdFile(): Promise<void>;
-  /** Adds the address to the note. A note that cannot be written is no failure. */
+  /** Adds the address to the note. A failure to write the note is ignored. */
   announce(address: string): void;
-  /** After every connection to the database is closed. Idempotent. */
+  /** Call it after every connection to the database is closed. Idempotent. */
   release(): void;
 }
 
-/**
- * Takes `<databasePath>.lock` for this process. Throws `conflict` naming the holder's pid when it is taken, at once.
- */
+/** Takes `<databasePath>.lock` for this process. Throws `conflict` at once, with the holder's pid, if it is taken. */
 export function acquireLock(databasePath: string, started_at: string): DatabaseLock {
   const path = `${databasePath}.lock`;
   const db = openExclusive(path, `${path}.json`);
@@ -49,7 +47,7 @@ export function acquireLock(databasePath: string, started_at: string): DatabaseL
     announce: (address) => writeNote(`${path}.json`, { ...holder, address }),
     release: () => {
       if (!db.open) return;
-      // The note first: after the lock is gone it may already be the next holder's.
+      // Removes the note first: once the lock is released, the note may be the next holder's.
       rmSync(`${path}.json`, { force: true });
       letGo();
       db.close();
@@ -71,7 +69,10 @@ function openExclusive(path: string, note: string): Sqlite.Database {
   }
 }
 
-/** Makes the file with rights for its owner alone; one that is there is not opened (closing it would drop SQLite's lock). */
+/**
+ * Creates the file with rights for its owner only. An existing file is not opened, because closing it would drop
+ * SQLite's lock.
+ */
 export function createPrivate(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })) return;
   closeSync(openSync(path, 'a', 0o600));
@@ -81,18 +82,18 @@ function taken(holder: Partial<LockHolder>): ServiceError {
   const who = typeof holder.pid === 'number' ? `process ${holder.pid}` : 'another process';
   const where = PLAIN_ADDRESS.test(holder.address ?? '') ? `, which answers at ${holder.address}` : '';
   return new ServiceError('conflict', `The database is in use by ${who}${where}.`, {
-    remedy: 'Stop that server first, or give this one another database.path.',
+    remedy: 'Stop that server first, or set another database.path for this one.',
     ...(typeof holder.pid === 'number' && { details: { pid: holder.pid } }),
   });
 }
 
 function lockFailure(error: unknown): ServiceError {
   const { code } = storeFailure(error);
-  return new ServiceError(code, 'The lock file beside the database cannot be taken.', {
+  return new ServiceError(code, 'Could not lock the database.', {
     cause: error,
     remedy:
       code === 'internal'
-        ? 'It is damaged: remove it.'
+        ? 'Remove the lock file beside the database; it is damaged.'
         : 'Check the disk, and the rights of the lock file and its folder.',
   });
 }

@@ -1,5 +1,5 @@
-// Where the write-ahead log ends, read from its index (`-shm`; sqlite.org/walformat.html, part 2). The index is of the
-// machine's byte order, which is little-endian on all that we run on; the salt is kept as the log has it, big-endian.
+// Reads the end of the write-ahead log from its index (`-shm`; sqlite.org/walformat.html, part 2). The index has the
+// machine's byte order, which is little-endian on all supported machines; the salt has the log's order, big-endian.
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const BYTES = 100;
@@ -8,22 +8,22 @@ const SALT_AT = 32;
 const FOLDED_AT = 96;
 
 export interface LogPosition {
-  /** Of the log: one more whenever it begins from its start again. 0 where there is none. */
+  /** Identifies the log: increases whenever it restarts. 0 if there is no log. */
   salt: number;
   /** The last frame of the last commit. */
   frame: number;
-  /** Up to this frame all is in the database file, too. */
+  /** Frames up to this one are also in the database file. */
   folded: number;
 }
 
 export interface LogIndex {
-  /** Of the last commit, when no other thread commits meanwhile. */
+  /** The position of the last commit, if no other thread commits meanwhile. */
   read(): LogPosition;
-  /** Not before SQLite has closed the database: closing any descriptor of the index drops SQLite's locks on it. */
+  /** Call it after SQLite has closed the database: closing any descriptor of the index drops SQLite's locks on it. */
   close(): void;
 }
 
-/** Of a database in WAL mode that a connection has read from. Throws as `fs` does. */
+/** Opens the index of a database in WAL mode that a connection has read. Throws as `fs` does. */
 export function openLogIndex(path: string): LogIndex {
   const fd = openSync(`${path}-shm`, 'r');
   const header = Buffer.alloc(BYTES);

@@ -1,5 +1,5 @@
-// Acknowledged writes that are gone, remembered beside the database until an operator accepts it: a small file, since what
-// is missing may be anything in the database itself.
+// Records lost acknowledged writes beside the database until an operator accepts the loss: a separate file, because
+// anything in the database itself may be missing.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 import type { DatabaseLoss } from '../../schema/db-report.ts';
@@ -10,15 +10,15 @@ export function keepLoss(path: string, loss: DatabaseLoss): void {
   writeFileSync(lossFile(path), `${JSON.stringify(loss)}\n`, { mode: 0o600 });
 }
 
-/** Undefined when nothing is missing or it was accepted. */
+/** Undefined if nothing is missing or the loss was accepted. */
 export function readLoss(path: string): ServiceError | undefined {
   const loss = lossOf(path);
   if (!loss) return undefined;
   return new ServiceError(
     'internal',
-    `Acknowledged writes are missing since ${loss.found_at}: ${LOGS[loss.log]}`,
+    `Acknowledged writes have been missing since ${loss.found_at}: ${LOGS[loss.log]}`,
     {
-      remedy: 'Restore a newer backup if there is one; else accept it with `svc db accept`.',
+      remedy: 'Restore a newer backup, or accept the loss with `svc db accept`.',
     },
   );
 }
@@ -26,7 +26,7 @@ export function readLoss(path: string): ServiceError | undefined {
 const STAMP = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 const UNKNOWN: DatabaseLoss = { found_at: 'an unknown time', log: 'missing' };
 
-/** A file that cannot be read says that something was missing, too. */
+/** An unreadable file also means that something was missing. */
 export function lossOf(path: string): DatabaseLoss | undefined {
   try {
     const { found_at = '', log } = JSON.parse(readFileSync(lossFile(path), 'utf8')) as Partial<DatabaseLoss>;
@@ -43,7 +43,7 @@ export function forgetLoss(path: string): void {
 
 const LOGS: Record<DatabaseLoss['log'], string> = {
   missing:
-    'the log beside the database was gone after an unclean stop, removed or folded in by another program.',
-  cut: 'the log beside the database had lost its end after an unclean stop.',
-  foreign: 'another log stood beside the database after an unclean stop.',
+    'the write-ahead log was missing after an unclean shutdown because another program removed or checkpointed it.',
+  cut: 'the write-ahead log was truncated after an unclean shutdown.',
+  foreign: 'a different write-ahead log was found after an unclean shutdown.',
 };

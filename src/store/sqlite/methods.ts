@@ -1,5 +1,5 @@
-// Where each method of the store runs. The writing connections belong to a thread of their own, so that a slow disk stops
-// no request; the caller's thread has a connection that only reads, for what is short and asked for by requests.
+// The thread on which each store method runs. Writing connections have their own thread, so that a slow disk does not
+// block requests; the caller's thread has a read-only connection for short reads.
 import type { Store } from '../store.ts';
 
 /** The parts of the store that are tables. */
@@ -7,16 +7,17 @@ export type Tables = Omit<Store, 'instance' | 'ping' | 'condition' | 'close'>;
 export type Part = keyof Tables;
 
 /**
- * - `here`: a read of a few rows or of one page, on the caller's thread. It may see a write just before it is acknowledged,
+ * - `here`: a read of a few rows or one page on the caller's thread. It may see a write just before it is acknowledged,
  *   never after.
- * - `read`: takes as long as there are rows, or must see what was acknowledged and nothing else: in the thread.
- * - `add`: a write that adds rows. Refused first when too many writes wait.
+ * - `read`: a read whose time grows with the rows, or that must see exactly what was acknowledged: on the writer's
+ *   thread.
+ * - `add`: a write that adds rows. Rejected first when too many writes wait.
  * - `change`: every other write.
- * - `sweep`: deletes at most BITE_ROWS at a time. It is called until it deletes fewer; other writes go on in between.
+ * - `sweep`: deletes at most SWEEP_ROWS at a time. It repeats until it deletes fewer; other writes run in between.
  */
 export type Route = 'here' | 'read' | 'add' | 'change' | 'sweep';
 
-/** Of each sweep. */
+/** The maximum number of rows per step of a sweep. */
 export const SWEEP_ROWS = 1000;
 
 export const METHODS: { readonly [P in Part]: { readonly [M in keyof Tables[P]]: Route } } = {

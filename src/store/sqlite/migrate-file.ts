@@ -1,4 +1,4 @@
-// The migrations of this program on a file that nobody else has open, each timed.
+// Migrates a file that no other process has open, and times each migration.
 
 import { storeFailure } from './failures.ts';
 import { migrate, SCHEMA_VERSION, schemaVersion } from './migrate.ts';
@@ -7,11 +7,11 @@ import Sqlite from './sqlite.ts';
 export interface MigratedFile {
   from_version: number;
   to_version: number;
-  /** Of each migration that was applied, in order. */
+  /** The duration of each applied migration, in order. */
   durations_ms: number[];
 }
 
-/** Brings the database at `path` to this program's schema. `now` in ms. Throws as the store does. */
+/** Migrates the database at `path` to this program's schema. `now` in ms. Throws like the store. */
 export function migrateFile(path: string, now: () => number): MigratedFile {
   const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
   try {

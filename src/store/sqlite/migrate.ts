@@ -1,5 +1,5 @@
-// Brings a database to the schema this program speaks. Forward only: `user_version` is the number of migrations applied,
-// each in a transaction of its own together with its number.
+// Migrates a database to this program's schema. Forward only: `user_version` is the number of applied migrations, each
+// in its own transaction together with its number.
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import { FOUNDATION } from './migrations/0001-foundation.ts';
@@ -29,30 +29,30 @@ const MIGRATIONS: readonly string[] = [
 ];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** `svcd`: tells our files from every other SQLite file. */
+/** `svcd`: distinguishes this service's files from other SQLite files. */
 export const APPLICATION_ID = 0x73766364;
 
 /**
- * Refuses, without writing, what is not ours (`conflict`) or was written by a newer program (`conflict`).
- * A database without any table is new and is welcome.
+ * Refuses, without writing, files of other programs (`conflict`) and of newer versions (`conflict`). A database without
+ * tables is new and accepted.
  */
 export function checkIdentity(db: Database): void {
   const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   const application = db.pragma('application_id', { simple: true });
   if (tables > 0 && application !== APPLICATION_ID)
     throw new ServiceError('conflict', 'The database file belongs to another program.', {
-      remedy: 'Point database.path at a file of its own.',
+      remedy: 'Set database.path to a file that only this service uses.',
     });
   const version = schemaVersion(db);
   if (version > SCHEMA_VERSION)
     throw new ServiceError(
       'conflict',
-      `The database has schema version ${version}, this program knows ${SCHEMA_VERSION}.`,
-      { remedy: 'Run the program version that wrote it, or a newer one; it is not changed.' },
+      `The database has schema version ${version}, this program supports ${SCHEMA_VERSION}.`,
+      { remedy: 'Run the program version that wrote it, or a newer one. The file was not changed.' },
     );
 }
 
-/** Brings `db` to version `to`, the present one unless an older one is wanted to compare with. */
+/** Migrates `db` to version `to`, the current one by default. */
 export function migrate(db: Database, to: number = SCHEMA_VERSION): void {
   for (let version = schemaVersion(db); version < to; version++) {
     const step = db.transaction((sql: string) => {

@@ -1,11 +1,11 @@
-// The last events of a database file, for who looks at it from outside, also when no server runs.
+// Reads the newest events of a database file, also when no server runs.
 import type { Event } from '../../schema/event.ts';
 import { isOurs } from './inspect.ts';
 import { withReader } from './reader.ts';
 import { type EventRow, fromEventRow } from './rows.ts';
 import { schemaDifferences } from './schema-differences.ts';
 
-/** Oldest first; none of a file that is no database of ours. Throws as `withReader`. */
+/** Oldest first; empty if the file is not a database of this service. Throws like `withReader`. */
 export function newestEvents(path: string, limit: number): Event[] {
   return withReader(path, (db) => {
     if (!isOurs(db) || schemaDifferences(db).length > 0) return [];

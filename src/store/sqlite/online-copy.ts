@@ -1,6 +1,6 @@
-// A copy of a database while others write to it. The copy's connection holds a read transaction: in WAL mode that keeps
-// nobody from writing and fixes one moment for all pages, so that the copy can go in steps. Without it each write of
-// another process would start a stepped copy over.
+// Copies a database while others write to it. The copy's connection holds a read transaction: in WAL mode that does not
+// block writers and fixes one state of all pages, so that the copy can run in steps. Without it each write of another
+// process would restart a stepped copy.
 import type { Database } from 'better-sqlite3';
 import { storeFailure } from './failures.ts';
 import { openReader } from './reader.ts';
@@ -11,13 +11,13 @@ const PAGES_A_STEP = 1000;
 
 export interface CopyOptions {
   signal?: AbortSignal | undefined;
-  /** Bytes copied, of how many. */
+  /** Copied bytes and total bytes. */
   onBytes?: ((done: number, total: number) => void) | undefined;
 }
 
 /**
- * Copies the database at `from` into the empty file `to`, as it is at one moment; `to` has no log beside it afterwards.
- * The source is not changed. Throws the signal's reason, else as the store does; what is at `to` is then of no use.
+ * Copies the state of the database at `from` into the empty file `to`, which has no log afterwards. The source is not
+ * changed. Throws the signal's reason, otherwise like the store; `to` is then unusable.
  */
 export async function copyOnline(from: string, to: string, options: CopyOptions = {}): Promise<void> {
   const source = openReader(from);
@@ -44,7 +44,7 @@ function step({ totalPages, remainingPages }: Progress, pageBytes: number, optio
 
 type Progress = Parameters<NonNullable<NonNullable<Parameters<Database['backup']>[1]>['progress']>>[0];
 
-/** A copied header says WAL; a file that stands alone must not need one. */
+/** A copied header says WAL, but a standalone file must not need a log. */
 export function settleCopy(path: string): void {
   const db = new Sqlite(path, { fileMustExist: true, timeout: 0 });
   try {

@@ -1,5 +1,5 @@
-// Opens the database for a server: lock, checks that write nothing, settings, migrations. The connection that did this only
-// reads from then on; those that write are the writer's: a durable one for records, a relaxed one for buffered events
+// Opens the database for a server: lock, read-only checks, settings, migrations. Afterwards this connection only reads.
+// The writer has its own: a durable one for records, a relaxed one for buffered events
 // (docs/design/reliability.md#storage).
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
@@ -30,9 +30,9 @@ import { inlineLink, type WriterLink } from './writer-link.ts';
 
 export interface SqliteOptions {
   path: string;
-  /** Of records; events are written with `normal`. */
+  /** The level for records; events are written with `normal`. */
   synchronous: Synchronous;
-  /** The program of the thread that writes (app/store-thread.ts). Without it writing stops the caller's thread. */
+  /** The program of the writer thread (app/store-thread.ts). Without it, writes block the caller's thread. */
   thread?: string | undefined;
   clock: Clock;
   random: Random;
@@ -41,16 +41,16 @@ export interface SqliteOptions {
 }
 
 export interface SqliteStore extends Store {
-  /** Puts the server's address into the message that a second server gets. */
+  /** Puts the server's address into the error that a second server gets. */
   announce(address: string): void;
-  /** Resolves when the thread that writes has ended unasked: reads go on, and whoever serves stops and starts again. */
+  /** Resolves if the writer thread ends unexpectedly. Reads continue; the server should restart. */
   lost: Promise<Error>;
 }
 
 /**
- * The store in the file at `path`, made when it is not there, held by this process alone until `close`. Throws
- * `conflict` (in use, of another program, of a newer version), `internal` (damaged, no database), `unavailable`
- * (rights, I/O, held open); a file that is refused is left as it is.
+ * Opens or creates the store in the file at `path` and holds it exclusively until `close`. Throws `conflict` (in use,
+ * of another program, of a newer version), `internal` (damaged, not a database), `unavailable` (rights, I/O, held
+ * open). A refused file is not changed.
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   const opened = new OpenResources();
@@ -64,12 +64,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
   }
 }
 
-/** What must be closed again, whatever happened between. */
+/** The resources that must be closed in any case. */
 class OpenResources {
   lock: DatabaseLock | undefined;
   link: WriterLink | undefined;
   acknowledged: Acknowledged | undefined;
-  /** Every page was read before anybody is served. */
+  /** True if every page was checked before serving. */
   isChecked = false;
   readonly closing = new AbortController();
   readonly connections: Database[] = [];
@@ -80,7 +80,7 @@ class OpenResources {
     return db;
   }
 
-  /** The writer last: whoever closes last folds the log in, which takes as long as the disk does. */
+  /** Closes the writer last: the last close checkpoints the log, which takes as long as the disk does. */
   async close(): Promise<void> {
     this.closing.abort();
     for (const db of this.connections.splice(0).reverse()) db.close();
@@ -92,7 +92,7 @@ class OpenResources {
 
 async function build(options: SqliteOptions, opened: OpenResources): Promise<SqliteStore> {
   const { path, clock, synchronous, thread, logger } = options;
-  // Its program is loaded while the file is checked.
+  // The program loads while the file is checked.
   const link = thread === undefined ? inlineLink(options) : threadLink(thread);
   opened.link = link;
   const condition = new Condition(path, logger);
@@ -129,7 +129,7 @@ async function openChecked(options: SqliteOptions, opened: OpenResources): Promi
   refuseMissingFile(path);
   settleRights(path);
   await opened.lock?.holdFile();
-  if (stoppedUncleanly(path)) logger.warn({}, 'The last stop was not orderly; the database is checked.');
+  if (stoppedUncleanly(path)) logger.warn({}, 'Unclean shutdown detected; checking the database.');
   const durable = opened.connect(path);
   await retryWhileBusy(clock, () => checkIdentity(durable));
   opened.acknowledged = new Acknowledged(path);
@@ -141,7 +141,7 @@ async function openChecked(options: SqliteOptions, opened: OpenResources): Promi
   return durable;
 }
 
-/** What is missing is kept beside the database until it is accepted. */
+/** Records the loss beside the database until it is accepted. */
 function noticeLoss({ path, clock, logger }: SqliteOptions, acknowledged: Acknowledged): void {
   const log = acknowledged.missing();
   if (log) keepLoss(path, { found_at: new Date(clock.now()).toISOString(), log });
@@ -149,7 +149,7 @@ function noticeLoss({ path, clock, logger }: SqliteOptions, acknowledged: Acknow
   if (loss)
     logger.error(
       { err: loss },
-      'Acknowledged writes are missing; health says so until an operator accepts it.',
+      'Acknowledged writes are missing; health fails until an operator accepts the loss.',
     );
 }
 

@@ -1,16 +1,15 @@
-// Deleting what is too much, from those who have more than their share of it: rows of one owner never push out those of
-// another that keeps few.
+// Deletes excess rows of owners above their fair share, so that one owner never displaces another's rows.
 import { fairShares } from '../../domain/fair-shares.ts';
 import { SWEEP_ROWS } from './methods.ts';
 
 export interface Shared {
-  /** Rows of each holder; null: of nobody. */
+  /** Row counts by holder; null means no holder. */
   counts(): { holder: string | null; count: number }[];
-  /** Deletes at most so many rows of a holder, the oldest first; how many. */
+  /** Deletes at most `limit` rows of a holder, oldest first. Returns the number. */
   deleteOldest(holder: string | null, limit: number): number;
 }
 
-/** One bite of a sweep that leaves `most` rows in all: at most `limit` go; how many. */
+/** One step of a sweep that leaves `most` rows in total: deletes at most `limit` rows and returns the number. */
 export function deleteOverShare(shared: Shared, most: number, limit = SWEEP_ROWS): number {
   const asked = new Map(shared.counts().map(({ holder, count }) => [holder, count]));
   const shares = fairShares(asked, most);

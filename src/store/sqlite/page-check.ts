@@ -1,6 +1,5 @@
-// The check of all pages at a start, after orderly stops, too: damage that no call has met yet would else be found by the
-// callers, one by one. A small file is checked before anybody is served, and refused; of a large one it takes minutes, so
-// its check runs apart, behind everything else, while the server serves.
+// Checks all pages at every start, since damage would otherwise surface in single calls. A small file is checked before
+// serving and refused if damaged. A large file takes minutes, so a separate process checks it while the server serves.
 import { statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { Clock, Logger } from '../../domain/ports.ts';
@@ -9,7 +8,7 @@ import type { Condition } from './condition.ts';
 import { damaged, storeFailure, unreadable } from './failures.ts';
 import { walBytes } from './reader.ts';
 
-/** Checked within a fifth of a second. */
+/** Takes up to 0.2 s. */
 const AT_ONCE_BYTES = 8 * 1024 * 1024;
 const CHECK = 'quick_check(1)';
 const NICE = 10;
@@ -32,7 +31,7 @@ export interface Checking {
   signal: AbortSignal;
 }
 
-/** What is found is noted in the condition. A read that fails is no finding, and is tried again. Never rejects. */
+/** Records findings in the condition. A failed read is not a finding and is retried. Never rejects. */
 export async function checkInBackground({ path, condition, clock, logger, signal }: Checking): Promise<void> {
   const began = clock.monotonic();
   condition.isChecking = true;
@@ -42,18 +41,15 @@ export async function checkInBackground({ path, condition, clock, logger, signal
       if (failure?.code !== 'unavailable' || tries === TRIES) {
         if (failure && failure.code !== 'unavailable') condition.remember(failure);
         const seconds = Math.round((clock.monotonic() - began) / 1000);
-        if (!failure) logger.info({ seconds }, 'The check of the database is over: it is sound.');
+        if (!failure) logger.info({ seconds }, 'Database check passed.');
         if (failure?.code === 'unavailable')
-          logger.warn(
-            { err: failure },
-            'The check of the database could not be made; the next start makes it.',
-          );
+          logger.warn({ err: failure }, 'Database check failed to run; the next start repeats it.');
         return;
       }
       await clock.sleep(PAUSE_MS, signal);
     }
   } catch (error) {
-    if (!signal.aborted) logger.warn({ err: error }, 'The check of the database could not be made.');
+    if (!signal.aborted) logger.warn({ err: error }, 'Database check failed to run.');
   } finally {
     condition.isChecking = false;
   }
@@ -76,7 +72,7 @@ function judgeAnswer(answer: CheckAnswer | undefined): void {
   judge(answer.lines);
 }
 
-/** A page that could not be read is among the lines, with SQLite's result code; that of a failed read is 10 or extends it. */
+/** An unreadable page is among the lines, with SQLite's result code; the code of a failed read is 10 or extends it. */
 const UNREAD = /error code=(\d+)/;
 const IO_ERROR = 10;
 

@@ -1,4 +1,4 @@
-// Whether the database works, asked often: a question never waits for a slow disk longer than SLOW_MS.
+// Checks often whether the database works; a check waits for a slow disk at most SLOW_COMMIT_MS.
 import type { Clock } from '../../domain/ports.ts';
 import { type CommitSpeed, SLOW_COMMIT_MS } from '../store.ts';
 import type { Lane } from './lane.ts';
@@ -11,7 +11,7 @@ export interface PingDeps {
   alive(): Promise<void>;
 }
 
-/** The newest commit tells how fast the disk is, so after a slow one the question is a write. */
+/** The newest commit shows the speed of the disk, so after a slow one the check is a write. */
 export function createPing({ clock, lanes, alive }: PingDeps): () => Promise<CommitSpeed> {
   let asked: Promise<unknown> | undefined;
   const ask = () => {

@@ -1,4 +1,4 @@
-// VMs of the pool. A place in one is found and taken inside the reservation of a sandbox (sandboxes.ts).
+// VMs of the pool. The reservation of a sandbox (sandboxes.ts) finds and takes capacity in one.
 import type { Database } from 'better-sqlite3';
 import type { PoolVm } from '../../domain/pool.ts';
 import { choosePlace, POOL_UIDS, type PoolCandidate, type PoolLimits, poolUid } from '../../domain/pool.ts';
@@ -46,11 +46,11 @@ function fromRow({ warnings, runtime_id, ...row }: VmRow): PoolVm {
   return { ...row, warnings: JSON.parse(warnings) as string[], ...(runtime_id !== null && { runtime_id }) };
 }
 
-/** To be used inside a transaction. */
+/** Call it inside a transaction. */
 export interface PoolPlaces {
-  /** Undefined: the pool is full. */
+  /** Undefined if the pool is full. */
   find(sandbox: Pick<SandboxRecord, 'provider' | 'owner_id'>, limits: PoolLimits): PoolChoice;
-  /** The sandbox in its place; a new VM has the id that the sandbox proposes. */
+  /** Assigns the sandbox to its VM; a new VM has the id that the sandbox proposes. */
   take(sandbox: SandboxRecord, place: NonNullable<PoolChoice>): SandboxRecord;
 }
 

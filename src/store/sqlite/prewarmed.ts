@@ -1,4 +1,4 @@
-// Warm sandboxes in the database: rows of their own until a spawn takes one (sandboxes.ts).
+// Prewarmed sandboxes in the database: separate rows until a spawn takes one (sandboxes.ts).
 import type { Database } from 'better-sqlite3';
 import { hasRoom, type Occupancy } from '../../domain/prewarm-room.ts';
 import type { PrewarmedRecord, PrewarmedStore } from '../seam/prewarmed.ts';
@@ -45,7 +45,7 @@ export function warmStore(db: Database, work: Executor): PrewarmedStore {
   };
 }
 
-/** Inside a transaction: takes the ready one of this id and epoch out; false when there is none. */
+/** Call it inside a transaction. Removes the ready sandbox of this id and epoch; false if there is none. */
 export function warmTaker(db: Database): (warm: Pick<PrewarmedRecord, 'id' | 'epoch'>) => boolean {
   const take = db.prepare("DELETE FROM warm_sandboxes WHERE id = ? AND epoch = ? AND state = 'ready'");
   return ({ id, epoch }) => take.run(id, epoch).changes > 0;

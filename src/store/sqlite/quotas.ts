@@ -58,9 +58,9 @@ function quotaWrites(db: Database, ids: EventIds, work: Executor): Writes {
   const erase = db.transaction((owner_id: string, drafts: readonly EventDraft[]) =>
     remove.run(owner_id).changes === 0 ? undefined : { events: events.insert(drafts) },
   );
-  const withIds = <T>(drafts: readonly EventDraft[], deed: () => T) => {
+  const withIds = <T>(drafts: readonly EventDraft[], operation: () => T) => {
     ids.ensure(drafts.length);
-    return deed();
+    return operation();
   };
   return {
     put: (quota, drafts) => work.grow(() => withIds(drafts, () => put.immediate(quota, drafts))),

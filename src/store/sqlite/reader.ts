@@ -11,8 +11,8 @@ import Sqlite from './sqlite.ts';
 const PATIENCE_MS = 5000;
 
 /**
- * Runs `read` with a connection that changes not a byte of the file. Throws `not_found` when there is no file,
- * `bad_request` for what is no regular file, else as the store does.
+ * Runs `read` with a connection that does not change the file. Throws `not_found` if there is no file, `bad_request` if
+ * it is not a regular file, otherwise like the store.
  */
 export function withReader<T>(path: string, read: (db: Database) => T): T {
   const db = openReader(path);
@@ -25,11 +25,11 @@ export function withReader<T>(path: string, read: (db: Database) => T): T {
   }
 }
 
-/** As `withReader`, for who reads on for a while; the caller closes it. */
+/** Like `withReader` for longer use; the caller closes it. */
 export function openReader(path: string): Database {
   const { size } = fileOf(path);
   if (size === 0)
-    throw new ServiceError('conflict', 'The file is empty: it holds no database.', {
+    throw new ServiceError('conflict', 'The file is empty.', {
       remedy: 'Name another file.',
       details: { file: path },
     });
@@ -42,30 +42,30 @@ export function openReader(path: string): Database {
   }
 }
 
-/** Nothing that a hostile file says is run, and nothing is written. */
+/** Prevents code in a hostile file from running, and any write. */
 export function harden(db: Database): void {
   db.pragma('trusted_schema = OFF');
   db.pragma('cell_size_check = ON');
   db.pragma('query_only = ON');
 }
 
-/** A FIFO would be waited for without end. */
+/** Opening a FIFO would block forever. */
 export function fileOf(path: string): { size: number; uid: number; gid: number; mode: number } {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats)
-    throw new ServiceError('not_found', 'There is no such file.', {
+    throw new ServiceError('not_found', 'The file does not exist.', {
       remedy: 'Check the path.',
       details: { file: path },
     });
   if (!stats.isFile())
     throw new ServiceError('bad_request', 'This is not a file.', {
-      remedy: 'Name the database file itself.',
+      remedy: 'Specify the database file itself.',
       details: { file: path },
     });
   return stats;
 }
 
-/** Whether two names lead to one file; false when either is not there. */
+/** True if two names lead to one file; false if either is missing. */
 export function isSameFile(one: string, other: string): boolean {
   const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false, bigint: true }));
   return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
@@ -74,7 +74,7 @@ export function isSameFile(one: string, other: string): boolean {
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 export const walBytes = (path: string): number => sizeOf(`${path}-wal`);
 
-/** A log or journal that holds something would be folded in by a close, or rolled back by an opening. */
+/** A close would checkpoint a log that has content, and an open would roll back such a journal. */
 function mayTidyUp(path: string): boolean {
   return (
     sizeOf(`${path}-wal`) === 0 && sizeOf(`${path}-journal`) === 0 && isWalMode(path) && isWritable(path)

@@ -1,23 +1,26 @@
-// Which runtimes a database knows of, read without a server and without changing the file: what no row names was left
-// behind. A database of an older schema lacks some of the tables.
+// Reads the runtimes that a database knows, without a server and without changing the file. Any other runtime is a
+// leftover. A database with an older schema lacks some of the tables.
 import type { Database } from 'better-sqlite3';
 import type { Instance } from '../store.ts';
 import { withReader } from './reader.ts';
 
 export interface KnownRuntimes {
   instance: Pick<Instance, 'id' | 'key'>;
-  /** `<id>.<epoch>` of everything that may have a runtime. */
+  /** `<id>.<epoch>` of every row that may have a runtime. */
   names: ReadonlySet<string>;
 }
 
-/** A VM of a pool has one epoch for all its life. */
+/** A VM of a pool keeps one epoch for its lifetime. */
 const SOURCES: Readonly<Record<string, string>> = {
   sandboxes: "SELECT id || '.' || epoch FROM sandboxes WHERE state NOT IN ('destroyed', 'error')",
   warm_sandboxes: "SELECT id || '.' || epoch FROM warm_sandboxes",
   pool_vms: "SELECT id || '.1' FROM pool_vms",
 };
 
-/** Throws `not_found` when there is no file, else as the store does; undefined for a database that no server has used yet. */
+/**
+ * Throws `not_found` if there is no file, otherwise like the store. Undefined for a database that no server has used
+ * yet.
+ */
 export function readKnownRuntimes(path: string): KnownRuntimes | undefined {
   return withReader(path, (db) => {
     const tables = new Set(db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all());

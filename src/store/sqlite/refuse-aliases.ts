@@ -1,14 +1,14 @@
-// Whether a database file and what stands beside it can be reached by one name only. SQLite finds its log by the name of the
-// file: two names of one file have two logs, and whoever writes through one overwrites what came through the other.
+// Ensures that a database file and its companion files have only one name. SQLite finds its log by the name of the
+// file: two names of one file have two logs, and writers through one name overwrite those of the other.
 import { lstatSync, readFileSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 
-/** What SQLite and the service keep under the name of a database. */
+/** The files that SQLite and the service keep under the name of a database. */
 const PARTS = ['', '-wal', '-shm', '-journal', '.reserve', '.lock'];
 
 /**
- * Throws `unavailable` when a file of the database at `path` has more than one link, is a symbolic link, or is a mount
- * point by itself. A folder may be mounted: all its names come with it.
+ * Throws `unavailable` if a file of the database at `path` has several links, is a symbolic link, or is a mount point.
+ * A mounted folder is fine: all its names move together.
  */
 export function refuseAliases(path: string): void {
   const mounts = mountPoints();
@@ -26,13 +26,13 @@ const REPLACE =
   'Remove the other name; or stop every server that uses it, copy the file, and move the copy over this name.';
 
 function manyNames(file: string, what: string, remedy: string): ServiceError {
-  return new ServiceError('unavailable', `A file of the database ${what}: it has another name.`, {
+  return new ServiceError('unavailable', `A database file has another name: it ${what}.`, {
     remedy,
     details: { file },
   });
 }
 
-/** Of this process, as proc(5) lists them: blanks in names are octal there. Empty where the kernel does not say. */
+/** The mount points of this process, as in proc(5) with blanks in octal. Empty if the kernel does not list them. */
 function mountPoints(): Set<string> {
   try {
     const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');

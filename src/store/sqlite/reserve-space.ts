@@ -1,20 +1,20 @@
-// Space kept for the day the disk is full: a file of random bytes that is removed so that running sandboxes can still be
-// ended. Until it could be written again nothing new is admitted, or the freed space would go to new work.
+// Reserves disk space: a file of random bytes that is removed when the disk is full, so that running sandboxes can
+// still be ended. Until it is restored no rows can be added, or new work would use the freed space.
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Random } from '../../domain/ports.ts';
 
 /** As much as the write-ahead log grows between checkpoints (1,000 pages of 4 KiB). */
-const BALLAST_BYTES = 4 * 1024 * 1024;
+const RESERVE_BYTES = 4 * 1024 * 1024;
 
 export interface ReserveSpace {
-  /** Whether the space is held; tries to take it back when it was spent. */
+  /** True if the space is reserved; tries to reserve it again after it was spent. */
   ready(): boolean;
-  /** Gives the space up; false when there was none to give. */
+  /** Releases the space; false if there was none. */
   spend(): boolean;
 }
 
 export function openReserveSpace(path: string, random: Random): ReserveSpace {
-  let held = sizeOf(path) === BALLAST_BYTES || fill(path, random);
+  let held = sizeOf(path) === RESERVE_BYTES || fill(path, random);
   return {
     ready: () => {
       held ||= fill(path, random);
@@ -29,10 +29,12 @@ export function openReserveSpace(path: string, random: Random): ReserveSpace {
   };
 }
 
-/** All of it or nothing. The bytes are random because a compressing file system would not keep space for zeros. */
+/**
+ * Writes everything or nothing. The bytes are random because a compressing file system would not keep space for zeros.
+ */
 function fill(path: string, random: Random): boolean {
   try {
-    writeFileSync(path, Buffer.alloc(BALLAST_BYTES, random.bytes(65_536)), { mode: 0o600 });
+    writeFileSync(path, Buffer.alloc(RESERVE_BYTES, random.bytes(65_536)), { mode: 0o600 });
     return true;
   } catch {
     remove(path);
@@ -44,7 +46,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // What stands there is not ours to remove; without the space there is less to fall back on, and no fault.
+    // Something else is at this path. Without the reserve there is less to fall back on, but that is not an error.
   }
 }
 

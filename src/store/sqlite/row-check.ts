@@ -1,4 +1,4 @@
-// Whether the rows are such as the API writes: one pass over each table inside SQLite, which holds one row at a time.
+// Checks that the rows are valid: one pass over each table inside SQLite, which holds one row at a time.
 import type { Database } from 'better-sqlite3';
 import { isOurs } from './inspect.ts';
 import { matcher } from './regexp.ts';
@@ -7,12 +7,12 @@ import { schemaDifferences } from './schema-differences.ts';
 
 /** Rows of one table, and of all. */
 const MOST_NAMED = 20;
-/** A key that is longer is shown by its size. */
+/** A longer key is shown by its size. */
 const LONGEST_KEY = 600;
 
 /**
- * One statement for each table that is there; a statement gives a sentence for each row that is refused. They use
- * REGEXP (regexp.ts). None for a database with other tables than those of its version.
+ * Makes one statement for each table; it returns a sentence for each invalid row. Statements use REGEXP (regexp.ts).
+ * Empty for a database with other tables than those of its version.
  */
 export function rowStatements(db: Database): string[] {
   if (!isOurs(db) || schemaDifferences(db).length > 0) return [];

@@ -4,19 +4,19 @@ import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { OWNER_PATTERN } from '../../domain/owner.ts';
 
 export interface Rule {
-  /** An expression that is true for what is allowed; `REGEXP` is Unicode-aware JavaScript. */
+  /** An expression that is true for valid values; `REGEXP` is Unicode-aware JavaScript. */
   sql(column: string): string;
-  /** What is wrong when it is not true, after the column's name. */
+  /** The problem if it is not true, to follow the column's name. */
   words: string;
 }
 
-/** A label or variable has at most this many bytes in all: no request can be larger. */
+/** The maximum size of a label or variable in bytes, since no request can be larger. */
 const MOST_JSON_BYTES = 64 * 1024 * 1024;
-/** Of a value of `fits`. */
+/** Values for which `fits` holds. */
 const MOST_NAME_BYTES = 4096;
 
 const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`;
-/** In this order for certain: SQLite does not promise one for AND. */
+/** Guarantees this order, which SQLite does not promise for AND. */
 const all = (...conditions: string[]) =>
   conditions.reduceRight((rest, condition) => `iif(${condition}, ${rest}, 0)`, '1');
 

@@ -42,7 +42,7 @@ const room = count(0, 1_000_000_000);
 
 export type RowRules = Readonly<Record<string, Rule>>;
 
-/** By table: what names a row, and the rule of each column; one that a version does not have is left out. */
+/** The key and the column rules of each table; a column that a version lacks is skipped. */
 export const ROW_RULES: Readonly<Record<string, { key: string; columns: RowRules }>> = {
   instance: { key: 'id', columns: { id: text(128, 1), key: text(KIB, 1), created_at: stamp } },
   sandboxes: {

@@ -1,6 +1,6 @@
-// What reads sandbox rows. The state lists are written out because SQLite uses a partial index only for a query that
-// repeats its condition (migrations/0001); INDEXED BY, because without statistics it would sort every live row instead.
-// No word of a request ever becomes SQL.
+// Reads of sandbox rows. State lists are literal because SQLite uses a partial index only for a query that repeats its
+// condition (migrations/0001); INDEXED BY is needed because without statistics SQLite would sort every live row
+// instead. Text from requests never becomes SQL.
 import type { Database, Statement } from 'better-sqlite3';
 import { type AdmissionLimits, type AdmissionRequest, decideAdmission } from '../../domain/admission.ts';
 import type { SandboxFilter, SandboxGroup, SandboxStore } from '../store.ts';
@@ -60,7 +60,7 @@ function sum(rows: { provider: string; active: number }[]) {
   return { total: rows.reduce((total, { active }) => total + active, 0), by_provider };
 }
 
-/** The ids. A statement for each combination of filters that is asked for: at most 192. */
+/** Returns ids. Makes a statement for each used combination of filters: at most 192. */
 function listing(db: Database): (filter: SandboxFilter) => string[] {
   const prepared = new Map<string, Statement<object, string>>();
   return (filter) => {
@@ -80,7 +80,7 @@ function listing(db: Database): (filter: SandboxFilter) => string[] {
   };
 }
 
-/** The index that holds the fewest rows to pass over and has them in the order of the list. */
+/** The index with the fewest rows to skip, in the order of the list. */
 function index(filter: SandboxFilter): string {
   if (filter.owner_id !== undefined) return 'sandboxes_by_owner';
   if (filter.state !== undefined) return 'sandboxes_by_state';

@@ -1,4 +1,4 @@
-// What changes sandbox rows. Every method is one IMMEDIATE transaction on the durable connection, so that what it read is
+// Writes of sandbox rows. Every method is one IMMEDIATE transaction on the durable connection, so that what it read is
 // still true when it commits.
 import type { Database } from 'better-sqlite3';
 import { decideAdmission, requestOfRow } from '../../domain/admission.ts';
@@ -17,7 +17,7 @@ import { poolPlaces } from './pool.ts';
 import { warmTaker } from './prewarmed.ts';
 import { fromSandboxRow, SANDBOX_COLUMNS, type SandboxRow, toList, toSandboxRow } from './rows.ts';
 
-/** States on the way out. */
+/** States that lead to an end. */
 const ENDS: ReadonlySet<string> = new Set(['destroying', 'destroyed', 'error']);
 
 interface Connection {

@@ -8,7 +8,7 @@ interface Native {
   Statement: { prototype: object };
 }
 
-/** Of Node 24: the number that a native module is built for. */
+/** The module version of Node 24, for which a native module is built. */
 const NODE_24 = '137';
 
 /**

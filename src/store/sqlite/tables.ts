@@ -1,4 +1,4 @@
-// All tables over a pair of connections: the writer's (durable and relaxed), or twice the one that only reads.
+// All tables over a pair of connections: the writer's (durable and relaxed), or the read-only one twice.
 import type { Database } from 'better-sqlite3';
 import { auditStore } from './audit.ts';
 import { clockStore } from './clock.ts';
@@ -19,7 +19,7 @@ import { workerStore } from './workers.ts';
 
 export interface TableDeps {
   durable: Database;
-  /** For buffered events. */
+  /** The connection for buffered events. */
   relaxed: Database;
   ids: EventIds;
   work: Executor;

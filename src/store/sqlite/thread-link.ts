@@ -1,12 +1,12 @@
-// The writer in a thread of its own. A thread that ends unasked (a defect, or its bound of memory) takes what was sent
-// with it: nobody knows whether that was written, so nothing of it is acknowledged.
+// Runs the writer in its own thread. If the thread ends unexpectedly (a defect, or its memory limit), the outcome of
+// sent requests is unknown, so none is acknowledged.
 import { Worker } from 'node:worker_threads';
 import { ServiceError } from '../../domain/errors.ts';
 import { fromPlain, type Outcome, type PlainFailure, type Request } from './wire.ts';
 import type { WriterOptions } from './writer.ts';
 import type { WriterLink } from './writer-link.ts';
 
-/** Of the thread's heap; it holds one group of writes at a time. */
+/** Limits of the thread, which holds one group of writes at a time. */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 };
 
 export type ToThread = { id: number } & ({ open: WriterOptions } | { request: Request } | { close: true });
@@ -18,7 +18,7 @@ interface Asked {
   reject(error: Error): void;
 }
 
-/** `program`: a file that calls `serveWriter` (thread-writer.ts). It is loaded at once. */
+/** `program` is a file that calls `serveWriter` (thread-writer.ts). It is loaded at once. */
 export function threadLink(program: string): WriterLink {
   const worker = new Worker(program, { name: 'svc-store', resourceLimits: LIMITS, execArgv: [], argv: [] });
   const asked = new Map<number, Asked>();
@@ -65,7 +65,7 @@ export function threadLink(program: string): WriterLink {
 }
 
 const threadEnded = (cause: unknown) =>
-  new ServiceError('unavailable', 'The thread that writes the database has ended.', {
+  new ServiceError('unavailable', 'The database writer thread has ended unexpectedly.', {
     cause,
     remedy: 'Start the service again; the log says why it ended.',
   });

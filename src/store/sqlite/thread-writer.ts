@@ -6,17 +6,17 @@ import type { FromThread, ToThread } from './thread-link.ts';
 import { type Outcome, toPlain } from './wire.ts';
 import { openWriter, type Writer } from './writer.ts';
 
-/** Opens the writer that `port` asks for, and serves it until it is told to close. */
+/** Opens the writer that `port` requests and serves it until it is closed. */
 export function serveWriter(port: MessagePort, deps: { clock: Clock; random: Random }): void {
   let writer: Writer | undefined;
-  /** Until they are answered: the answer to `close` is the last one, since the thread ends with it. */
+  /** Requests in progress. The answer to `close` comes last because the thread ends with it. */
   const serving = new Set<Promise<void>>();
   const answer = async (message: ToThread): Promise<Outcome[]> => {
     if ('request' in message) return writer?.serve(message.request) ?? [];
     if ('open' in message) writer = openWriter(message.open, deps);
     else {
       writer?.close();
-      // Those that wait for another program's lock find it closed when they look again.
+      // Operations that wait for another program's lock find the database closed when they retry.
       await Promise.all(serving);
     }
     return [];

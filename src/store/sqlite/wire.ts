@@ -1,10 +1,10 @@
-// What goes between the callers of the store and the thread that writes: calls by name, and failures as plain data (a
-// class does not survive the way).
+// The messages between callers of the store and the writer thread: calls by name, and failures as plain data because
+// class instances cannot be sent.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import type { Part } from './methods.ts';
 
-/** Requests of one lane are served one after the other; `relaxed` writes events, without a sync. */
+/** Requests of one lane run in order; `relaxed` writes events without a sync. */
 export type LaneName = 'read' | 'relaxed' | 'durable';
 
 export interface Call {
@@ -19,7 +19,7 @@ export interface Request {
   calls: readonly Call[];
 }
 
-/** As many as there were calls, in their order; all of it is durable by now. */
+/** One outcome per call, in order; everything is durable by then. */
 export type Outcome = { value: unknown } | { failure: PlainFailure };
 
 export interface PlainFailure {

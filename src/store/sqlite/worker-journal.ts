@@ -1,5 +1,4 @@
-// The worker's journal: a small database of its own, beside which lies the same kind of lock as beside the server's, and which
-// is written in the same way.
+// The worker's journal: a small database with the same kind of lock and writer as the server's.
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Ids, Random } from '../../domain/ports.ts';
@@ -17,7 +16,7 @@ import { threadLink } from './thread-link.ts';
 import type { LaneName } from './wire.ts';
 import { inlineLink, type WriterLink } from './writer-link.ts';
 
-/** `svcw`: tells it from the server's database and from all others. */
+/** `svcw`: distinguishes it from the server's database and from other files. */
 const APPLICATION_ID = 0x73766377;
 const VERSION = 1;
 
@@ -40,7 +39,7 @@ const TABLES = `
 
 export interface JournalDeps {
   path: string;
-  /** The program of the thread that writes (app/store-thread.ts). Without it writing stops the caller's thread. */
+  /** The program of the writer thread (app/store-thread.ts). Without it, writes block the caller's thread. */
   thread?: string | undefined;
   clock: Clock;
   random: Random;
@@ -48,8 +47,8 @@ export interface JournalDeps {
 }
 
 /**
- * The journal in the file at `path`, made when it is not there. Throws `conflict` when another worker holds it, or when it
- * is no journal or one of a newer version; a file that is refused is left as it is.
+ * Opens or creates the journal in the file at `path`. Throws `conflict` if another worker holds it, or if it is not a
+ * journal or of a newer version. A refused file is not changed.
  */
 export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJournal> {
   const path = settlePath(deps.path);
@@ -71,7 +70,7 @@ export async function openWorkerJournal(deps: JournalDeps): Promise<WorkerJourna
   }
 }
 
-/** The identity of the journal at `path`, which is made or looked at first. `open`: while it is. */
+/** Prepares the journal at `path` and returns its identity. `open` runs before this connection closes. */
 async function settled(path: string, deps: JournalDeps, open: () => Promise<void>): Promise<Instance> {
   const db = new Sqlite(path, { timeout: 0 });
   try {
@@ -90,9 +89,9 @@ async function taking<T>(take: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     const failure = storeFailure(error);
     if (failure.code !== 'conflict') throw failure;
-    throw new ServiceError('conflict', 'A worker of this id runs on this host.', {
+    throw new ServiceError('conflict', 'A worker with this id already runs on this host.', {
       cause: failure,
-      remedy: 'Stop it first, or give this one another --id or database.path.',
+      remedy: 'Stop it first, or set another --id or database.path for this one.',
     });
   }
 }
@@ -102,8 +101,8 @@ function prepare(db: Database): void {
   const isNew = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
   if (isNew) db.transaction(() => db.exec(TABLES)).immediate();
   else if (db.pragma('application_id', { simple: true }) !== APPLICATION_ID || version !== VERSION)
-    throw new ServiceError('conflict', "The worker's journal is of another program or version.", {
-      remedy: 'Run the program version that wrote it; it is not changed.',
+    throw new ServiceError('conflict', "The worker's journal belongs to another program or version.", {
+      remedy: 'Run the program version that wrote it. The file was not changed.',
     });
   db.pragma('journal_mode = WAL');
   db.pragma('trusted_schema = OFF');

@@ -32,7 +32,7 @@ interface WorkerRow {
 
 const ACTIVE = "state IN ('creating', 'running', 'unhealthy', 'destroying')";
 const REMOTE = `FROM sandboxes INDEXED BY sandboxes_remote WHERE worker_id <> 'local' AND ${ACTIVE}`;
-/** Of the server itself: all that are not another's. */
+/** Sandboxes of the server itself: all that are not on another worker. */
 const COUNT = `CASE id WHEN 'local'
   THEN (SELECT coalesce(sum(active), 0) FROM active_counts) - (SELECT count(*) ${REMOTE})
   ELSE (SELECT count(*) ${REMOTE} AND worker_id = workers.id) END`;
@@ -65,8 +65,8 @@ export function workerStore(db: Database, work: Executor): WorkerStore {
 }
 
 /**
- * What is not said stays: each value is the new one, else the old one, else what is assumed of a new worker. An empty
- * `rpc_url` is said, and means that there is none.
+ * Omitted values stay: each value is the new one, otherwise the stored one, otherwise the default of a new worker. An
+ * empty `rpc_url` clears the address.
  */
 function hearing(db: Database) {
   const get = db.prepare<[string], WorkerRow>(`${SELECT} WHERE id = ?`);
@@ -122,9 +122,9 @@ function fromRow(row: WorkerRow): WorkerRecord {
   };
 }
 
-/** To be used inside a transaction. */
+/** Call it inside a transaction. */
 export interface WorkerPlaces {
-  /** Sandboxes of `provider` that other workers run. */
+  /** Counts sandboxes of `provider` on other workers. */
   elsewhere(provider: string): number;
   find(provider: string, limits: PlacementLimits, isLocalFull: boolean): Placement;
 }

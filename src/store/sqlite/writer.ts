@@ -1,5 +1,5 @@
-// The connections that write, and what is asked of them. It runs in a thread of its own beneath a server
-// (thread-link.ts), and in the caller's thread for commands and tests (inline-link.ts).
+// The writing connections and their requests. A server runs it in its own thread (thread-link.ts), commands and tests
+// in the caller's thread (writer-link.ts).
 import type { Database } from 'better-sqlite3';
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
@@ -18,19 +18,19 @@ import { type Call, type Outcome, type Request, toPlain } from './wire.ts';
 
 export interface WriterOptions {
   of: 'server' | 'worker';
-  /** Of a database that is open and migrated. */
+  /** The path of an open, migrated database. */
   path: string;
   synchronous: Synchronous;
 }
 
 export interface Writer {
-  /** Answers when all of it is durable. Never rejects. */
+  /** Resolves when everything is durable. Never rejects. */
   serve(request: Request): Promise<Outcome[]>;
   /** Idempotent. */
   close(): void;
 }
 
-/** What of a writer depends on whose database it is. */
+/** The parts of a writer that depend on the kind of database. */
 export interface WriterParts {
   tables: Record<string, object>;
   groups: Groups;
@@ -41,11 +41,11 @@ export interface WriterParts {
 export interface WriterGround extends WriterOptions {
   clock: Clock;
   random: Random;
-  /** A connection that is closed with the writer. */
+  /** Opens a connection that closes with the writer. */
   connect(level: Synchronous): Database;
 }
 
-/** Throws what SQLite throws. */
+/** Throws SQLite's errors. */
 export function openWriter(options: WriterOptions, deps: { clock: Clock; random: Random }): Writer {
   const opened: Database[] = [];
   const connect = (level: Synchronous) => {
@@ -65,7 +65,10 @@ export function openWriter(options: WriterOptions, deps: { clock: Clock; random:
 
 function serverParts({ path, synchronous, clock, random, connect }: WriterGround): WriterParts {
   const [durable, relaxed] = [connect(synchronous), connect('normal')];
-  const guards = { ballast: openReserveSpace(`${path}.reserve`, random), inPlace: fileIdentityCheck(path) };
+  const guards = {
+    reserveSpace: openReserveSpace(`${path}.reserve`, random),
+    inPlace: fileIdentityCheck(path),
+  };
   const ids = eventIds(durable);
   const alone = createExecutor({ clock, ...guards, isOpen: () => durable.open });
   const groups = new Groups({ db: durable, ids, ...guards, alone });
@@ -108,7 +111,7 @@ class Connections implements Writer {
       );
     } catch (caught) {
       const error = asServiceError(caught);
-      // What one of them caused, such as a row for which there is no space, is not the others' failure.
+      // A failure of one call, such as no space for its row, does not affect the others.
       return isForAll(error) ? calls.map(() => ({ error })) : this.#each(calls);
     }
   }

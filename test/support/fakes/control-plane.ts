@@ -243,7 +243,7 @@ export function fakeControlPlane({
       list: async () => [providerItem],
       test: async () => ({ userspace: { healthy: false, latency_ms: 3, error: 'It is not there.' } }),
       async get(name) {
-        if (name !== 'userspace') throw new ServiceError('not_found', 'There is no such provider.');
+        if (name !== 'userspace') throw new ServiceError('not_found', 'The provider does not exist.');
         return {
           ...providerItem,
           sandbox_count: 0,
@@ -323,7 +323,7 @@ function info(path: string, size: number): FileInfo {
 
 function content(files: Map<string, Buffer>, path: string): Buffer {
   const bytes = files.get(path);
-  if (!bytes) throw new ServiceError('not_found', 'There is no such file.');
+  if (!bytes) throw new ServiceError('not_found', 'The file does not exist.');
   return bytes;
 }
 

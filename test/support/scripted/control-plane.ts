@@ -63,7 +63,7 @@ export async function scriptedControl({ address, auth, leaseMs }: ControlScript)
       return [200, { id: worker, status: body.status, drain: false }];
     }
     const renewed = what === 'leases' ? renew(id, worker) : undefined;
-    return renewed ? [200, renewed] : [409, { code: 'conflict', message: 'The lease is over.' }];
+    return renewed ? [200, renewed] : [409, { code: 'conflict', message: 'The lease has expired.' }];
   };
   const listen = () =>
     new Promise<void>((resolve) => {

@@ -76,7 +76,7 @@ export async function workerFixture(options: { maxSandboxes?: number } = {}): Pr
     const held = new WorkerSandboxes({ journal: fillable, clock, termMs: TERM_MS });
     await held.load();
     bench.parts = {
-      ...{ id: 'w1', held, link, clock, logger: silentLogger, draining: new Draining() },
+      ...{ id: 'w1', sandboxes: held, link, clock, logger: silentLogger, draining: new Draining() },
       credential: workerCredential({ worker_tokens: { w1: SECRET } }, 'w1', { clock, ids: fakeIds() }),
       providers: providerSet([provider]),
       maxSandboxes: options.maxSandboxes ?? 0,

@@ -262,7 +262,7 @@ it('refuses secret files that keep no secret', () => {
   write('\n', 'empty');
   mkdirSync(join(place.cwd, 'folder'));
   const file = (name: string) => message({ SVC_AUTH_API_KEY_FILE: name });
-  expect(file('open')).toContain('may be read by anybody');
+  expect(file('open')).toContain('is readable by everyone');
   expect(file('empty')).toContain('is empty');
   expect(file('folder')).toContain('is not a regular file');
   expect(file('absent')).toContain('cannot be read');
@@ -294,7 +294,7 @@ it('refuses secrets by name that are none', () => {
     return messages()[0];
   };
   write('x', 'open', 0o604);
-  expect(of('{a: {file: open}}')).toContain('worker_tokens.a may be read by anybody');
+  expect(of('{a: {file: open}}')).toContain('worker_tokens.a is readable by everyone');
   expect(of('{a: {file: absent}}')).toContain('worker_tokens.a cannot be read');
   expect(of('{a: {file: open, more: 1}}')).toContain('auth.worker_tokens must be a map');
   expect(of('{a: {path: canary}}')).toBe('svc.yaml:2:3: auth.worker_tokens must be a map of names to texts.');
@@ -316,7 +316,7 @@ it('holds the rules between keys', () => {
   );
   expect(first({ SVC_DEFAULTS_TTL: '25h' })[0]).toContain('at most defaults.max_ttl');
   expect(first({ SVC_PROVIDERS_USERSPACE_RUNNER_PATH: '/opt/bwrap' })[0]).toContain(
-    'needs providers.userspace.runner to say which',
+    'requires providers.userspace.runner',
   );
   expect(first({ SVC_AUTH_WORKER_SIGNING_KEY: 'k'.repeat(31) })[0]).toContain('at least 32 characters');
   expect(first({ SVC_WORKER_HEARTBEAT_INTERVAL: '0s' })[0]).toContain('must be at least 1s');

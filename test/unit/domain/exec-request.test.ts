@@ -59,7 +59,7 @@ describe('execTimeoutMs', () => {
   ])('%j is %d ms', (text, ms) => expect(execTimeoutMs(text, limits)).toBe(ms));
   it('over the maximum is resource_limit', () =>
     expect(() => execTimeoutMs('601s', limits)).toThrow(
-      expect.objectContaining({ code: 'resource_limit', status: 429, remedy: 'Ask for at most 10m.' }),
+      expect.objectContaining({ code: 'resource_limit', status: 429, remedy: 'Use at most 10m.' }),
     ));
   it.each(['1.5s', '-1s', '500', ''])('refuses %j', (text) =>
     expect(() => execTimeoutMs(text, limits)).toThrow(expect.objectContaining({ code: 'bad_request' })),

@@ -25,13 +25,13 @@ describe('a lease', () => {
     ['of another sandbox', lease, { resource_id: 'sb-b' }, /another sandbox/],
     ['of another holder', lease, { holder_id: 'w2' }, /Another worker/],
     ['under another secret', lease, { secret: 'x' }, /not signed/],
-    ['that ends now', lease, { now: NOW + 90_000 }, /over/],
+    ['that ends now', lease, { now: NOW + 90_000 }, /expired/],
     ['in its last millisecond', lease, { now: NOW + 89_999 }, undefined],
     [
       'with a time that is none',
       signLease(SECRET, { ...terms, expires_at: '2030-99-01T00:00:00.000Z' }),
       {},
-      /over/,
+      /expired/,
     ],
   ])('%s', (_name, given, over, expected) => {
     if (expected) expect(fault(given, over)).toMatch(expected);

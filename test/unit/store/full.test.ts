@@ -23,7 +23,7 @@ function setUp() {
   migrate(db);
   const pages = db.pragma('page_count', { simple: true }) as number;
   const disk = { held: true, room: true };
-  const ballast: ReserveSpace = {
+  const reserveSpace: ReserveSpace = {
     ready: () => {
       disk.held ||= disk.room;
       return disk.held;
@@ -35,7 +35,7 @@ function setUp() {
       return had;
     },
   };
-  const work = createExecutor({ clock: fakeClock(), ballast, isOpen: () => db.open, inPlace: () => {} });
+  const work = createExecutor({ clock: fakeClock(), reserveSpace, isOpen: () => db.open, inPlace: () => {} });
   const table = { db, work, cache: new RowCache() };
   const store = { ...sandboxWrites(table, eventIds(db)), ...sandboxQueries(table) };
   const fill = () => {
@@ -77,7 +77,7 @@ it('refuses to admit, goes on reading, ends what runs, admits again with room', 
   expect(disk.held).toBe(true);
 });
 
-it('says 507 also for an end once the ballast is spent', async () => {
+it('says 507 also for an end once the reserveSpace is spent', async () => {
   const { store, disk, fill } = setUp();
   const row = sandboxRecord();
   await store.reserve(row, NO_CAP, []);
@@ -97,15 +97,15 @@ it('says 507 also for an end once the ballast is spent', async () => {
 
 it('holds real space in a file, gives it up once, takes it back', () => {
   const path = join(temporaryFolder(), 'svc.db.reserve');
-  const ballast = openReserveSpace(path, seededRandom());
+  const reserveSpace = openReserveSpace(path, seededRandom());
   expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(4 * 1024 * 1024);
-  expect([ballast.ready(), ballast.spend(), existsSync(path), ballast.spend()]).toEqual([
+  expect([reserveSpace.ready(), reserveSpace.spend(), existsSync(path), reserveSpace.spend()]).toEqual([
     true,
     true,
     false,
     false,
   ]);
-  expect([ballast.ready(), existsSync(path)]).toEqual([true, true]);
+  expect([reserveSpace.ready(), existsSync(path)]).toEqual([true, true]);
   const nowhere = openReserveSpace(temporaryFolder(), seededRandom());
   expect([nowhere.ready(), nowhere.spend()]).toEqual([false, false]);
 });

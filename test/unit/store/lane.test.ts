@@ -72,7 +72,7 @@ it('refuses what adds before it refuses what ends, and everything beyond the las
   const { call, lane } = setUp();
   const all: Promise<unknown>[] = [call(0)];
   for (let n = 0; n < 20_000; n++) all.push(call(n, true));
-  const full = { code: 'unavailable', message: 'Too many writes wait for the database.' };
+  const full = { code: 'unavailable', message: 'Too many writes are waiting for the database.' };
   await expect(call(1, true)).rejects.toMatchObject(full);
   for (let n = 0; n < 20_000; n++) all.push(call(n));
   await expect(call(1)).rejects.toMatchObject(full);

@@ -48,7 +48,7 @@ it.each([
 it('says what to do about a lock file that is no lock', () => {
   const path = join(temporaryFolder(), 'svc.db');
   writeFileSync(`${path}.lock`, 'not a database, and long enough to be looked at'.repeat(10));
-  expect(() => acquireLock(path, stamp())).toThrow('The lock file beside the database cannot be taken.');
+  expect(() => acquireLock(path, stamp())).toThrow('Could not lock the database.');
 });
 
 it('is one lock for all links to one file', async () => {

@@ -44,15 +44,15 @@ const spoiled = (path: string) => {
 };
 
 it.each([
-  ['missing', 'gone', (path: string) => rmSync(`${path}-wal`)],
-  ['empty', 'gone', (path: string) => truncateSync(`${path}-wal`, 0)],
-  ['cut', 'lost its end', half],
+  ['missing', 'was missing', (path: string) => rmSync(`${path}-wal`)],
+  ['empty', 'was missing', (path: string) => truncateSync(`${path}-wal`, 0)],
+  ['cut', 'was truncated', half],
   [
     'cut by one frame',
-    'lost its end',
+    'was truncated',
     (path: string) => truncateSync(`${path}-wal`, readFileSync(`${path}-wal`).length - 1),
   ],
-  ['damaged in its middle', 'lost its end', spoiled],
+  ['damaged in its middle', 'was truncated', spoiled],
 ])('a log that is %s is noticed, over restarts, until it is accepted', async (_, words, spoil) => {
   const path = await killed(60, 20);
   spoil(path);

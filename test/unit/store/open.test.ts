@@ -93,7 +93,7 @@ it('refuses a newer schema, says both versions, and leaves the file alone', asyn
   const bytes = readFileSync(path);
   await expect(open(path)).rejects.toMatchObject({
     code: 'conflict',
-    message: `The database has schema version 99, this program knows ${SCHEMA_VERSION}.`,
+    message: `The database has schema version 99, this program supports ${SCHEMA_VERSION}.`,
     remedy: expect.stringContaining('newer'),
   });
   expect(readFileSync(path)).toEqual(bytes);

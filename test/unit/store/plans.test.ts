@@ -10,7 +10,7 @@ import { sandboxWrites } from '../../../src/store/sqlite/sandboxes.ts';
 import type { SandboxFilter, SandboxStore } from '../../../src/store/store.ts';
 import { stamp } from '../../support/records.ts';
 
-const direct = async <T>(deed: () => T) => deed();
+const direct = async <T>(operation: () => T) => operation();
 const work: Executor = {
   run: direct,
   change: direct,

@@ -36,5 +36,5 @@ it('knows nothing of a database that no server has used, and refuses what is non
     'no database at all, but long enough to be looked at by somebody who cares',
   );
   expect(() => readKnownRuntimes(join(folder, 'text'))).toThrow();
-  expect(() => readKnownRuntimes(join(folder, 'nowhere'))).toThrow('There is no such file.');
+  expect(() => readKnownRuntimes(join(folder, 'nowhere'))).toThrow('The file does not exist.');
 });

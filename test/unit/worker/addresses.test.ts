@@ -21,7 +21,7 @@ describe('an address to listen on', () => {
     'a b:1',
     'http://a:1',
     ':-1',
-  ])('%j is none', (text) => expect(() => parseListen(text)).toThrow(/no address/));
+  ])('rejects %j', (text) => expect(() => parseListen(text)).toThrow(/not a listen address/));
 });
 
 describe('what is advertised', () => {

@@ -126,8 +126,8 @@ describe('draining', () => {
   it('of a worker that stops is not taken back', async () => {
     const { draining } = await beating();
     draining.stop();
-    draining.heard(true);
-    draining.heard(false);
+    draining.update(true);
+    draining.update(false);
     expect(draining.isDraining).toBe(true);
   });
 });

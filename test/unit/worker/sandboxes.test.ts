@@ -219,7 +219,7 @@ describe('a full disk', () => {
     expect(runtimes(bench)).toEqual([B]);
     await bench.clock.advance(TERM_MS + 1_000);
     expect(runtimes(bench)).toEqual([]);
-    expect(bench.parts.held.living()).toEqual([]);
+    expect(bench.parts.sandboxes.living()).toEqual([]);
   });
 
   it('loses no lease that was renewed', async () => {
@@ -260,7 +260,7 @@ describe('a disk that stands still', () => {
     goOn();
     await bench.clock.advance(1_000);
     await bench.restart();
-    expect(bench.parts.held.living()).toEqual([]);
+    expect(bench.parts.sandboxes.living()).toEqual([]);
   });
 
   it('forgets no generation that it saw while something else was written', async () => {
@@ -268,11 +268,11 @@ describe('a disk that stands still', () => {
     await bench.spawn(A);
     const goOn = stopped(bench);
     const ending = destroy(bench, A, 1);
-    const renewing = bench.parts.held.adopt(A, bench.lease(A, 3), { askedAt: bench.clock.monotonic() });
-    const late = bench.parts.held.adopt(A, bench.lease(A, 2), { askedAt: bench.clock.monotonic() });
+    const renewing = bench.parts.sandboxes.adopt(A, bench.lease(A, 3), { askedAt: bench.clock.monotonic() });
+    const late = bench.parts.sandboxes.adopt(A, bench.lease(A, 2), { askedAt: bench.clock.monotonic() });
     goOn();
     await Promise.all([ending, renewing, late]);
-    const { record } = bench.parts.held.find(A) ?? {};
+    const { record } = bench.parts.sandboxes.find(A) ?? {};
     expect(record).toMatchObject({ state: 'ended', generation: 3 });
     await bench.restart();
     expect((await bench.spawn(A, 2)).status).toBe(403);
@@ -388,7 +388,12 @@ describe('a worker that was killed', () => {
 
   it('mid-spawn ends what it had begun, and refuses to begin it again', async () => {
     const bench = await workerFixture();
-    await bench.parts.held.note(A, { provider: 'userspace', epoch: 2, generation: 2, state: 'starting' });
+    await bench.parts.sandboxes.note(A, {
+      provider: 'userspace',
+      epoch: 2,
+      generation: 2,
+      state: 'starting',
+    });
     bench.provider.plant(A, 2);
     await bench.restart();
     expect(runtimes(bench)).toEqual([]);
@@ -437,9 +442,9 @@ describe('a worker that was killed', () => {
     bench.provider.runtimes.clear();
     await bench.restart();
     expect(await state(bench, A)).toBe('gone');
-    expect(bench.parts.held.living()).toHaveLength(1);
+    expect(bench.parts.sandboxes.living()).toHaveLength(1);
     await bench.clock.advance(1000);
-    expect(bench.parts.held.living()).toEqual([]);
+    expect(bench.parts.sandboxes.living()).toEqual([]);
   });
 
   it('remembers for a day what it ended', async () => {
@@ -447,11 +452,11 @@ describe('a worker that was killed', () => {
     await bench.spawn(A, 1);
     await destroy(bench, A, 1);
     await bench.restart();
-    expect(bench.parts.held.find(A)?.record.state).toBe('ended');
+    expect(bench.parts.sandboxes.find(A)?.record.state).toBe('ended');
     await bench.clock.advance(24 * 3_600_000 + 60_000);
-    expect(bench.parts.held.find(A)).toBeUndefined();
+    expect(bench.parts.sandboxes.find(A)).toBeUndefined();
     await bench.restart();
-    expect(bench.parts.held.find(A)).toBeUndefined();
+    expect(bench.parts.sandboxes.find(A)).toBeUndefined();
   });
 });
 
