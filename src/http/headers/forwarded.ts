@@ -8,19 +8,19 @@ type IsProxy = (address: string) => boolean;
 /** Longer chains are cut at their far end, which is anybody's word. */
 const MAX_HOPS = 32;
 
-/** By which the client speaks to us, or to the proxy in front. We ourselves speak no TLS. */
+/** The scheme that the client uses towards us or the proxy in front. The server itself does not terminate TLS. */
 export function schemeOf({ socket, headers }: IncomingMessage, isProxy: IsProxy): Scheme {
-  const said = headers['x-forwarded-proto'];
-  if (said === undefined) return 'http';
-  const nearest = String(said).split(',').at(-1)?.trim().toLowerCase();
+  const header = headers['x-forwarded-proto'];
+  if (header === undefined) return 'http';
+  const nearest = String(header).split(',').at(-1)?.trim().toLowerCase();
   return nearest === 'https' && isProxy(peerOf(socket)) ? 'https' : 'http';
 }
 
-/** X-Forwarded-For as the next server should get it: what a trusted proxy said, and then the peer itself. */
+/** The X-Forwarded-For value for the next server: the value from a trusted proxy, followed by the peer. */
 export function forwardedFor({ socket, headers }: IncomingMessage, isProxy: IsProxy): string {
   const peer = peerOf(socket);
-  const said = isProxy(peer) ? String(headers['x-forwarded-for'] ?? '') : '';
-  const hops = said.split(',').map((hop) => hop.trim());
+  const header = isProxy(peer) ? String(headers['x-forwarded-for'] ?? '') : '';
+  const hops = header.split(',').map((hop) => hop.trim());
   return [...hops.filter((hop) => plainAddress(hop) !== undefined).slice(-MAX_HOPS), peer].join(', ');
 }
 

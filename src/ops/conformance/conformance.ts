@@ -38,7 +38,7 @@ export interface ConformancePlan {
 export function planConformance(deps: ConformanceDeps): ConformancePlan {
   const { clock } = deps;
   const client = new ConformanceClient(deps);
-  const begun = clock.monotonic();
+  const started = clock.monotonic();
   const results = new Map<RuleGroup, CheckResult[]>(GROUPS.map((group) => [group, []]));
   const kept = new Set<string>();
   const run = async (group: RuleGroup, rule: Rule) => {
@@ -58,7 +58,7 @@ export function planConformance(deps: ConformanceDeps): ConformancePlan {
         const ms = rounded(checks.reduce((sum, check) => sum + check.ms, 0));
         return { id, title, verdict: worst(checks), ms, checks };
       });
-      return { verdict: worst(groups), production: false, ms: rounded(clock.monotonic() - begun), groups };
+      return { verdict: worst(groups), production: false, ms: rounded(clock.monotonic() - started), groups };
     },
   };
 }

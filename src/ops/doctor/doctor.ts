@@ -32,7 +32,7 @@ export interface DoctorPlan {
 /** Nothing runs yet. Throws `bad_request` when `selection` names no check. */
 export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
   const groups = groupsFor(selection);
-  const begun = deps.clock.monotonic();
+  const started = deps.clock.monotonic();
   const session = openSession(deps);
   const results = new Map<CheckGroup, CheckResult[]>(groups.map((group) => [group, []]));
   const planned = groups.map((group) => ({
@@ -55,7 +55,7 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
       const found = [...results].map(([group, checks]) => groupResult(group, checks));
       // Whatever was asked for: nothing else could be looked at.
       if (refusal && !found.some(({ verdict }) => verdict === 'fail')) found.unshift(failedLoad(refusal));
-      const ms = rounded(deps.clock.monotonic() - begun);
+      const ms = rounded(deps.clock.monotonic() - started);
       return { verdict: worst(found), production: deps.production, ms, groups: found };
     },
   };

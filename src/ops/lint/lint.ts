@@ -84,7 +84,7 @@ function readAll({ files, cwd }: LintRequest, assumed: readonly string[]): Whole
 function judge(files: readonly FoundFile[], reading: WholeReading, request: LintRequest): LintFinding[] {
   const { production } = request;
   const make = findings(files, reading);
-  const told = (rule: LintRule, problems: readonly Problem[]) =>
+  const problemFindings = (rule: LintRule, problems: readonly Problem[]) =>
     problems.map((problem) => make.ofProblem(rule, problem));
   const facts = factsOf(files, reading, request);
   // Of a file that was read in part nobody knows what is not set.
@@ -92,14 +92,14 @@ function judge(files: readonly FoundFile[], reading: WholeReading, request: Lint
   const judged = rules.flatMap((rule) => {
     const level = levelOf(rule, production);
     if (level === 'off') return [];
-    const said = rule.check(facts).filter(({ key = rule.key }) => !reading.misfits.has(key));
-    const faults = said.slice(0, MOST_OF_ONE);
-    return faults.map((fault) => make.ofRule(rule, level, fault));
+    const broken = rule.check(facts).filter(({ key = rule.key }) => !reading.misfits.has(key));
+    const reported = broken.slice(0, MOST_OF_ONE);
+    return reported.map((finding) => make.ofRule(rule, level, finding));
   });
   const all = [
-    ...told(UNUSABLE, reading.unusable),
-    ...told(SECRET_FILE, reading.brokenFiles),
-    ...told(CONTRADICTION, reading.contradictions),
+    ...problemFindings(UNUSABLE, reading.unusable),
+    ...problemFindings(SECRET_FILE, reading.brokenFiles),
+    ...problemFindings(CONTRADICTION, reading.contradictions),
     ...judged,
   ];
   const order = ({ file }: LintFinding) => files.findIndex(({ name }) => name === file);

@@ -8,8 +8,8 @@ const AT_ONCE = 8;
 const LARGE = 32 * 1024 * 1024;
 
 /** Throws unless a command wrote exactly this. */
-function mustSay(said: Buffer, expected: string | Buffer, what: string): void {
-  if (!said.equals(Buffer.from(expected))) throw broken(`${what} differs from the expected output.`);
+function mustSay(output: Buffer, expected: string | Buffer, what: string): void {
+  if (!output.equals(Buffer.from(expected))) throw broken(`${what} differs from the expected output.`);
 }
 
 const rule = (name: string, title: string, look: Rule['look'], more: Partial<Rule> = {}): Rule => ({

@@ -117,7 +117,7 @@ async function mustRead(
     throw broken('Content-Range does not contain the size of the file.');
 }
 
-interface Told {
+interface FileReply {
   path?: unknown;
   type?: unknown;
   size?: unknown;
@@ -127,10 +127,10 @@ interface Told {
 
 const FACTS: readonly Rule[] = [
   rule('stat', 'GET /files/stat describes a file', async (client, signal) => {
-    const { path, type, size, mod_time } = (await stat(client, FILE, signal)) as Told;
+    const { path, type, size, mod_time } = (await stat(client, FILE, signal)) as FileReply;
     if (path !== FILE || type !== 'file' || size !== 10) throw broken('path, type or size is wrong.');
     if (Number.isNaN(Date.parse(`${mod_time}`))) throw broken('mod_time is not an ISO 8601 time.');
-    if (((await stat(client, FOLDER, signal)) as Told).type !== 'dir')
+    if (((await stat(client, FOLDER, signal)) as FileReply).type !== 'dir')
       throw broken('The type of a directory is not dir.');
     return 'Files and directories are correct.';
   }),
@@ -177,7 +177,7 @@ async function list(
 ): Promise<unknown[]> {
   const found = await client.json(client.file({ method: 'GET', path: '/files/list', query, signal }));
   if (!Array.isArray(found)) throw broken('The response is not a list.');
-  return found.map((each: Told) => each?.path);
+  return found.map((each: FileReply) => each?.path);
 }
 
 const CHANGES: readonly Rule[] = [
@@ -201,7 +201,7 @@ const CHANGES: readonly Rule[] = [
     'POST /files/chmod sets the mode',
     async (client, signal) => {
       mustBe(await change(client, '/files/chmod', { path: FILE, mode: '640' }, signal), DONE);
-      if (((await stat(client, FILE, signal)) as Told).mode !== '640')
+      if (((await stat(client, FILE, signal)) as FileReply).mode !== '640')
         throw broken('GET /files/stat does not report the mode 640.');
       return 'The mode is 640.';
     },
