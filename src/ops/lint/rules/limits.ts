@@ -132,7 +132,7 @@ export const LIMIT_RULES: readonly LintRule[] = [
     title: 'The memory limit server.buffer_limit is smaller than the output of one command.',
     why: 'An exec without stream buffers its two outputs until it responds, each of up to defaults.max_exec_output bytes. If they do not fit, the service refuses the command or truncates its output earlier.',
     remedy:
-      'Set server.buffer_limit to at least twice defaults.max_exec_output, or lower defaults.max_exec_output.',
+      'Set server.buffer_limit to at least twice defaults.max_exec_output or to 0 (automatic), or lower defaults.max_exec_output.',
     example: 'server:\n  buffer_limit: 67108864\ndefaults:\n  max_exec_output: 10485760\n',
     level: 'warning',
     production: 'error',
