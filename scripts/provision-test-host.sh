@@ -6,7 +6,7 @@ packages=(bubblewrap gcc libc6-dev make python3 python3-venv util-linux mandoc)
 packages+=(docker.io runsc podman proot busybox-static mmdebstrap dpkg-dev)
 # The agent for arm64, built and run.
 packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
-packages+=(systemd zsh)
+packages+=(systemd zsh fish)
 packages+=(iproute2 iptables procps openssl ca-certificates tmux vim-tiny)
 # promtool, which checks metrics, alert rules and the text of both.
 packages+=(prometheus)
