@@ -2,7 +2,7 @@
 import { loadProcessConfig } from '../config/process-config.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/real-host.ts';
-import type { BuildDeps } from '../ops/image/build.ts';
+import type { BuildDeps } from '../ops/image/stage.ts';
 import type { ImageFolders } from '../providers/microvm/images.ts';
 import { SILENT } from './doctor.ts';
 

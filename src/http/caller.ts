@@ -8,8 +8,15 @@ import { ownerFromHeader } from '../domain/owner-header.ts';
 import type { WorkerIdentity } from '../domain/worker-access.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Origin, RateLimiter } from './rate-limit.ts';
-import type { Route, RouteAuth } from './route.ts';
 import type { AuthenticateWorker } from './worker-caller.ts';
+
+/**
+ * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
+ * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says.
+ * `worker`: the credential of the worker that the path names, and nothing else. `none`, `optional` and `worker` do not
+ * count for the rate limit.
+ */
+export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write' | 'worker';
 
 export interface AuthorizedCaller {
   caller: Caller;
@@ -45,7 +52,7 @@ const NOBODY: Identity = { role: 'anonymous', actor: 'anonymous', credential: 'a
  * X-User-ID. On routes of workers as worker-caller.ts says.
  */
 export function authorize(
-  route: Pick<Route, 'auth' | 'owned'>,
+  route: { auth: RouteAuth; owned: boolean },
   presented: Presented,
   access: Access,
 ): AuthorizedCaller {
@@ -63,7 +70,7 @@ function authorizeWorker(presented: Presented, { authenticateWorker }: Access): 
 }
 
 function authorizeCaller(
-  route: Pick<Route, 'auth' | 'owned'>,
+  route: { auth: RouteAuth; owned: boolean },
   presented: Presented,
   { authenticate, rules, limiter }: Access,
 ): AuthorizedCaller {
@@ -87,7 +94,7 @@ function authorizeCaller(
 }
 
 /** Whether an API key is asked for and calls are counted. */
-export function isKeyed({ auth }: Pick<Route, 'auth'>): boolean {
+export function isKeyed({ auth }: { auth: RouteAuth }): boolean {
   return auth !== 'none' && auth !== 'optional' && auth !== 'worker';
 }
 

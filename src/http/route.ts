@@ -3,19 +3,10 @@
 import type { Static, TSchema } from 'typebox';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import type { ErrorCode } from '../schema/error.ts';
-
 import type { Answer, PiecedAnswer, PushAnswer, SocketAnswer, StreamAnswer, TextAnswer } from './answer.ts';
-
 import type { Call } from './call.ts';
+import type { RouteAuth } from './caller.ts';
 import { type Method, operationOf, type RouteId } from './paths.ts';
-
-/**
- * `none`: never a key. `optional`: a key shows more. `api`: an API or admin key when `auth.enabled`. `admin`: an admin
- * key, or what stands in for it (`domain/access.mayAdminister`). `quota_write`: `api` or `admin`, as `auth.quota_writes` says.
- * `worker`: the credential of the worker that the path names, and nothing else. `none`, `optional` and `worker` do not
- * count for the rate limit.
- */
-export type RouteAuth = 'none' | 'optional' | 'api' | 'admin' | 'quota_write' | 'worker';
 
 /** How large and of which kind a body may be: file bodies have limits of their own, `raw` ones may also be bytes. */
 export type BodyKind = 'json' | 'json_file' | 'raw_file';

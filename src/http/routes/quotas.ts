@@ -9,7 +9,8 @@ import {
   QuotaUsage,
 } from '../../schema/quota.ts';
 import { Answer } from '../answer.ts';
-import { defineRoute, type Route, type RouteAuth } from '../route.ts';
+import type { RouteAuth } from '../caller.ts';
+import { defineRoute, type Route } from '../route.ts';
 import { QuotaParams } from './params.ts';
 
 const tag = 'quotas';

@@ -1,12 +1,12 @@
 // The backend under test: requests as the provider makes them, with every status in sight, and one sandbox for all rules.
 // What is made carries an instance of its own, so that no service takes it for its.
+import { ServiceError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { labelsFor } from '../../providers/backends/labels.ts';
 import { execParts } from '../../providers/custom/exec-answer.ts';
 import { type Outgoing, type OutgoingRequest, outgoing } from '../../providers/outgoing/outgoing.ts';
 import type { Reply } from '../../providers/outgoing/reply.ts';
 import type { CustomConfig } from '../../schema/config-backends.ts';
-import { broken, DONE, mustBe } from './rule.ts';
 
 const TIMEOUT_MS = 15_000;
 const LIFE_MS = 10 * 60_000;
@@ -162,3 +162,14 @@ export class ConformanceClient {
     await Promise.all([this.#out.close(), this.#stranger.close()]);
   }
 }
+
+/** `words` is what is wrong, a sentence. */
+export const broken = (words: string) => new ServiceError('provider_error', words);
+
+/** Throws unless `status` is one of `expected`. */
+export function mustBe(status: number, expected: readonly number[]): void {
+  if (!expected.includes(status))
+    throw broken(`The backend returned status ${status} instead of ${expected.join(' or ')}.`);
+}
+
+export const DONE = [200, 201, 202, 204] as const;

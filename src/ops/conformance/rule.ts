@@ -1,5 +1,4 @@
 // What a rule of the custom provider's contract is: something done to the backend, and what has to come of it.
-import { ServiceError } from '../../domain/errors.ts';
 import type { ConformanceClient } from './client.ts';
 
 export interface Rule {
@@ -23,14 +22,3 @@ export interface RuleGroup {
   chapter: string;
   rules: readonly Rule[];
 }
-
-/** `words` is what is wrong, a sentence. */
-export const broken = (words: string) => new ServiceError('provider_error', words);
-
-/** Throws unless `status` is one of `expected`. */
-export function mustBe(status: number, expected: readonly number[]): void {
-  if (!expected.includes(status))
-    throw broken(`The backend returned status ${status} instead of ${expected.join(' or ')}.`);
-}
-
-export const DONE = [200, 201, 202, 204] as const;

@@ -2,42 +2,16 @@
 // under the name is what was there before, or the whole image.
 import { chmod, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../domain/ports.ts';
-import type { Host } from '../../host/host.ts';
 import { freshFolder } from '../../providers/microvm/cached.ts';
 import { installImage, makeImagesFolder, parseImageName } from '../../providers/microvm/images.ts';
 import type { ImageBuildReport } from '../../schema/image-report.ts';
 import { hashFile } from '../db/copy-file.ts';
 import { requireSpace } from '../db/space.ts';
 import { changeInodes, checkFileSystem, makeFileSystem, sizeFor } from './file-system.ts';
-import { type ImageSource, limitOf, type Making, stage } from './stage.ts';
+import { type BuildDeps, type ImageBuild, type ImageSource, limitOf, type Making, stage } from './stage.ts';
 import { diskFull, findTools, type Tools, tooLarge } from './tools.ts';
 
 const BLOCK = 4096;
-
-export type ImageStage = 'read' | 'make' | 'check' | 'hash' | 'install';
-
-export interface ImageBuild {
-  name: string;
-  source: ImageSource;
-  /** Of the image, in bytes, whole blocks of 4096; undefined: as small as its contents allow, 16 GiB at most. */
-  size?: number | undefined;
-  signal: AbortSignal;
-  onStage?(stage: ImageStage, done?: number, total?: number): void;
-}
-
-export interface BuildDeps {
-  host: Host;
-  clock: Clock;
-  /** `providers.microvm.data_dir` */
-  dataFolder: string;
-  /** As `withExport`, of the engine that is configured. */
-  exportOf<T>(
-    reference: string,
-    work: (tar: AsyncIterable<Buffer>) => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<T>;
-}
 
 /**
  * Throws `bad_request` (name, source), `unavailable` (a missing program, an engine), `resource_limit` (contents, disk),

@@ -2,8 +2,9 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Host } from '../../host/host.ts';
 import { archiveBytes } from './archive.ts';
-import type { BuildDeps, ImageBuild } from './build.ts';
 import { contentsOf, type FolderContents } from './folder-contents.ts';
 import { inodeScript, ownedScript } from './inode-script.ts';
 import { StagedRoot } from './staged-root.ts';
@@ -19,6 +20,30 @@ export type ImageSource =
   | { kind: 'container'; reference: string }
   | { kind: 'tar'; path: string }
   | { kind: 'dir'; path: string };
+
+export type ImageStage = 'read' | 'make' | 'check' | 'hash' | 'install';
+
+export interface ImageBuild {
+  name: string;
+  source: ImageSource;
+  /** Of the image, in bytes, whole blocks of 4096; undefined: as small as its contents allow, 16 GiB at most. */
+  size?: number | undefined;
+  signal: AbortSignal;
+  onStage?(stage: ImageStage, done?: number, total?: number): void;
+}
+
+export interface BuildDeps {
+  host: Host;
+  clock: Clock;
+  /** `providers.microvm.data_dir` */
+  dataFolder: string;
+  /** As `withExport`, of the engine that is configured. */
+  exportOf<T>(
+    reference: string,
+    work: (tar: AsyncIterable<Buffer>) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T>;
+}
 
 export interface Making {
   build: ImageBuild;

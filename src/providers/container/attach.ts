@@ -4,14 +4,12 @@ import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Timer } from '../../domain/ports.ts';
 import type { RuntimeRef } from '../provider.ts';
 import { AttachedStream } from './attached-stream.ts';
 import { refusedWith } from './engine-faults.ts';
 import { inspectContainer, nameOf } from './listing.ts';
 import type { ContainerState } from './state.ts';
 
-const PARKED_MS = 30_000;
 /** How long a lost session waits for the reason of its end: five looks, 50 ms apart. */
 const EXIT_ATTEMPTS = 5;
 const EXIT_PAUSE_MS = 50;
@@ -92,40 +90,6 @@ export async function openAgentSession(
     stream.destroy();
     logger.debug({ sandbox_id: ref.id, stderr: diagnostics.tail() }, 'The agent did not open a session.');
     throw error;
-  }
-}
-
-/** Sessions that wait for their first caller; each is closed after 30 seconds. */
-export class ParkedSessions {
-  readonly #after: (ms: number, run: () => void) => Timer;
-  readonly #parked = new Map<string, { io: SandboxIo; timer: Timer }>();
-
-  constructor(after: (ms: number, run: () => void) => Timer) {
-    this.#after = after;
-  }
-
-  put(name: string, io: SandboxIo): void {
-    const timer = this.#after(PARKED_MS, () => this.end(name));
-    const parked = { io, timer };
-    this.#parked.set(name, parked);
-    void io.closed.then(() => {
-      if (this.#parked.get(name) === parked) this.end(name);
-    });
-  }
-
-  take(name: string): SandboxIo | undefined {
-    const parked = this.#parked.get(name);
-    parked?.timer.cancel();
-    this.#parked.delete(name);
-    return parked?.io;
-  }
-
-  end(name: string): void {
-    this.take(name)?.close();
-  }
-
-  endAll(): void {
-    for (const name of [...this.#parked.keys()]) this.end(name);
   }
 }
 

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import { ByteBlocks } from '../../domain/byte-blocks.ts';
 import { judgedBytes, listIn, ONE_THING, parsedJson } from '../../domain/json-reading.ts';
 import { JsonFault } from '../../domain/json-structure.ts';
-import type { EngineRequest } from './engine.ts';
 import { EngineRefusal, engineLost, engineWantsTls, invalidEngineReply } from './engine-faults.ts';
 
 const MAX_ANSWER = 4 * 1024 * 1024;
@@ -13,6 +12,26 @@ const LISTED = { most: 100_000, bytes: 1024 * 1024, depth: 16, tokens: 20_000 };
 const NOT_MODIFIED = 304;
 /** The reply of a Go server to a plain request on a TLS port. */
 const WANTS_TLS = /HTTP request to an HTTPS server/;
+
+export type ConnectionKind = 'kept' | 'own';
+
+export interface EngineRequest {
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
+  /** The path without a query. */
+  path: string;
+  /** Objects (the engine's filters) are sent as JSON. */
+  query?: Readonly<Record<string, string | number | object>>;
+  /** An object is sent as JSON, bytes as a tar. */
+  body?: object | Buffer;
+  /** Completes "did not … within": `create a container`. */
+  what: string;
+  /** The deadline; 10 s by default. */
+  ms?: number;
+  /** Maximum size of the reply; 4 MiB by default. */
+  maxBytes?: number;
+  /** `own` tests that the engine accepts connections: a kept one outlives the socket's name. `kept` by default. */
+  connection?: ConnectionKind;
+}
 
 /** The head of a reply, and the engine's address for error messages. */
 export interface EngineReply {

@@ -5,14 +5,16 @@ import { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Endpoint, resolveEndpoint } from './endpoint.ts';
-import type { EngineRequest } from './engine.ts';
-import { type EngineReply, requireSuccess } from './engine-answers.ts';
+import {
+  type ConnectionKind,
+  type EngineReply,
+  type EngineRequest,
+  requireSuccess,
+} from './engine-answers.ts';
 import { EngineRefusal, engineLost, invalidEngineReply } from './engine-faults.ts';
 import { type Modem, type Modems, openModems } from './modems.ts';
 
 const EVERY_STATUS = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [100 + index, true]));
-
-export type ConnectionKind = 'kept' | 'own';
 
 interface DialOptions {
   connection: ConnectionKind;

@@ -4,29 +4,18 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { withinDeadline } from '../deadline.ts';
-import { type EngineReply, readBytes, readJson, readList, requireSuccess } from './engine-answers.ts';
-import { type ConnectionKind, EngineConnection } from './engine-connection.ts';
+import {
+  type EngineReply,
+  type EngineRequest,
+  readBytes,
+  readJson,
+  readList,
+  requireSuccess,
+} from './engine-answers.ts';
+import { EngineConnection } from './engine-connection.ts';
 import { engineSlow } from './engine-faults.ts';
 
 const CALL_MS = 10_000;
-
-export interface EngineRequest {
-  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
-  /** The path without a query. */
-  path: string;
-  /** Objects (the engine's filters) are sent as JSON. */
-  query?: Readonly<Record<string, string | number | object>>;
-  /** An object is sent as JSON, bytes as a tar. */
-  body?: object | Buffer;
-  /** Completes "did not … within": `create a container`. */
-  what: string;
-  /** The deadline; 10 s by default. */
-  ms?: number;
-  /** Maximum size of the reply; 4 MiB by default. */
-  maxBytes?: number;
-  /** `own` tests that the engine accepts connections: a kept one outlives the socket's name. `kept` by default. */
-  connection?: ConnectionKind;
-}
 
 export interface Engine {
   /** The complete reply. Rejects with EngineRefusal for a status of 400 or more, `unavailable` for a lost reply. */

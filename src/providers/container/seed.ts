@@ -2,7 +2,8 @@
 // server that creates it seeds and removes it. A label names that server, so a lost reply does not lose the lock.
 import type { Clock } from '../../domain/ports.ts';
 import { AGENT_FOLDER } from './container-body.ts';
-import type { Engine, EngineRequest } from './engine.ts';
+import type { Engine } from './engine.ts';
+import type { EngineRequest } from './engine-answers.ts';
 import { refusedWith } from './engine-faults.ts';
 import { LABEL } from './names.ts';
 

@@ -5,12 +5,12 @@ import type { Clock, Logger, Random } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Limiter, limiter } from '../limiter.ts';
 import { type AgentVolume, agentVolume } from './agent-volume.ts';
-import { ParkedSessions } from './attach.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type FactsReader, factsReader } from './facts.ts';
 import { type Images, images } from './image.ts';
 import { imagePolicy } from './image-policy.ts';
 import { type Network, network } from './network.ts';
+import { ParkedSessions } from './parked-sessions.ts';
 import { pulledImages } from './pulled-images.ts';
 
 export interface ContainerDeps {

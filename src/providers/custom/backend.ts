@@ -1,10 +1,11 @@
 // Requests to the backend (docs/custom-provider.md) and the meaning of its statuses. Its messages are never passed on.
 import { type ErrorFacts, ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { CustomConfig } from '../../schema/config-backends.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { invalidReply, KeyRefused } from '../outgoing/faults.ts';
 import { type Outgoing, type OutgoingRequest, outgoing } from '../outgoing/outgoing.ts';
 import type { Reply } from '../outgoing/reply.ts';
-import type { CustomDeps } from './deps.ts';
 
 export const CUSTOM_BACKEND = 'The custom backend';
 const MOST_RETRY_MS = 60_000;
@@ -26,7 +27,10 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-export function openBackend({ config, clock }: CustomDeps, timeoutMs: number): Backend {
+export function openBackend(
+  { config, clock }: { config: CustomConfig; clock: Clock },
+  timeoutMs: number,
+): Backend {
   const headers = config.api_key === undefined ? {} : { authorization: `Bearer ${config.api_key}` };
   const options = { what: CUSTOM_BACKEND, baseUrl: config.base_url, clock, timeoutMs, headers };
   const calls = outgoing(options);

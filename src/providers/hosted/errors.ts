@@ -3,8 +3,8 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { invalidReply, KeyRefused } from '../outgoing/faults.ts';
-import { HOSTED_BACKEND } from './loopback-proxy.ts';
 
+export const HOSTED_BACKEND = 'The hosted backend';
 const MOST = 1024;
 const MARK = /svc-fault-(\d{1,15})/;
 

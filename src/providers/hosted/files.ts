@@ -10,8 +10,8 @@ import type { FileInfo } from '../../schema/file.ts';
 import { chargeEntry } from '../backends/charge-entry.ts';
 import { invalidReply } from '../outgoing/faults.ts';
 import { bracesExpanded } from './brace-expansion.ts';
+import { HOSTED_BACKEND } from './errors.ts';
 import type { Library } from './library.ts';
-import { HOSTED_BACKEND } from './loopback-proxy.ts';
 
 const EPOCH = new Date(0);
 const MAX_GLOB = 4 * 1024 * 1024;

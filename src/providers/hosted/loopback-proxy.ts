@@ -12,9 +12,8 @@ import { invalidReply, orInvalidJson } from '../outgoing/faults.ts';
 import { type Outgoing, type OutgoingRequest, outgoing } from '../outgoing/outgoing.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import { envelopes } from './envelopes.ts';
-import type { KeptErrors } from './errors.ts';
+import { HOSTED_BACKEND, type KeptErrors } from './errors.ts';
 
-export const HOSTED_BACKEND = 'The hosted backend';
 const MEBIBYTE = 1024 * 1024;
 /** Replies that the library builds in memory are small; the content of files is streamed. */
 const MAX_BYTES: Record<ReplyKind, number> = {

@@ -8,7 +8,7 @@ import { hadNoEffect, invalidReply } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
 import type { HostedState } from './deps.ts';
 import { DetachedExecs } from './detached.ts';
-import { HOSTED_BACKEND } from './loopback-proxy.ts';
+import { HOSTED_BACKEND } from './errors.ts';
 
 /** The backend's deadline for a sandbox. Accounts limit it; this server ends sandboxes earlier. */
 const LIFE_MS = 60 * 60_000;

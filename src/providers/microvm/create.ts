@@ -11,12 +11,13 @@ import { chooseImage } from './image.ts';
 import { claimFolder, type Making } from './launch.ts';
 import { restore } from './restore.ts';
 import { shapeFor } from './shape.ts';
-import type { SnapshotHold } from './snapshot-source.ts';
+import type { SnapshotHold, SnapshotSource } from './snapshot-source.ts';
 import type { MicrovmState } from './state.ts';
 
 /** Throws `conflict` when this attempt at the sandbox exists already. A failed or aborted attempt is removed when this settles. */
 export async function createRuntime(
   state: MicrovmState,
+  snapshots: SnapshotSource,
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Created> {
@@ -25,7 +26,7 @@ export async function createRuntime(
     making,
     hold,
     warnings: imageWarnings,
-  } = await wrapNotStarted(planMaking(state, spec, signal), signal);
+  } = await wrapNotStarted(planMaking(state, snapshots, spec, signal), signal);
   try {
     await start(state, { making, hold }, signal);
   } finally {
@@ -44,6 +45,7 @@ interface Start {
 /** Determines the parts of the runtime. Creates nothing of it. */
 async function planMaking(
   state: MicrovmState,
+  snapshots: SnapshotSource,
   spec: RuntimeSpec,
   signal: AbortSignal,
 ): Promise<Start & { warnings: string[] }> {
@@ -57,7 +59,7 @@ async function planMaking(
   const making = { spec, name, paths, image, machinery, shape: shapeFor(state, spec) };
   refuseDifferences(spec.strict, [...warnings, ...making.shape.warnings]);
   const isKept = state.config.snapshots && state.monitor.restores;
-  return { making, hold: isKept ? await state.snapshots.hold(making, signal) : undefined, warnings };
+  return { making, hold: isKept ? await snapshots.hold(making, signal) : undefined, warnings };
 }
 
 async function start(state: MicrovmState, { making, hold }: Start, signal: AbortSignal): Promise<void> {

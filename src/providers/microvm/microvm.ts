@@ -12,24 +12,26 @@ import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes } from './listing.ts';
 import { probeMicrovm } from './probe.ts';
 import { listSnapshots } from './snapshot-list.ts';
+import { snapshotSource } from './snapshot-source.ts';
 import { type MicrovmState, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
 export function microvmProvider(deps: MicrovmDeps): Provider {
   const state = openState(deps);
+  const snapshots = snapshotSource(state);
   return {
     kind: 'microvm',
     capabilities: capabilitiesOf(state),
     hasNetwork: state.config.network !== 'none',
     describe: () => ({ isolation: isolationOf(state), images: state.knownImages() }),
     probe: (signal) => probeMicrovm(state, signal),
-    create: (spec, signal) => createRuntime(state, spec, signal),
+    create: (spec, signal) => createRuntime(state, snapshots, spec, signal),
     inspect: (ref) => inspectRuntime(state, ref),
     destroy: (ref, signal) => clear(state, runtimeName(ref), signal),
     attach: (ref, signal) => attachRuntime(state, ref, signal),
     list: async () => {
-      await state.snapshots.tidy().catch((error: unknown) => {
+      await snapshots.tidy().catch((error: unknown) => {
         state.logger.warn(
           { err: error },
           'Could not end an unfinished snapshot run; retrying on the next list.',
@@ -39,7 +41,10 @@ export function microvmProvider(deps: MicrovmDeps): Provider {
     },
     watch: (onEvent, signal) => watchRuntimes(state, onEvent, signal),
     ...(state.monitor.restores && { snapshots: () => listSnapshots(state) }),
-    close: () => state.leave(),
+    close: async () => {
+      await snapshots.close();
+      await state.leave();
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import type { RuntimeSnapshot } from '../provider.ts';
 import type { Snapshot } from './snapshot.ts';
+import { completeSnapshots } from './snapshot-prune.ts';
 import type { MicrovmState } from './state.ts';
 
 /** stat(2) counts in these whatever the file system's own blocks are. */
@@ -10,7 +11,7 @@ const BLOCK = 512;
 /** The oldest first. */
 export async function listSnapshots(state: MicrovmState): Promise<RuntimeSnapshot[]> {
   await state.checkDataFolder();
-  const snapshots = await state.snapshots.list();
+  const snapshots = await completeSnapshots(state.folders);
   const found = await Promise.all(snapshots.map(snapshotOf));
   return found.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
 }

@@ -12,7 +12,7 @@ import { fileIdentity } from './file-identity.ts';
 import { isSnapshotRun } from './folders.ts';
 import { type Making, networkOf } from './launch.ts';
 import { readSnapshot, recordPath, type Snapshot, type SnapshotFacts, snapshotKey } from './snapshot.ts';
-import { completeSnapshots, pruneSnapshots } from './snapshot-prune.ts';
+import { pruneSnapshots } from './snapshot-prune.ts';
 import { saveSnapshot } from './snapshot-save.ts';
 import { snapshotTrust } from './snapshot-trust.ts';
 import type { MicrovmState } from './state.ts';
@@ -39,36 +39,35 @@ export interface SnapshotSource {
    * it serves later guests. Rejects on abort.
    */
   hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined>;
-  list(): Promise<Snapshot[]>;
   /** Ends guests that were being saved when their server ended. Done once; after a failure the next caller retries. */
   tidy(): Promise<void>;
   /** Ends saving; resolves when nothing of it is left. No snapshot is made afterwards. */
   close(): Promise<void>;
 }
 
-export function snapshotSource(deps: () => MicrovmState, save = saveSnapshot): SnapshotSource {
-  return new InstanceSnapshots(deps, save);
+export function snapshotSource(state: MicrovmState, save = saveSnapshot): SnapshotSource {
+  return new InstanceSnapshots(state, save);
 }
 
 class InstanceSnapshots implements SnapshotSource {
-  readonly #deps: () => MicrovmState;
+  readonly #state: MicrovmState;
   readonly #save: typeof saveSnapshot;
   readonly #making = new Map<string, Promise<Snapshot | undefined>>();
   readonly #pausedUntil = new Map<string, number>();
   /** How many guests start from each. */
   readonly #inUse = new Map<string, number>();
   readonly #over = new AbortController();
-  readonly #trust = snapshotTrust(async (path) => (await this.#deps().host.stat(path)) !== undefined);
+  readonly #trust = snapshotTrust(async (path) => (await this.#state.host.stat(path)) !== undefined);
   readonly tidy: () => Promise<void>;
 
-  constructor(deps: () => MicrovmState, save: typeof saveSnapshot) {
-    this.#deps = deps;
+  constructor(state: MicrovmState, save: typeof saveSnapshot) {
+    this.#state = state;
     this.#save = save;
-    this.tidy = once(() => endUnfinished(deps()));
+    this.tidy = once(() => endUnfinished(state));
   }
 
   async hold(making: Making, signal: AbortSignal): Promise<SnapshotHold | undefined> {
-    const state = this.#deps();
+    const state = this.#state;
     const facts = await factsOf(state, making);
     const key = snapshotKey(facts);
     if ((this.#pausedUntil.get(key) ?? 0) > state.clock.monotonic() || this.#over.signal.aborted)
@@ -95,10 +94,6 @@ class InstanceSnapshots implements SnapshotSource {
     }
   }
 
-  list(): Promise<Snapshot[]> {
-    return completeSnapshots(this.#deps().folders);
-  }
-
   async close(): Promise<void> {
     this.#over.abort(new ServiceError('unavailable', 'The server is stopping.'));
     await Promise.all(this.#making.values());
@@ -106,7 +101,7 @@ class InstanceSnapshots implements SnapshotSource {
 
   async #doubt(snapshot: Snapshot, { id, error }: { id: string; error: unknown }): Promise<void> {
     const verdict = await this.#trust.judge(snapshot, id, error);
-    const { logger } = this.#deps();
+    const { logger } = this.#state;
     if (verdict === 'sound' || verdict === 'replaced')
       return logger.warn(
         { err: error, snapshot: snapshot.key },
@@ -119,7 +114,7 @@ class InstanceSnapshots implements SnapshotSource {
 
   /** Never rejects. */
   async #find(making: Making, facts: SnapshotFacts): Promise<Snapshot | undefined> {
-    const state = this.#deps();
+    const state = this.#state;
     const key = snapshotKey(facts);
     const folder = join(state.folders.snapshots, key);
     try {
@@ -143,7 +138,7 @@ class InstanceSnapshots implements SnapshotSource {
 
   /** Saves for all callers: the end of one does not end it. It boots a guest, so it waits for its turn like one. */
   #saved(order: { making: Making; facts: SnapshotFacts; folder: string }): Promise<Snapshot> {
-    const state = this.#deps();
+    const state = this.#state;
     const { signal } = this.#over;
     const expired = new ServiceError('timeout', 'Saving a virtual machine took too long.');
     const bounds = { ms: SAVE_MS, expired, signal };
@@ -160,7 +155,7 @@ class InstanceSnapshots implements SnapshotSource {
   }
 
   #pause(key: string, error: unknown): void {
-    const { clock, logger } = this.#deps();
+    const { clock, logger } = this.#state;
     this.#pausedUntil.set(key, clock.monotonic() + PAUSE_MS);
     logger.warn({ err: error, snapshot: key }, 'Could not create a snapshot; booting VMs instead.');
   }

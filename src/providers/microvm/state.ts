@@ -20,7 +20,6 @@ import type { ImageFolders } from './images.ts';
 import { type MachinerySource, machinerySource, monitorKind } from './machinery.ts';
 import type { MonitorKind } from './monitor-kind.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
-import { type SnapshotSource, snapshotSource } from './snapshot-source.ts';
 import { partsTended } from './stale-parts.ts';
 
 /** A boot keeps a processor busy: more at once would only make all of them late. */
@@ -42,13 +41,12 @@ export interface MicrovmState extends MicrovmDeps {
   checkDataFolder(): Promise<void>;
   /** Looks; see image.ts. */
   imageNames(): Promise<string[]>;
-  snapshots: SnapshotSource;
   /**
    * Creates the folders and removes claims of uids and disks without a runtime. Done once; after a failure the next caller
    * retries.
    */
   prepare(): Promise<void>;
-  /** Ends saving. Removes the folders that `prepare` created when they are empty; folders of a service beside us stay. */
+  /** Removes the folders that `prepare` created when they are empty; folders of a service beside us stay. */
   leave(): Promise<void>;
   /** The last known values, for answers that cannot wait. */
   accelerator(): AcceleratorKind | undefined;
@@ -75,13 +73,12 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     await tend(machinery);
     return machinery;
   };
-  const state: MicrovmState = {
+  return {
     ...deps,
     folders,
     monitor: monitorKind(deps.config),
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, folders.overlays, deps.config.overlay_mb),
-    snapshots: snapshotSource(() => state),
     ...cgroupSource(folders),
     boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
     prepare: once(async () => {
@@ -89,7 +86,6 @@ export function openState(deps: MicrovmDeps): MicrovmState {
       await prepareOnce(deps, folders);
     }),
     leave: async () => {
-      await state.snapshots.close();
       if (isPrepared) await removeMicrovmFolders(folders, slowly);
     },
     accelerator: () => kind,
@@ -102,7 +98,6 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     },
     knownImages: () => names,
   };
-  return state;
 }
 
 function cgroupSource({ short }: MicrovmFolders): Pick<MicrovmState, 'cgroups' | 'bounds'> {

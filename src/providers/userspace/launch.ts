@@ -7,10 +7,10 @@ import { encodeSettings, type Setting } from '../local/settings.ts';
 import { POOL_UIDS, UID_BASE } from '../local/uids.ts';
 import type { Blueprint } from './blueprint.ts';
 import { bwrapArguments } from './bwrap.ts';
+import type { Runner } from './plan.ts';
 import { MARKER_VARIABLE, processMarker } from './process-marker.ts';
 import { prootArguments, prootSettings } from './proot.ts';
 import type { RecordDraft } from './record.ts';
-import type { Runner } from './runner.ts';
 import type { UserspaceState } from './state.ts';
 import { rootSettings, unshareArguments } from './unshare.ts';
 

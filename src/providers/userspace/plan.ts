@@ -7,10 +7,15 @@ import type { RuntimeSpec } from '../provider.ts';
 import type { Blueprint, Sizes } from './blueprint.ts';
 import { cgroupName } from './destroy.ts';
 import { chooseImage } from './image.ts';
-import type { Runner } from './runner.ts';
 import type { UserspaceState } from './state.ts';
 
 const MEBIBYTE = 1024 * 1024;
+
+/** The program that creates the namespaces. */
+export interface Runner {
+  name: 'bwrap' | 'unshare' | 'proot';
+  path: string;
+}
 
 export interface CreateOrder {
   runner: Runner;

@@ -13,12 +13,8 @@ import {
 import type { RuntimeSpec } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import { clear } from './destroy.ts';
+import type { Runner } from './plan.ts';
 import type { UserspaceState } from './state.ts';
-
-export interface Runner {
-  name: 'bwrap' | 'unshare' | 'proot';
-  path: string;
-}
 
 export interface RunnerChoice {
   /** The working runner. Throws `provider_error` naming what is wrong with each. Shared by concurrent callers. */

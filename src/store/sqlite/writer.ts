@@ -3,6 +3,7 @@
 import type { Database } from 'better-sqlite3';
 import { asServiceError, type ServiceError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
+import type { WorkerSandboxRecord } from '../seam/worker-journal.ts';
 import { Acknowledged } from './acknowledged.ts';
 import { configure, type Synchronous } from './connection.ts';
 import { eventIds } from './event-ids.ts';
@@ -10,8 +11,7 @@ import { createExecutor, type Executor } from './executor.ts';
 import { isBusy, isOfDisk } from './failures.ts';
 import { fileIdentityCheck } from './file-identity.ts';
 import { Groups, type Settled } from './groups.ts';
-import { journalParts } from './journal-writer.ts';
-import { openReserveSpace } from './reserve-space.ts';
+import { openReserveSpace, type ReserveSpace } from './reserve-space.ts';
 import Sqlite from './sqlite.ts';
 import { storeTables } from './tables.ts';
 import { type Call, type Outcome, type Request, toPlain } from './wire.ts';
@@ -140,3 +140,29 @@ class Connections implements Writer {
 }
 
 const isForAll = ({ cause }: ServiceError) => isBusy(cause) || isOfDisk(cause);
+
+const NO_RESERVE: ReserveSpace = { ready: () => true, spend: () => false };
+const NO_IDS = { reload: () => {} };
+
+/** A worker's journal has one table. It needs little space, and with none (a full disk) a worker can still end its sandboxes. */
+function journalParts({ path, synchronous, clock, connect }: WriterGround): WriterParts {
+  const db = connect(synchronous);
+  const guards = { reserveSpace: NO_RESERVE, inPlace: fileIdentityCheck(path) };
+  const alone = createExecutor({ clock, ...guards, isOpen: () => db.open });
+  const groups = new Groups({ db, ids: NO_IDS, ...guards, alone });
+  const { work } = groups;
+  const all = db.prepare<[], string>('SELECT record FROM held').pluck();
+  const put = db.prepare<[string, string, string, string]>(
+    'INSERT OR REPLACE INTO held (sandbox_id, state, noted_at, record) VALUES (?, ?, ?, ?)',
+  );
+  const forget = db.prepare<[string]>("DELETE FROM held WHERE state = 'ended' AND noted_at < ?");
+  const held = {
+    all: () => work.run(() => all.all().map((text) => JSON.parse(text) as WorkerSandboxRecord)),
+    put: (record: WorkerSandboxRecord) =>
+      work.change(
+        () => void put.run(record.sandbox_id, record.state, record.noted_at, JSON.stringify(record)),
+      ),
+    forget: (before: string) => work.change(() => void forget.run(before)),
+  };
+  return { tables: { held }, groups, alone };
+}

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { realClock } from '../../../src/host/clock.ts';
 import type { Host } from '../../../src/host/host.ts';
 import { realHost } from '../../../src/host/real-host.ts';
-import { type BuildDeps, buildImage, type ImageBuild } from '../../../src/ops/image/build.ts';
+import { buildImage } from '../../../src/ops/image/build.ts';
+import type { BuildDeps, ImageBuild } from '../../../src/ops/image/stage.ts';
 import { findImage } from '../../../src/providers/microvm/images.ts';
 import { temporaryFolder } from '../temporary.ts';
 

@@ -1,5 +1,6 @@
 // Whether the backend answers, and only to those who have its key.
-import { broken, DONE, mustBe, type RuleGroup } from '../rule.ts';
+import { broken, DONE, mustBe } from '../client.ts';
+import type { RuleGroup } from '../rule.ts';
 
 export const REACH: RuleGroup = {
   id: 'reach',

@@ -1,6 +1,6 @@
 // The life of sandboxes: made once, found again, ended for good.
-import type { ConformanceClient } from '../client.ts';
-import { broken, DONE, mustBe, type Rule, type RuleGroup } from '../rule.ts';
+import { broken, type ConformanceClient, DONE, mustBe } from '../client.ts';
+import type { Rule, RuleGroup } from '../rule.ts';
 
 const MADE = ['sandboxes.spawn'];
 const NONE = 'none-of-this-name';

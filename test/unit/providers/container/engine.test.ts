@@ -2,7 +2,8 @@
 import { expect, it, vi } from 'vitest';
 import type { ServiceError } from '../../../../src/domain/errors.ts';
 import { realClock } from '../../../../src/host/clock.ts';
-import { type Engine, type EngineRequest, openEngine } from '../../../../src/providers/container/engine.ts';
+import { type Engine, openEngine } from '../../../../src/providers/container/engine.ts';
+import type { EngineRequest } from '../../../../src/providers/container/engine-answers.ts';
 import type { EngineRefusal } from '../../../../src/providers/container/engine-faults.ts';
 import { containerConfig } from '../../../support/hosts/container.ts';
 import {

@@ -37,7 +37,7 @@ function ground(save: typeof saveSnapshot = saved) {
     folders: { snapshots, instance: join(folder, 'run') },
     boots: limiter(clock, { atOnce: 1, waiting: 10, waitMs: 60_000 }),
   } as unknown as MicrovmState;
-  const source = snapshotSource(() => state, save);
+  const source = snapshotSource(state, save);
   const hold = (id = 'sb-one', vcpus = 1) => source.hold(making(id, vcpus), signal);
   const warnings = () => logger.lines.map(({ message }) => message);
   return { source, state, hold, warnings, left: () => readdirSync(snapshots) };
