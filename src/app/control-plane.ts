@@ -64,7 +64,8 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     });
     opened.push(() => store.close());
     const providers = await providerRegistry({
-      ...{ ...deps, ledger },
+      ...deps,
+      ledger,
       config: config.providers,
       defaultImage: config.defaults.image,
       instance: store.instance,

@@ -33,7 +33,11 @@ export interface DoctorHere {
 export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps {
   const [host, clock, random] = [realHost(), realClock(), realRandom()];
   return {
-    ...{ host, clock, random, production, signal },
+    host,
+    clock,
+    random,
+    production,
+    signal,
     ids: realIds(random),
     nodeVersion: process.versions.node,
     load: () => loadProcessConfig({ file }),
@@ -41,7 +45,11 @@ export function doctorHere({ file, production, signal }: DoctorHere): DoctorDeps
       lintConfig({ files: files.map(givenPath), cwd: process.cwd(), production, assumed: givenSecrets() }),
     openProviders: (config, instance) =>
       providerRegistry({
-        ...{ host, clock, random, instance, ledger: processLedger(config, clock) },
+        host,
+        clock,
+        random,
+        instance,
+        ledger: processLedger(config, clock),
         config: config.providers,
         defaultImage: config.defaults.image,
         logger: SILENT,

@@ -100,8 +100,17 @@ function prepared(flags: WorkerFlags, version: string): { deps: WorkerProcessDep
     return now;
   };
   const deps = {
-    ...{ config, reread, token, host, clock, random, version, ids: realIds(random), logger: log.logger },
-    ...{ packageRoot: packageRoot(), runtimeDir: process.env.XDG_RUNTIME_DIR },
+    config,
+    reread,
+    token,
+    host,
+    clock,
+    random,
+    version,
+    ids: realIds(random),
+    logger: log.logger,
+    packageRoot: packageRoot(),
+    runtimeDir: process.env.XDG_RUNTIME_DIR,
   };
   return { deps, log };
 }

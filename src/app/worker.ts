@@ -124,17 +124,25 @@ async function surroundings(deps: WorkerProcessDeps): Promise<Surroundings> {
   const files = await filesOf(deps, config);
   const line = (tls: OutgoingTls) =>
     outgoing({
-      ...{ baseUrl, clock, timeoutMs: ANSWER_MS, what: 'The control plane' },
+      baseUrl,
+      clock,
+      timeoutMs: ANSWER_MS,
+      what: 'The control plane',
       tls: { ...tls, ...(tls.ca !== undefined && { ca: [...rootCertificates, tls.ca].join('\n') }) },
     });
   const changing = changingFiles({
-    ...{ ...deps, id, files, line },
+    ...deps,
+    id,
+    files,
+    line,
     read: async () => filesOf(deps, deps.reread()),
   });
   const { credential, refresh } = changing;
   const capacity = { max_sandboxes: placesOf(config), memory_mb: host.memoryMb, vcpus: host.cpus };
   return {
-    ...{ id, credential, refresh },
+    id,
+    credential,
+    refresh,
     serve: serveAt(config, files.tls, credential),
     link: controlLink({ outgoing: changing.outgoing, id, token: credential.token }),
     heartbeatMs: heartbeatMs(config),
@@ -195,8 +203,11 @@ function serveAt({ worker }: Config, tls: OutgoingTls, credential: WorkerCredent
   const secured = cert !== undefined && key !== undefined ? { ...tls, cert, key } : undefined;
   const isNear = namesLoopback(new URL(worker.control_plane_url));
   const rpcUrl = advertisedUrl({
-    ...{ listen, advertise: worker.advertise_url },
-    ...{ isTls: secured !== undefined, isNear, allowLoopback: isNear || worker.allow_loopback_rpc },
+    listen,
+    advertise: worker.advertise_url,
+    isTls: secured !== undefined,
+    isNear,
+    allowLoopback: isNear || worker.allow_loopback_rpc,
   });
   return { ...listen, tls: secured, rpcUrl };
 }

@@ -83,7 +83,12 @@ function explainSandbox(sandbox: Sandbox): Explanation {
   const because = end_reason === undefined ? [] : [REASONS[end_reason]];
   const next = NEXT[state]?.(id) ?? [AGAIN];
   return {
-    ...{ id, state, provider, worker_id, created_at, expires_at },
+    id,
+    state,
+    provider,
+    worker_id,
+    created_at,
+    expires_at,
     why: [STATES[state], ...because].join(' '),
     next: next.map((step) => step.replace('PROVIDER', provider)),
     ...(end_reason !== undefined && { end_reason }),
@@ -99,7 +104,10 @@ function explainEnded(
     end_reason === undefined ? 'It has ended.' : (REASONS[end_reason] ?? `It ended: ${end_reason}.`);
   const next = (end_reason && NEXT[end_reason]?.(id)) ?? [];
   return {
-    ...{ id, state: 'ended', why, next: [...next, AGAIN] },
+    id,
+    state: 'ended',
+    why,
+    next: [...next, AGAIN],
     ...(end_reason !== undefined && { end_reason }),
     ...(ended_at !== undefined && { ended_at }),
   };

@@ -56,7 +56,10 @@ function request(
   const env = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   return {
     ...(command === undefined ? { command: ANY_SHELL } : { mode: 'argv' as const, command, args }),
-    ...{ tty: true, rows: rows || 24, cols: columns || 80, env: Object.fromEntries(env) },
+    tty: true,
+    rows: rows || 24,
+    cols: columns || 80,
+    env: Object.fromEntries(env),
     ...(timeout !== undefined && { timeout }),
     ...(workdir !== undefined && { workdir: insidePath(workdir) }),
   };

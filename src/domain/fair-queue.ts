@@ -45,8 +45,12 @@ export class FairQueue<T extends Waiting> {
   add(item: T): QueueEntry<T> {
     const known = this.#lines.get(item.owner);
     const line: OwnerQueue<T> = known ?? {
-      ...{ owner: item.owner, places: new LinkedList(), turn: ++this.#turn },
-      ...{ at: undefined, held: false, outsideOf: undefined },
+      owner: item.owner,
+      places: new LinkedList(),
+      turn: ++this.#turn,
+      at: undefined,
+      held: false,
+      outsideOf: undefined,
     };
     const place: QueueEntry<T> = { item, line, link: undefined };
     place.link = line.places.append(place);

@@ -20,7 +20,10 @@ export function templateRequest(template: Template, request: SpawnRequest): Spaw
       remedy: 'Remove one of them.',
     });
   return {
-    ...{ image, memory_mb, vcpus, ttl },
+    image,
+    memory_mb,
+    vcpus,
+    ttl,
     ...(provider !== undefined && { provider }),
     ...(network !== undefined && { network }),
     ...request,

@@ -101,7 +101,11 @@ function dial(
   const hasBody = method === 'POST' || method === 'PUT';
   return new Promise((resolve, reject) => {
     const options = {
-      ...{ method, abortSignal, hijack, isStream: true, statusCodes: EVERY_STATUS },
+      method,
+      abortSignal,
+      hijack,
+      isStream: true,
+      statusCodes: EVERY_STATUS,
       // The modem appends the query to a path that contains a question mark.
       ...(query ? { path: `${path}?`, options: query } : { path }),
       // A buffer has a length. Without one an attach is sent in chunks, and the last chunk could reach the agent.

@@ -65,7 +65,11 @@ function openImages(deps: ContainerDeps & { engine: Engine }): Images {
   const pullMs = parseDuration(config.pull_timeout, 'providers.container.pull_timeout');
   const afterMs = parseDuration(config.prune_images_after, 'providers.container.prune_images_after');
   return images({
-    ...{ engine, clock, logger, pullMs, policy: config.pull },
+    engine,
+    clock,
+    logger,
+    pullMs,
+    policy: config.pull,
     allowed: imagePolicy(config.allowed_images),
     bounds: { atOnce: config.pull_concurrency, each: config.pulls_per_owner, waitMs: pullMs },
     pulled: pulledImages({ ...deps, afterMs, maxMb: config.pulled_images_mb }),

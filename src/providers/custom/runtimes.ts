@@ -23,7 +23,9 @@ export async function createRuntime(
     path: '/spawn',
     json: {
       ...(image !== undefined && { image }),
-      ...{ memory_mb, vcpus, metadata: labelsFor(state.instance, spec) },
+      memory_mb,
+      vcpus,
+      metadata: labelsFor(state.instance, spec),
     },
     signal,
     means: {
@@ -116,7 +118,10 @@ export async function inventory(
 ): Promise<RuntimeListing[] | undefined> {
   try {
     const reply = await state.backend.request({
-      ...{ method: 'GET', path: '/sandboxes', signal, maxBytes: MAX_LIST_BYTES },
+      method: 'GET',
+      path: '/sandboxes',
+      signal,
+      maxBytes: MAX_LIST_BYTES,
       means: { 405: NO_INVENTORY, 501: NO_INVENTORY },
     });
     return await reply.list(LISTED, (each) => listed(state, each));

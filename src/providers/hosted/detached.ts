@@ -71,7 +71,10 @@ export class DetachedExecs {
       const line = marked(commandLine(spec.argv), marker);
       const ears = listenerTo(tail);
       const handle = await sandbox.commands.run(line, {
-        ...{ background: true, timeoutMs: 0, envs: spec.env, cwd: spec.workdir ?? WORKSPACE },
+        background: true,
+        timeoutMs: 0,
+        envs: spec.env,
+        cwd: spec.workdir ?? WORKSPACE,
         ...ears.callbacks,
       });
       this.#keep(marker, tail, streamOf(handle, ears));
@@ -136,7 +139,11 @@ export class DetachedExecs {
 
   #keep({ exec_id, label, began, ends }: Marker, tail: OutputTail, line: CommandStream): void {
     const record: ExecRecord = {
-      ...{ exec_id, label, state: 'running', detached: true, exit_code: -1 },
+      exec_id,
+      label,
+      state: 'running',
+      detached: true,
+      exit_code: -1,
       started_at: new Date(began).toISOString(),
     };
     let settle: TrackedExec['settle'] | undefined;
@@ -176,11 +183,9 @@ export class DetachedExecs {
     const { record, tail, settle, isTimedOut: isLate } = one;
     this.#deadlines.drop(record.exec_id);
     Object.assign(record, {
-      ...{
-        state: 'exited',
-        exit_code: isLate ? TIMED_OUT : exit.exit_code,
-        ended_at: new Date(now).toISOString(),
-      },
+      state: 'exited',
+      exit_code: isLate ? TIMED_OUT : exit.exit_code,
+      ended_at: new Date(now).toISOString(),
       ...(exit.signal !== undefined && { signal: exit.signal }),
     });
     tail.end();

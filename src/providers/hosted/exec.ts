@@ -53,7 +53,10 @@ async function start({ sandbox }: ExecContext, running: RunningExec): Promise<Co
   const { spec } = running;
   running.course.signal.throwIfAborted();
   return sandbox.commands.run(commandLine(spec.argv), {
-    ...{ background: true, timeoutMs: 0, envs: spec.env, stdin: spec.stdin === true },
+    background: true,
+    timeoutMs: 0,
+    envs: spec.env,
+    stdin: spec.stdin === true,
     cwd: spec.workdir ?? WORKSPACE,
     onStdout: taking(running, 'stdout'),
     onStderr: taking(running, 'stderr'),
@@ -68,7 +71,10 @@ async function openTerminal(
   const { spec } = running;
   running.course.signal.throwIfAborted();
   return sandbox.pty.create({
-    ...{ ...size, timeoutMs: 0, envs: terminalEnv(spec), cwd: spec.workdir ?? WORKSPACE },
+    ...size,
+    timeoutMs: 0,
+    envs: terminalEnv(spec),
+    cwd: spec.workdir ?? WORKSPACE,
     onData: taking(running, 'stdout'),
   });
 }

@@ -48,7 +48,11 @@ export function startDetached(detached: DetachedExecs, spec: ExecSpec): Exec {
   const exit = started.then(() => RUNS_ON);
   exit.catch(() => undefined);
   return {
-    ...{ exec_id: spec.exec_id, started, exit, stdin: noStdin, output: nothing(started) },
+    exec_id: spec.exec_id,
+    started,
+    exit,
+    stdin: noStdin,
+    output: nothing(started),
     kill: () => undefined,
     resize: noTerminal,
   };
@@ -76,8 +80,13 @@ function view(
   const result = isOver ? endOf(exit, until) : Promise.resolve(RUNS_ON);
   result.catch(() => undefined);
   return {
-    ...{ exec_id, truncated: tail.truncated, started: Promise.resolve(), stdin: noStdin },
-    ...{ output: tail.read(isFollowed, until), exit: result, resize: noTerminal },
+    exec_id,
+    truncated: tail.truncated,
+    started: Promise.resolve(),
+    stdin: noStdin,
+    output: tail.read(isFollowed, until),
+    exit: result,
+    resize: noTerminal,
     kill: () => {
       const send = (name: string) => void sendSignal(place, exec_id, name).catch(() => undefined);
       send('SIGTERM');

@@ -54,8 +54,13 @@ function factsOf(entry: EntryInfo): FileInfo {
   const kind = isLink ? 'symlink' : type === 'dir' ? 'dir' : type === 'file' ? 'file' : 'other';
   const made = modifiedTime && Number.isFinite(modifiedTime.getTime()) ? modifiedTime : EPOCH;
   return {
-    ...{ path, name: posix.basename(path) || path, size: Number.isSafeInteger(size) ? size : 0 },
-    ...{ mode: formatMode(mode), is_dir: kind === 'dir', type: kind, mod_time: made.toISOString() },
+    path,
+    name: posix.basename(path) || path,
+    size: Number.isSafeInteger(size) ? size : 0,
+    mode: formatMode(mode),
+    is_dir: kind === 'dir',
+    type: kind,
+    mod_time: made.toISOString(),
     ...(isLink && { symlink_target: symlinkTarget }),
   };
 }

@@ -48,7 +48,10 @@ export function hostedProvider(deps: HostedDeps): Provider {
 function openState(deps: HostedDeps): HostedState {
   const { clock, random, config } = deps;
   const library = new Library({
-    ...{ clock, random, api: config.base_url, box: config.sandbox_url || sandboxUrl(config.base_url) },
+    clock,
+    random,
+    api: config.base_url,
+    box: config.sandbox_url || sandboxUrl(config.base_url),
     timeoutMs: Math.max(LEAST_MS, parseDuration(config.timeout, 'providers.hosted.timeout')),
     apiKey: config.api_key ?? '',
   });

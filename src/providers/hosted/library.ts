@@ -59,8 +59,14 @@ export class Library {
   #way({ apiUrl, sandboxUrl }: LoopbackProxy): CallOptions {
     const { apiKey, timeoutMs } = this.#options;
     return {
-      ...{ apiKey, apiUrl, sandboxUrl, domain: 'sandbox.invalid', requestTimeoutMs: timeoutMs },
-      ...{ debug: false, validateApiKey: false, retries: 0 },
+      apiKey,
+      apiUrl,
+      sandboxUrl,
+      domain: 'sandbox.invalid',
+      requestTimeoutMs: timeoutMs,
+      debug: false,
+      validateApiKey: false,
+      retries: 0,
     };
   }
 }

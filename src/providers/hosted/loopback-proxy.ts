@@ -184,9 +184,22 @@ function writeRefusal(res: ServerResponse, status: number, body: object, retryAf
 
 /** Error codes of the sandbox protocol. https://connectrpc.com/docs/protocol/#error-codes */
 const CODES = new Set([
-  ...['canceled', 'unknown', 'invalid_argument', 'deadline_exceeded', 'not_found', 'already_exists'],
-  ...['permission_denied', 'resource_exhausted', 'failed_precondition', 'aborted', 'out_of_range'],
-  ...['unimplemented', 'internal', 'unavailable', 'data_loss', 'unauthenticated'],
+  'canceled',
+  'unknown',
+  'invalid_argument',
+  'deadline_exceeded',
+  'not_found',
+  'already_exists',
+  'permission_denied',
+  'resource_exhausted',
+  'failed_precondition',
+  'aborted',
+  'out_of_range',
+  'unimplemented',
+  'internal',
+  'unavailable',
+  'data_loss',
+  'unauthenticated',
 ]);
 
 /** The body of an error as the library needs it: its code, without the backend's message. */

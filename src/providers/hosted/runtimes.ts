@@ -152,7 +152,9 @@ export async function listRuntimes(state: HostedState, signal: AbortSignal): Pro
         if (said === 'running' && left < NEAR_MS)
           await Sandbox.setTimeout(sandboxId, LIFE_MS, { ...way, signal }).catch(() => undefined);
         all.push({
-          ...{ runtime_id: sandboxId, ...identity, state: said === 'running' ? 'running' : 'stopped' },
+          runtime_id: sandboxId,
+          ...identity,
+          state: said === 'running' ? 'running' : 'stopped',
           created_at: new Date(Number.isFinite(startedAt.getTime()) ? startedAt : clock.now()).toISOString(),
         });
       }

@@ -5,7 +5,8 @@ import type { Executor } from './executor.ts';
 
 const STAMPS: Record<keyof MovedStamps, { column: string; table: string; where: string }> = {
   sandboxes: {
-    ...{ table: 'sandboxes INDEXED BY sandboxes_active', column: 'expires_at' },
+    table: 'sandboxes INDEXED BY sandboxes_active',
+    column: 'expires_at',
     where: "WHERE state IN ('creating', 'running', 'unhealthy', 'destroying')",
   },
   leases: { table: 'leases', column: 'expires_at', where: '' },
