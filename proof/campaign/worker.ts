@@ -11,7 +11,7 @@ import type { Beside } from './settings.ts';
 export const WORKER = 'edge';
 export const WORKER_SECRET = 'the secret of a worker, not to be told';
 
-/** Resolves when it takes calls. What it holds outlives it. */
+/** Resolves when it accepts calls. What it holds outlives it. */
 export async function startWorker(url: string, home: string): Promise<Beside> {
   const folder = join(home, 'worker');
   mkdirSync(join(folder, 'run'), { recursive: true });
@@ -41,7 +41,7 @@ export async function startWorker(url: string, home: string): Promise<Beside> {
   });
   const isUp = () => {
     if (child.exitCode !== null) throw new Error(`the worker ended: ${log}`);
-    return log.includes('takes calls');
+    return log.includes('accepts calls');
   };
   await until('the worker to take calls', isUp, 60_000);
   const db = new Sqlite(join(folder, `worker-${WORKER}.db`), { readonly: true });

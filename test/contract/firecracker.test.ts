@@ -111,8 +111,8 @@ describeWith(['root', 'mke2fs'], 'runtimes of Firecracker', () => {
       });
       expect(remains(id)).toEqual([]);
     };
-    await refused('rights of root', {}, { uid: 0 });
-    await refused('no network', { network: 'user' });
+    await refused('keep root privileges', {}, { uid: 0 });
+    await refused('cannot have a network', { network: 'user' });
     await refused('cannot emulate', { accelerator: 'emulation' });
     await refused('KVM cannot boot a guest', {}, { hasKvm: false });
     await refused('Firecracker is not installed', { monitor_path: '/nowhere/firecracker' });

@@ -167,6 +167,6 @@ it('a worker without a certificate of the authority is not heard', async () => {
   const { said } = await open();
   await until('it says so', () => said('Heartbeat failed'), 60_000);
   configure({ ca_file: made.ca });
-  await until('it says so again', () => said('taken over'), 60_000);
+  await until('it says so again', () => said('using the new one'), 60_000);
   expect(heard).toEqual([]);
 });

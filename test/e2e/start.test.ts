@@ -34,7 +34,7 @@ describeWith(['tmux', 'unshare'], 'npm start', () => {
     async () => {
       const screen = await started();
       const [before = '', after = ''] = screen.split('Serving on');
-      expect(before).toContain('You are root: sandboxes that run have their sockets in /run/svc');
+      expect(before).toContain('Running as root: sandboxes keep their sockets in /run/svc');
       expect(after).toContain(`Data is stored in ${home}/.svc.`);
       endRuntimes(instanceOf(join(home, '.svc/svc.db')));
     },

@@ -32,7 +32,7 @@ describe('svc worker token', () => {
     expect(again).toBe(first);
     expect(other).not.toBe(first);
     const verdict = await svc(['worker', 'token', 'verify', '-', '--id', 'w2'], first);
-    expect([verdict.code, verdict.stdout]).toEqual([3, expect.stringContaining('not accepted')]);
+    expect([verdict.code, verdict.stdout]).toEqual([3, expect.stringContaining('is not valid for worker')]);
   });
 
   it('makes a token that holds for a while, shows it, and judges it', async () => {

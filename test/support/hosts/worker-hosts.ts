@@ -13,7 +13,7 @@ import { until } from '../until.ts';
 export interface WorkerHost {
   readonly id: string;
   readonly address: string;
-  /** Starts `svc worker`; resolves when it takes calls. */
+  /** Starts `svc worker`; resolves when it accepts calls. */
   start(): Promise<void>;
   /** SIGKILL, or SIGTERM; resolves when it has ended. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
@@ -117,10 +117,10 @@ function workerHost(place: Place): WorkerHost & { remove(): Promise<void> } {
         log += data;
       });
       await until(
-        `worker ${id} takes calls\n${said}`,
+        `worker ${id} accepts calls\n${said}`,
         () => {
           if (started.exitCode !== null) throw new Error(`worker ${id} ended: ${said}`);
-          return said.includes('takes calls');
+          return said.includes('accepts calls');
         },
         60_000,
       );
