@@ -13,7 +13,7 @@ export default class SandboxCat extends SvcCommand<CatFile[]> {
   static override usage = 'sandbox cat ID PATH [PATH…]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab notes.txt',
-    '<%= config.bin %> <%= command.id %> sb-0123456789ab part1 part2 > whole',
+    '<%= config.bin %> <%= command.id %> sb-0123456789ab part1 part2 > joined',
   ];
   static override args = { id: idArg, path: pathArg };
   static override flags = clientFlags;

@@ -117,8 +117,8 @@ function hostFacts({ cpus, memoryMb }: Host) {
 }
 
 /**
- * Without authentication only this machine can call the server, so its workers are local and could use loopback anyway.
- * With keys, a proxy may let others in, so only the setting decides.
+ * When authentication is off, only this machine can call the server, so its workers are local and could use loopback
+ * anyway. With keys, a proxy may let others in, so only the setting decides.
  */
 function withNearWorkers(config: Config): Config {
   const { auth, server, worker } = config;

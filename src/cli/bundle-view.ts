@@ -16,7 +16,7 @@ export function bundleText({ output, size_bytes, index, redactions }: BundleRepo
   const head = facts([
     ['bundle', output],
     ['size', sizeText(size_bytes)],
-    ['removed', `${removed} values in ${redactions.length} places; see "redactions" in the file`],
+    ['removed', `${removed} values in ${redactions.length} locations; see "redactions" in the file`],
   ]);
   return `${head}\n\n${indexTable(index)}\n\nRead it before you share it.`;
 }

@@ -4,7 +4,7 @@
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Without a trailing line break. */
+/** The script has no trailing line break. */
 export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `_svc_completion() {
   local IFS=$'\\n'

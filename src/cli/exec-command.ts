@@ -14,7 +14,7 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
     return failure.code === 'timeout' && failure.details?.exec_id !== undefined ? TIMED_OUT : OUR_FAILURE;
   }
 
-  /** With --json, standard output is one document that contains the command's output. */
+  /** Standard output with --json is one document that contains the command's output. */
   protected outputMode(): OutputMode {
     return this.jsonEnabled() ? 'kept' : 'passed';
   }

@@ -12,7 +12,7 @@ import { keeping, passing, type Sink } from './sink.ts';
 /** `passed` on as it comes, or `kept` for the one JSON document that --json prints. */
 export type OutputMode = 'passed' | 'kept';
 
-/** Without `exit_code` while the command runs. */
+/** `exit_code` is missing while the command runs. */
 export type ExecOutcome = Partial<ExecResult> & {
   sandbox_id: string;
   state?: 'running';

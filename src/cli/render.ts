@@ -60,8 +60,8 @@ const LEAST_HANGING = 40;
 const INDENT = 8;
 
 /**
- * Wraps `text` that starts at column `start` at spaces, and indents its further lines as far. If little room is left, all of
- * it goes on the lines below.
+ * Wraps `text` that starts at column `start` at spaces, and indents its further lines as far. If little room is left,
+ * all of it is on the lines below.
  */
 export function hanging(text: string, start: number, stream: Terminal = process.stdout): string {
   const columns = terminalColumns(stream);

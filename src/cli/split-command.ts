@@ -16,7 +16,7 @@ interface Terms {
   skip: number;
   /** The command may be missing. */
   isOptional?: boolean;
-  /** By name. */
+  /** Keyed by name. */
   flags: Readonly<Record<string, { type: string; char?: string }>>;
 }
 

@@ -8,8 +8,10 @@ import { yamlLayer } from './yaml-layer.ts';
 export interface FileLayer extends Layer {
   /** Those that were read, strongest first. */
   files: ConfigFile[];
-  /** By the name of a file, the key paths that it sets itself, twins included; of a map of secrets, also the entries that
-   * are not `{file: PATH}`. */
+  /**
+   * Maps the name of a file to the key paths that it sets, twins included; for a map of secrets, also the entries that
+   * are not `{file: PATH}`.
+   */
   written: ReadonlyMap<string, ReadonlySet<string>>;
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../schema/config.ts';
 import { CONFIG_KEYS } from '../schema/config-keys.ts';
 import type { Layer } from './setting.ts';
 
-/** Any part of `T`; what is undefined was not said. */
+/** Any part of `T`; undefined means that the flag was not given. */
 export type Partially<T> = T extends readonly unknown[]
   ? T
   : T extends object

@@ -9,7 +9,7 @@ export interface HostFacts {
   isTerminal: boolean;
 }
 
-/** By key path. */
+/** Keyed by key path. */
 export function hostDefaults({ uid, home, isTerminal }: HostFacts): Record<string, unknown> {
   const state = uid === 0 ? '/var/lib/svc' : join(home, '.svc');
   return {

@@ -1,5 +1,5 @@
-// The schema of a configuration file as standard JSON Schema, for editors and other tools: no key must be there,
-// secrets have their `_file` twins, durations are patterns, and our own keywords are gone.
+// The schema of a configuration file as standard JSON Schema, for editors and other tools: no key is required, secrets
+// have their `_file` twins, durations are patterns, and our own keywords are removed.
 
 import { Config } from '../schema/config.ts';
 import { SECRET_FILE_SUFFIX } from '../schema/config-keys.ts';

@@ -25,7 +25,7 @@ export interface LoadRequest extends HostFacts {
 
 export interface LoadedConfig {
   config: Config;
-  /** By key path, every key; a secret read from a file has the source of its `_file` twin. */
+  /** Has an entry for every key path; a secret read from a file has the source of its `_file` twin. */
   sources: ReadonlyMap<string, Source>;
   /** Those that were read, strongest first. */
   files: readonly ConfigFile[];
@@ -61,7 +61,7 @@ export function loadConfig(request: LoadRequest): LoadedConfig {
   return loaded;
 }
 
-/** What `loadConfig` does, for who judges the configuration instead of using it. Never throws. */
+/** Like `loadConfig`, for callers that check the configuration instead of using it. Never throws. */
 export function readConfig(request: LoadRequest): ConfigReading {
   const inFiles = fileLayer(namedFiles(request), request);
   const layers = [inFiles, environmentLayer(request.env), flagLayer(request.flags ?? {})];

@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Config } from '../schema/config.ts';
 
 export interface Rule {
-  /** The key to change, which names the place. */
+  /** The key to change, which locates the finding. */
   key: string;
   broken(config: Config): boolean;
   words: string;

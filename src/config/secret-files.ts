@@ -22,7 +22,7 @@ export function readSecretFiles(settings: Map<string, Setting>, cwd: string): Pr
   });
 }
 
-/** The place of the one that the problem is not told of is named where it is another file or a variable. */
+/** Names the position of the other source when that is another file or a variable. */
 function bothSet(own: Setting, twin: Setting): string {
   const place = own.source.name === twin.source.name ? '' : ` (${sourceText(own.source)})`;
   return `${own.path}${place} and ${twin.path} are both set`;
@@ -45,7 +45,7 @@ export function readSecret(
   }
 }
 
-/** Editors and `echo` end a file with one line break that is no part of the secret. */
+/** Editors and `echo` end a file with one line break that does not belong to the secret. */
 function secretOf(bytes: Buffer, path: string): { secret: string } | { fault: string } {
   const secret = bytes.toString('utf8').replace(/\r?\n$/, '');
   return secret === '' ? { fault: `the file of ${path} is empty` } : { secret };

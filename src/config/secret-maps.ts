@@ -4,7 +4,7 @@ import { SECRET_MAPS } from '../schema/config-keys.ts';
 import { readSecret } from './secret-files.ts';
 import { type Problem, problemAt, type Setting } from './setting.ts';
 
-/** Leaves each map in `settings` whole, without its entries beside it. What cannot be read is left out of it. */
+/** Leaves each map in `settings` complete, without separate entries. An entry that cannot be read is left out. */
 export function readSecretMaps(settings: Map<string, Setting>, cwd: string): Problem[] {
   return SECRET_MAPS.flatMap((path) => {
     gather(settings, path);

@@ -1,5 +1,5 @@
-// What a layer of the configuration says: values with where they stand, and what is wrong with them. Every layer is
-// read to its end, so that all problems are told at once. A problem never quotes a value: it may be a secret.
+// One layer of the configuration: values with their positions, and its problems. Every layer is read to its end, so
+// that all problems are reported at once. A problem never quotes a value, which may be a secret.
 import { ServiceError } from '../domain/errors.ts';
 import { printable } from '../domain/printable.ts';
 
@@ -17,9 +17,9 @@ export interface Setting {
   path: string;
   value: unknown;
   source: Source;
-  /** Of the file that says it: relative paths count from there. */
+  /** The folder of the file that sets it: relative paths start there. */
   folder?: string;
-  /** Of a map of secrets that several files fill: who says each entry. */
+  /** For a map of secrets that several files fill: the source of each entry. */
   entries?: ReadonlyMap<string, Setting>;
 }
 
@@ -35,7 +35,7 @@ export interface Problem {
 export interface Layer {
   settings: Setting[];
   problems: Problem[];
-  /** Its text is not YAML: what stands behind the first such place was not read. */
+  /** Its text is not YAML: nothing after the first such position was read. */
   isCut?: boolean;
 }
 

@@ -1,4 +1,5 @@
-// What a running server takes over from a configuration that is read again (docs/production.md#6-change-settings-at-runtime).
+// The values that a running server applies from a reloaded configuration
+// (docs/production.md#6-change-settings-at-runtime).
 import type { Config } from '../schema/config.ts';
 import { CONFIG_KEYS, isReloadable } from '../schema/config-keys.ts';
 import { valueAt } from './flag-layer.ts';

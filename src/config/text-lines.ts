@@ -1,5 +1,5 @@
-// Where a place of a text is, as editors count. The YAML library's own count leaves out line ends inside tokens that it meets
-// where it expects none.
+// Positions in a text, as editors count them. The YAML library's own count leaves out line ends inside tokens where it
+// expects none.
 
 export class TextLines {
   /** Offsets at which lines begin. */

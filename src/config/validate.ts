@@ -19,7 +19,7 @@ export function mismatches(config: object): Mismatch[] {
   return CONFIG_KEYS.flatMap(({ path }) => byPath.get(path) ?? []);
 }
 
-/** Texts that are no duration; what is no text does not fit its schema either. */
+/** Texts that are not durations; a value that is not a text does not fit its schema either. */
 function badDurations(config: object): Mismatch[] {
   return CONFIG_KEYS.filter(({ kind }) => kind === 'duration').flatMap(({ path, takes }) => {
     const value = valueAt(config, path);

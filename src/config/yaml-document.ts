@@ -1,4 +1,5 @@
-// YAML text to a document that is safe to walk: known tags, few aliases, faults in our own words with their place.
+// Parses YAML text to a document that is safe to walk: known tags, few aliases, problems in our own words with their
+// positions.
 import { type Alias, isAlias, type Node, parseDocument, visit, type YAMLError } from 'yaml';
 import { type Problem, problemAt, type Source } from './setting.ts';
 import { TextLines } from './text-lines.ts';

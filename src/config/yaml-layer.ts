@@ -25,7 +25,7 @@ interface Reading extends YamlDocument {
   settings: Setting[];
 }
 
-/** Settings of `text`. Never throws: whatever is wrong is in `problems`, with its place. */
+/** Reads the settings of `text`. Never throws: every problem is in `problems`, with its position. */
 export function yamlLayer(text: string, name: string): Layer {
   const whole = readYaml(text, name);
   if (whole.problems.length === 0) return layerOf(whole);

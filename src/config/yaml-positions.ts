@@ -1,5 +1,5 @@
-// Where keys and entries stand in a YAML file, for who judges values instead of reading them. A key that is not there has
-// the place of the nearest section around it.
+// The positions of keys and entries in a YAML file, for checks that report values instead of using them. A missing key
+// has the position of its nearest section.
 import { isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
 import { TextLines } from './text-lines.ts';
 import { readYaml, type YamlDocument } from './yaml-document.ts';
@@ -15,7 +15,7 @@ export interface SourcePosition {
   isExact: boolean;
 }
 
-/** Finds the place of a key by its path, or of an entry of its list. */
+/** Finds the position of a key by its path, or of an entry of its list. */
 export type FindPosition = (path: string, entry?: number) => SourcePosition;
 
 interface Range {
@@ -23,7 +23,7 @@ interface Range {
   end: number;
 }
 
-/** For `text` that is fit for YAML; anything else has one place, its beginning. */
+/** For `text` that is valid YAML; other text has one position, its beginning. */
 export function yamlPositions(text: string): FindPosition {
   const document = readYaml(text, '');
   const lines = new TextLines(text);

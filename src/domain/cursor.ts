@@ -1,4 +1,5 @@
-// List cursors: opaque to clients, the place of the last record of a page to us. A cursor is a client's word, never trusted.
+// List cursors: opaque to clients; for the server, the position of the last record of a page. A cursor comes from a
+// client and is never trusted.
 import { ServiceError } from './errors.ts';
 
 export interface Cursor {
@@ -6,7 +7,9 @@ export interface Cursor {
   id: string;
 }
 
-/** A stamp and an id. The id may be anything: it is only compared, and one that names nothing is a place all the same. */
+/**
+ * A timestamp and an id. The id may be any text: it is only compared, so one that names nothing is a valid position.
+ */
 const PLACE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+)$/s;
 
 export function formatCursor({ created_at, id }: Cursor): string {

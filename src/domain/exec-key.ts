@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const LETTERS = 12;
 
-/** Of the same form as drawn ones. */
+/** Has the form of random ids. */
 export function keyedExecId(sandbox_id: string, key: string): string {
   const bytes = createHash('sha256').update(`exec\n${sandbox_id}\n${key}`).digest().subarray(0, LETTERS);
   return `ex-${Array.from(bytes, (byte) => ALPHABET[byte & 31]).join('')}`;

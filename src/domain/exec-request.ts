@@ -10,7 +10,7 @@ const LABEL_CHARACTERS = 256;
 /** What a command that its deadline ended has for an exit code, as with timeout(1). */
 export const TIMED_OUT = 124;
 
-/** What is said on stderr when a deadline ends a command. */
+/** The text on stderr when a deadline ends a command. */
 export function timeoutNotice(sandbox_id: string): string {
   return `exec timeout: ${sandbox_id}\n`;
 }
@@ -77,8 +77,8 @@ export function execTimeoutMs(timeout: string | undefined, { defaultMs, maxMs }:
 }
 
 /**
- * The same of a command that nobody may be waiting for, which has no deadline (0) when it names none: a default that kills a
- * development server or a shell in use is no help. The owner's own maximum bounds it all the same.
+ * The same for a command that may run without a waiting caller. It has no deadline (0) unless it names one: a default
+ * that kills a development server or a shell in use would not help. The owner's maximum bounds it all the same.
  */
 export function lastingTimeoutMs(timeout: string | undefined, timeouts: ExecTimeouts): number {
   return timeout === undefined ? (timeouts.ownMs ?? 0) : execTimeoutMs(timeout, timeouts);

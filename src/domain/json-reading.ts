@@ -1,5 +1,5 @@
-// JSON from outside, judged while it arrives: nothing is built of a document that has more structure than its kind of call takes,
-// as structure is what costs time and memory, far more than bytes do. How many bytes may come is for whoever gives them.
+// Checks JSON from outside while it arrives: a document with more structure than its kind of call allows is never
+// built, because structure costs far more time and memory than bytes. The caller bounds the bytes.
 import { setImmediate } from 'node:timers/promises';
 import { ByteBlocks } from './byte-blocks.ts';
 import { JsonList, type ListLimits } from './json-list.ts';

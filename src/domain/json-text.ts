@@ -1,5 +1,5 @@
-// A text of JSON as the bytes of its UTF-8, without ever being a string: the bytes after its opening quote go in, in pieces of
-// any size. Whether they are UTF-8 is for whoever reads all of the document (utf8.ts).
+// Decodes a JSON string to its UTF-8 bytes without building a string: takes the bytes after the opening quote in pieces
+// of any size. The reader of the document checks that they are UTF-8 (utf8.ts).
 import { ByteBlocks } from './byte-blocks.ts';
 import { BACKSLASH, JsonFault, QUOTE } from './json-structure.ts';
 

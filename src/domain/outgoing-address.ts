@@ -30,8 +30,8 @@ const REFUSED: readonly (readonly [AddressFault, readonly string[]])[] = [
   ['not the address of one host', ['::/96', 'fec0::/10', 'ff00::/8']],
   // Translated by a network's own rules (RFC 8215, RFC 2765), so the target is unknown.
   ['not the address of one host', ['64:ff9b:1::/48', '::ffff:0:0:0/96']],
-  // Protocol assignments (RFC 2928): Teredo, whose packets end at an IPv4 address that is hidden in it (RFC 4380), names
-  // without a place (ORCHID), anycast. Addresses that discard (RFC 6666), and those of segments (RFC 9602).
+  // Protocol assignments (RFC 2928): Teredo, whose packets end at an embedded IPv4 address (RFC 4380), identifiers
+  // without a location (ORCHID), anycast. Addresses that discard (RFC 6666), and those of segments (RFC 9602).
   ['not the address of one host', ['2001::/23', '100::/64', '100:0:0:1::/64', '5f00::/16']],
 ];
 

@@ -1,6 +1,6 @@
-// Paths inside a sandbox (docs/design/api.md#files): checked and normalised here once, after the one decoding that HTTP
-// did.
-// This keeps requests unambiguous; it is no wall. The wall is that all file work happens inside the sandbox.
+// Paths inside a sandbox (docs/design/api.md#files): checked and normalised once, after the one decoding that HTTP did.
+// This keeps requests unambiguous but is not a security boundary: the boundary is that all file work happens inside the
+// sandbox.
 import { ServiceError } from './errors.ts';
 
 const MAX_BYTES = 4096;

@@ -1,6 +1,5 @@
-// Places in a pool (docs/design/api.md#pool): which VM a sandbox goes to and which uid it has there. Pure; the store
-// decides with it
-// inside the reservation.
+// Slots in a pool (docs/design/api.md#pool): the VM and the uid of a sandbox. Pure; the store calls it inside the
+// reservation.
 
 export interface PoolLimits {
   max_vms: number;

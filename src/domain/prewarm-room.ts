@@ -1,5 +1,4 @@
-// Decides whether one more sandbox can be prewarmed. Spawns do not check this because prewarmed sandboxes give way to
-// them.
+// Decides whether one more sandbox can be prewarmed. Spawns do not check this because they displace prewarmed sandboxes.
 import type { AdmissionLimits } from './admission.ts';
 
 /** Sandboxes plus prewarmed ones, in total and of the provider. */

@@ -27,7 +27,10 @@ export async function withTimeout<T>(
   }
 }
 
-/** What `work` resolves to, or `late()` after `ms`; `late` may throw. The work goes on, and its later failure is ignored. */
+/**
+ * The result of `work`, or of `late()` after `ms`; `late` may throw. The work continues, and its later failure is
+ * ignored.
+ */
 export function orAfter<T, L>(clock: Clock, ms: number, work: Promise<T>, late: () => L): Promise<T | L> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => {
@@ -47,7 +50,7 @@ export function orAfter<T, L>(clock: Clock, ms: number, work: Promise<T>, late: 
   });
 }
 
-/** What `work` settles to, or the signal's reason when it aborts first. The work goes on for its other callers. */
+/** The result of `work`, or the signal's reason when it aborts first. The work continues for its other callers. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

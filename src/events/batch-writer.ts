@@ -1,5 +1,5 @@
-// Writes what comes one by one in batches: after a moment, or at 500 at once. One batch at a time, in order; a batch that
-// cannot be stored waits and is tried again.
+// Writes single items in batches: after a moment, or at once with 500. One batch at a time, in order; a batch that
+// cannot be stored is retried.
 import type { Clock, Logger, Timer } from '../domain/ports.ts';
 
 const BATCH = 500;

@@ -1,5 +1,5 @@
-// Tells who listens about stored events. Delivery is never on the publisher's stack, in order for each listener, and
-// bounded: a listener that throws is logged, one that does not keep up is dropped and told so.
+// Notifies listeners of stored events. Delivery is never on the publisher's stack, in order for each listener, and
+// bounded: a listener that throws is logged, and one that is too slow is dropped and notified.
 import type { Logger } from '../domain/ports.ts';
 import type { Event } from '../schema/event.ts';
 
@@ -59,7 +59,7 @@ export function eventBus(deps: { logger: Logger }): EventBus {
   };
 }
 
-/** Starts emptying the backlog unless that is under way. The first `await` takes it off the publisher's stack. */
+/** Starts draining the backlog unless that is in progress. The first `await` leaves the publisher's stack. */
 function delivery(backlog: Event[], hand: (event: Event) => Promise<void>): () => void {
   let busy = false;
   const empty = async () => {

@@ -147,7 +147,7 @@ export class EventFeed {
     try {
       return await this.#deps.since(this.#position, PAGE);
     } catch (error) {
-      this.#deps.logger.error({ err: error }, 'Events cannot be read; it is tried again.');
+      this.#deps.logger.error({ err: error }, 'Could not read events; retrying.');
       await this.#deps.clock.sleep(RETRY_MS);
       this.#again = true;
       return [];

@@ -9,7 +9,7 @@ const WAITING_LIMIT = 100_000;
 /** Live readers wait as long; a commit without a sync costs a hundredth of it. */
 const LINGER_MS = 20;
 
-/** With 100,000 waiting the oldest are dropped. */
+/** Above 100,000 queued events the oldest are dropped. */
 export type EventWriter = Writer<EventDraft>;
 
 export interface EventWriterDeps {

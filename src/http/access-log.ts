@@ -1,4 +1,4 @@
-// One line a request, written when its answer is out or its connection gone.
+// One line a request, written when its response is sent or its connection has closed.
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';

@@ -1,4 +1,4 @@
-// What a handler gives back when a plain body with the route's own status is not all there is to say.
+// The results of a handler for which a plain body with the route's own status is not enough.
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 
@@ -76,7 +76,7 @@ export interface PushTools {
 /** An answer that never ends by itself: what is to be sent comes when it comes, and a stop of the server ends it. */
 export class PushAnswer {
   readonly headers: Record<string, string>;
-  /** Called once, when the head has been written or the client has gone already; `close` follows on the response. */
+  /** Called once, when the head was written or the client has disconnected; `close` follows on the response. */
   readonly begin: (response: ServerResponse, tools: PushTools) => void;
   /** What its readers skip, wherever it comes between two pieces. */
   readonly sign: string;

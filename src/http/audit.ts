@@ -43,7 +43,7 @@ export function auditor({ log, rules, clock }: AuditorDeps): Auditor {
   };
 }
 
-/** A preflight that is granted is no call yet. */
+/** A granted preflight is not a call. */
 function isAudited({ route, raw }: FastifyRequest, status: number): boolean {
   if (route) return route.audited;
   return isAdminPath(pathOf(raw.url)) && !(status < 400 && isPreflight(raw.method, raw.headers));
@@ -55,7 +55,7 @@ function actorOf({ identity, route, raw }: FastifyRequest, rules: AccessRules): 
   return known?.actor ?? 'none';
 }
 
-/** Without the query, and without the host that a target for a proxy names. */
+/** The path alone: no query, and no host of a request that was meant for a proxy. */
 const pathOf = (url = '') => url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
 
 function isAdminPath(path: string): boolean {

@@ -9,7 +9,7 @@ import type { Scheme } from './headers/forwarded.ts';
 
 /** What handlers may know about the server itself. */
 export interface ServerFacts {
-  /** Of the package, for example `0.1.0`. */
+  /** The version in package.json, for example `0.1.0`. */
   version: string;
   /** Bytes of a raw upload at most. */
   maxFileSize: number;
@@ -34,7 +34,7 @@ export class Call<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The file that came inside of a JSON body, whose content is an empty text: what it said, in UTF-8. */
+  /** The file inside a JSON body, whose content property is then an empty string: its text in UTF-8. */
   readonly content: Buffer[];
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
@@ -45,7 +45,7 @@ export class Call<P, Q, B> {
   /** Who calls, on routes of workers. */
   readonly worker: WorkerIdentity | undefined;
   readonly server: ServerFacts;
-  /** By which the client speaks to us, or to a trusted proxy. */
+  /** The scheme that the client uses towards us, or towards a trusted proxy. */
   readonly scheme: Scheme;
   readonly #response: ServerResponse;
   readonly #ledger: ByteLedger;
@@ -68,7 +68,7 @@ export class Call<P, Q, B> {
     this.#ledger = parts.ledger;
   }
 
-  /** Aborts when the client has gone. */
+  /** Aborts when the client has disconnected. */
   get signal(): AbortSignal {
     this.#signal ??= disconnectSignal(this.#response);
     return this.#signal;

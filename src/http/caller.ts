@@ -33,7 +33,7 @@ export interface Presented extends Origin {
   requestId: string;
   /** The worker that the path names, where it does. */
   worker_id?: unknown;
-  /** Told who it is as soon as that is known, also when they are refused later. */
+  /** Called with the identity as soon as it is known, also when the request is refused later. */
   identified(identity: Identity): void;
 }
 
@@ -129,7 +129,7 @@ function unauthorized(headers: IncomingHttpHeaders): ServiceError {
   );
 }
 
-/** With authentication off nobody has proved a key, so the refusal is the other one. */
+/** When authentication is off nobody has proved a key, so the other refusal applies. */
 function notAdmin(rules: AccessRules, { role }: Identity, headers: IncomingHttpHeaders): ServiceError {
   if (role === 'anonymous' && rules.admin_key !== undefined) {
     const message = isGiven(headers) ? 'The admin key is not valid.' : 'The admin key is required.';

@@ -6,7 +6,7 @@ import { addressRanges, addressScope, plainAddress } from '../domain/address.ts'
 import type { Clock, Logger } from '../domain/ports.ts';
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
-/** Without a setting, whatever the descriptors allow: each connection takes memory, too. */
+/** The default is as many as the descriptors allow; each connection takes memory, too. */
 const MOST = 20_000;
 const LEAST = 16;
 const SMALL_RESERVE = 1024;
@@ -18,7 +18,10 @@ export interface ConnectionLimits {
   most: number;
   /** From one IPv4 address or IPv6 /64; 0: no bound. */
   perAddress: number;
-  /** Addresses and CIDR blocks without a bound of their own, besides loopback: those of proxies stand for many clients. */
+  /**
+   * Addresses and CIDR blocks without a limit of their own, in addition to loopback: those of proxies stand for many
+   * clients.
+   */
   unbounded: readonly string[];
 }
 
@@ -73,7 +76,7 @@ export function limitConnections(
   });
 }
 
-/** Tells of the first at once, then of all since, at most every 10 s, by the last of them. */
+/** Logs the first at once, then a summary at most every 10 s, with the last of them. */
 function sparingly(clock: Clock, tell: (count: number, last: string) => void): (which: string) => void {
   let count = 0;
   let last = '';

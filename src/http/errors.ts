@@ -23,7 +23,7 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
   ECONNRESET: ['bad_request', 'The request body is incomplete.'],
 };
 
-/** With a status of 500 and above, and yet no fault of ours. */
+/** A status of 500 and above that is not a fault of the server. */
 const ASKED_FOR: readonly ErrorCode[] = ['resource_limit', 'not_implemented'];
 
 /** Characters. */
@@ -40,8 +40,8 @@ export function toServiceError(error: unknown): ServiceError {
 }
 
 /**
- * Status, headers and body for the wire, without what looks like a secret. The remedy is the message's last sentence.
- * Administrators are told of places on the host, too.
+ * Builds status, headers and body, without values that look like a secret. The remedy is the message's last sentence.
+ * Administrators also see paths on the host.
  */
 export function errorAnswer(error: ServiceError, requestId: string, isAdmin = false): ErrorAnswer {
   const { code, message, remedy, operatorMessage, details, retryAfterMs, status } = error;
@@ -73,8 +73,8 @@ function cleanDetails(details: Record<string, unknown>): Record<string, unknown>
 }
 
 /**
- * Faults of ours at error level with all their causes, what a request brought on itself at debug: a full sandbox is
- * its own doing, and so is asking for what is not offered. That a client has gone is told by the access log.
+ * Logs faults of the server at error level with all causes, and failures that a request caused at debug: a full
+ * sandbox, or a feature that is not offered. The access log reports that a client has disconnected.
  */
 export function logFailure(logger: Logger, error: ServiceError, requestId: string): void {
   if (isDisconnect(error)) return;

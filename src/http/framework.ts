@@ -21,7 +21,7 @@ import { sendPieces } from './send.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Resolves when it is this caller's turn to go on with long work; where nobody has said whose, with the next turn. */
+    /** Resolves when this caller may continue long work; without a caller, with the next turn. */
     pass: (() => Promise<void>) | undefined;
     /** On whose account a JSON body is kept, where somebody is asked. */
     bodyHold: Hold | undefined;
@@ -41,7 +41,7 @@ export interface FrameworkDeps {
   tls?: ServerTls;
   /** What every request passes first, also one whose path cannot be read. */
   always: onRequestHookHandler;
-  /** What the router is told of the address of a request; it sees no other. */
+  /** The address of a request as the router gets it; it sees no other. */
   addressOf?: (request: IncomingMessage) => string;
 }
 
@@ -55,7 +55,7 @@ export interface ServerTls {
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 
-/** Without routes. */
+/** Has no routes. */
 export function createFastify(deps: FrameworkDeps): FastifyInstance {
   const { ids, logger, addressOf, tls } = deps;
   const app: FastifyInstance = Fastify({

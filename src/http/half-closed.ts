@@ -26,7 +26,8 @@ export function signedBy(response: ServerResponse, sign: string): void {
  * those without a request at once; those that end within a request are broken off. Upgraded connections are left alone.
  */
 export function keepHalfOpen(server: Server, clock: Clock): void {
-  // Not in the types. Node ends the connection after the last answer, and leaves it to us who has gone.
+  // Missing in the types. Node ends the connection after the last response and leaves it to the application to notice a
+  // half-closed client.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   // One function for all connections: thousands of them may wait at once.
   function ended(this: Socket): void {
@@ -54,7 +55,7 @@ function watch(socket: Socket, clock: Clock): void {
   socket.once('close', () => timer.cancel());
 }
 
-/** The answer whose turn it is, if it has nothing on its way: what is on its way is refused by a client that has gone. */
+/** The current response, if none of its bytes are in flight: a disconnected client refuses those. */
 function standing(socket: Socket): ServerResponse | undefined {
   // Node's own mark.
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };

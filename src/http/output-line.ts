@@ -9,7 +9,7 @@ const ESCAPES = new Uint8Array(256).fill(LETTER_U, 0, 0x20);
 for (const [sign, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'])
   ESCAPES[sign?.charCodeAt(0) ?? 0] = letter?.charCodeAt(0) ?? 0;
 const HEX = Buffer.from('0123456789abcdef');
-/** Of `\u001f`. */
+/** The size of `\u001f`. */
 const LONGEST_ESCAPE = 6;
 const END = Buffer.from('"}\n');
 

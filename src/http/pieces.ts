@@ -1,22 +1,22 @@
-// JSON of large answers as pieces of bytes. Each takes little to make, so that no answer stops the others, and the whole
-// never exists: what is sent is forgotten.
+// Writes the JSON of large responses in pieces of bytes. Each takes little time, so that no response blocks others, and
+// the entire text never exists: sent pieces are freed.
 import { OutputText } from '../domain/output.ts';
 import { escapedText } from './output-line.ts';
 
 /** Bytes or characters of a piece, about; a single entry of a list may be longer. */
 export const PIECE = 32 * 1024;
 
-/** Of a list whose entries `textOf` writes. */
+/** The pieces of a list whose entries `textOf` writes. */
 export function listPieces<T>(entries: readonly T[], textOf: (entry: T) => string): Generator<Buffer> {
   return joined(listParts(entries, textOf));
 }
 
-/** Of an object; its outputs, at the top or one level below, are written from their bytes. */
+/** The pieces of an object; its outputs, at the top or one level below, are written from their bytes. */
 export function withOutputs(value: object): Generator<Buffer> {
   return joined(objectParts(value));
 }
 
-/** Of text that is there already. A pair of surrogates stays together. */
+/** The pieces of a text in memory. A pair of surrogates stays together. */
 export function* textPieces(text: string): Generator<Buffer> {
   for (let at = 0; at < text.length; ) {
     const isPair = /[\ud800-\udbff]/.test(text.charAt(at + PIECE - 1));

@@ -38,9 +38,9 @@ declare module 'fastify' {
     route: Route | undefined;
     /** Who calls, once it is known, also when they are refused. */
     identity: Identity | undefined;
-    /** Of the client, as far as it can be trusted; empty for a connection that is gone. */
+    /** The client's address, as far as it can be trusted; empty for a closed connection. */
     address: string;
-    /** By which the client speaks to us, or to a trusted proxy. */
+    /** The scheme that the client uses towards us, or towards a trusted proxy. */
     scheme: Scheme;
     /** What it is for when it is not for the API. */
     preview: Target | undefined;
@@ -74,7 +74,7 @@ export interface Pipeline {
   reload(): void;
 }
 
-/** What is made of the configuration, and made anew when that changes. */
+/** The parts that are built from the configuration, and rebuilt when that changes. */
 interface Judges {
   access: Access;
   audited: Auditor;
@@ -150,7 +150,7 @@ function alwaysHook(
   };
 }
 
-/** Who is authorized goes on by turns with the others, owner by owner; so do answers to who is not. */
+/** Authorized calls continue by turns between owners; so do refusals. */
 function routeHook(route: Route, { current, config, eventLoop }: FollowDeps): Hook {
   const limit = limitsOf(route, config.server);
   return (request, reply, done) => {

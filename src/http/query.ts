@@ -1,5 +1,5 @@
-// Query strings: split and decoded exactly once, each name at most once, and text turned into the numbers and
-// booleans that the route's schema asks for. Text that is no plain number stays text and fails the schema.
+// Query strings: split and decoded exactly once, each name at most once, and text converted to the numbers and booleans
+// of the route's schema. Text that is not a plain number stays text and fails the schema.
 import type { TSchema } from 'typebox';
 import { ServiceError } from '../domain/errors.ts';
 

@@ -18,7 +18,7 @@ export interface Headed {
 export interface Origin {
   /** Any object that lives as long as the connection. */
   connection: object;
-  /** Of the client, as far as it can be trusted. */
+  /** The client's address, as far as it can be trusted. */
   address: string;
   reply: Headed;
 }

@@ -1,5 +1,5 @@
-// Answers written on a bare socket: to what was no HTTP request, and to a body that comes too slowly. The connection
-// ends with them, so nothing that follows on it is ever taken for a request.
+// Responses written on a bare socket: to bytes that were not an HTTP request, and to a body that arrives too slowly.
+// The connection ends with them, so nothing that follows on it is ever taken for a request.
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../domain/errors.ts';
@@ -21,9 +21,9 @@ export function parserFailure(error: NodeJS.ErrnoException): ServiceError {
   return new ServiceError('bad_request', 'The request is not valid HTTP.');
 }
 
-/** Writes one answer unless one has begun on this socket, then closes it. */
+/** Writes one response unless one has started on this socket, then closes it. */
 export function answerAndClose(socket: Duplex, error: ServiceError, requestId: string): void {
-  // Node's own mark of the response under way; a second one on the same bytes would be the worst answer.
+  // Node's own mark of the response in progress; a second one on the same bytes would be the worst outcome.
   const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null };
   if (!socket.writable || begun?.headersSent) socket.destroy();
   else socket.end(render(errorAnswer(error, requestId)), () => socket.destroy());

@@ -45,14 +45,14 @@ interface RouteFacts<P extends Shape, Q extends Shape, B extends Shape, R extend
   query?: Q;
   body?: B;
   bodyKind?: BodyKind;
-  /** Without a body the request means `{}`. */
+  /** A missing body means `{}`. */
   bodyOptional?: boolean;
   /** Request headers that the operation reads: what they may be, for the description. */
   headers?: Record<string, TSchema>;
   success: RouteSuccess<R>;
   /** Beside the ones that every route can have. */
   errors: readonly ErrorCode[];
-  /** Another status with a body of its own, such as not ready, or begun. */
+  /** Another status with a body of its own, such as not ready, or started. */
   alternative?: { status: number; description: string; schema: TSchema };
   /** An example of the request body. */
   example?: unknown;
@@ -82,7 +82,7 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends Sha
 /** A route with its types forgotten: what lists of routes hold. */
 export interface Route extends RouteFacts<Shape, Shape, Shape, Shape> {
   method: Method;
-  /** With `{name}` places, below the prefix. */
+  /** A path below the prefix, with `{name}` parameters. */
   path: string;
   /** Names a sandbox, a template or the caller's own ones, or makes one: under owner enforcement the caller must say who they are. */
   owned: boolean;

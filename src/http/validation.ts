@@ -77,7 +77,7 @@ function refuseUnknown(schema: TSchema, value: unknown, what: string): void {
     additionalProperties?: unknown;
   };
   if (additionalProperties !== false || typeof value !== 'object' || value === null) return;
-  // That it is no object is what has to be said of a list.
+  // For a list, the fact to report is that it is not an object.
   if (Array.isArray(value)) return;
   const unknown = Object.keys(value).filter((name) => !Object.hasOwn(properties ?? {}, name));
   if (unknown.length === 0) return;

@@ -7,7 +7,7 @@ import type { Clock } from '../domain/ports.ts';
 
 /** How long nothing may be taken. */
 export const STALLED_MS = 60_000;
-/** Of one turn of the event loop, for one answer. */
+/** The limit for one turn of the event loop and one response. */
 const TURN_MS = 1;
 
 export interface WriteTools {
@@ -16,7 +16,7 @@ export interface WriteTools {
   pass?: (() => Promise<void>) | undefined;
 }
 
-/** Resolves when all is handed over or the client has gone. The head is written already. */
+/** Resolves when all is handed over or the client has disconnected. The head is written already. */
 export async function writePieces(
   response: ServerResponse,
   pieces: Iterable<Buffer>,

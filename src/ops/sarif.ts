@@ -8,7 +8,7 @@ const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
 
 /** What made a log. */
 export interface SarifMaker {
-  /** Of svc. */
+  /** The version of svc. */
   version: string;
   /** URL of the folder of documents, with a slash at the end: help links point into it. */
   docs: string;

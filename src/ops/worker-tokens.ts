@@ -99,7 +99,7 @@ export function verifyWorkerToken(asked: {
   const expected = { aud: asked.audience, now: realClock().now() };
   const verdict = judgeWorker(auth, { worker_id, token }, expected);
   if (!('fault' in verdict)) return { ok: true, worker_id };
-  // Wrongly signed and over is said as over, too: that is what most often is the matter.
+  // A token that is expired and has a wrong signature is reported as expired, too: that is the most frequent cause.
   const also = payload && workerTokenFault(payload, { ...expected, revoked: [] });
   return {
     ok: false,

@@ -1,5 +1,5 @@
-// Records what a redactor removed: where, how often, and under which pseudonym. The same value always gets the same pseudonym
-// within one ledger, so that a reader can see that two places hold the same secret.
+// Records what a redactor removed: where, how often, and under which pseudonym. The same value always gets the same
+// pseudonym within one ledger, so that a reader can see that two values are the same secret.
 import type { Finding } from './engine.ts';
 
 const MOST_PSEUDONYMS = 10;
@@ -16,7 +16,7 @@ export interface Ledger {
   mark(finding: Finding): string;
   /** Returns a pseudonym for a value that identifies somebody; it contains `kind`. */
   rename(kind: string, value: string, path: string): string;
-  /** Sorted by place, then by rule. */
+  /** Sorted by location, then by rule. */
   entries(): LedgerEntry[];
 }
 

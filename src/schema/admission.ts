@@ -1,7 +1,7 @@
 // The answer to whether a spawn would be admitted (docs/design/api.md#admission).
 import { type Static, Type } from 'typebox';
 
-/** In the order checked; the first that applies is told. */
+/** In the order of the checks; the first that applies is reported. */
 export const ADMISSION_REASONS = [
   'provider_unknown',
   'max_ttl',
@@ -22,7 +22,7 @@ export const AdmissionDecision = Type.Object(
     ),
     message: Type.Optional(Type.String({ description: 'The reason as a sentence.' })),
     active_sandboxes: Type.Integer({ description: 'Sandboxes that have not ended.' }),
-    max_sandboxes: Type.Integer({ description: '0 is no cap.' }),
+    max_sandboxes: Type.Integer({ description: '0 means unlimited.' }),
     active_owner_sandboxes: Type.Optional(
       Type.Integer({ description: 'Sandboxes of the owner that have not ended.' }),
     ),

@@ -20,19 +20,19 @@ export interface SectionEntry {
   status: 'ok' | 'skipped' | 'failed';
   /** Why it is not there. */
   reason?: string;
-  /** Of its JSON. */
+  /** The size of its JSON. */
   bytes: number;
   duration_ms: number;
 }
 
-/** What was removed in one place by one rule. */
+/** The values that one rule removed at one location. */
 export interface Redaction {
-  /** The section and the keys to it, joined by dots; entries of a list share a place. */
+  /** The section and the keys to it, joined by dots; all entries of a list share one location. */
   place: string;
   /** `known`, `schema`, `key`, `owner`, or a shape of secrets in text. */
   rule: string;
   count: number;
-  /** What stands instead, at most ten; the same value has the same one in the whole bundle. */
+  /** The pseudonyms, at most ten; the same value has the same one in the entire bundle. */
   pseudonyms: string[];
 }
 

@@ -24,7 +24,7 @@ export function isSecretText({ secret, kind }: Pick<ConfigKey, 'secret' | 'kind'
   return secret && kind !== 'map';
 }
 
-/** Sections and keys that a running server takes over when it is told to read its configuration again. */
+/** Sections and keys that a running server applies on a reload of its configuration. */
 export const RELOADABLE: readonly string[] = [
   'logging.level',
   'auth.api_key',

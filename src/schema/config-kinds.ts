@@ -36,5 +36,5 @@ export const secrets = (names: string, description: string) =>
 export const strings = (description: string, more: object = {}) =>
   Type.Array(Type.String({ minLength: 1, ...more }), { default: [], description });
 
-/** Of a worker; `auth.worker_tokens` has them as names. */
+/** The id of a worker; the names in `auth.worker_tokens`. */
 export const WORKER_ID = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';

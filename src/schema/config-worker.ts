@@ -1,4 +1,4 @@
-// The section `worker` of the configuration: what `svc worker` is told, and what the server knows of its workers.
+// The section `worker` of the configuration: settings of `svc worker`, and of the server about its workers.
 import { duration, flag, section, text, WORKER_ID } from './config-kinds.ts';
 
 const WorkerTls = section('TLS for calls from the server to workers.', {

@@ -12,7 +12,7 @@ export interface TableFacts {
 export interface DatabaseFacts {
   file: string;
   size_bytes: number;
-  /** Of the write-ahead log beside it: what it holds belongs to the database. */
+  /** The size of the write-ahead log beside it, whose content belongs to the database. */
   wal_bytes: number;
   /** Whether the file carries the mark of this service. */
   ours: boolean;
@@ -55,7 +55,7 @@ export interface RestoreReport {
   database: string;
   /** Nothing was changed. */
   dry_run: boolean;
-  /** Of the backup. */
+  /** The path of the backup. */
   sha256: string;
   size_bytes: number;
   schema_version: number;

@@ -1,4 +1,5 @@
-// What `svc config lint` reports; `--json` prints exactly this. Places are of the file, from 1; columns count UTF-16 units.
+// The report of `svc config lint`; `--json` prints exactly this. Lines and columns count from 1; columns count UTF-16
+// units.
 import { type Static, Type } from 'typebox';
 
 export const LintLevel = Type.Enum(['error', 'warning']);

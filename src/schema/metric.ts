@@ -13,7 +13,7 @@ export interface MetricFamily {
 const CALLS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** Starting a runtime. */
 const STARTS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** Waiting for a place: as long as somebody else's sandbox lives. */
+/** The time in the queue: as long as another sandbox lives. */
 const WAITS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export const METRICS = {

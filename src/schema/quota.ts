@@ -1,5 +1,5 @@
-// Owner quotas: what one owner has of limits instead of the defaults (docs/design/api.md#owner-quotas).
-// 0 and `0s` inherit the default everywhere here but in a usage, which shows what is in force: there they are no cap.
+// Owner quotas: limits of one owner that replace the defaults (docs/design/api.md#owner-quotas). 0 and `0s` inherit the
+// default everywhere except in a usage, which shows effective limits: there they mean unlimited.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 import { Cursor, duration } from './text-rules.ts';

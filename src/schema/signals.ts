@@ -34,5 +34,5 @@ export const SIGNALS = [
 ] as const;
 
 const bare = SIGNALS.map((name) => name.slice(3)).join('|');
-/** With or without SIG, in capitals or without any. */
+/** Accepts names with or without SIG, in upper or lower case. */
 export const SIGNAL_NAME = `^(?:(?:SIG)?(?:${bare})|(?:sig)?(?:${bare.toLowerCase()}))$`;

@@ -1,5 +1,4 @@
-// Templates (docs/design/api.md#templates): what a sandbox is made from, by name. `env` values are masked on the way
-// out.
+// Templates (docs/design/api.md#templates): named sources of sandboxes. `env` values are masked in responses.
 import { type Static, Type } from 'typebox';
 import { described } from './described.ts';
 import { Env, Metadata, SpawnRequest } from './sandbox.ts';

@@ -23,13 +23,13 @@ const DURATION = [
 export const Duration = named('Duration', {
   pattern: `^(?:${DURATION})$`,
   description:
-    'Whole hours, minutes and seconds, each once and in this order: 90s, 30m, 1h30m. At most 8760h.',
+    'Integer hours, minutes and seconds, each once and in this order: 90s, 30m, 1h30m. At most 8760h.',
 });
 /** As many milliseconds are 277h. */
 export const FineDuration = named('FineDuration', {
   pattern: `^(?:${DURATION}|(?:${SHORT})?[0-9]{1,9}ms)$`,
   description:
-    'Whole hours, minutes, seconds and milliseconds, each once and in this order: 500ms, 90s, 1h30m. At most 8760h.',
+    'Integer hours, minutes, seconds and milliseconds, each once and in this order: 500ms, 90s, 1h30m. At most 8760h.',
 });
 export const PositiveDuration = named('PositiveDuration', {
   pattern: `^(?:${DURATION})$`,

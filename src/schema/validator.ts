@@ -18,10 +18,10 @@ const ajv = new Ajv({
 // What is described is checked behind.
 ajv.addKeyword(DESCRIBED);
 
-/** What is wrong with `value`, a sentence that names the place; undefined when nothing is. */
+/** What is wrong with `value`, a sentence that names the property; undefined when it is valid. */
 export type Validator = (value: unknown) => string | undefined;
 
-/** Compiles `schema` once. `what` names the whole value in sentences, for example `The body`. */
+/** Compiles `schema` once. `what` names the value in sentences, for example `The body`. */
 export function validator(schema: TSchema, what: string): Validator {
   const check = ajv.compile(schema);
   return (value) => (check(value) ? undefined : describe(check.errors?.at(-1), what));

@@ -70,7 +70,7 @@ export const RpcSpawnResult = Type.Object({
 });
 export type RpcSpawnResult = Static<typeof RpcSpawnResult>;
 
-/** Of `worker.status` and `worker.destroy`. Without `runtime_id` the worker finds it by the sandbox. */
+/** The subject of `worker.status` and `worker.destroy`. Without `runtime_id` the worker finds it by the sandbox. */
 export const RpcRuntimeParams = Type.Object({
   sandbox_id: SandboxId,
   provider,

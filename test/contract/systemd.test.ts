@@ -34,7 +34,7 @@ describeWith(['systemd-analyze'], 'the units of deploy/systemd', () => {
   it.each(['svc.service', 'svc-worker.service'])('%s sets no limit of memory, and says why', (unit) => {
     const unitText = readFileSync(join(SOURCE, unit), 'utf8');
     expect(unitText).not.toMatch(/^Memory(Max|High|SwapMax)=/m);
-    expect(unitText).toMatch(/^# Not MemoryMax: .* cgroups below this unit's/m);
+    expect(unitText).toMatch(/^# No MemoryMax: .* cgroups below this unit's/m);
   });
 
   // In tenths, as --threshold takes them; what is left open in the units of server and worker is what sandboxes are made of.

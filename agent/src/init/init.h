@@ -22,8 +22,8 @@ int make_target(const char *path, int is_folder);
 
 /* Brings the loopback interface up. (init-network.c) */
 int network_up(void);
-/* Changes from uid 0 of the namespace to an ordinary uid in a nested namespace, below which none can be made. (init-
- * user.c) */
+/* Changes from uid 0 of the namespace to an ordinary uid in a nested namespace, below which none can be made.
+ * (init-user.c) */
 int user_enter(const struct settings *s);
 /* The same for the VM of a pool (settings pool_uid=, pool_uids=): uid 0 of a namespace that maps as many host uids from
  * pool_uid on, /workspaces (workspaces=<bytes>), and processes that cannot see those of other uids. Needs the host's

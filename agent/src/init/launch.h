@@ -40,8 +40,8 @@ struct start {
 int launch_child(const struct start *start);
 /* Creates the listening socket <run_dir>/agent.sock, mode 0600; creates run_dir when missing. (launch-socket.c) */
 int launch_socket(const char *run_dir);
-/* Writes <run_dir>/runtime.json atomically: `record` with the processes' pids and start times added. (launch-
- * record.c) */
+/* Writes <run_dir>/runtime.json atomically: `record` with the processes' pids and start times added.
+ * (launch-record.c) */
 int launch_record(const char *run_dir, const char *record, pid_t init, pid_t runner);
 
 /* Creates every cgroup= folder and writes every limit=<value>=<file> (limit_try= may fail). (cgroup.c) */

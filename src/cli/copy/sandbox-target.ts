@@ -1,4 +1,4 @@
-// A place in a sandbox as the target of a copy. The work is done inside the sandbox, so its links are its own affair.
+// A path in a sandbox as the target of a copy. The sandbox does the work, so its links affect only itself.
 import { posix } from 'node:path';
 import type { Client } from '../../client/client.ts';
 import { ServiceError } from '../../domain/errors.ts';

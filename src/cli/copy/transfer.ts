@@ -1,5 +1,5 @@
-// From one end to the other: first all names, then folders from the top, then files a few at a time, links last. What
-// fails is kept and the rest goes on, unless nothing more can succeed.
+// Copies between two ends: first all names, then folders from the top, then files a few at a time, links last. A
+// failure is kept and the rest is copied, unless nothing more can succeed.
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../schema/error.ts';

@@ -39,7 +39,7 @@ export interface SnapshotViews {
 }
 
 export interface HealthViews {
-  /** Without `full` (no key) it holds status words only. */
+  /** A caller that is not `full` (no key) gets status words only. */
   live(full: boolean): Live;
   /** `reason` is set when the service is not ready. */
   ready(full: boolean): Promise<Ready & { reason?: string }>;

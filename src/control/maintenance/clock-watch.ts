@@ -1,11 +1,11 @@
-// Keeps lives by time that nobody sets, within one boot: when the wall clock is set, stored deadlines are moved by as much,
-// and only then do the stories follow it (domain/steady-clock.ts). A clock that is slewed is followed as it goes. The mark
-// in the database lets a server that starts again within the boot find out what happened meanwhile; after another boot the
-// wall clock is all there is to trust.
+// Keeps deadlines independent of changes of the wall clock within one boot: when the clock is set, stored deadlines move by
+// the same step before the steady clock follows it (domain/steady-clock.ts). A clock that is slewed is followed. The mark in
+// the database lets a server that restarts within the boot find out what happened meanwhile; after another boot only the wall
+// clock is left to trust.
 //
-// What is not moved, as nothing ends early or late by it: rate limits, queues and the ends of leases in memory run by
-// monotonic time; warm sandboxes have no deadline of their own; ended rows, events and the audit are kept by the dates that
-// they show. Signed preview links name a date that cannot be changed: they end early or late, never after their sandbox.
+// Not moved: rate limits, queues and the ends of leases in memory, which use monotonic time; prewarmed sandboxes, which have
+// no deadline; ended rows, events and the audit, which keep the dates that they show. Signed preview links name a date that
+// cannot be changed: they end early or late, never after their sandbox.
 import type { Boot, Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SteadyClock } from '../../domain/steady-clock.ts';
 import type { ClockMark, ClockStore } from '../../store/seam/clock.ts';
@@ -66,8 +66,8 @@ export class ClockWatch {
       this.#distance = distance;
       clock.follow();
     } catch (err) {
-      // The mark may have been written although the call failed, so it is read again. Until then the clock does not
-      // follow.
+      // The mark may have been written although the call failed, so the next turn reads it. Until then the clock does
+      // not follow.
       this.#marked = undefined;
       this.#distance = undefined;
       logger.warn({ err }, 'Could not store the clock mark; retrying.');

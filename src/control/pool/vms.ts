@@ -168,7 +168,7 @@ export class Vms {
     }
   }
 
-  /** Places no more sandboxes in it; the sweep retries the end. */
+  /** Accepts no more sandboxes in it; the sweep retries the end. */
   async #giveUp({ id }: PoolVm, failure: unknown): Promise<void> {
     const { pool, logger } = this.#deps;
     try {

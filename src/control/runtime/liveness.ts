@@ -110,7 +110,7 @@ export class LivenessChecker {
     const marked = await this.#deps.destroyer.mark(id, 'runtime_lost');
     if (marked) {
       const { provider } = marked;
-      const action = { action: 'end_lost_runtime', provider, reason: 'its runtime is gone' };
+      const action = { action: 'end_lost_runtime', provider, reason: 'its runtime no longer exists' };
       // Published before its end, since nothing is published after it.
       this.#deps.publisher.note('reconcile.action', marked, action);
       this.#deps.destroyer.finishLater(marked);

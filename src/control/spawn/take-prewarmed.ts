@@ -35,7 +35,7 @@ export interface TakePrewarmedDeps {
   fleet: Fleet;
 }
 
-/** The running sandbox, or why it was not taken; undefined when there is none of this shape. */
+/** The running sandbox, or the reason against it; undefined when none has this shape. */
 export async function takePrewarmed(
   deps: TakePrewarmedDeps,
   plan: SpawnPlan,

@@ -1,5 +1,5 @@
-// Owner quotas (docs/design/api.md#owner-quotas). A change is stored together with its event, then told to whoever
-// waits for a place.
+// Owner quotas (docs/design/api.md#owner-quotas). A change is stored together with its event; then spawns that wait for
+// capacity are checked.
 import { visibleOwner } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { formatDuration } from '../../domain/duration.ts';

@@ -14,7 +14,7 @@ import type { Leases } from './leases.ts';
 import type { WorkerSecrets } from './worker-secrets.ts';
 import { isStale, type WorkerTerms } from './worker-terms.ts';
 
-/** Without a limit, heartbeats with a shared token could fill the table. */
+/** Heartbeats with a shared token could otherwise fill the table. */
 const MOST_WORKERS = 10_000;
 /**
  * Each heartbeat is a durable write. A worker sends at most one a second, and some more when it starts, drains or is

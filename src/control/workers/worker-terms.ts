@@ -1,5 +1,4 @@
-// The lengths of time that hold between us and workers (docs/design/api.md#workers), and what is said of one that was
-// not heard.
+// The timeouts between server and workers (docs/design/api.md#workers), and the errors about a silent worker.
 import { leaseTermMs } from '../../domain/lease.ts';
 import type { WorkerRecord } from '../../store/seam/workers.ts';
 

@@ -89,7 +89,7 @@ export function notJson(cause?: unknown): ServiceError {
 
 function parsed(text: string, read: JsonReader): unknown {
   try {
-    // A byte order mark is no JSON, though the reader would skip it.
+    // A byte order mark is not JSON, though the reader would skip it.
     if (text.charCodeAt(0) === 0xfeff) throw new SyntaxError('byte order mark');
     return read(text);
   } catch (cause) {

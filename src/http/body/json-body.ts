@@ -1,5 +1,5 @@
-// JSON bodies, judged while they arrive. Nothing is built of one that has more structure than any request, and the content of a
-// file inside JSON becomes bytes on its way: it is never a string and never part of a tree.
+// Checks JSON bodies while they arrive. A body with more structure than any request has is never built, and the content
+// of a file inside JSON is decoded to bytes as it arrives: it is never a string and never part of a tree.
 import type { Readable } from 'node:stream';
 import { ByteBlocks } from '../../domain/byte-blocks.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';

@@ -1,5 +1,5 @@
-// Bodies have no deadline, as an honest one may be large: they have a pace. Who stays below it for long loses the
-// connection, and so does who goes on sending what was refused.
+// Bodies have no deadline, because an honest one may be large; they have a minimum rate. A client that stays below it
+// loses the connection, and so does one that continues to send a refused body.
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Timer } from '../../domain/ports.ts';
 

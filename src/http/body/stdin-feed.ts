@@ -1,4 +1,4 @@
-// Input on its way to a program, in order. The writer waits only when much is waiting already.
+// Passes input to a program, in order. The writer waits only when much is queued.
 import type { LiveExec } from '../../control/api/execs.ts';
 
 const WAITING_BYTES = 256 * 1024;

@@ -18,7 +18,7 @@ export function limitedUpload(body: Readable, limit: number): Readable {
     if (!body.readableEnded) upload.destroy(new ServiceError('bad_request', 'The upload is incomplete.'));
   };
   body.once('error', broken).once('close', broken);
-  // Whoever reads it hears of the failure; before somebody does, it must not end the process.
+  // The reader gets the failure; until there is a reader, it must not end the process.
   upload.on('error', () => body.unpipe(upload));
   return body.pipe(upload);
 }

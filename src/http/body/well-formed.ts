@@ -1,5 +1,6 @@
-// Text that comes as JSON and is none: half a surrogate pair can be written as an escape, and every answer that repeats it
-// is no JSON for strict readers. Bytes that are UTF-8 hold none, so only bodies with such escapes are looked through.
+// Finds text that is JSON by its syntax and still invalid: half a surrogate pair can be written as an escape, and every
+// response that repeats it would be invalid JSON for strict readers. Bytes that are UTF-8 hold none, so only bodies
+// with such escapes are searched.
 import { ServiceError } from '../../domain/errors.ts';
 
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
@@ -27,7 +28,7 @@ export function halfPair(name: string): ServiceError {
   );
 }
 
-/** Without recursion: a body may be nested as deep as it is long. */
+/** Does not recurse: a body may be nested as deeply as it is long. */
 function illFormed(root: unknown): string | undefined {
   const left: { value: unknown; name: string }[] = [{ value: root, name: '' }];
   for (let next = left.pop(); next; next = left.pop()) {

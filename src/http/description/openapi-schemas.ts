@@ -13,7 +13,7 @@ export class SchemaShelf {
     this.#schemas.set(id, schema);
   }
 
-  /** By name, so that the document does not change with the order of routes. */
+  /** Sorted by name, so that the document does not depend on the order of routes. */
   sorted(): Record<string, unknown> {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }

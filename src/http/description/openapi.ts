@@ -72,7 +72,7 @@ function operation(route: Route, shelf: SchemaShelf): object {
   };
 }
 
-/** Of ASCII: a header's bytes beyond that are UTF-8, which this cannot say. */
+/** ASCII only: a header's other bytes are UTF-8, which a pattern cannot express. */
 const OwnerHeader = {
   type: 'string',
   pattern: '^[!-.0-\\[\\]-~]{1,128}$',

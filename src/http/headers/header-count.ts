@@ -1,5 +1,5 @@
-// How many headers a request may have. Node drops those after the 2,000th without a word, so a check of what comes twice
-// would never see them: a request far below that is refused whole.
+// The limit on the headers of a request. Node silently drops those after the 2,000th, so a check for repeated headers
+// would never see them: a request is refused far below that.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 

@@ -15,8 +15,9 @@ export const IfMatch = Type.String({
 });
 
 /**
- * The versions that the client takes; undefined without the header and for `*`, which any version fits. A tag that is
- * no version of ours, and a weak one, fits none. Throws `bad_request` for what are no entity tags.
+ * The versions that the client accepts; undefined without the header and for `*`, which matches any version. A weak
+ * tag, and one that is not a version of ours, matches none. Throws `bad_request` for text that is not a list of entity
+ * tags.
  */
 export function versionsOf(headers: IncomingHttpHeaders): { versions?: number[] } {
   const given = headers['if-match'];

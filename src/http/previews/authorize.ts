@@ -1,5 +1,5 @@
-// Whether a request may reach a preview. Where previews are signed the link's token is in the query once: a browser is sent
-// on with a cookie in its place, so that the token stays out of histories and Referer headers.
+// Decides whether a request may reach a preview. For signed previews the link has the token in its query once: the
+// browser is redirected with a cookie instead, so that the token stays out of histories and Referer headers.
 import type { IncomingMessage } from 'node:http';
 import type { Previews } from '../../control/api/previews.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -18,7 +18,7 @@ export interface AuthorizeDeps {
   server: Pick<Config['server'], 'preview_access' | 'preview_domain'>;
 }
 
-/** What a visit is told apart by. */
+/** The key that tells visits apart. */
 export interface PreviewRequest {
   target: PreviewTarget;
   raw: Pick<IncomingMessage, 'method' | 'headers'>;
@@ -34,7 +34,7 @@ export function authorizePreview(deps: AuthorizeDeps, asked: PreviewRequest): Pr
   const { target, raw, isUpgrade, scheme } = asked;
   const end = token === undefined ? undefined : deps.previews.endOfToken(target, token);
   if (token !== undefined && end !== undefined) {
-    // Only these are asked for again by who is sent on.
+    // Only these methods are repeated after the redirect.
     if (isUpgrade || (raw.method !== 'GET' && raw.method !== 'HEAD')) return { url };
     const seconds = Math.max(1, Math.floor((end - deps.clock.now()) / 1000));
     return { location: onThisHost(url), cookie: tokenCookie(token, seconds, scheme) };

@@ -27,7 +27,7 @@ export interface GatewayDeps {
   clock: Clock;
   logger: Logger;
   inFlight: InFlight;
-  /** Of a request that asks for a WebSocket. */
+  /** Set for a request that asks for a WebSocket. */
   connectionOf(raw: IncomingMessage): Connection | undefined;
 }
 
@@ -108,7 +108,7 @@ async function serve(deps: All, { target, url, request, reply }: Call): Promise<
   }
 }
 
-/** What a guest does, or does not, is no fault of ours, and anybody can ask for it a thousand times. */
+/** The behaviour of a guest is not a fault of the server, and anybody can cause it a thousand times. */
 function noteFailure(logger: Logger, failure: ServiceError, request_id: string): void {
   const { code, status, cause, message } = failure;
   if (status === 502 || status === 504) logger.debug({ request_id, code, status, cause }, message);

@@ -13,7 +13,7 @@ export interface ClientRoute {
   forwarded_for: string;
 }
 
-/** Set anew or not for the guest; the names of keys are taken whatever they hold. */
+/** Headers that are set by the proxy or removed for the guest; the names of keys are removed whatever they hold. */
 const OURS = new Set([
   'host',
   'content-length',
@@ -29,7 +29,7 @@ const OURS = new Set([
 ]);
 const KEY_PROTOCOLS = /^svc\.(?:key|user)\./;
 
-/** A flat list for `http.request`: framed anew, so that the guest sees the body end where we saw it end. */
+/** A flat list for `http.request`: the body is framed again, so that the guest sees its end where the proxy saw it. */
 export function guestHeaders(raw: IncomingMessage, route: ClientRoute, isUpgrade: boolean): string[] {
   const host = raw.headers.host ?? '';
   const head = ['Host', host];
@@ -43,8 +43,9 @@ export function guestHeaders(raw: IncomingMessage, route: ClientRoute, isUpgrade
 }
 
 /**
- * Each request has a connection of its own: what one leaves behind on it is met by no other. The guest is not told: one
- * that answers before it has read a body would close at once, and the answer would be lost with the connection.
+ * Each request has a connection of its own, so that no request meets the rest of another. The guest is not
+ * asked to close: a guest that answers before it has read a body would close at once, and the response would be lost
+ * with the connection.
  */
 const STAY = ['Connection', 'keep-alive'];
 const UPGRADE = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];

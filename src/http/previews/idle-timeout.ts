@@ -1,5 +1,5 @@
-// Connections on which nothing moves. A timer set anew for every chunk would cost more than the chunk, so it is looked at
-// only when the time since the last look is over.
+// Closes connections without traffic. Resetting a timer for every chunk would cost more than the chunk, so the time is
+// checked only when the timer fires.
 import type { Clock, Timer } from '../../domain/ports.ts';
 
 export interface Watch {

@@ -9,7 +9,7 @@ const SAFE = {
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
 };
 
-/** Answers with `failure`; what was set on the response before is gone. The answer must not have begun. */
+/** Answers with `failure`; headers set on the response before are removed. The response must not have started. */
 export function answerFailure(
   raw: IncomingMessage,
   response: ServerResponse,

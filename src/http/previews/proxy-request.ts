@@ -18,7 +18,7 @@ export interface ProxiedRequest {
   /** What the guest is asked for. */
   url: string;
   route: ClientRoute;
-  /** Of a request for a WebSocket. */
+  /** Set for a request for a WebSocket. */
   connection: Connection | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ProxyDeps {
   domain: string;
   clock: Clock;
   inFlight: InFlight;
-  /** Joined connections, for whoever must cut them. */
+  /** Joined connections, so that they can be cut. */
   joined: Set<Duplex>;
 }
 
@@ -75,6 +75,6 @@ async function switchOver(
   tunnel.write(connection.head);
   await join(socket, tunnel, deps.clock);
   deps.joined.delete(socket);
-  // For the access log and for whoever counts what is in flight.
+  // For the access log and the count of requests in flight.
   response.emit('close');
 }

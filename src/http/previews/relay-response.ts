@@ -1,5 +1,5 @@
-// A guest's answer on its way to the visitor, as it comes and at the visitor's pace. One that breaks off ends the visitor's
-// connection: it must not look complete.
+// Passes a guest's response to the visitor, as it arrives and at the visitor's pace. A response that breaks off ends
+// the visitor's connection: it must not look complete.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../domain/ports.ts';
@@ -19,7 +19,7 @@ export interface Receiver {
   endless(response: ServerResponse): void;
 }
 
-/** Resolves when all has been handed over or the visitor has gone. Rejects only before the answer has begun. */
+/** Resolves when all was handed over or the visitor has disconnected. Rejects only before the response has started. */
 export async function relayResponse(answer: IncomingMessage, receiver: Receiver): Promise<void> {
   const { response, name, request_id, clock } = receiver;
   begin(response, answer.statusCode ?? 0, [...visitorHeaders(answer, name), 'X-Request-ID', request_id]);
@@ -27,7 +27,7 @@ export async function relayResponse(answer: IncomingMessage, receiver: Receiver)
   const watch = idleTimeout(clock, SILENCE_MS, () => response.destroy());
   const passing = pipeline(answer, response);
   answer.on('data', watch.touch);
-  // Told to the visitor by the end of the connection.
+  // The visitor notices by the end of the connection.
   await passing.catch(() => response.destroy()).finally(watch.stop);
 }
 

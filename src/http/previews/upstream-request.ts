@@ -15,7 +15,7 @@ const MAX_INTERIM = 16;
 const ANSWER_MS = 60_000;
 
 export interface UpstreamRequest {
-  /** Of the visitor: method and body. */
+  /** The visitor's request: method and body. */
   raw: IncomingMessage;
   url: string;
   /** Flat list. */
@@ -37,7 +37,7 @@ export function requestUpstream(
 ): Promise<{ kind: 'answer'; answer: IncomingMessage } | Switched> {
   return new Promise((resolve, reject) => {
     const outgoing = open(tunnel, question);
-    // What goes wrong after the answer has begun is told by the answer's own stream.
+    // The stream of the response reports failures after it has started.
     let isSettled = false;
     const settle = () => {
       const isFirst = !isSettled;

@@ -13,7 +13,7 @@ const SILENCE_MS = 3_600_000;
 /** Between the end of one direction and that of the connection. */
 const LINGER_MS = 10_000;
 
-/** What the visitor is told of the switch. Throws `unavailable` (502) when the guest did not agree to what was asked. */
+/** The response to the visitor's upgrade. Throws `unavailable` (502) when the guest did not agree to the request. */
 export function switchingHead(raw: IncomingMessage, answer: IncomingMessage, name: string): string {
   const { upgrade, 'sec-websocket-accept': accept } = answer.headers;
   const due = createHash('sha1').update(`${raw.headers['sec-websocket-key']}${GUID}`).digest('base64');

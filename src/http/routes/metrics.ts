@@ -11,7 +11,7 @@ const DIAGNOSTICS = {
   success: { status: 200, description: 'The diagnostics. Secrets are redacted.', schema: Diagnostics },
 } as const;
 
-/** What differs between the two places. */
+/** The differences between the two routes. */
 interface RouteGroup {
   ids: { body: 'metrics' | 'adminMetrics'; text: 'metricsText' | 'adminMetricsText' };
   tag: 'system' | 'admin';

@@ -1,4 +1,4 @@
-// Links to what sandboxes serve on their ports (docs/design/api.md#previews). The previews themselves are no routes:
+// Links to the ports of sandboxes (docs/design/api.md#previews). The previews themselves are not routes:
 // http/previews/.
 import { PreviewLink, PreviewRequest } from '../../schema/preview.ts';
 import { defineRoute, type Route } from '../route.ts';

@@ -1,13 +1,12 @@
-// Providers (docs/design/api.md#providers). Twice: as they are, and below /admin where the admin key is always needed.
-// Places on the host
-// are shown to those for whom admin routes are open, but for tenants who all hold the one key.
+// Providers (docs/design/api.md#providers). Twice: the plain routes, and below /admin where the admin key is always
+// needed. Paths on the host are shown to callers who may use admin routes, but not to tenants who all hold the one key.
 import { Type } from 'typebox';
 import { ProviderDetail, ProviderItem, ProviderTests } from '../../schema/provider.ts';
 import type { Call } from '../call.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { NOTHING_SAID, ProviderParams } from './params.ts';
 
-/** What differs between the two places. */
+/** The differences between the two routes. */
 interface RouteGroup {
   ids: { list: 'listProviders' | 'adminListProviders'; get: 'getProvider' | 'adminGetProvider' };
   tag: 'providers' | 'admin';

@@ -15,7 +15,7 @@ import { QuotaParams } from './params.ts';
 
 const tag = 'quotas';
 
-/** What differs between the two places. */
+/** The differences between the two routes. */
 interface RouteGroup {
   ids: {
     list: 'listQuotas' | 'adminListQuotas';

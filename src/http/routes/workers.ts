@@ -32,7 +32,7 @@ const heartbeat = {
   example: { status: 'online', providers: ['userspace'], capacity: { max_sandboxes: 20 } },
 } as const;
 
-/** What differs between the two places. */
+/** The differences between the two routes. */
 interface RouteGroup {
   ids: { list: 'listWorkers' | 'adminListWorkers'; get: 'getWorker' | 'adminGetWorker' };
   auth: 'api' | 'admin';

@@ -29,16 +29,16 @@ export interface SocketTools {
 
 export interface ExecSocketDeps extends SocketTools {
   sandbox_id: string;
-  /** Starts the command; `signal` aborts when the client has gone. */
+  /** Starts the command; `signal` aborts when the client has disconnected. */
   open(request: LiveRequest, signal: AbortSignal): Promise<LiveExec>;
 }
 
-/** Talks until the command has ended or the client has gone. Never throws. */
+/** Serves until the command has ended or the client has disconnected. Never throws. */
 export function serveExecSocket(ws: WebSocket, deps: ExecSocketDeps): void {
   const disconnected = new AbortController();
   const reason = () => new ServiceError('unavailable', 'The client closed the connection.');
   ws.once('close', () => disconnected.abort(reason()));
-  // What is wrong with a peer's frames is told by the close that follows.
+  // The close that follows reports invalid frames of the peer.
   ws.on('error', () => undefined);
   const input = new SocketInput(ws);
   const stopPings = keepAlive(ws, deps.clock);
@@ -54,7 +54,7 @@ async function talk(ws: WebSocket, { clock, input, gone, open, sandbox_id }: Tal
   const exec = await open(requestOf(start), gone);
   say(ws, { type: 'started', exec_id: exec.exec_id });
   const taking = obey(exec, input);
-  // Nobody hears of it once the command has ended.
+  // Failures are ignored once the command has ended.
   taking.catch(() => undefined);
   await Promise.race([taking, write(ws, exec, start)]);
   const { exit_code, signal, timed_out, duration_ms } = await Promise.race([taking, exec.exit]);
@@ -76,7 +76,7 @@ function sayTimeout(ws: WebSocket, sandbox_id: string, { binary, encoding = 'utf
     ws.send(Buffer.concat([Buffer.of(CHANNEL.stderr), Buffer.from(notice)]));
 }
 
-/** The first message, which must come soon: an idle connection is no use to anybody. */
+/** The first message, which must arrive soon: an idle connection serves nobody. */
 function first(input: SocketInput, clock: Clock, gone: AbortSignal) {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {

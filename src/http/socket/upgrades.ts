@@ -50,7 +50,7 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
   const sockets = socketServer(deps.maxMessageBytes);
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const serve = () => {
-      // Pipelined behind a request whose answer is still under way: its turn comes after that.
+      // Pipelined behind a request whose response is in progress: it is handled after that.
       const { _httpMessage: before } = socket as { _httpMessage?: ServerResponse | null };
       if (before) return void before.once('close', serve);
       if (!socket.writable) return;
@@ -89,12 +89,15 @@ export function acceptUpgrades(app: FastifyInstance, deps: UpgradeDeps): Upgrade
   };
 }
 
-/** A place that is taken before its WebSocket is open. */
+/** A connection that is counted before its WebSocket is open. */
 interface Seat {
   socket: WebSocket | undefined;
 }
 
-/** It goes back with the connection. Throws `resource_limit` when there is none. Who has to give it up is told with 1013, and cut when it does not go. */
+/**
+ * Released with the connection. Throws `resource_limit` when none is free. The displaced connection is
+ * closed with 1013, and cut when it does not close.
+ */
 function takeSeat(
   places: SharedSlots,
   { reply, socket }: { reply: FastifyReply; socket: Duplex },
@@ -136,7 +139,7 @@ function handOver(
   sockets.once('headers', (headers: string[]) => headers.push(`X-Request-ID: ${reply.request.id}`));
   sockets.handleUpgrade(reply.request.raw, socket, head, (ws) => {
     reply.raw.statusCode = 101;
-    // The response is over only now, for the access log and for whoever counts what is in flight.
+    // The response ends only now, for the access log and the count of requests in flight.
     ws.once('close', () => reply.raw.emit('close'));
     serve(ws);
   });

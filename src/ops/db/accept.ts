@@ -1,4 +1,4 @@
-// `svc db accept`: an operator knows what an unclean stop took. A server at work hears of it by itself.
+// `svc db accept`: an operator acknowledges the data lost by an unclean stop. A running server notices by itself.
 import { resolve } from 'node:path';
 import type { AcceptReport } from '../../schema/db-report.ts';
 import { settlePath } from '../../store/sqlite/file.ts';

@@ -1,5 +1,5 @@
-// `svc db backup`: an online copy that is checked before it gets its name. Whatever is killed when: at the output is
-// what was there before, or the whole backup.
+// `svc db backup`: an online copy that is checked before it gets its name. Killed at any moment, the output is either
+// unchanged or the complete backup.
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-// Byte for byte copies of files that nobody writes to, hashed on their way.
+// Copies files that nobody writes to, byte for byte, and hashes them meanwhile.
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, createWriteStream, openSync, readSync } from 'node:fs';
 import { Transform } from 'node:stream';

@@ -7,7 +7,7 @@ export interface Owner {
   gid: number;
 }
 
-/** Of the file, or of the folder that it is to come to. */
+/** The owner of the file, or of the folder that will hold it. */
 export function ownerOf(path: string): Owner {
   const { uid, gid } = statSync(existsSync(path) ? path : dirname(path));
   return { uid, gid };

@@ -1,5 +1,5 @@
-// A file that is made beside its final name and gets it when it is whole. Its name holds the pid of its maker, so that
-// what a killed maker left is known and removed by the next one.
+// A file that is made beside its final name and renamed when it is complete. Its name holds the pid of its maker, so
+// that the next maker finds and removes the file of a killed one.
 import {
   closeSync,
   existsSync,

@@ -1,5 +1,5 @@
-// `svc db restore`: puts a backup in the place of a database that no server holds. Whatever is killed when, the final
-// name leads to the whole old database or the whole new one; the last deed that counts is one rename.
+// `svc db restore`: replaces a database that no server holds with a backup. Killed at any moment, the final name leads
+// to the complete old or the complete new database; the last decisive operation is one rename.
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';

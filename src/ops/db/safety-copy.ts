@@ -17,7 +17,10 @@ export interface SafetyRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Where the copy is. It is whole and on the disk before it has its name. Of a file that is gone, what stood beside it is kept. */
+/**
+ * The path of the copy, which is complete and on the disk before it has its name. If the database file is missing, the
+ * files beside it are kept.
+ */
 export async function keepSafe({ database, state, stamp, signal }: SafetyRequest): Promise<string> {
   const target = `${database}.before-${stamp.replaceAll(/[-:]/g, '')}`;
   // The file itself last: where it is, all of it is.

@@ -2,7 +2,7 @@
 
 export type Stage = 'copy' | 'check' | 'fold' | 'keep' | 'clear' | 'install' | 'migrate' | 'load';
 
-/** Called when a stage begins and, where bytes are moved, as it goes on. */
+/** Called when a stage starts and, where bytes are copied, with its progress. */
 export type OnStage = (stage: Stage, done?: number, total?: number) => void;
 
 export interface TaskOptions {

@@ -65,7 +65,7 @@ function isAffected(version: string, fixed: readonly string[]): boolean {
 
 const branchOf = (version: string) => version.split('.').slice(0, 2).join('.');
 
-/** By their numbers; what follows them, such as -rc1, is not looked at. */
+/** Compares the numbers; a suffix such as -rc1 is ignored. */
 export function isOlder(version: string, than: string): boolean {
   const [a, b] = [numbersOf(version), numbersOf(than)];
   const at = [0, 1, 2].find((place) => (a[place] ?? 0) !== (b[place] ?? 0));

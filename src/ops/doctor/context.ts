@@ -18,7 +18,7 @@ export interface DoctorDeps {
   clock: Clock;
   ids: Ids;
   random: Random;
-  /** Of Node, such as 20.19.0. */
+  /** The version of Node, such as 20.19.0. */
   nodeVersion: string;
   production: boolean;
   /** Ends the check that runs, and leaves the others out. */

@@ -61,7 +61,7 @@ export function planDoctor(deps: DoctorDeps, selection: Selection): DoctorPlan {
   };
 }
 
-/** Leaves nothing open, whatever fails on the way. */
+/** Leaves nothing open, whatever fails. */
 async function cleanup(context: CheckContext, groups: readonly CheckGroup[]): Promise<void> {
   for (const group of groups) await group.finish?.(context).catch(() => undefined);
   await context.close().catch(() => undefined);

@@ -20,7 +20,7 @@ const PROGRAMS: Partial<Record<Packing, string>> = {
 
 export interface ArchiveRequest {
   host: Host;
-  /** Of this machine; `-` is standard input. */
+  /** A path on this machine; `-` is standard input. */
   path: string;
   /** The most that may come out. */
   maxBytes: number;

@@ -1,5 +1,5 @@
-// `svc image build`: from a container image, a tar or a folder to a file system that guests boot. Whatever ends it when:
-// under the name is what was there before, or the whole image.
+// `svc image build`: makes a file system that guests boot from a container image, a tar or a folder. Interrupted at any
+// moment, the name leads to the previous image or to the complete new one.
 import { chmod, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freshFolder } from '../../providers/microvm/cached.ts';

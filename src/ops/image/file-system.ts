@@ -17,7 +17,7 @@ const FEATURES =
 /** What a folder holds, as its file system counts it. */
 export interface Contents {
   inodes: number;
-  /** Of 4096 bytes, for files, folders and long links. */
+  /** Blocks of 4096 bytes, for files, folders and long links. */
   blocks: number;
 }
 
@@ -50,7 +50,7 @@ export async function makeFileSystem(tools: Tools, order: FileSystemOrder): Prom
   await tools.run('mke2fs', args, signal);
 }
 
-/** Runs a script of debugfs on the image: it ends well whatever it said, so what it said counts. */
+/** Runs a script of debugfs on the image. Its exit status is always 0, so its output decides. */
 export async function changeInodes(
   tools: Tools,
   order: { image: string; script: Iterable<Buffer>; folder: string; signal?: AbortSignal | undefined },

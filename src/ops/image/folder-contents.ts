@@ -6,12 +6,12 @@ import type { Contents } from './file-system.ts';
 
 const BLOCK = 4096;
 const MOST_ENTRIES = 1_000_000;
-/** Of a name in a folder, beside the name; and the longest link that needs no block. ext4(5) */
+/** The bytes of a directory entry in addition to its name; and the longest link that needs no block. ext4(5) */
 const NAME_BYTES = 12;
 const SHORT_LINK = 59;
 
 export interface FolderContents extends Contents {
-  /** Of contents. */
+  /** The size of the contents. */
   bytes: number;
   files: number;
   /** Paths from the folder on, latin1, of what belongs to `uid`. */
@@ -35,7 +35,7 @@ export async function contentsOf(path: string, uid: number, signal?: AbortSignal
 
 async function visitFolder(walk: Walk, folder: Buffer, inside: string): Promise<void> {
   walk.signal?.throwIfAborted();
-  // An interruption is heard between folders.
+  // An interruption takes effect between folders.
   await setImmediate();
   const names = readdirSync(folder, { encoding: 'latin1' });
   const bytes = names.reduce((sum, name) => sum + name.length + NAME_BYTES, 2 * NAME_BYTES);

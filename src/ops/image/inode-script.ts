@@ -10,8 +10,8 @@ const LONGEST_LINE = 1000;
 const PIECE_LINES = 1000;
 
 /**
- * The script, in the bytes of the names, piece by piece: for a million files it is longer than a string can be. Files that
- * it needs are put into `folder`. Throws `bad_request` for what cannot be said, while it is read.
+ * The script, in the bytes of the names, piece by piece: for a million files it is longer than a string can be. Files
+ * that it needs are put into `folder`. Throws `bad_request`, while it is read, for names that a script cannot express.
  */
 export function inodeScript(root: Folder, folder: string): Generator<Buffer> {
   let values = 0;

@@ -26,7 +26,7 @@ export type ImageStage = 'read' | 'make' | 'check' | 'hash' | 'install';
 export interface ImageBuild {
   name: string;
   source: ImageSource;
-  /** Of the image, in bytes, whole blocks of 4096; undefined: as small as its contents allow, 16 GiB at most. */
+  /** The size of the image in bytes, a multiple of 4096; undefined: as small as its contents allow, 16 GiB at most. */
   size?: number | undefined;
   signal: AbortSignal;
   onStage?(stage: ImageStage, done?: number, total?: number): void;

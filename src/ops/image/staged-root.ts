@@ -1,7 +1,7 @@
-// A root file system that is put together in a folder of this machine, for mke2fs to take. What is there holds nothing but
-// content and shape: files and folders are the builder's own and for him alone, links are made when all else is done, and
-// owners, modes and times go into the image itself (inode-script.ts). So no archive can reach out of it, and no root is needed.
-// It works synchronously: files are many and small, and nothing else goes on in the process.
+// A root file system assembled in a folder of this machine, as input for mke2fs. The folder holds only content and
+// structure: files and folders belong to the builder and are private, links are made last, and owners, modes and times
+// go into the image itself (inode-script.ts). So no archive can reach out of it, and no root is needed. It works
+// synchronously, because the files are many and small and the process does nothing else.
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import {
   type Folder,
@@ -17,7 +17,7 @@ import {
 const MOST_ENTRIES = 1_000_000;
 const LONGEST_TARGET = 4095;
 const LONGEST_PATH = 3500;
-/** Paths and targets of all entries: they are kept, and each path is said several times in a script. */
+/** Paths and targets of all entries: they are kept, and a script names each path several times. */
 const MOST_TEXT = 256 * 1024 * 1024;
 /** ext4 counts them in 16 bits. */
 const MOST_NAMES = 60_000;
@@ -101,7 +101,7 @@ export class StagedRoot {
 
   #parentOf(names: readonly string[]): { place: TreeLocation; name: string } {
     const name = names.at(-1);
-    if (name === undefined) throw refused('The archive has a file in the place of its root.');
+    if (name === undefined) throw refused('The root of the archive is a file instead of a folder.');
     const make = (parent: TreeLocation, missing: string) => this.#makeFolder(parent, missing);
     return { place: folderAt(this.#root, names.slice(0, -1), make), name };
   }

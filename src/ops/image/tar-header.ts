@@ -1,5 +1,5 @@
-// One block of a tar archive: POSIX ustar, with the ways of GNU to say large numbers and long names. Text is kept as
-// latin1, a character a byte: names in archives are bytes in no certain encoding.
+// One block of a tar archive: POSIX ustar, with GNU's formats for large numbers and long names. Text is kept as latin1,
+// a character a byte: names in archives are bytes in no certain encoding.
 import { ServiceError } from '../../domain/errors.ts';
 
 export const BLOCK = 512;
@@ -17,7 +17,7 @@ export interface TarHeader {
   link: string;
 }
 
-/** Undefined for the block of zeros that ends an archive. Throws `bad_request` for what is no header. */
+/** Undefined for the block of zeros that ends an archive. Throws `bad_request` for a block that is not a header. */
 export function parseHeader(block: Buffer): TarHeader | undefined {
   if (block.every((byte) => byte === 0)) return undefined;
   if (!hasSum(block)) throw noTar();
@@ -37,7 +37,7 @@ export function parseHeader(block: Buffer): TarHeader | undefined {
 }
 
 export function noTar(): ServiceError {
-  return new ServiceError('bad_request', 'That is no tar archive, or a damaged one.', {
+  return new ServiceError('bad_request', 'The input is not a tar archive, or it is damaged.', {
     remedy: 'Give a tar of a root file system, plain or packed by gzip, xz or zstd.',
   });
 }

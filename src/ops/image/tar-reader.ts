@@ -1,21 +1,21 @@
-// A tar archive, entry by entry, as it comes in. It may be hostile: everything is bounded, and what an entry says is
-// handed on as said, for the taker to judge.
+// Reads a tar archive entry by entry as it arrives. It may be hostile: everything is bounded, and the fields of an
+// entry are passed on unchanged for the caller to check.
 import { ServiceError } from '../../domain/errors.ts';
 import { ByteFeed, cutOff } from './byte-feed.ts';
 import { BLOCK, noTar, parseHeader, type TarHeader } from './tar-header.ts';
 import { refused } from './tree-path.ts';
 
-/** Of all headers that say something of one entry: long names, attributes, and their own blocks. */
+/** The limit on all headers of one entry: long names, attributes, and their own blocks. */
 const MAX_EXTENSION = 1024 * 1024;
 /** Entries of any kind, also those that nobody takes. */
 const MOST_ENTRIES = 1_000_000;
 /** Zeros that fill an archive's last record, which some programs make large. */
 const MAX_FILLING = 16 * 1024 * 1024;
-/** Of what pax headers say, all that is heard. */
+/** The records of pax headers that are used. */
 const HEARD = ['path', 'linkpath', 'size', 'uid', 'gid', 'mtime', 'SCHILY.xattr.security.capability'];
 const DIGITS = /^\d{1,16}$/;
 const TIME = /^-?\d{1,16}(?:\.\d{1,32})?$/;
-/** Ways to say that a file has holes. */
+/** Keys by which a header marks a sparse file. */
 const SPARSE = /^(GNU\.sparse\.|SCHILY\.(realsize|filetype)$)/;
 
 export interface TarEntry extends TarHeader {
@@ -25,12 +25,12 @@ export interface TarEntry extends TarHeader {
   content(): AsyncGenerator<Buffer>;
 }
 
-/** What headers said of the entry that follows them. pax(1), and GNU's types L and K */
+/** The fields of headers that describe the next entry. pax(1), and GNU's types L and K */
 type Extension = Map<string, string>;
 
 /**
- * To the archive's very end. Throws `bad_request` for what is no tar, is cut off, goes on after its end, says more than it
- * may, or has entries in a way that is not known here.
+ * Reads to the archive's end. Throws `bad_request` for bytes that are not a tar, a truncated archive, data after its
+ * end, oversized headers, or an unknown format of entries.
  */
 export async function* tarEntries(
   source: AsyncIterable<Buffer>,
@@ -50,7 +50,7 @@ export async function* tarEntries(
   }
 }
 
-/** With all that headers before it say of it; undefined at the block that ends the archive. */
+/** The next entry with the fields of all headers before it; undefined at the block that ends the archive. */
 async function nextEntry(feed: ByteFeed): Promise<ReturnType<typeof open> | undefined> {
   const extension: Extension = new Map();
   let said = 0;

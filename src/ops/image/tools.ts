@@ -6,7 +6,7 @@ import { findProgram, type Program } from '../../providers/microvm/e2fsprogs.ts'
 const LONGEST_MS = 30 * 60_000;
 
 export interface Tools {
-  /** Answers what it said on standard error. Throws `provider_error` when it fails. */
+  /** Returns its standard error. Throws `provider_error` when it fails. */
   run(program: Program, args: readonly string[], signal: AbortSignal | undefined): Promise<string>;
 }
 
@@ -38,7 +38,7 @@ const FULL_IMAGE = /could not allocate|no free space|allocate (block|inode)|ext2
 const FULL_DISK = /no space left|disk quota/i;
 const UNREADABLE = /permission denied/i;
 
-/** What the program said is the cause; what it means is ours. Public for its test. */
+/** The program's message is the cause; the meaning is ours. Public for its test. */
 export function failure(program: string, words: string): ServiceError {
   const cause = new Error(`${program}: ${words.slice(0, 2000)}`);
   if (FULL_DISK.test(words)) return diskFull(cause);

@@ -1,4 +1,4 @@
-// Where an entry of an archive lies in the root that is made of it. Links of the archive lead to places of that root, also
+// The path of an archive's entry in the root that is made of it. Links of the archive lead within that root, also
 // absolute ones: nothing is ever looked up on this machine.
 import { ServiceError } from '../../domain/errors.ts';
 
@@ -39,8 +39,8 @@ export function namesOf(path: string): string[] {
 }
 
 /**
- * The folder at `names`, through links. `make` is called for each folder that is not there, which it puts in its parent.
- * Throws `bad_request` when a file is in the way, links go round, or it lies too deep.
+ * The folder at `names`, through links. `make` is called for each missing folder and puts it into its parent. Throws
+ * `bad_request` when a file blocks the path, links form a loop, or it is too deep.
  */
 export function folderAt(
   root: Folder,

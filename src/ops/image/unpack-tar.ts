@@ -1,5 +1,5 @@
-// A tar of a root file system, put into a staged root. What a root needs not, or what cannot be said in an image, is left
-// out and counted; what no root may hold is refused.
+// Unpacks a tar of a root file system into a staged root. Entries that a root does not need, or that an image cannot
+// express, are left out and counted; entries that no root may hold are refused.
 import { ServiceError } from '../../domain/errors.ts';
 import { requireSpace } from '../db/space.ts';
 import type { StagedRoot } from './staged-root.ts';
@@ -8,7 +8,7 @@ import { tooLarge } from './tools.ts';
 import { refused } from './tree-path.ts';
 
 const LARGEST_ID = 0xffffffff;
-/** Of these there are many: the disk is looked at for larger ones only. */
+/** Small files are many: the free disk space is checked for larger ones only. */
 const SMALL = 1024 * 1024;
 const LARGEST_CAPABILITY = 64;
 

@@ -1,5 +1,5 @@
-// A baseline: findings that an installation lives with for now. They are reported as known and do not count, so that
-// lint can be brought in before everything is mended.
+// A baseline: findings that an installation accepts for now. They are reported as known and do not count, so that lint
+// can be introduced before everything is fixed.
 import { writeFileSync } from 'node:fs';
 import { readRegularFile } from '../../config/config-file.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -16,7 +16,9 @@ interface Entry {
   fingerprint: string;
 }
 
-/** `report` with what the file at `path` has as known. Throws `bad_request` when that is no baseline. */
+/**
+ * `report` with the findings of the file at `path` marked as known. Throws `bad_request` when that is not a baseline.
+ */
 export function withBaseline(report: LintReport, path: string): LintReport {
   const entries = readBaseline(path);
   const known = new Set(entries.map(({ fingerprint }) => fingerprint));
@@ -38,7 +40,10 @@ export function withBaseline(report: LintReport, path: string): LintReport {
   };
 }
 
-/** Writes all findings of `report`. Throws `conflict` rather than overwrite what is no baseline, `bad_request` when it cannot. */
+/**
+ * Writes all findings of `report`. Throws `conflict` rather than overwrite a file that is not a baseline, `bad_request`
+ * when it cannot be written.
+ */
 export function writeBaseline(report: LintReport, path: string): void {
   const entries = report.findings.map(({ rule, key, fingerprint }): Entry => ({ rule, key, fingerprint }));
   const text = `${JSON.stringify({ svc_lint_baseline: VERSION, findings: entries }, null, 2)}\n`;

@@ -1,5 +1,5 @@
-// Findings with their places and the source before them. A line of the file is shown only as far as the finding reaches,
-// and never the value of a secret key: what else stands on that line, such as a comment, may be one, too.
+// Findings with their positions and the source before them. A line of the file is shown only up to the end of the
+// finding, and never the value of a secret key: the rest of the line, such as a comment, may be one, too.
 import type { FoundFile } from '../../config/config-file.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Problem } from '../../config/setting.ts';
@@ -12,7 +12,7 @@ import type { LintFinding, LintLevel } from '../../schema/lint.ts';
 import { type LintRule, type RuleFinding, TOPICS } from './rule.ts';
 
 export interface Findings {
-  /** What the loader found; it knows its own place. */
+  /** A finding of the loader, which knows its own position. */
   ofProblem(rule: LintRule, problem: Problem): LintFinding;
   ofRule(rule: LintRule, level: LintLevel, fault: RuleFinding): LintFinding;
 }
@@ -90,13 +90,13 @@ function lazily<T>(make: () => T): () => T {
   };
 }
 
-/** The loader says the place in its words, for who reads nothing else. */
+/** The loader's message contains the position, for readers of the message alone. */
 function withoutPlace(message: string, name: string): string {
   const rest = message.startsWith(`${name}:`) ? message.slice(name.length + 1) : message;
   return rest.replace(/^(?:\d+:)*\s*/, '');
 }
 
-/** Of a secret, where the key or its twin stands. */
+/** For a secret, the position of the key or its twin. */
 function placeOf(find: ReturnType<typeof yamlPositions>, key: string, entry?: number): SourcePosition {
   if (key === '') return { line: 1, column: 1, endColumn: 1, isExact: false };
   const place = find(key, entry);

@@ -33,8 +33,8 @@ export function filesHere(): string[] {
 }
 
 /**
- * The report on a file, the same for the same bytes. Throws `bad_request` when there is no such file, it is no regular
- * one or too large, or when `assumed` names what is no secret.
+ * The report on a file, the same for the same bytes. Throws `bad_request` when the file does not exist, is not a
+ * regular file or is too large, or when `assumed` names a key that is not a secret.
  */
 export function lintConfig(request: LintRequest): LintReport {
   const assumed = assumedPaths(request.assumed);
@@ -108,7 +108,7 @@ function judge(files: readonly FoundFile[], reading: WholeReading, request: Lint
   );
 }
 
-/** Key paths for keys or variables. Throws `bad_request` for what is no secret. */
+/** The key paths of keys or variables. Throws `bad_request` for a name that is not a secret. */
 function assumedPaths(names: readonly string[]): string[] {
   return names.map((name) => {
     const path = SECRET_PATHS.find((each) => each === name || envName(each) === name);

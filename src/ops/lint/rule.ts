@@ -17,7 +17,7 @@ export const TOPICS = {
 } as const;
 export type Topic = keyof typeof TOPICS;
 
-/** What a check may look at: nothing but the file, what it refers to, and what was said about it. */
+/** The input of a check: only the file, the files it refers to, and the flags of the command. */
 export interface LintFacts {
   config: Config;
   production: boolean;
@@ -40,13 +40,13 @@ export interface KnownSecret {
   secret: string;
 }
 
-/** One place where a rule is broken. */
+/** One position where a rule is broken. */
 export interface RuleFinding {
   /** The rule's own key unless given. */
   key?: string;
   /** Where it is known; else the strongest file that sets the key. */
   file?: string;
-  /** Of a list, from 0. */
+  /** The index in a list, from 0. */
   entry?: number;
   /** What is wrong here, a sentence; the rule's title unless given. Never a secret. */
   message?: string;
@@ -65,7 +65,7 @@ export interface LintRule {
   remedy: string;
   /** YAML that the rule has nothing against. */
   example: string;
-  /** What it counts as where nothing is said about the place; `off` where much is right that is not for production. */
+  /** The severity where nothing is known about the environment; `off` where much is fine that is not for production. */
   level: LintLevel | 'off';
   /** What it counts as with `--production`. */
   production: LintLevel | 'off';

@@ -40,7 +40,7 @@ function descriptor(rule: LintRule, production: boolean, docs: string): Json {
   };
 }
 
-/** Of a rule that is off in this reading: what it counts as in the other. */
+/** For a rule that is off in this mode: its severity in the other one. */
 const quietLevel = ({ level, production }: LintRule) =>
   [level, production].find((each) => each !== 'off') ?? 'note';
 

@@ -30,7 +30,7 @@ const SECTIONS: readonly Section[] = [
 
 /** A section is cut where it has more parts than this; 1,000 log lines have about 20,000. */
 const LIMITS = { depth: 12, nodes: 50_000, text: 16_384, total: Number.POSITIVE_INFINITY };
-/** Of the JSON of one section. */
+/** The limit on the JSON of one section. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 export interface BundleRequest {
@@ -50,8 +50,8 @@ export function previewBundle(sources: BundleSources): BundlePreview {
 }
 
 /**
- * Collects, redacts and writes (mode 0600, whole or not at all). Throws `conflict` when the output is there; a section
- * that fails is a line of the index.
+ * Collects, redacts and writes atomically, with mode 0600. Throws `conflict` when the output exists; a section that
+ * fails becomes a line of the index.
  */
 export async function writeBundle(request: BundleRequest, sources: BundleSources): Promise<BundleReport> {
   const output = resolve(request.output);
@@ -105,7 +105,7 @@ function bundleRedactor(sources: BundleSources, collected: readonly Collected[],
   });
 }
 
-/** Of the command line's own connection; no keys of the configuration. */
+/** The settings of the command line's own connection; no keys of the configuration. */
 const CLIENT_SECRETS = ['SVC_API_KEY'];
 
 /** Every secret that this command can know: those of the configuration, as far as it can be read, and of its environment. */

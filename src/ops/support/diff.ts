@@ -72,7 +72,7 @@ function nameOf(entry: unknown): string | undefined {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Pseudonyms are numbered by each bundle anew. */
+/** Each bundle numbers its own pseudonyms. */
 const numberless = (value: unknown) =>
   typeof value === 'string' ? value.replace(/\[(redacted|owner)-\d+\]/g, '[$1]') : value;
 

@@ -11,7 +11,7 @@ const STRUCTURE = { depth: 64, tokens: 2_000_000 };
 /** A bundle has one entry for each section. */
 const MOST_ENTRIES = 100;
 const MOST_REDACTIONS = 100_000;
-/** Of a text in the index: a table is as wide as its longest. */
+/** The limit on a text in the index: a table is as wide as its longest. */
 const LONGEST_TEXT = 1000;
 
 /**

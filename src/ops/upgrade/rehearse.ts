@@ -146,7 +146,10 @@ function rowsKept(before: BackupReport['tables'], copy: string): StepOutcome<voi
   const after = new Map(inspectDatabase(copy).tables.map(({ name, rows }) => [name, rows]));
   const problems = before
     .filter(({ name, rows }) => after.get(name) !== rows)
-    .map(({ name, rows }) => `${name} had ${rows} rows and has ${after.get(name) ?? 'none: it is gone'}.`);
+    .map(
+      ({ name, rows }) =>
+        `${name} had ${rows} rows and has ${after.get(name) ?? 'none: the table no longer exists'}.`,
+    );
   const rows = before.reduce((sum, table) => sum + table.rows, 0);
   return { value: undefined, result: `${rows} rows in ${before.length} tables`, problems };
 }

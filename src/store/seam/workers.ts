@@ -23,7 +23,7 @@ export interface WorkerStore {
    */
   heard(id: string, said: HeartbeatBody, at: string, most: number): Promise<WorkerRecord>;
   get(id: string): Promise<WorkerRecord | undefined>;
-  /** By id. */
+  /** Sorted by id. */
   list(): Promise<WorkerRecord[]>;
   /** Undefined if there is no such worker. */
   drain(id: string, drain: boolean, at: string): Promise<WorkerRecord | undefined>;

@@ -1,6 +1,7 @@
-// Opens a database file that is not ours to change: for inspection, checks and copies, also while a server writes to it.
-// What a connection that only reads cannot do is remove the `-wal` and `-shm` that SQLite makes for it, so where there
-// is nothing to fold in, the connection may write and is told not to: its close then leaves the folder as it was.
+// Opens a database file that this process must not change: for inspection, checks and copies, also while a server
+// writes to it. A read-only connection cannot remove the `-wal` and `-shm` that SQLite makes for it, so where there is
+// nothing to checkpoint, the connection may write but is set to refuse writes: its close then leaves the folder as it
+// was.
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { ServiceError } from '../../domain/errors.ts';

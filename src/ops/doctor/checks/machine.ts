@@ -22,7 +22,7 @@ async function text(context: CheckContext, path: string): Promise<string | undef
   return (await context.host.read(path, PROC_BYTES))?.toString('utf8');
 }
 
-/** The soft limit that Node raises to the hard one, hence the latter; undefined where none is told. */
+/** Node raises the soft limit to the hard one, so the hard one counts; undefined where the system reports none. */
 async function hardLimit(context: CheckContext, name: string): Promise<number | undefined> {
   const limits = await text(context, '/proc/self/limits');
   const [, hard] = new RegExp(`^${name} +\\S+ +(\\S+)`, 'm').exec(limits ?? '') ?? [];

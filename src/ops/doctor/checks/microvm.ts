@@ -1,5 +1,5 @@
-// The microvm provider: what its own probe finds, and whether built images still hold what was built. A guest that is
-// booted to try KVM may take longer than a probe lasts: it goes on meanwhile, so a later probe knows.
+// The microvm provider: the findings of its own probe, and whether built images are unchanged. A guest that is booted
+// to try KVM may take longer than a probe: it continues meanwhile, so a later probe knows.
 import { listImages } from '../../../providers/microvm/images.ts';
 import { hashFile } from '../../db/copy-file.ts';
 import { type Check, type CheckGroup, type Finding, pass, skip } from '../check.ts';

@@ -18,7 +18,7 @@ const CONTENT = Buffer.from('What is written is read.\n');
 
 /** What the steps hand on. */
 interface ProbeRun {
-  /** Stays when the sandbox is gone. */
+  /** Kept after the sandbox has ended. */
   id?: string;
   provider?: Provider;
   ref?: RuntimeRef;
@@ -132,7 +132,7 @@ async function destroy({ provider, ref, io }: Started, run: ProbeRun, signal: Ab
   await provider.destroy(ref, signal);
   delete run.ref;
   const state = await provider.inspect(ref, signal);
-  return state === 'gone' ? pass('It is gone.') : fail(`The sandbox is still ${state}.`);
+  return state === 'gone' ? pass('The sandbox has ended.') : fail(`The sandbox is still ${state}.`);
 }
 
 /** A younger one may be another doctor's, that works at this moment. */

@@ -24,12 +24,12 @@ export function failIfNeeded(
 
 export interface FindingCheck {
   kind: ProviderKind;
-  /** Of the finding, and of the check. */
+  /** The severity of the finding, and of the check. */
   name: string;
   title: string;
   /** A second `remedy` for what the provider's own words do not say. */
   remedy?: string;
-  /** A missing limit is no reason not to start. */
+  /** A missing limit does not prevent a start. */
   isLimit?: boolean;
   /** Never more than a warning. */
   isHint?: boolean;

@@ -1,4 +1,4 @@
-// The place where the service listens.
+// The address where the service listens.
 import { type CheckGroup, fail, pass } from '../check.ts';
 import { lockOwner } from '../lock-owner.ts';
 

@@ -13,7 +13,7 @@ type ContainerRule = Omit<LintRule, 'topic' | 'check'> & {
 
 const MOST_PROCESSES = 4096;
 
-/** Each is a way to the machine or to other sandboxes by itself. */
+/** Each alone is a path to the machine or to other sandboxes. */
 const PRIVILEGED = new Set(
   'ALL AUDIT_CONTROL BPF CHECKPOINT_RESTORE DAC_READ_SEARCH IPC_OWNER LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN NET_BROADCAST PERFMON SETFCAP SYSLOG SYS_ADMIN SYS_BOOT SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM'.split(
     ' ',

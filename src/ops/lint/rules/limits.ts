@@ -1,4 +1,4 @@
-// Rules about how much can be taken: sandboxes, time, places in the queue, output.
+// Rules about limits: sandboxes, time, the queue, output.
 import { parseDuration } from '../../../domain/duration.ts';
 import { findingIf, type LintRule } from '../rule.ts';
 

@@ -5,7 +5,7 @@ import { entryFindings, findingIf, type LintRule } from '../rule.ts';
 const MEBIBYTE = 1024 * 1024;
 const LARGE_BODY = 16 * MEBIBYTE;
 
-/** Of a CIDR block: below these it holds whole networks of strangers. */
+/** The prefix length of a CIDR block: below these it covers entire networks of strangers. */
 const WIDEST = { ipv4: 8, ipv6: 16 };
 
 function isWide(range: string): boolean {

@@ -1,4 +1,4 @@
-// The configuration by the keys of the schema: what is no key of it cannot come in. Of secrets only whether they are set.
+// The configuration by the keys of the schema: other keys cannot get in. For secrets only whether they are set.
 import { valueAt } from '../../../config/flag-layer.ts';
 import { sourceText } from '../../../config/setting.ts';
 import { CONFIG_KEYS } from '../../../schema/config-keys.ts';

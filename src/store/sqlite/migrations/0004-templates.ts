@@ -1,6 +1,6 @@
-// Templates, what sandboxes were spawned from, and the ready sandboxes that are kept for templates. `metadata` and `env`
-// are pairs as in sandboxes; `setup` and `warnings` are JSON arrays of text. A warm sandbox is no row of `sandboxes`
-// until a spawn takes it: lists, counts and deadlines cannot see it.
+// Templates, the template of each sandbox, and the prewarmed sandboxes kept for templates. `metadata` and `env` are
+// pairs as in sandboxes; `setup` and `warnings` are JSON arrays of text. A prewarmed sandbox is not a row of
+// `sandboxes` until a spawn takes it: lists, counts and deadlines cannot see it.
 export const TEMPLATES = `
 CREATE TABLE templates (
   name TEXT NOT NULL PRIMARY KEY,

@@ -1,5 +1,5 @@
-// Shares of owners in what is kept: indexes that count the rows of each, and what of whose events has gone before its time.
-// An empty owner stands for none.
+// Shares of owners in the stored rows: indexes that count the rows of each, and the owners whose events were removed
+// early. An empty owner stands for none.
 export const SHARES = `
 CREATE INDEX events_by_owner ON events (owner_id, id);
 CREATE INDEX sandboxes_ended_by_owner ON sandboxes (owner_id, ended_at)
