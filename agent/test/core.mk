@@ -4,8 +4,8 @@ INPUT := $(CORE) base/log exec/console exec/exec-plan $(addprefix wire/,fragment
 ITERATIONS ?= 3000
 SEED ?= 1
 
-$(B)/test/core_test: test/core_test.c $(CORE:%=$(B)/asan/%.o)
-$(B)/fuzz: test/fuzz.c $(INPUT:%=$(B)/asan/%.o)
+$(B)/test/core_test: test/core_test.c $(HEADERS) $(CORE:%=$(B)/asan/%.o)
+$(B)/fuzz: test/fuzz.c $(HEADERS) $(INPUT:%=$(B)/asan/%.o)
 $(B)/test/core_test $(B)/fuzz:
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(SANITIZE) -o $@ $(filter test/%.c,$^) $(filter %.o,$^)

@@ -167,7 +167,7 @@ static void turn(void)
 
 static void say_opening(uint8_t *received)
 {
-	static uint8_t opening[HUNT_ZEROS + FRAME_MAX + SECRET_SIZE + 34];
+	static uint8_t opening[RESYNC_ZEROS + FRAME_MAX + SECRET_SIZE + 34];
 	uint8_t *hello = opening + sizeof(opening) - 34;
 	size_t said = is_torn ? 0 : FRAME_MAX;
 
