@@ -280,6 +280,6 @@ int main(void)
 	moment_test();
 	if (failures)
 		return 1;
-	puts("core: all so");
+	puts("core: ok");
 	return 0;
 }

@@ -46,7 +46,7 @@ it('refuses what would lose something, each with its exit code', async () => {
     message: expect.stringContaining(server.url),
   });
   const missing = await svc('db', 'verify', join(server.home, 'absent.db'));
-  expect([missing.code, missing.stderr]).toEqual([4, expect.stringContaining('no such file')]);
+  expect([missing.code, missing.stderr]).toEqual([4, expect.stringContaining('does not exist')]);
   const noDatabase = await svc('db', 'verify', process.execPath);
   expect([noDatabase.code, noDatabase.stdout]).toEqual([3, expect.stringContaining('damaged')]);
 });

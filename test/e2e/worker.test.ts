@@ -41,7 +41,7 @@ describe('svc worker token', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ worker_id: 'w1', aud: 'worker:control-plane' });
     expect((await svc(['worker', 'token', 'verify', '-'], token)).code).toBe(0);
     const elsewhere = await svc(['worker', 'token', 'verify', '-', '--audience', 'worker:rpc'], token);
-    expect([elsewhere.code, elsewhere.stdout]).toEqual([3, expect.stringContaining('It is for')]);
+    expect([elsewhere.code, elsewhere.stdout]).toEqual([3, expect.stringContaining('The token is for')]);
     expect((await svc(['worker', 'token', 'create', 'w1', '--signed', '16m'])).code).toBe(2);
     expect((await svc(['worker', 'token', 'inspect', 'nonsense'])).code).toBe(2);
   });
@@ -66,7 +66,7 @@ describe('svc worker --once', () => {
 
   it('says in words and by exit code why not', async () => {
     const refused = await once('--id', 'w2', '--worker-token', await secretOf('w1'));
-    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('do not fit')]);
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('do not match')]);
     const alone = await svc(['worker', '--once', '--control-plane', 'http://127.0.0.1:1']);
     expect(alone.code).toBe(8);
     expect((await svc(['worker', '--once'])).code).toBe(2);

@@ -126,7 +126,7 @@ describeWith(['unshare', 'python3', 'systemd-notify'], 'a large database', () =>
     expect((await database()).message).toContain('checked');
     process.kill(check, 'SIGCONT');
     await until('the end of the check', async () => (await database()).message === undefined, CHECK_MS);
-    expect(server?.log()).toContain('it is sound');
+    expect(server?.log()).toContain('Database check passed');
     expect((await ready())[1]).toBe('ready');
     expect(await server?.stop()).toBe(0);
   });
@@ -215,7 +215,7 @@ describeWith(['root', 'unshare', 'cc'], 'a disk that cannot be read for a while'
     await client.call('PUT', '/quotas/someone', { max_sandboxes: 1 });
     expect(await server?.stop()).toBe(0);
     host.set({ read_errno: EIO });
-    await expect(start(folder, host.env)).rejects.toThrow(/cannot be .*Check the/s);
+    await expect(start(folder, host.env)).rejects.toThrow(/Could not .*Check the/s);
     host.set({});
     await start(folder, host.env);
     host.set({ read_errno: EIO });
