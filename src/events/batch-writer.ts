@@ -102,13 +102,14 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
 
   #failed(error: unknown): void {
     const { logger, what } = this.#deps;
-    if (!this.#failing) logger.error({ err: error }, `${what} cannot be stored; they wait.`);
+    if (!this.#failing)
+      logger.error({ err: error }, `Could not store ${what}; keeping them in memory and retrying.`);
     this.#failing = true;
   }
 
   #recovered(): void {
     const { logger, what } = this.#deps;
-    if (this.#failing) logger.info({ dropped: this.#dropped }, `${what} are stored again.`);
+    if (this.#failing) logger.info({ dropped: this.#dropped }, `Storing ${what} again.`);
     this.#failing = false;
     if (!this.#closed) this.#dropped = 0;
   }
@@ -117,7 +118,7 @@ export class BatchWriter<Draft, Stored> implements Writer<Draft> {
   #drop(count: number): void {
     this.#done += count;
     const { logger, what } = this.#deps;
-    if (this.#dropped === 0) logger.warn({ dropped: count }, `${what} are dropped.`);
+    if (this.#dropped === 0) logger.warn({ dropped: count }, `Dropping ${what} that could not be stored.`);
     this.#dropped += count;
   }
 }

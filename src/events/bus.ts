@@ -78,6 +78,6 @@ async function guarded(logger: Logger, call: () => Promise<void>): Promise<void>
   try {
     await call();
   } catch (error) {
-    logger.error({ err: error }, 'An event listener failed.');
+    logger.error({ err: error }, 'An event listener failed; it gets the next event.');
   }
 }

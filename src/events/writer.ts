@@ -22,5 +22,5 @@ export interface EventWriterDeps {
 }
 
 export function eventWriter(deps: EventWriterDeps): EventWriter {
-  return new BatchWriter({ ...deps, what: 'Events', limit: WAITING_LIMIT, lingerMs: LINGER_MS });
+  return new BatchWriter({ ...deps, what: 'events', limit: WAITING_LIMIT, lingerMs: LINGER_MS });
 }

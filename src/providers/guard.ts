@@ -127,7 +127,10 @@ async function closed(provider: Provider, { clock, logger }: GuardDeps): Promise
   const expired = new ServiceError('unavailable', `Provider ${provider.kind} did not close in time.`);
   const bounds = { ms: CLOSE_MS, expired, signal: new AbortController().signal };
   await withinDeadline(clock, bounds, () => provider.close()).catch((error: unknown) =>
-    logger.warn({ err: error, provider: provider.kind }, 'Could not close a provider.'),
+    logger.warn(
+      { err: error, provider: provider.kind },
+      'Could not close a provider; stopping without waiting for it.',
+    ),
   );
 }
 

@@ -78,7 +78,7 @@ async function renew(parts: WorkerParts, own: WorkerSandbox, stopped: AbortSigna
     await renewLease(parts, id, { ttlMs: held.termMs, signal: AbortSignal.any([tooLong.signal, stopped]) });
   } catch (err) {
     if (!isRefusal(err)) throw err;
-    logger.warn({ sandbox_id: id, err }, 'The control plane revoked a lease.');
+    logger.warn({ sandbox_id: id, err }, 'The control plane revoked a lease; ending the sandbox.');
     await held.lock.run(id, async () => {
       if (own.record.state === 'running') await endRuntime(parts, own, 'its lease was revoked');
     });
@@ -107,7 +107,7 @@ class Attempts {
     const done = attempt()
       .catch((err: unknown) => {
         this.#notBefore.set(id, clock.monotonic() + AGAIN_MS);
-        logger.debug({ sandbox_id: id, err }, 'Attempt failed; retrying.');
+        logger.debug({ sandbox_id: id, err }, 'Could not renew a lease or end its sandbox; retrying.');
       })
       .finally(() => this.#running.delete(id));
     this.#running.set(id, done);

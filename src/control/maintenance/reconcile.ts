@@ -71,7 +71,10 @@ export class Reconciler {
     if (atStart)
       compared.push(
         this.#ofRemoved().catch((error: unknown) =>
-          logger.warn({ err: error }, 'Could not list the sandboxes of removed providers.'),
+          logger.warn(
+            { err: error },
+            'Could not list the sandboxes of removed providers; they end at their deadlines.',
+          ),
         ),
       );
     await Promise.all(compared);

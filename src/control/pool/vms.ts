@@ -85,7 +85,7 @@ export class Vms {
       const left = (await pool.all()).filter(({ state }) => state === 'creating');
       for (const { id } of left) this.#unmade.add(id);
     } catch (error) {
-      logger.warn({ err: error }, 'Could not list unfinished pool VMs.');
+      logger.warn({ err: error }, 'Could not list unfinished pool VMs; reconciliation ends them.');
     }
     for (const id of [...this.#unmade]) {
       await this.#retire(id).catch((error: unknown) => {

@@ -48,7 +48,10 @@ export class LivenessChecker {
     if (running) return running;
     const examining = this.#examine(id)
       .catch((error: unknown) => {
-        this.#deps.logger.warn({ sandbox_id: id, err: error }, 'Could not determine sandbox state.');
+        this.#deps.logger.warn(
+          { sandbox_id: id, err: error },
+          'Could not check the runtime of a sandbox; keeping its stored state.',
+        );
         return 'unknown' as const;
       })
       .finally(() => this.#running.delete(id));

@@ -36,7 +36,7 @@ export class AuditTrail implements AuditLog {
       deliver: () => {},
       limit: WAITING_LIMIT,
       lingerMs: LINGER_MS,
-      what: 'Audit records',
+      what: 'audit records',
       clock,
       logger,
     });

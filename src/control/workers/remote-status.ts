@@ -63,7 +63,7 @@ export class RemoteStatus {
     await this.#learn(row).catch((error: unknown) =>
       this.#deps.logger.debug(
         { sandbox_id: row.id, err: error },
-        'A worker did not report the state of a sandbox.',
+        'A worker did not report the state of a sandbox; asking again later.',
       ),
     );
   }

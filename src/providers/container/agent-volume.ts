@@ -132,7 +132,10 @@ async function removeOldBuilds({ engine, logger }: AgentVolumeDeps, { name }: Bu
     ];
     for (const path of paths.filter((each) => !each.includes(name))) await remove(engine, path);
   } catch (error) {
-    logger.debug({ err: error }, 'Could not remove old builds of the agent from the engine.');
+    logger.debug(
+      { err: error },
+      'Could not remove old builds of the agent from the engine; leaving them there.',
+    );
   }
 }
 

@@ -37,7 +37,7 @@ export async function pull(deps: PullDeps, reference: string): Promise<void> {
     await pulled(deps, reference);
     logger.info({ image: reference }, 'Pulled an image.');
   } catch (error) {
-    logger.warn({ image: reference, err: error }, 'Could not pull an image.');
+    logger.warn({ image: reference, err: error }, 'Could not pull an image; spawns that need it fail.');
     if (error instanceof ServiceError) throw error;
     await clock.sleep(Math.max(0, LEAST_MS - (clock.monotonic() - began)));
     throw pullFailed(reference, error);

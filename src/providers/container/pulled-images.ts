@@ -61,7 +61,10 @@ export function pulledImages(deps: PulledImagesDeps): PulledImages {
     },
     used: (id, names) => {
       void renew(deps, id, names).catch((error: unknown) =>
-        logger.debug({ image: id, err: error }, 'Could not record the use of an image.'),
+        logger.debug(
+          { image: id, err: error },
+          'Could not record the use of an image; it may be removed as unused too early.',
+        ),
       );
       if (isOn && clock.monotonic() - pruned > HOUR_MS) void prune();
     },

@@ -47,7 +47,11 @@ function report(state: ContainerState, line: object, onEvent: (event: RuntimeEve
   const identity = identityOf(Actor?.Attributes);
   if (!identity || typeof Action !== 'string') return;
   // The kernel killed a process for its memory; if it was the first process, `die` follows.
-  if (Action === 'oom') state.logger.info({ sandbox_id: identity.id }, 'A sandbox ran out of memory.');
+  if (Action === 'oom')
+    state.logger.info(
+      { sandbox_id: identity.id },
+      'A sandbox ran out of memory; the kernel killed a process in it.',
+    );
   const what = MEANING[Action];
   const name = ownName(state.instance.id, `${Actor?.Attributes?.name}`);
   if (what) onEvent({ runtime_id: name ?? containerName(state.instance, identity), ...identity, what });

@@ -49,7 +49,8 @@ export async function checkInBackground({ path, condition, clock, logger, signal
       await clock.sleep(PAUSE_MS, signal);
     }
   } catch (error) {
-    if (!signal.aborted) logger.warn({ err: error }, 'Database check failed to run.');
+    if (!signal.aborted)
+      logger.warn({ err: error }, 'Database check failed to run; the next start repeats it.');
   } finally {
     condition.isChecking = false;
   }
