@@ -13,7 +13,7 @@ export const QUEUEING = {
   SVC_DEFAULTS_MAX_SPAWN_QUEUE: '20000',
 };
 
-const CALLER = { role: 'admin', credential: 'bench', request_id: 'bench' } as const;
+const CALLER = { role: 'admin', actor: 'bench', credential: 'bench', request_id: 'bench' } as const;
 
 export class Crowd {
   readonly #control: ControlPlane;

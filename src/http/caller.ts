@@ -102,8 +102,8 @@ function isForAdmins(auth: RouteAuth, { quota_writes }: AccessRules): boolean {
   return auth === 'admin' || (auth === 'quota_write' && quota_writes === 'admin');
 }
 
-function callerOf({ role, credential }: Identity, request_id: string): Caller {
-  return { role, credential, request_id };
+function callerOf({ role, actor, credential }: Identity, request_id: string): Caller {
+  return { role, actor, credential, request_id };
 }
 
 function ownerOf(headers: IncomingHttpHeaders): { name?: string; failure?: unknown } {

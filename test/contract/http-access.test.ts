@@ -158,6 +158,9 @@ describe.each(Object.keys(SETUPS))('with %s, every route by every credential', (
 
 function checkCaller(caller: Caller, who: string, auth: Partial<Config['auth']>): void {
   expect(caller.role).toBe(roleOf(who, auth));
+  expect(caller.actor).toMatch(
+    /^(?:admin:X-API-Key|admin:X-Admin-API-Key|api:X-API-Key|api:X-Admin-API-Key|anonymous)$/,
+  );
   expect(caller.owner).toBe(WHO[who]!['x-user-id']);
   expect(JSON.stringify(caller)).not.toContain(API_KEY.slice(0, 12));
 }

@@ -17,7 +17,7 @@ import type { SandboxAccess } from './session-access.ts';
 const DEFAULT_TTL_MS = 3_600_000;
 
 /** A visitor of the gateway, admitted by the link that the owner of the sandbox created. */
-const VISITOR: Caller = { role: 'admin', credential: 'preview', request_id: '' };
+const VISITOR: Caller = { role: 'admin', actor: 'system:preview', credential: 'preview', request_id: '' };
 
 export interface PreviewsDeps {
   config: Pick<Config, 'server'>;

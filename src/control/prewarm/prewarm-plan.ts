@@ -13,7 +13,12 @@ import { planSpawn, type SpawnPlan } from '../spawn/plan.ts';
 import { shapeOf } from '../spawn/take-prewarmed.ts';
 
 /** No owner: the spawn that takes it sets one. */
-const NOBODY: Caller = { role: 'admin', credential: 'prewarm', request_id: 'prewarm' };
+const NOBODY: Caller = {
+  role: 'admin',
+  actor: 'system:prewarm',
+  credential: 'prewarm',
+  request_id: 'prewarm',
+};
 
 export interface PrewarmPlanDeps extends ChooseDeps {
   templates: Pick<TemplateStore, 'prewarmed'>;

@@ -20,8 +20,13 @@ import { type FakeRemote, fakeRemote } from '../fakes/remote.ts';
 import { memoryStore } from '../memory-store/store.ts';
 import { type ScriptedProvider, scriptedProvider } from '../scripted/provider.ts';
 
-export const api: Caller = { role: 'api', credential: 'c1', request_id: 'r1' };
-export const admin: Caller = { role: 'admin', credential: 'c0', request_id: 'r0' };
+export const api: Caller = { role: 'api', actor: 'api:X-API-Key', credential: 'c1', request_id: 'r1' };
+export const admin: Caller = {
+  role: 'admin',
+  actor: 'admin:X-Admin-API-Key',
+  credential: 'c0',
+  request_id: 'r0',
+};
 export const owned = (owner: string): Caller => ({ ...api, owner });
 /** Of a caller who stays: shared by all calls of a test. */
 export const forever = new AbortController().signal;

@@ -6,8 +6,8 @@ import { shownRow } from '../../../../src/control/records/views.ts';
 import type { Provider } from '../../../../src/providers/provider.ts';
 import { sandboxRecord } from '../../../support/records.ts';
 
-const admin: Caller = { role: 'admin', credential: 'a', request_id: '1' };
-const api: Caller = { role: 'api', credential: 'b', request_id: '2' };
+const admin: Caller = { role: 'admin', actor: 'a', credential: 'a', request_id: '1' };
+const api: Caller = { role: 'api', actor: 'b', credential: 'b', request_id: '2' };
 const plain = { preview_domain: '' };
 
 it('is made once for a row that is frozen, and for each role by itself', () => {
