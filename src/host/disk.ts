@@ -1,6 +1,6 @@
 // Files and file systems as an operator's checks look at them: small looks, nothing kept, nothing left behind.
 import { constants } from 'node:fs';
-import { access, mkdtemp, open, rm, rmdir, statfs } from 'node:fs/promises';
+import { access, mkdtemp, open, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileSystemFacts } from './host.ts';
 import { realRandom } from './random.ts';
@@ -68,4 +68,11 @@ export async function timeSyncs(folder: string, count: number): Promise<number[]
     await file.close();
     await rm(path, { force: true });
   }
+}
+
+/** Tells without reading a file whether it is the one it was; undefined when there is no file. */
+export async function fileIdentity(path: string): Promise<string | undefined> {
+  const facts = await stat(path).catch(() => undefined);
+  if (!facts?.isFile()) return undefined;
+  return [path, facts.dev, facts.ino, facts.size, facts.mtimeMs, facts.ctimeMs].join(' ');
 }

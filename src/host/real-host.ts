@@ -1,14 +1,13 @@
 // The machine that this process runs on. Nothing is cached but what cannot change during a boot.
 import { constants, readFileSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
-import { accompany } from './accompany.ts';
-import { detach } from './detach.ts';
+import { accompany, detach } from './child-processes.ts';
 import { fileSystem, ifThere, mayWrite, readHead, timeSyncs, tryFolder } from './disk.ts';
 import type { Host } from './host.ts';
-import { portFault } from './port.ts';
 import { run } from './run.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -86,4 +85,13 @@ async function isProgram(path: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** The seam's `portFault`. */
+function portFault(address: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'unknown'));
+    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
 }

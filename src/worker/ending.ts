@@ -2,7 +2,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { RuntimeRef } from '../providers/provider.ts';
 import type { Lease } from '../schema/lease.ts';
-import type { RpcDestroyResult, RpcRuntimeParams } from '../schema/worker-rpc.ts';
+import type { RpcDestroyResult, RpcRuntimeParams, RpcStatusResult } from '../schema/worker-rpc.ts';
 import { unaborted, type WorkerParts } from './worker-parts.ts';
 import type { WorkerSandbox } from './worker-sandboxes.ts';
 
@@ -77,4 +77,22 @@ export function requireSame({ record }: WorkerSandbox, { runtime_id, provider }:
     (record.made === undefined || runtime_id === undefined || record.made.runtime_id === runtime_id) &&
     (record.provider === '' || record.provider === provider);
   if (!isSame) throw new ServiceError('not_found', 'This worker does not have this runtime of the sandbox.');
+}
+
+/**
+ * Handles `worker.status`, which needs no lease. Waits for a start or end in progress without delaying it. Throws `not_found` if
+ * the provider or runtime does not belong to the sandbox.
+ */
+export async function sandboxStatus(
+  { sandboxes: held, providers }: WorkerParts,
+  params: RpcRuntimeParams,
+  signal: AbortSignal,
+): Promise<RpcStatusResult> {
+  const { sandbox_id } = params;
+  const provider = providers.get(params.provider);
+  const known = await held.lock.run(sandbox_id, async () => held.find(sandbox_id));
+  if (known) requireSame(known, params);
+  const lives = known !== undefined && known.record.state === 'running';
+  const state = lives ? await provider.inspect(refOf(known.record), signal) : 'gone';
+  return { sandbox_id, state, provider: provider.kind };
 }

@@ -1,10 +1,20 @@
 // Handles one call, from request body to response body. The caller is already authenticated.
 import { ServiceError } from '../domain/errors.ts';
 import { errorAnswer, logFailure, toServiceError } from '../http/errors.ts';
-import { validator } from '../schema/validator.ts';
-import { type RpcAnswer, RpcRequest } from '../schema/worker-rpc.ts';
+import type { Lease } from '../schema/lease.ts';
+import { type Validator, validator } from '../schema/validator.ts';
+import {
+  type RpcAnswer,
+  type RpcMethod,
+  RpcRenewParams,
+  RpcRequest,
+  RpcRuntimeParams,
+  RpcSpawnParams,
+} from '../schema/worker-rpc.ts';
 import { otherWorker } from './credential.ts';
-import { RPC } from './rpc-methods.ts';
+import { destroySandbox, sandboxStatus } from './ending.ts';
+import { renewWhenAsked } from './renewal.ts';
+import { spawnSandbox } from './spawn.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 const fault = validator(RpcRequest, 'The body');
@@ -40,4 +50,45 @@ async function perform(parts: WorkerParts, request: RpcRequest, signal: AbortSig
   const wrong = method.fault(request.params);
   if (wrong) throw new ServiceError('bad_request', wrong);
   return method.run(parts, request, signal);
+}
+
+interface Method {
+  fault: Validator;
+  /** `signal` aborts when the caller disconnects. */
+  run(parts: WorkerParts, request: RpcRequest, signal: AbortSignal): Promise<object>;
+}
+
+const checked = (schema: Parameters<typeof validator>[0]) => validator(schema, 'params');
+
+const RPC: Record<RpcMethod, Method> = {
+  'worker.spawn': {
+    fault: checked(RpcSpawnParams),
+    // Continues after the caller disconnects: a started sandbox is finished, then requested again or destroyed.
+    run: (parts, { params, lease }) => spawnSandbox(parts, params as RpcSpawnParams, required(lease)),
+  },
+  'worker.status': {
+    fault: checked(RpcRuntimeParams),
+    run: (parts, { params }, signal) => sandboxStatus(parts, params as RpcRuntimeParams, signal),
+  },
+  'worker.destroy': {
+    fault: checked(RpcRuntimeParams),
+    run: (parts, { params, lease }) => destroySandbox(parts, params as RpcRuntimeParams, required(lease)),
+  },
+  'worker.renew_lease': {
+    fault: checked(RpcRenewParams),
+    run: (parts, { params, lease }, signal) =>
+      renewWhenAsked(parts, params as RpcRenewParams, { lease: required(lease), signal }),
+  },
+  'worker.shutdown': {
+    fault: () => undefined,
+    run: async ({ draining }, { params }) => {
+      draining.ask(params.drain === true);
+      return { status: 'draining' };
+    },
+  },
+};
+
+function required(lease: Lease | undefined): Lease {
+  if (lease) return lease;
+  throw new ServiceError('bad_request', 'This method needs a lease.');
 }

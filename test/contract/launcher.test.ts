@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { accompany } from '../../src/host/accompany.ts';
+import { accompany } from '../../src/host/child-processes.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { encodeSettings } from '../../src/providers/local/settings.ts';
 import { openLauncher } from '../../src/providers/userspace/launcher.ts';

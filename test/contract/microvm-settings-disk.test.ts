@@ -12,7 +12,7 @@ import { encodeSettings } from '../../src/providers/local/settings.ts';
 import { settingsDisk } from '../../src/providers/microvm/firecracker/settings-disk.ts';
 import { FIRECRACKER_MODULES, initramfsSource } from '../../src/providers/microvm/initramfs.ts';
 import { kernelSource } from '../../src/providers/microvm/kernel.ts';
-import type { MonitorPlan } from '../../src/providers/microvm/monitor-plan.ts';
+import type { MonitorPlan } from '../../src/providers/microvm/monitor-kind.ts';
 import { overlaySource } from '../../src/providers/microvm/overlay.ts';
 import { QEMU } from '../../src/providers/microvm/qemu.ts';
 import { qemuArguments } from '../../src/providers/microvm/qemu-arguments.ts';

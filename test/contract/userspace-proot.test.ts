@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { SandboxIo } from '../../src/agent/io.ts';
-import { UID_BASE } from '../../src/providers/local/uids.ts';
+import { UID_BASE } from '../../src/providers/local/uid-slots.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import {
   MARKER_VARIABLE,

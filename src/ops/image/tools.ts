@@ -1,7 +1,7 @@
 // The programs of e2fsprogs that make an image, and how they are run.
 import { ServiceError } from '../../domain/errors.ts';
 import type { Host } from '../../host/host.ts';
-import { findProgram, type Program } from '../../providers/microvm/e2fsprogs.ts';
+import { findProgram, type Program } from '../../providers/microvm/overlay.ts';
 
 const LONGEST_MS = 30 * 60_000;
 

@@ -4,7 +4,6 @@ import { setMaxListeners } from 'node:events';
 import type { Exec, ExecRecord, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { unsupported } from './unsupported.ts';
 
 /** Signals that terminate a program by default. */
 const FATAL = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
@@ -71,5 +70,35 @@ export class BackendSession {
         found.exec.kill();
       },
     };
+  }
+}
+
+/** `what` completes "has no …". */
+export function unsupported(kind: string, what: string): ServiceError {
+  return new ServiceError('not_implemented', `Provider ${kind} has no ${what}.`, {
+    remedy: 'Check the capabilities of the provider, or use another provider.',
+  });
+}
+
+/** Open sessions by runtime. A backend does not announce the end of a runtime: the code that detects it closes them. */
+export class OpenSessions {
+  readonly #open = new Map<string, Set<BackendSession>>();
+
+  add(runtime_id: string, session: BackendSession): void {
+    const all = this.#open.get(runtime_id) ?? new Set();
+    this.#open.set(runtime_id, all.add(session));
+    void session.closed.then(() => {
+      all.delete(session);
+      if (all.size === 0 && this.#open.get(runtime_id) === all) this.#open.delete(runtime_id);
+    });
+  }
+
+  /** Closes the sessions of an ended runtime. */
+  end(runtime_id: string): void {
+    for (const session of this.#open.get(runtime_id) ?? []) session.close();
+  }
+
+  endAll(): void {
+    for (const runtime_id of [...this.#open.keys()]) this.end(runtime_id);
   }
 }

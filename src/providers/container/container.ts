@@ -1,15 +1,16 @@
 // The container provider: sandboxes in containers of a Docker-compatible engine, with svc-agent as their first process,
 // reached through their standard streams.
+
+import type { Capability, Isolation } from '../../schema/provider.ts';
 import type { Provider } from '../provider.ts';
 import { attachRuntime } from './attach.ts';
 import { createRuntime } from './create.ts';
 import { removeContainer } from './destroy.ts';
 import { imagePolicy } from './image-policy.ts';
-import { capabilitiesOf, isolationOf } from './isolation.ts';
 import { inspectRuntime, listRuntimes, nameOf } from './listing.ts';
 import { probeContainer } from './probe.ts';
-import { isGvisor } from './runtime-kernel.ts';
-import { type ContainerDeps, openState } from './state.ts';
+import { callWords, isGvisor, kernelWords, memoryWords, processWords } from './runtime-kernel.ts';
+import { type ContainerDeps, type ContainerState, openState } from './state.ts';
 import { watchRuntimes } from './watch.ts';
 
 /** Contacts the engine only when used. Containers carry the instance's label and outlive this object and this process. */
@@ -34,4 +35,38 @@ export function containerProvider(deps: ContainerDeps): Provider {
       state.engine.close();
     },
   };
+}
+
+function isolationOf({ config, facts }: ContainerState): Isolation {
+  const known = facts.known();
+  const limits = known?.limits;
+  const runtime = config.runtime || known?.default_runtime || '';
+  const pids = limits?.pids === false ? 'processes not limited' : processWords(runtime, config.pids_limit);
+  return {
+    kernel: kernelWords(runtime),
+    filesystem: config.read_only_rootfs ? 'image: read-only' : 'image: own writable layer',
+    process: `container: ${pids}, no new privileges, capabilities ${config.added_caps.join(', ') || 'none'}, ${callWords(runtime, limits?.system_calls === false ? 'unconfined' : config.seccomp_profile)}`,
+    network: networkWords(config.network_mode),
+    memory: limits?.memory === false ? 'none' : memoryWords(runtime),
+    cpu: limits?.cpu === false ? 'none' : 'cgroup: quota of vcpus',
+    disk: config.read_only_rootfs
+      ? 'bounded: memory of fixed size'
+      : "none: the engine's storage, shared by all sandboxes",
+    user: config.user
+      ? `${config.user}: as configured`
+      : "image: the image's own user, often root of the container",
+  };
+}
+
+function networkWords(mode: string): string {
+  if (mode === 'none') return 'network_namespace: own loopback only';
+  if (mode === 'host') return "none: shares the network of the engine's host";
+  if (mode === 'svc') return 'network_namespace: a bridge on which sandboxes cannot reach each other';
+  return `network_namespace: the network ${mode}`;
+}
+
+/** Sandboxes on the host's network have no loopback of their own to connect to. */
+function capabilitiesOf({ config }: ContainerState): readonly Capability[] {
+  const always: Capability[] = ['exec', 'stream', 'pty', 'detach', 'files', 'console', 'network_none'];
+  return config.network_mode === 'host' ? always : [...always, 'connect'];
 }

@@ -1,6 +1,7 @@
 // Reads replies of the engine within bounds. Nothing in them is trusted: any service may listen there.
 import type { IncomingMessage } from 'node:http';
 import { ByteBlocks } from '../../domain/byte-blocks.ts';
+import { type JsonLineFormat, objectLine } from '../../domain/json-lines.ts';
 import { judgedBytes, listIn, ONE_THING, parsedJson } from '../../domain/json-reading.ts';
 import { JsonFault } from '../../domain/json-structure.ts';
 import { EngineRefusal, engineLost, engineWantsTls, invalidEngineReply } from './engine-faults.ts';
@@ -124,3 +125,11 @@ function messageIn(bytes: Buffer): string {
     return text;
   }
 }
+
+export const ENGINE_LINES: JsonLineFormat<object> = {
+  bytes: 256 * 1024,
+  structure: ONE_THING,
+  tooLong: () => invalidEngineReply('a line without an end', undefined),
+  read: objectLine,
+  invalid: (cause) => invalidEngineReply('a line is not an object', cause),
+};

@@ -6,9 +6,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import { jsonLines } from '../../domain/json-lines.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Engine } from './engine.ts';
+import { ENGINE_LINES } from './engine-answers.ts';
 import { EngineRefusal, engineLost } from './engine-faults.ts';
 import { fullName } from './image-name.ts';
-import { ENGINE_LINES } from './json-lines.ts';
 
 const TELL_MS = 5000;
 /** Every failure takes at least this long, so its duration does not reveal whether a port is open. */

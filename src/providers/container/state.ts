@@ -1,7 +1,8 @@
 // The state that the parts of one container provider share: the engine, its facts, and what is created on it once.
 
+import type { SandboxIo } from '../../agent/io.ts';
 import { parseDuration } from '../../domain/duration.ts';
-import type { Clock, Logger, Random } from '../../domain/ports.ts';
+import type { Clock, Logger, Random, Timer } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
 import { type Limiter, limiter } from '../limiter.ts';
 import { type AgentVolume, agentVolume } from './agent-volume.ts';
@@ -10,7 +11,6 @@ import { type FactsReader, factsReader } from './facts.ts';
 import { type Images, images } from './image.ts';
 import { imagePolicy } from './image-policy.ts';
 import { type Network, network } from './network.ts';
-import { ParkedSessions } from './parked-sessions.ts';
 import { pulledImages } from './pulled-images.ts';
 
 export interface ContainerDeps {
@@ -74,4 +74,40 @@ function openImages(deps: ContainerDeps & { engine: Engine }): Images {
     bounds: { atOnce: config.pull_concurrency, each: config.pulls_per_owner, waitMs: pullMs },
     pulled: pulledImages({ ...deps, afterMs, maxMb: config.pulled_images_mb }),
   });
+}
+
+const PARKED_MS = 30_000;
+
+/** Sessions that wait for their first caller; each is closed after 30 seconds. */
+class ParkedSessions {
+  readonly #after: (ms: number, run: () => void) => Timer;
+  readonly #parked = new Map<string, { io: SandboxIo; timer: Timer }>();
+
+  constructor(after: (ms: number, run: () => void) => Timer) {
+    this.#after = after;
+  }
+
+  put(name: string, io: SandboxIo): void {
+    const timer = this.#after(PARKED_MS, () => this.end(name));
+    const parked = { io, timer };
+    this.#parked.set(name, parked);
+    void io.closed.then(() => {
+      if (this.#parked.get(name) === parked) this.end(name);
+    });
+  }
+
+  take(name: string): SandboxIo | undefined {
+    const parked = this.#parked.get(name);
+    parked?.timer.cancel();
+    this.#parked.delete(name);
+    return parked?.io;
+  }
+
+  end(name: string): void {
+    this.take(name)?.close();
+  }
+
+  endAll(): void {
+    for (const name of [...this.#parked.keys()]) this.end(name);
+  }
 }

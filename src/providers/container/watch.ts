@@ -2,8 +2,8 @@
 
 import { jsonLines } from '../../domain/json-lines.ts';
 import type { RuntimeEvent } from '../provider.ts';
+import { ENGINE_LINES } from './engine-answers.ts';
 import { engineLost } from './engine-faults.ts';
-import { ENGINE_LINES } from './json-lines.ts';
 import { containerName, identityOf, instanceFilter, ownName } from './names.ts';
 import type { ContainerState } from './state.ts';
 

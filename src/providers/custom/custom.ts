@@ -1,11 +1,17 @@
 // The custom provider: sandboxes of an operator's own HTTP service. The contract is docs/custom-provider.md.
 import { parseDuration } from '../../domain/duration.ts';
-import { OpenSessions } from '../backends/open-sessions.ts';
-import type { Provider } from '../provider.ts';
+import { asServiceError } from '../../domain/errors.ts';
+import { OpenSessions } from '../backends/backend-session.ts';
+import type { ProbeReport, Provider } from '../provider.ts';
 import { openBackend } from './backend.ts';
-import type { CustomDeps, CustomState } from './deps.ts';
-import { probeCustom } from './probe.ts';
-import { createRuntime, destroyRuntime, inspectRuntime, inventory } from './runtimes.ts';
+import {
+  type CustomDeps,
+  type CustomState,
+  createRuntime,
+  destroyRuntime,
+  inspectRuntime,
+  inventory,
+} from './runtimes.ts';
 import { attachRuntime } from './session.ts';
 
 const LEAST_MS = 1000;
@@ -42,4 +48,32 @@ export function customProvider(deps: CustomDeps): Provider {
       await state.backend.close();
     },
   };
+}
+
+type Finding = ProbeReport['findings'][number];
+
+/** Never throws; settles when `signal` aborts. */
+async function probeCustom(state: CustomState, signal: AbortSignal): Promise<ProbeReport> {
+  const backend = await finding('backend', async () => {
+    const reply = await state.backend.request({ method: 'GET', path: '/health', signal });
+    await reply.discard();
+    return 'The backend answers.';
+  });
+  if (!backend.ok) return { healthy: false, message: backend.message, findings: [backend] };
+  const listing = await finding('inventory', async () => {
+    const found = await inventory(state, signal);
+    if (found) return 'The backend lists its sandboxes.';
+    return 'The backend has no inventory: a sandbox whose create reply was lost stays there until someone destroys it.';
+  });
+  const { ok: healthy, message } = listing;
+  return { healthy, findings: [backend, listing], ...(!healthy && { message }) };
+}
+
+async function finding(name: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { name, ok: true, message: await look() };
+  } catch (error) {
+    const { message, remedy } = asServiceError(error);
+    return { name, ok: false, message: [message, remedy].filter(Boolean).join(' ') };
+  }
 }

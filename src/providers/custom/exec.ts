@@ -1,14 +1,13 @@
 // A command at the backend. It runs as long as its request is open; closing the connection kills it. Standard input is
 // sent with the command, so a command with input starts when the input has ended.
 import { isUtf8 } from 'node:buffer';
+import { PassThrough } from 'node:stream';
 import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecSpec, OutputChunk } from '../../agent/io.ts';
 import { SandboxMissing, ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { BackendSession } from '../backends/backend-session.ts';
-import { bufferedStdin } from '../backends/buffered-stdin.ts';
+import { type BackendSession, unsupported } from '../backends/backend-session.ts';
 import { ExecLifecycle } from '../backends/exec-lifecycle.ts';
-import { unsupported } from '../backends/unsupported.ts';
 import { invalidReply } from '../outgoing/faults.ts';
 import type { Reply } from '../outgoing/reply.ts';
 import { type Backend, CUSTOM_BACKEND, type StatusMeanings } from './backend.ts';
@@ -121,4 +120,39 @@ function endWith(course: ExecLifecycle, error: unknown): void {
   if (error instanceof ServiceError && error.code === 'timeout')
     course.finish({ exit_code: 137, signal: 'SIGKILL', timed_out: true });
   else course.fail(error);
+}
+
+interface BufferedStdin {
+  stdin: Exec['stdin'];
+  /** The complete input, once it has ended. Rejects with `payload_too_large`. */
+  content: Promise<Buffer>;
+}
+
+/** Input that is sent with the command: buffered until it ends, up to a limit. */
+function bufferedStdin(maxBytes: number): BufferedStdin {
+  const gathered = new PassThrough({ highWaterMark: maxBytes });
+  let size = 0;
+  return {
+    content: gathered.toArray().then((parts) => Buffer.concat(parts)),
+    stdin: {
+      write: async (data) => {
+        size += data.length;
+        if (size > maxBytes) throw refuse(gathered, maxBytes);
+        gathered.write(data);
+      },
+      end: () => void gathered.end(),
+    },
+  };
+}
+
+function refuse(gathered: PassThrough, maxBytes: number): ServiceError {
+  const error = tooLarge(maxBytes);
+  gathered.destroy(error);
+  return error;
+}
+
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `Standard input is over ${maxBytes} bytes here.`, {
+    remedy: 'Write the input to a file and let the command read that file.',
+  });
 }

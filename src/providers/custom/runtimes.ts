@@ -2,11 +2,26 @@
 // without an inventory cannot find a sandbox whose create reply was lost; such a sandbox counts as `gone`.
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
+import type { Clock, Logger } from '../../domain/ports.ts';
+import type { CustomConfig } from '../../schema/config-backends.ts';
+import type { OpenSessions } from '../backends/backend-session.ts';
 import { identityIn, labelsFor, runtimeIdOf } from '../backends/labels.ts';
 import { hadNoEffect, invalidReply } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
-import { CUSTOM_BACKEND, objectIn } from './backend.ts';
-import type { CustomState } from './deps.ts';
+import { type Backend, CUSTOM_BACKEND, objectIn } from './backend.ts';
+
+export interface CustomDeps {
+  clock: Clock;
+  logger: Logger;
+  config: CustomConfig;
+  /** From the store. A backend may serve several servers; labels identify the server of a sandbox. */
+  instance: { id: string };
+}
+
+export interface CustomState extends CustomDeps {
+  backend: Backend;
+  sessions: OpenSessions;
+}
 
 /** Characters that a path can contain unencoded, except for `.` and `..`. */
 const BACKEND_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~:-]{1,256}$/;

@@ -1,13 +1,11 @@
 // A session with a sandbox at the backend, as SandboxIo.
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { BackendSession } from '../backends/backend-session.ts';
-import { unsupported } from '../backends/unsupported.ts';
+import { BackendSession, unsupported } from '../backends/backend-session.ts';
 import type { RuntimeRef } from '../provider.ts';
-import type { CustomState } from './deps.ts';
 import { startExec } from './exec.ts';
 import { customFiles } from './files.ts';
-import { findRuntime, stateOf } from './runtimes.ts';
+import { type CustomState, findRuntime, stateOf } from './runtimes.ts';
 
 /** Throws `unavailable` when the sandbox is not running. */
 export async function attachRuntime(

@@ -1,5 +1,5 @@
 // Detached commands of one hosted sandbox. The backend keeps no output, so this server does. After a restart the commands
-// are found by their markers in the process list (marker.ts), and their output is kept from then on.
+// are found by their markers in the process list, and their output is kept from then on.
 import type { Sandbox } from 'e2b';
 import type { ExecExit, ExecRecord, ExecSpec } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -10,7 +10,6 @@ import { type CommandStream, listenerTo, openStream, streamOf } from './command-
 import { Deadlines } from './deadlines.ts';
 import { exitOf } from './exit.ts';
 import type { Library } from './library.ts';
-import { type Marker, marked, markerIn } from './marker.ts';
 import { OutputTail } from './output-tail.ts';
 import { followToEnd } from './stream-handover.ts';
 
@@ -204,4 +203,46 @@ export class DetachedExecs {
     one.tail.end();
     one.settle.reject(error);
   }
+}
+
+const MARK = /(?:^|\s)# svc:([A-Za-z0-9_-]{1,4096})$/;
+
+/**
+ * Stands at the end of a command's shell line, which the backend lists for running commands. It comes from inside the sandbox and
+ * is trusted for that sandbox only.
+ */
+interface Marker {
+  exec_id: string;
+  label: string;
+  /** Milliseconds since 1970; `ends` is its deadline. */
+  began: number;
+  ends?: number;
+}
+
+/** A comment for a shell, at the end of a line. */
+function marked(line: string, marker: Marker): string {
+  return `${line} # svc:${Buffer.from(JSON.stringify(marker)).toString('base64url')}`;
+}
+
+/** Undefined for a line without a marker, or with an invalid one. */
+function markerIn(line: unknown): Marker | undefined {
+  const [, text] = (typeof line === 'string' && MARK.exec(line.slice(-5000))) || [];
+  if (text === undefined) return undefined;
+  try {
+    return checked(JSON.parse(Buffer.from(text, 'base64url').toString()));
+  } catch {
+    return undefined;
+  }
+}
+
+function checked(value: Record<string, unknown>): Marker | undefined {
+  const { exec_id, label, began, ends } = value;
+  if (typeof exec_id !== 'string' || !/^[A-Za-z0-9_-]{1,128}$/.test(exec_id)) return undefined;
+  if (typeof label !== 'string' || !isMoment(began)) return undefined;
+  return { exec_id, label, began, ...(isMoment(ends) && { ends }) };
+}
+
+/** Whether `value` is in the range of a Date. */
+function isMoment(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= 8.64e15;
 }

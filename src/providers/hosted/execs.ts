@@ -3,8 +3,7 @@ import { noStdin } from '../../agent/exec-stdin.ts';
 import type { Exec, ExecExit, ExecSpec, SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { BackendSession } from '../backends/backend-session.ts';
-import { unsupported } from '../backends/unsupported.ts';
+import { type BackendSession, unsupported } from '../backends/backend-session.ts';
 import type { DetachedExec, DetachedExecs } from './detached.ts';
 
 const KILL_AFTER_MS = 2000;

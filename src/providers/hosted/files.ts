@@ -9,7 +9,6 @@ import type { Random } from '../../domain/ports.ts';
 import type { FileInfo } from '../../schema/file.ts';
 import { chargeEntry } from '../backends/charge-entry.ts';
 import { invalidReply } from '../outgoing/faults.ts';
-import { bracesExpanded } from './brace-expansion.ts';
 import { HOSTED_BACKEND } from './errors.ts';
 import type { Library } from './library.ts';
 
@@ -183,4 +182,31 @@ async function chmod(place: FilesContext, path: string, mode: number, signal?: A
   const { exit_code } = await place.run(['chmod', formatMode(mode), '--', path], signal);
   if (exit_code !== 0)
     throw new ServiceError('forbidden', 'The sandbox is not allowed to change the mode of the path.');
+}
+
+const MOST = 256;
+
+/**
+ * A shell expands braces only in its own text, and a caller's pattern never becomes that. All patterns that `pattern` with `{a,b}` expands to. Throws `bad_request` for more than 256.
+ */
+function bracesExpanded(pattern: string): string[] {
+  let done = [pattern];
+  for (;;) {
+    const next = done.flatMap(once);
+    if (next.length > MOST)
+      throw new ServiceError('bad_request', 'The pattern expands to too many patterns.', {
+        remedy: `Use braces for at most ${MOST} patterns.`,
+      });
+    if (next.length === done.length && next.every((each, n) => each === done[n])) return done;
+    done = next;
+  }
+}
+
+/** Expands the first innermost braces with a comma. */
+function once(pattern: string): string[] {
+  const found = /\{([^{},]*(?:,[^{},]*)+)\}/.exec(pattern);
+  if (!found) return [pattern];
+  const [whole, inner = ''] = found;
+  const [before, after] = [pattern.slice(0, found.index), pattern.slice(found.index + whole.length)];
+  return inner.split(',').map((each) => before + each + after);
 }

@@ -1,11 +1,17 @@
 // The hosted provider: sandboxes of a service with the HTTP API of E2B, by its client library.
 import { parseDuration } from '../../domain/duration.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
-import { OpenSessions } from '../backends/open-sessions.ts';
+import { OpenSessions } from '../backends/backend-session.ts';
 import type { ProbeReport, Provider } from '../provider.ts';
-import type { HostedDeps, HostedState } from './deps.ts';
 import { Library } from './library.ts';
-import { createRuntime, destroyRuntime, inspectRuntime, listRuntimes } from './runtimes.ts';
+import {
+  createRuntime,
+  destroyRuntime,
+  type HostedDeps,
+  type HostedState,
+  inspectRuntime,
+  listRuntimes,
+} from './runtimes.ts';
 import { attachRuntime } from './session.ts';
 
 const LEAST_MS = 1000;

@@ -3,12 +3,31 @@
 import type { Sandbox } from 'e2b';
 import { ServiceError } from '../../domain/errors.ts';
 import { asNotStarted } from '../../domain/not-started.ts';
+import type { Clock, Logger, Random } from '../../domain/ports.ts';
+import type { HostedConfig } from '../../schema/config-backends.ts';
+import type { OpenSessions } from '../backends/backend-session.ts';
 import { identityIn, labelsFor, ourLabels, runtimeIdOf } from '../backends/labels.ts';
 import { hadNoEffect, invalidReply } from '../outgoing/faults.ts';
 import type { Created, RuntimeListing, RuntimeRef, RuntimeSpec, RuntimeState } from '../provider.ts';
-import type { HostedState } from './deps.ts';
 import { DetachedExecs } from './detached.ts';
 import { HOSTED_BACKEND } from './errors.ts';
+import type { Library } from './library.ts';
+
+export interface HostedDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  config: HostedConfig;
+  /** From the store. An account may serve several servers; labels identify the server of a sandbox. */
+  instance: { id: string };
+}
+
+export interface HostedState extends HostedDeps {
+  library: Library;
+  sessions: OpenSessions;
+  /** Detached commands by runtime: they outlive sessions. */
+  detached: Map<string, DetachedExecs>;
+}
 
 /** The backend's deadline for a sandbox. Accounts limit it; this server ends sandboxes earlier. */
 const LIFE_MS = 60 * 60_000;

@@ -2,14 +2,12 @@
 import type { Sandbox } from 'e2b';
 import type { SandboxIo } from '../../agent/io.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { BackendSession } from '../backends/backend-session.ts';
-import { unsupported } from '../backends/unsupported.ts';
+import { BackendSession, unsupported } from '../backends/backend-session.ts';
 import type { RuntimeRef } from '../provider.ts';
-import type { HostedState } from './deps.ts';
 import { type ExecContext, startExec } from './exec.ts';
 import { hostedExecs, startDetached } from './execs.ts';
 import { hostedFiles } from './files.ts';
-import { detachedOf, findRuntime, runtimeEnded, stateOf } from './runtimes.ts';
+import { detachedOf, findRuntime, type HostedState, runtimeEnded, stateOf } from './runtimes.ts';
 
 const COMMAND_MS = 30_000;
 

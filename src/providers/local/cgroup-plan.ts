@@ -1,6 +1,10 @@
 // The cgroup folders of a sandbox and the values in them. Versions 1, hybrid and 2 differ only here: the launcher creates the
-// folders, writes the values and joins, by the paths in the plan.
+// folders, writes the values and joins, by the paths in the plan. A folder can be removed when no process is in it.
+import { readFile, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../domain/ports.ts';
 import type { CgroupHost, Controller } from './cgroup-host.ts';
+import { kill, pollUntil } from './processes.ts';
 
 /** Processes and threads of one sandbox. */
 export const MAX_PROCESSES = 512;
@@ -64,4 +68,41 @@ function valuesFor(version: CgroupHost['version'], controller: Controller, wish:
     },
   };
   return values[controller][version];
+}
+
+interface RuntimeCgroups {
+  /** Name of its folders. */
+  own: string;
+  /** Where they would be created today: a create may have ended before its record. */
+  host: CgroupHost | undefined;
+  /** Paths in the record, wherever the server's cgroup was at that time. */
+  recorded: readonly string[] | undefined;
+}
+
+/** Kills the processes in them. Resolves when they are removed. Throws as `pollUntil`. */
+export async function removeCgroups(
+  clock: Clock,
+  { own, host, recorded = [] }: RuntimeCgroups,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const today = [...(host?.folders.values() ?? [])].map((base) => join(base, own));
+  const before = recorded.filter((path) => path.endsWith(`/${own}`));
+  for (const folder of new Set([...before, ...today]))
+    await pollUntil(clock, () => removeCgroup(folder), signal);
+}
+
+/** Returns false while a process is in it; that process is killed. */
+async function removeCgroup(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Not ours to remove: the server was moved to a cgroup without that right.
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS'].includes(`${code}`)) return true;
+    if (code !== 'EBUSY') return false;
+  }
+  const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').map(Number);
+  for (const pid of pids.filter((one) => one > 1)) kill(pid);
+  return false;
 }

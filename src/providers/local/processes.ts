@@ -1,5 +1,7 @@
 // Processes of this host, by number and start time: another process may have the number by now.
 import { readFile } from 'node:fs/promises';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports.ts';
 import { ifPresent } from './presence.ts';
 
 export interface ProcessIdentity {
@@ -38,5 +40,24 @@ export function kill(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch {
     // Ended in between.
+  }
+}
+
+const PATIENCE_MS = 10_000;
+const LONGEST_PAUSE_MS = 50;
+
+/** Polls with a growing pause: a killed process usually ends within two milliseconds. Throws `unavailable` after ten seconds. */
+export async function pollUntil(
+  clock: Clock,
+  isDone: () => Promise<boolean>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const deadline = clock.monotonic() + PATIENCE_MS;
+  for (let pause = 1; !(await isDone()); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    if (clock.monotonic() > deadline)
+      throw new ServiceError('unavailable', 'The sandbox did not end in time.', {
+        remedy: 'Destroy it again.',
+      });
+    await clock.sleep(pause, signal);
   }
 }

@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/ports.ts';
 import type { InstanceFolders } from './instance-folders.ts';
-import { POOL_BLOCKS, POOL_UIDS, UID_SLOTS } from './uids.ts';
+
+/** Outside, a sandbox has a uid of its own above every range that hosts hand out. */
+export const UID_BASE = 1_879_048_192;
+const UID_SLOTS = 65_536;
+/** The VM of a pool takes a block of as many, above those of single sandboxes and below 2^31, where some programs stop. */
+export const POOL_UIDS = 65_536;
+const POOL_BLOCKS = 4095;
+/** Inside, it is one ordinary user, in a user namespace that maps nobody else. */
+export const INSIDE_UID = 1000;
+export const INSIDE_GID = 1000;
 
 const SLOT = /^\d{1,9}$/;
 

@@ -4,10 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
+import { fileIdentity } from '../../host/disk.ts';
 import type { MicrovmDeps } from './deps.ts';
-import { fileIdentity } from './file-identity.ts';
-import type { MonitorKind, Trial } from './monitor-kind.ts';
-import type { Accelerator } from './monitor-plan.ts';
+import type { Accelerator, MonitorKind, Trial } from './monitor-kind.ts';
 
 const TRIAL_MS = 10_000;
 const KEPT_MS = 3_600_000;

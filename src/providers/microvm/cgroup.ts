@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 import type { CgroupHost } from '../local/cgroup-host.ts';
 import { type CgroupPlan, planCgroups } from '../local/cgroup-plan.ts';
-import type { MonitorPlan } from './monitor-plan.ts';
+import type { MonitorPlan } from './monitor-kind.ts';
 
 /** QEMU itself, and room for pages of files that can be dropped; emulated, what it translates, too. */
 const OVERHEAD_MB = { kvm: 160, emulation: 352 } as const;

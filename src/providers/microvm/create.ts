@@ -1,15 +1,18 @@
 // Making one runtime: claimed, then restored from a snapshot or booted, and undone if that fails.
+
+import { rm } from 'node:fs/promises';
+import { agentSecret } from '../../domain/agent-secret.ts';
 import { refuseDifferences } from '../../domain/differences.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { wrapNotStarted } from '../../domain/not-started.ts';
 import { runtimeName } from '../local/instance-folders.ts';
 import type { Created, RuntimeSpec } from '../provider.ts';
-import { boot } from './boot.ts';
 import { clear } from './destroy.ts';
 import { runtimePaths } from './folders.ts';
-import { chooseImage } from './image.ts';
-import { claimFolder, type Making } from './launch.ts';
+import { chooseImage } from './images.ts';
+import { claimFolder, launch, type Making, networkOf } from './launch.ts';
 import { restore } from './restore.ts';
+import { guestSettings } from './settings.ts';
 import { shapeFor } from './shape.ts';
 import type { SnapshotHold, SnapshotSource } from './snapshot-source.ts';
 import type { MicrovmState } from './state.ts';
@@ -100,4 +103,24 @@ async function undo(state: MicrovmState, name: string): Promise<void> {
       'Could not clean up after a failed spawn; the next reconciliation retries.',
     );
   });
+}
+
+/** When this throws, `clear` removes the remains in the run folder. */
+async function boot(state: MicrovmState, making: Making, signal: AbortSignal): Promise<void> {
+  const { spec, shape, paths } = making;
+  const secret = agentSecret(state.instance.key, spec.id, spec.epoch);
+  const settings = guestSettings({ spec, made: shape, network: networkOf(state, spec), secret });
+  const overlay = (path: string) => state.overlays.make(path);
+  const { process, plan } = await launch(
+    state,
+    making,
+    { settings, memory: { kind: 'own' }, overlay },
+    signal,
+  );
+  try {
+    await state.monitor.ready(state.clock, { process, plan }, signal);
+    await rm(paths.settings, { force: true });
+  } finally {
+    process.release();
+  }
 }

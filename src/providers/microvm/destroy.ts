@@ -3,10 +3,9 @@
 import { readdir, readFile, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import { pollUntil } from '../local/poll-until.ts';
+import { removeCgroups } from '../local/cgroup-plan.ts';
 import { ifOurs, ifPresent } from '../local/presence.ts';
-import { isAlive, killProcess, type ProcessIdentity, parseStat } from '../local/processes.ts';
-import { removeCgroups } from '../local/remove-cgroups.ts';
+import { isAlive, killProcess, type ProcessIdentity, parseStat, pollUntil } from '../local/processes.ts';
 import { releaseSlot, releaseSlots } from '../local/uid-slots.ts';
 import { type RuntimePaths, runtimePaths } from './folders.ts';
 import { type RuntimeRecord, readRecord } from './record.ts';

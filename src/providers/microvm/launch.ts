@@ -2,14 +2,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Detached } from '../../host/host.ts';
-import { claimSlot } from '../local/uid-slots.ts';
-import { UID_BASE } from '../local/uids.ts';
+import { claimSlot, UID_BASE } from '../local/uid-slots.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { joining, makeCgroups, monitorCgroups } from './cgroup.ts';
 import { cgroupName, startOf } from './destroy.ts';
 import type { RuntimePaths } from './folders.ts';
 import type { Machinery } from './machinery.ts';
-import type { MonitorMemory, MonitorPlan } from './monitor-plan.ts';
+import type { MonitorMemory, MonitorPlan } from './monitor-kind.ts';
 import { type RuntimeRecord, unwritable, writeRecord } from './record.ts';
 import type { Shape } from './shape.ts';
 import type { MicrovmState } from './state.ts';

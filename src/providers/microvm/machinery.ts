@@ -3,15 +3,14 @@ import { join } from 'node:path';
 import { findAgent } from '../../agent/binary.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
+import { fileIdentity } from '../../host/disk.ts';
 import type { MicrovmConfig } from '../../schema/config-microvm.ts';
 import { type AcceleratorKind, acceleratorSource } from './accelerator.ts';
 import type { MicrovmDeps } from './deps.ts';
-import { fileIdentity } from './file-identity.ts';
 import { FIRECRACKER } from './firecracker/firecracker.ts';
 import { initramfsSource } from './initramfs.ts';
 import { type GuestKernel, kernelSource } from './kernel.ts';
-import type { MonitorKind } from './monitor-kind.ts';
-import type { Accelerator } from './monitor-plan.ts';
+import type { Accelerator, MonitorKind } from './monitor-kind.ts';
 import { QEMU } from './qemu.ts';
 
 const VERSION_MS = 10_000;

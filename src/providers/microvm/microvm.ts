@@ -2,19 +2,18 @@
 import type { SandboxIo } from '../../agent/io.ts';
 import { openSession } from '../../agent/session.ts';
 import { agentSecret } from '../../domain/agent-secret.ts';
+import type { Capability, Isolation } from '../../schema/provider.ts';
 import { runtimeName } from '../local/instance-folders.ts';
 import type { Provider, RuntimeRef } from '../provider.ts';
 import { createRuntime } from './create.ts';
 import type { MicrovmDeps } from './deps.ts';
 import { clear } from './destroy.ts';
 import { runtimePaths } from './folders.ts';
-import { capabilitiesOf, isolationOf } from './isolation.ts';
-import { inspectRuntime, listRuntimes } from './listing.ts';
+import { inspectRuntime, listRuntimes, watchRuntimes } from './listing.ts';
 import { probeMicrovm } from './probe.ts';
-import { listSnapshots } from './snapshot-list.ts';
+import { listSnapshots } from './snapshot-prune.ts';
 import { snapshotSource } from './snapshot-source.ts';
 import { type MicrovmState, openState } from './state.ts';
-import { watchRuntimes } from './watch.ts';
 
 /** Touches the host only when used. Runtimes carry the instance's name and outlive this object and this process. */
 export function microvmProvider(deps: MicrovmDeps): Provider {
@@ -55,4 +54,35 @@ async function attachRuntime(state: MicrovmState, ref: RuntimeRef, signal: Abort
   const stream = await monitor.openAgent(clock, sockets.agent, signal);
   const secret = agentSecret(state.instance.key, ref.id, ref.epoch);
   return openSession({ stream, secret, clock, random, logger }, signal);
+}
+
+function isolationOf({ config, host, accelerator, bounds }: MicrovmState): Isolation {
+  const bounded = bounds();
+  const kind = accelerator();
+  const machine =
+    kind === undefined
+      ? 'virtual_machine: a kernel of its own'
+      : `virtual_machine: a kernel of its own, by ${kind === 'kvm' ? 'kvm' : 'emulation, which is slow'}`;
+  return {
+    filesystem: 'virtual_machine: image read-only, changes on a disk of its own',
+    process: machine,
+    network:
+      config.network === 'none'
+        ? 'virtual_machine: own loopback only'
+        : "outgoing: reaches all that this machine reaches, its loopback included, as the monitor's user",
+    memory: `virtual_machine: fixed size${bounded?.has('memory') ? ', the monitor by cgroup' : ''}`,
+    cpu: bounded?.has('cpu')
+      ? 'cgroup: quota of the processors asked for, and of one for devices'
+      : 'virtual_machine: as many processors as asked for, no quota',
+    disk: config.overlay_mb > 0 ? 'bounded: a disk of fixed size' : 'bounded: memory of the guest',
+    user:
+      host.uid === 0
+        ? 'own_uid: the monitor has a host user of its own, no privileges and a system call filter'
+        : "server_uid: the monitor has the server's own host user and a system call filter",
+  };
+}
+
+function capabilitiesOf({ config, monitor }: MicrovmState): readonly Capability[] {
+  const snapshots: readonly Capability[] = config.snapshots && monitor.restores ? ['snapshots'] : [];
+  return ['exec', 'stream', 'pty', 'detach', 'files', 'connect', 'console', ...snapshots, 'network_none'];
 }

@@ -1,9 +1,8 @@
-// THE SEAM OF MONITORS: the differences between the programs that run virtual machines. All other code uses a MonitorKind and
-// knows neither by name.
+// THE SEAM OF MONITORS: the differences between the programs that run virtual machines, and the plan that each runs. All other
+// code uses a MonitorKind and knows neither by name.
 import type { Socket } from 'node:net';
 import type { Clock } from '../../domain/ports.ts';
 import type { Detached } from '../../host/host.ts';
-import type { MonitorPlan } from './monitor-plan.ts';
 
 export interface Trial {
   monitor: { path: string; version: string };
@@ -44,4 +43,74 @@ export interface MonitorKind {
   ready(clock: Clock, started: { process: Detached; plan: MonitorPlan }, signal: AbortSignal): Promise<void>;
   /** A fresh connection to the agent's port. Throws `unavailable`, or the signal's reason. */
   openAgent(clock: Clock, path: string, signal: AbortSignal): Promise<Socket>;
+}
+
+export interface MonitorPlan {
+  /** What the process list shows. */
+  name: string;
+  accelerator: Accelerator;
+  memory_mb: number;
+  vcpus: number;
+  /** An uncompressed kernel with a PVH entry, and its first root. */
+  kernel: string;
+  initramfs: string;
+  /** Root of the guest, read-only. */
+  image: string;
+  /** What the guest may change, a raw file; undefined: memory of the guest. */
+  overlay: string | undefined;
+  /** The file with svc-agent's settings, in the monitor's format. */
+  settings: string;
+  network: 'none' | 'user';
+  sockets: { agent: string; monitor: string };
+  pidfile: string;
+  /** The user that the monitor becomes once its files are open; undefined: the server's. */
+  user: { uid: number; gid: number } | undefined;
+  memory: MonitorMemory;
+  /** Waits for the state of another one instead of booting. `-incoming` of qemu(1) */
+  incoming?: string;
+}
+
+export type Accelerator =
+  | { kind: 'kvm' }
+  /** `tscKhz`: how fast this machine's time stamp counter runs, which the guest's then does. */
+  | { kind: 'emulation'; tscKhz: number };
+
+/** The guest's memory: its own, or a file's, which it changes (`isShared`) or takes a private view of. */
+export type MonitorMemory = { kind: 'own' } | { kind: 'file'; path: string; isShared: boolean };
+
+const ALWAYS = [
+  'console=ttyS0',
+  'quiet',
+  // A guest that crashes ends its monitor.
+  'panic=-1',
+  'reboot=t',
+  // The processor's random numbers count, the crypto code does not test itself, and there is no keyboard to wait for.
+  'random.trust_cpu=on',
+  'cryptomgr.notests',
+  'i8042.noaux',
+  'i8042.nokbd',
+  '8250.nr_uarts=1',
+];
+
+/**
+ * Each piece of kernel code costs a restored guest its translation, so unneeded code is left out. An emulated processor has no
+ * speculation to guard against, and is late when this machine is busy, which is not a lockup.
+ */
+const EMULATED = [
+  'mitigations=off',
+  'nowatchdog',
+  'noautogroup',
+  'psi=0',
+  'lsm=landlock,lockdown,yama',
+  'init_on_alloc=0',
+  'transparent_hugepage=madvise',
+];
+
+/** The command line of the guest's kernel, which the guest can read. Measured: it takes a second off an emulated boot. */
+export function kernelArguments(accelerator: Accelerator): string {
+  if (accelerator.kind === 'kvm') return ALWAYS.join(' ');
+  // The guest has this machine's counter. The kernel gets its rate as an argument: a busy machine spoils a measurement, which
+  // leaves a guest without a clock or a boot without end.
+  const clock = ['tsc=reliable', `tsc_early_khz=${accelerator.tscKhz}`];
+  return [...ALWAYS, ...EMULATED, ...clock].join(' ');
 }

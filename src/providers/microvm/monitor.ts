@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { orAfter } from '../../domain/timeout.ts';
 import type { Detached } from '../../host/host.ts';
-import type { MonitorPlan } from './monitor-plan.ts';
+import type { MonitorPlan } from './monitor-kind.ts';
 import { AGENT_DEVICE, CONSOLE_BYTES, CONSOLE_ID } from './qemu-arguments.ts';
 import { Qmp } from './qmp.ts';
 

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
 import type { Host } from '../../host/host.ts';
-import { findProgram } from './e2fsprogs.ts';
 import { unwritable } from './record.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -129,4 +128,17 @@ export function noFormatter(cause?: unknown): ServiceError {
     cause,
     remedy: 'Install e2fsprogs (mke2fs), or set providers.microvm.overlay_mb to 0.',
   });
+}
+
+/** Debian has e2fsprogs where the PATH of an ordinary user does not lead. */
+const FOLDERS = ['/usr/sbin', '/sbin'];
+
+export type Program = 'mke2fs' | 'debugfs' | 'e2fsck';
+
+/** Its path; undefined when it is not on this machine. */
+export async function findProgram(host: Host, program: Program): Promise<string | undefined> {
+  const found = await host.which(program);
+  if (found !== undefined) return found;
+  for (const folder of FOLDERS) if (await host.stat(`${folder}/${program}`)) return `${folder}/${program}`;
+  return undefined;
 }

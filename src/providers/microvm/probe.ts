@@ -2,8 +2,7 @@
 import { asServiceError } from '../../domain/errors.ts';
 import { abortable } from '../../domain/timeout.ts';
 import type { ProbeReport } from '../provider.ts';
-import { findProgram } from './e2fsprogs.ts';
-import { noFormatter } from './overlay.ts';
+import { findProgram, noFormatter } from './overlay.ts';
 import type { MicrovmState } from './state.ts';
 
 type Finding = ProbeReport['findings'][number];

@@ -1,6 +1,5 @@
 // A plan as QEMU's arguments. QEMU opens things in its own order: with `user`, everything named here is opened before it
-import { kernelArguments } from './kernel-arguments.ts';
-import type { Accelerator, MonitorPlan } from './monitor-plan.ts';
+import { type Accelerator, kernelArguments, type MonitorPlan } from './monitor-kind.ts';
 
 /** Disks are found by these in the guest, whatever order its kernel meets them in. (agent/src/vm/vm-disks.c) */
 export const IMAGE_SERIAL = 'svc-image';

@@ -2,9 +2,8 @@
 import { join } from 'node:path';
 import { openAgentSocket } from '../local/agent-socket.ts';
 import { QEMU_MODULES } from './initramfs.ts';
-import { kernelArguments } from './kernel-arguments.ts';
 import { ready } from './monitor.ts';
-import type { MonitorKind, Trial } from './monitor-kind.ts';
+import { kernelArguments, type MonitorKind, type Trial } from './monitor-kind.ts';
 import { qemuArguments } from './qemu-arguments.ts';
 
 const TRIAL_MB = 128;

@@ -1,9 +1,11 @@
 // A connection to QEMU's monitor (docs: QEMU Machine Protocol). QEMU serves one at a time: the kernel accepts a second one, but
 // QEMU greets it only after the first has ended, so keep none open for long.
 import { createConnection, type Socket } from 'node:net';
+import { LineSplitter } from '../../domain/byte-lines.ts';
+import { type JsonLineFormat, jsonLine, objectLine } from '../../domain/json-lines.ts';
+import { ONE_THING } from '../../domain/json-reading.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { MonitorRefusal, monitorGarbled, monitorLost, monitorSlow } from './qmp-faults.ts';
-import { QmpLines, type QmpMessage } from './qmp-lines.ts';
 
 const DEFAULT_MS = 5000;
 
@@ -136,4 +138,50 @@ export class Qmp {
     this.#listeners.clear();
     for (const waiting of [...this.#waiting.values()]) waiting.reject(fault);
   }
+}
+
+const FORMAT: JsonLineFormat<Record<string, unknown>> = {
+  /** Far above the longest answer to a command of ours. */
+  bytes: 256 * 1024,
+  structure: ONE_THING,
+  tooLong: () => monitorGarbled('a line without an end'),
+  read: objectLine,
+  invalid: (cause) => monitorGarbled('a line is not an object', cause),
+};
+
+type QmpMessage =
+  | { kind: 'greeting' }
+  | { kind: 'event'; name: string; fields: Record<string, unknown> }
+  | { kind: 'answer'; id: number; value: unknown }
+  | { kind: 'refusal'; id: number; words: string };
+
+/**
+ * Takes chunks and returns the complete messages. A guest that has taken over its monitor can write them: each line has a bound,
+ * and an unknown message throws `provider_error`.
+ */
+export class QmpLines {
+  readonly #lines = new LineSplitter(FORMAT);
+
+  take(chunk: Buffer): QmpMessage[] {
+    return [...this.#lines.take(chunk)].map(parseMessage);
+  }
+}
+
+function parseMessage(line: Buffer): QmpMessage {
+  const message = jsonLine(line, FORMAT);
+  if (message.QMP !== undefined) return { kind: 'greeting' };
+  if (typeof message.event === 'string')
+    return { kind: 'event', name: message.event, fields: fieldsOf(message.data) };
+  const id = typeof message.id === 'number' ? message.id : -1;
+  if ('return' in message) return { kind: 'answer', id, value: message.return };
+  if ('error' in message) return { kind: 'refusal', id, words: wordsOf(fieldsOf(message.error)) };
+  throw monitorGarbled('an unknown kind of message');
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function wordsOf({ class: name, desc }: Record<string, unknown>): string {
+  return `${typeof name === 'string' ? name : 'unknown'}: ${typeof desc === 'string' ? desc : ''}`;
 }

@@ -8,7 +8,7 @@ import { withinDeadline } from '../deadline.ts';
 import { openAgentSocket } from '../local/agent-socket.ts';
 import { type Launched, launch, type Making } from './launch.ts';
 import { openMonitor, reasonOf, untilEnded, untilThere } from './monitor.ts';
-import type { MonitorPlan } from './monitor-plan.ts';
+import type { MonitorPlan } from './monitor-kind.ts';
 import { copySparse } from './overlay.ts';
 import type { Snapshot } from './snapshot.ts';
 import { withoutMemory } from './snapshot-state.ts';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileIdentity } from './file-identity.ts';
+import { fileIdentity } from '../../host/disk.ts';
 
 /** Part of the key: a later program does not use files of an older one. */
 const FORMAT = 3;

@@ -15,8 +15,7 @@ import {
   removeMicrovmFolders,
   sweepOverlays,
 } from './folders.ts';
-import { imageNames } from './image.ts';
-import type { ImageFolders } from './images.ts';
+import { type ImageFolders, imageNames } from './images.ts';
 import { type MachinerySource, machinerySource, monitorKind } from './machinery.ts';
 import type { MonitorKind } from './monitor-kind.ts';
 import { type Overlays, overlaySource } from './overlay.ts';
@@ -39,7 +38,7 @@ export interface MicrovmState extends MicrovmDeps {
   slowly: SlowFolders;
   /** Rejects with `unavailable` when data_dir hangs. Comes before work on data_dir that is too long for `slowly`. */
   checkDataFolder(): Promise<void>;
-  /** Looks; see image.ts. */
+  /** Looks; see images.ts. */
   imageNames(): Promise<string[]>;
   /**
    * Creates the folders and removes claims of uids and disks without a runtime. Done once; after a failure the next caller

@@ -1,8 +1,9 @@
 // Opens connections to configured URLs. The address is checked between the look-up and the connection: a name that was
 // harmless when it was configured, or a moment ago, may resolve to another address now.
 import { lookup } from 'node:dns';
+import { createRequire } from 'node:module';
 import { isIP, type LookupFunction } from 'node:net';
-import type { buildConnector } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import { addressFault } from '../../domain/outgoing-address.ts';
 import { markUnopened, refusedAddress } from './faults.ts';
 
@@ -57,4 +58,22 @@ export function guardedLookup(reach: ConnectOptions): LookupFunction {
 function judged({ what, loopbackAllowed }: ConnectOptions, address: string) {
   const fault = addressFault(address, loopbackAllowed);
   return fault && refusedAddress(what, fault);
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+
+export type ConnectionPool = Pick<Dispatcher, 'destroy' | 'request'>;
+
+/** Not `import()`, which caches a failure (a lack of descriptors, for example) for the life of the process. */
+const require = createRequire(import.meta.url);
+
+/** Loads undici with the first request: a server without workers and backends saves its 11 MB of memory. */
+export function openConnectionPool(
+  origin: string,
+  reach: ConnectOptions,
+  connections: number,
+): ConnectionPool {
+  const { Pool, buildConnector } = require('undici') as typeof import('undici');
+  const connect = guardedConnector(reach, buildConnector);
+  return new Pool(origin, { connect, connections, maxHeaderSize: MAX_HEADER_BYTES });
 }

@@ -3,8 +3,7 @@
 import type { Dispatcher } from 'undici';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { ConnectOptions } from './connect.ts';
-import { type ConnectionPool, openConnectionPool } from './connection-pool.ts';
+import { type ConnectionPool, type ConnectOptions, openConnectionPool } from './connect.ts';
 import { tooLate, transportFault } from './faults.ts';
 import { type Reply, readReply } from './reply.ts';
 

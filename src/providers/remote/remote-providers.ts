@@ -1,9 +1,11 @@
 // The workers that this server calls: one HTTP client per worker, one provider per kind. A new address or secret of a
 // worker takes effect with the next call.
 
+import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../domain/errors.ts';
 import { namesLoopback } from '../../domain/outgoing-address.ts';
 import type { Clock, Ids, Logger } from '../../domain/ports.ts';
+import type { Config } from '../../schema/config.ts';
 import type { ProviderKind } from '../../schema/provider.ts';
 import { validator } from '../../schema/validator.ts';
 import { RpcRenewResult, RpcShutdownResult } from '../../schema/worker-rpc.ts';
@@ -86,4 +88,28 @@ function connect(
     });
   const what = `Worker ${id}`;
   return outgoing({ what, baseUrl: rpc_url, clock, timeoutMs: LONGEST_MS, allowLoopback, tls });
+}
+
+/** Undefined if no file is configured. Throws `bad_request` for an unreadable file. */
+export async function workerTls(files: Config['worker']['tls']): Promise<OutgoingTls | undefined> {
+  const [ca, cert, key] = await Promise.all([
+    pem('ca_file', files.ca_file),
+    pem('cert_file', files.cert_file),
+    pem('key_file', files.key_file),
+  ]);
+  if (ca === undefined && cert === undefined && key === undefined) return undefined;
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+async function pem(name: string, path: string): Promise<string | undefined> {
+  if (path === '') return undefined;
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new ServiceError('bad_request', `The file of worker.tls.${name} cannot be read.`, { cause });
+  }
 }

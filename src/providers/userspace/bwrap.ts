@@ -1,8 +1,8 @@
 // The sandbox as bubblewrap's arguments. Version 0.8 is needed: --size bounds the memory a guest can fill, --disable-userns
 // ends nesting. Not used: --die-with-parent (runtimes outlive the server), --new-session (launch has called setsid).
 
-import { INSIDE_GID, INSIDE_UID } from '../local/uids.ts';
-import type { Blueprint } from './blueprint.ts';
+import { INSIDE_GID, INSIDE_UID } from '../local/uid-slots.ts';
+import type { Blueprint } from './plan.ts';
 
 /** Capabilities that init needs until it has created the namespace, outside of which it then has none. */
 const POOL_RIGHTS = ['CAP_SYS_ADMIN', 'CAP_SETUID', 'CAP_SETGID'];

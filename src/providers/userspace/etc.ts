@@ -4,7 +4,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
-import { INSIDE_GID, INSIDE_UID } from '../local/uids.ts';
+import { INSIDE_GID, INSIDE_UID } from '../local/uid-slots.ts';
 
 const FILES: Record<string, string> = {
   passwd: [

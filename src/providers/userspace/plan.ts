@@ -1,13 +1,39 @@
 // Plans a sandbox: cuts the request to what this host gives, and names each cut in a warning.
 import { join } from 'node:path';
 import type { UserspaceConfig } from '../../schema/config.ts';
-import { MAX_PROCESSES, POOL_PROCESSES, planCgroups } from '../local/cgroup-plan.ts';
+import { type CgroupPlan, MAX_PROCESSES, POOL_PROCESSES, planCgroups } from '../local/cgroup-plan.ts';
 import { runFolder, runtimeName } from '../local/instance-folders.ts';
 import type { RuntimeSpec } from '../provider.ts';
-import type { Blueprint, Sizes } from './blueprint.ts';
 import { cgroupName } from './destroy.ts';
 import { chooseImage } from './image.ts';
+import type { RootfsView } from './rootfs-view.ts';
 import type { UserspaceState } from './state.ts';
+
+export interface Blueprint {
+  /** runtime_id. */
+  name: string;
+  id: string;
+  view: RootfsView;
+  network: 'none' | 'host';
+  /** Path of svc-agent and of the workspace on disk as the runner can reach them. */
+  agent: string;
+  workspace?: string;
+  /** The VM of a pool (src/agent/user.ts): only /workspaces is writable. */
+  isPool?: true;
+  /** Mount of its bounded terminals, for a runner that can bound none itself. */
+  terminals?: string;
+  sizes: Sizes;
+  cgroups: CgroupPlan;
+}
+
+/** Bytes. */
+interface Sizes {
+  workspace: number;
+  tmp: number;
+  shm: number;
+  /** For private changes to an image. */
+  root: number;
+}
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 // The sandbox as proot's arguments. proot traces processes and rewrites the paths in their system calls: a view, not a
 // boundary. It knows the system calls up to Linux 4.11; the agent hides younger ones (agent/src/init/lockdown-traced.c).
 import type { Setting } from '../local/settings.ts';
-import type { Blueprint } from './blueprint.ts';
+import type { Blueprint } from './plan.ts';
 import { TRACED_DEVICES } from './traced-root.ts';
 
 const AGENT = '/.svc/svc-agent';

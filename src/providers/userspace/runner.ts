@@ -2,7 +2,7 @@
 // one small sandbox; the first that works is kept until the server ends.
 import { ServiceError } from '../../domain/errors.ts';
 import { once } from '../../domain/once.ts';
-import { isAtLimit } from '../../host/at-limit.ts';
+import { isAtLimit } from '../../host/child-processes.ts';
 import {
   isTrial,
   runtimeName,

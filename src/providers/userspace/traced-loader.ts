@@ -2,8 +2,7 @@
 // killed, and 5.1 puts it there whatever PROOT_TMP_DIR says.
 import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { slotsOf } from '../local/uid-slots.ts';
-import { UID_BASE } from '../local/uids.ts';
+import { slotsOf, UID_BASE } from '../local/uid-slots.ts';
 import type { RuntimeRecord } from './record.ts';
 import type { UserspaceState } from './state.ts';
 

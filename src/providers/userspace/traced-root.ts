@@ -4,7 +4,7 @@ import { chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../../host/make-folders.ts';
 import { UnusableFolder } from '../local/instance-folders.ts';
-import { UID_BASE } from '../local/uids.ts';
+import { UID_BASE } from '../local/uid-slots.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { chooseImage } from './image.ts';
 import type { RootfsView } from './rootfs-view.ts';

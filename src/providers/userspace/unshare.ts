@@ -2,8 +2,8 @@
 // Propagation is left alone: init makes the mounts private in one go with the rest.
 
 import type { Setting } from '../local/settings.ts';
-import { INSIDE_UID } from '../local/uids.ts';
-import type { Blueprint } from './blueprint.ts';
+import { INSIDE_UID } from '../local/uid-slots.ts';
+import type { Blueprint } from './plan.ts';
 
 /** A pool's user namespace is made by init, which maps more uids than unshare can. */
 export function unshareArguments({ network, agent, name, isPool }: Blueprint): string[] {

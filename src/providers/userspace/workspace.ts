@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { makeFolders } from '../../host/make-folders.ts';
 import { runtimeName, UnusableFolder } from '../local/instance-folders.ts';
-import { UID_BASE } from '../local/uids.ts';
+import { UID_BASE } from '../local/uid-slots.ts';
 import type { RuntimeSpec } from '../provider.ts';
 import { hasFolder } from './record.ts';
 import type { UserspaceState } from './state.ts';

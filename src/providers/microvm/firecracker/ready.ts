@@ -3,7 +3,7 @@
 import type { Clock } from '../../../domain/ports.ts';
 import type { Detached } from '../../../host/host.ts';
 import { notStarted, reasonOf, untilEnded, untilThere } from '../monitor.ts';
-import type { MonitorPlan } from '../monitor-plan.ts';
+import type { MonitorPlan } from '../monitor-kind.ts';
 import { MonitorRefusal } from '../qmp-faults.ts';
 import { type FirecrackerApi, firecrackerApi } from './api.ts';
 import { AGENT_PORT, requestsFor, START } from './requests.ts';

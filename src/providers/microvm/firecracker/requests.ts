@@ -1,7 +1,5 @@
 // A plan in the words of Firecracker's API: resources and their bodies in the order of asking.
-import { kernelArguments } from '../kernel-arguments.ts';
-import type { Trial } from '../monitor-kind.ts';
-import type { MonitorPlan } from '../monitor-plan.ts';
+import { kernelArguments, type MonitorPlan, type Trial } from '../monitor-kind.ts';
 
 /** The agent's port on the guest's vsock. (agent/src/vm/vm-vsock.c) */
 export const AGENT_PORT = 1024;

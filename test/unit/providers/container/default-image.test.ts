@@ -1,7 +1,7 @@
 // Whether the image of spawns that name none is on the engine, and what is said where it is not.
 import { expect, it, onTestFinished } from 'vitest';
 import { hintAtImage } from '../../../../src/app/image-hint.ts';
-import { defaultImageFinding } from '../../../../src/providers/container/default-image.ts';
+import { defaultImageFinding } from '../../../../src/providers/container/probe.ts';
 import { openState } from '../../../../src/providers/container/state.ts';
 import { providerSet } from '../../../../src/providers/registry.ts';
 import type { ProviderKind } from '../../../../src/schema/provider.ts';

@@ -1,6 +1,6 @@
 // The monitor's words for a plan: what keeps a guest in is asserted one by one.
 import { expect, it } from 'vitest';
-import type { MonitorPlan } from '../../../../src/providers/microvm/monitor-plan.ts';
+import type { MonitorPlan } from '../../../../src/providers/microvm/monitor-kind.ts';
 import { qemuArguments } from '../../../../src/providers/microvm/qemu-arguments.ts';
 
 const plan: MonitorPlan = {

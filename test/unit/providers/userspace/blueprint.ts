@@ -1,5 +1,5 @@
 // A blueprint with every part in it, for the golden tests of both runners.
-import type { Blueprint } from '../../../../src/providers/userspace/blueprint.ts';
+import type { Blueprint } from '../../../../src/providers/userspace/plan.ts';
 
 export const blueprint: Blueprint = {
   name: 'sb-aaaaaaaaaaaa.3',
