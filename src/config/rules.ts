@@ -23,6 +23,16 @@ const RULES: readonly Rule[] = [
     words: 'auth.enabled needs auth.api_key or auth.api_key_file',
   },
   {
+    key: 'auth.api_key_previous',
+    broken: ({ auth }) => auth.api_key_previous !== undefined && auth.api_key === undefined,
+    words: 'auth.api_key_previous needs auth.api_key or auth.api_key_file',
+  },
+  {
+    key: 'auth.admin_api_key_previous',
+    broken: ({ auth }) => auth.admin_api_key_previous !== undefined && auth.admin_api_key === undefined,
+    words: 'auth.admin_api_key_previous needs auth.admin_api_key or auth.admin_api_key_file',
+  },
+  {
     key: 'server.host',
     broken: ({ auth, server }) => !auth.enabled && !server.allow_insecure && !isLoopbackHost(server.host),
     words:

@@ -1,6 +1,6 @@
-// Who may do what (docs/design/api.md#access), decided from the presented keys and the `auth` section alone. Keys are
-// compared as
-// SHA-256 digests in constant time; neither keys nor their digests leave this file, except as a caller's `credential`.
+// Who may do what (docs/design/api.md#access), decided from the presented keys, the `auth` section and the named keys
+// alone. Keys are compared as SHA-256 digests in constant time; neither keys nor their digests leave this file, except as
+// a caller's `credential`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../schema/config.ts';
 import { ServiceError } from './errors.ts';
@@ -11,9 +11,11 @@ export type Role = 'admin' | 'api' | 'anonymous' | 'worker';
 export interface AccessRules {
   enabled: boolean;
   enforce_owner: boolean;
-  /** SHA-256 digests; absent if no such key is configured. */
+  /** SHA-256 digests; absent if no such key is configured. The previous ones open what the present ones open. */
   api_key?: Buffer;
+  api_key_previous?: Buffer;
   admin_key?: Buffer;
+  admin_key_previous?: Buffer;
   /** True if no admin key is configured, so the API key counts as one. */
   fallback: boolean;
   /** The key required for writes under /quotas. */
@@ -36,30 +38,38 @@ export interface Identity {
 }
 
 export function accessRules(auth: Config['auth']): AccessRules {
-  return {
+  const rules: AccessRules = {
     enabled: auth.enabled,
     enforce_owner: auth.enforce_owner,
     quota_writes: auth.quota_writes,
     fallback: auth.admin_api_key === undefined && auth.admin_fallback_enabled,
-    ...(auth.api_key !== undefined && { api_key: digest(auth.api_key) }),
-    ...(auth.admin_api_key !== undefined && { admin_key: digest(auth.admin_api_key) }),
   };
+  if (auth.api_key !== undefined) rules.api_key = digest(auth.api_key);
+  if (auth.api_key_previous !== undefined) rules.api_key_previous = digest(auth.api_key_previous);
+  if (auth.admin_api_key !== undefined) rules.admin_key = digest(auth.admin_api_key);
+  if (auth.admin_api_key_previous !== undefined)
+    rules.admin_key_previous = digest(auth.admin_api_key_previous);
+  return rules;
 }
 
 /**
  * Returns the caller of the presented keys; undefined means 401. An admin key counts in either header. The API key
  * counts in its own header, and in both while it stands in for the admin key. With owner enforcement that stand-in
- * opens admin routes (`mayAdminister`) but sees no other owner's records, because every tenant holds it. With
- * authentication off, an unknown key is ignored.
+ * opens admin routes (`mayAdminister`) but sees no other owner's records, because every tenant holds it. A previous key
+ * counts as the present one. With authentication off, an unknown key is ignored.
  */
 export function identify(rules: AccessRules, keys: PresentedKeys): Identity | undefined {
   const presented = digests(keys);
-  const admin = presented.find(({ key }) => same(key, rules.admin_key));
-  if (admin) return { role: 'admin', actor: `admin:${admin.header}`, credential: name(admin.key) };
+  const admin = presented.find(({ key }) => fitsAdmin(rules, key));
+  if (admin) {
+    const word = same(admin.key, rules.admin_key) ? 'admin' : 'admin_previous';
+    return { role: 'admin', actor: `${word}:${admin.header}`, credential: name(admin.key) };
+  }
   const api = presented.find((one) => fitsApi(rules, one));
   if (api) {
     const role = rules.fallback && !rules.enforce_owner ? 'admin' : 'api';
-    return { role, actor: `api:${api.header}`, credential: name(api.key) };
+    const word = same(api.key, rules.api_key) ? 'api' : 'api_previous';
+    return { role, actor: `${word}:${api.header}`, credential: name(api.key) };
   }
   return rules.enabled ? undefined : { role: 'anonymous', actor: 'anonymous', credential: 'anonymous' };
 }
@@ -67,7 +77,7 @@ export function identify(rules: AccessRules, keys: PresentedKeys): Identity | un
 /** True if a presented key matches nothing although keys are configured, even beside a valid key. */
 export function isGuess(rules: AccessRules, keys: PresentedKeys): boolean {
   if (rules.api_key === undefined && rules.admin_key === undefined) return false;
-  return digests(keys).some((one) => !same(one.key, rules.admin_key) && !fitsApi(rules, one));
+  return digests(keys).some((one) => !fitsAdmin(rules, one.key) && !fitsApi(rules, one));
 }
 
 interface Presented {
@@ -76,14 +86,18 @@ interface Presented {
 }
 
 function digests({ api, admin }: PresentedKeys): Presented[] {
-  return [
-    ...(api === undefined ? [] : [{ header: 'X-API-Key' as const, key: digest(api) }]),
-    ...(admin === undefined ? [] : [{ header: 'X-Admin-API-Key' as const, key: digest(admin) }]),
-  ];
+  const presented: Presented[] = [];
+  if (api !== undefined) presented.push({ header: 'X-API-Key', key: digest(api) });
+  if (admin !== undefined) presented.push({ header: 'X-Admin-API-Key', key: digest(admin) });
+  return presented;
 }
 
+const fitsAdmin = (rules: AccessRules, key: Buffer): boolean =>
+  same(key, rules.admin_key) || same(key, rules.admin_key_previous);
+
 const fitsApi = (rules: AccessRules, { header, key }: Presented): boolean =>
-  (header === 'X-API-Key' || rules.fallback) && same(key, rules.api_key);
+  (header === 'X-API-Key' || rules.fallback) &&
+  (same(key, rules.api_key) || same(key, rules.api_key_previous));
 
 /** True if the role opens admin routes: the admin key, the API key in its stead, or anyone with authentication off. */
 export function mayAdminister(rules: AccessRules, role: Role): boolean {

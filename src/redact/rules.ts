@@ -4,7 +4,10 @@
 
 export const MASK = '[redacted]';
 
-/** Ends of key names, in lower case without separators: `X-API-Key`, `workerToken` and `db_password` all end in one. */
+/**
+ * Ends of key names, in lower case without separators: `X-API-Key`, `workerToken` and `db_password` all end in one. So
+ * does `api_key_previous`, apart from its last word.
+ */
 const SECRET_KEY_ENDS = [
   'apikey',
   'secret',
@@ -44,7 +47,10 @@ export function isSecretKey(name: string): boolean {
 }
 
 function endsSecret(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .replace(/previous$/, '');
   return SECRET_KEY_ENDS.some((end) => plain.endsWith(end));
 }
 

@@ -28,7 +28,9 @@ export function isSecretText({ secret, kind }: Pick<ConfigKey, 'secret' | 'kind'
 export const RELOADABLE: readonly string[] = [
   'logging.level',
   'auth.api_key',
+  'auth.api_key_previous',
   'auth.admin_api_key',
+  'auth.admin_api_key_previous',
   'auth.worker_token',
   'auth.worker_tokens',
   'auth.worker_signing_key',

@@ -144,7 +144,11 @@ export const Config = section('svc configuration', {
   auth: section('Authentication and authorization.', {
     enabled: flag(false, 'Require an API key on every call.'),
     api_key: secret('The API key that clients send as X-API-Key.'),
+    api_key_previous: secret('The previous API key; it stays valid while clients change to the new one.'),
     admin_api_key: secret('The administrator key, sent as X-Admin-API-Key or X-API-Key.'),
+    admin_api_key_previous: secret(
+      'The previous administrator key; it stays valid while administrators change to the new one.',
+    ),
     admin_fallback_enabled: flag(true, 'If no admin key is set, the API key counts as admin.'),
     admin_audit_retention: duration('2160h', 'How long audit records of admin calls are kept.'),
     enforce_owner: flag(false, 'Require X-User-ID and show each owner only their own records.'),

@@ -22,7 +22,9 @@ it('holds every key with its facts', () => {
   expect(SECRET_PATHS).toEqual([
     'server.preview_signing_key',
     'auth.api_key',
+    'auth.api_key_previous',
     'auth.admin_api_key',
+    'auth.admin_api_key_previous',
     'auth.worker_token',
     'auth.worker_signing_key',
     'auth.worker_signing_key_previous',

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   accessRules,
   identify,
+  isGuess,
   mayAdminister,
   type PresentedKeys,
   requireOwner,
@@ -21,6 +22,12 @@ const rules = (auth: Partial<Config['auth']>) =>
     ...auth,
   });
 const BOTH = { api_key: 'K', admin_api_key: 'A' };
+const ROTATING = {
+  api_key: 'K',
+  api_key_previous: 'k0',
+  admin_api_key: 'A',
+  admin_api_key_previous: 'a0',
+};
 const role = (auth: Partial<Config['auth']>, keys: PresentedKeys) => identify(rules(auth), keys)?.role ?? 401;
 
 describe('who a caller is', () => {
@@ -41,7 +48,22 @@ describe('who a caller is', () => {
     ['off, no key', { enabled: false }, {}, 'anonymous'],
     ['off, any key', { enabled: false }, { api: 'whatever' }, 'anonymous'],
     ['off, admin key configured and given', { enabled: false, ...BOTH }, { api: 'A' }, 'admin'],
+    ['previous API key', ROTATING, { api: 'k0' }, 'api'],
+    ['previous API key in the admin header', ROTATING, { admin: 'k0' }, 401],
+    ['previous admin key in its header', ROTATING, { admin: 'a0' }, 'admin'],
+    ['previous admin key in the other header', ROTATING, { api: 'a0' }, 'admin'],
+    ['fallback of a previous key', { api_key: 'K', api_key_previous: 'k0' }, { admin: 'k0' }, 'admin'],
   ])('%s', (_name, auth, keys, expected) => expect(role(auth, keys)).toBe(expected));
+
+  it.each<[PresentedKeys, string]>([
+    [{ api: 'K' }, 'api:X-API-Key'],
+    [{ api: 'k0' }, 'api_previous:X-API-Key'],
+    [{ api: 'A' }, 'admin:X-API-Key'],
+    [{ admin: 'a0' }, 'admin_previous:X-Admin-API-Key'],
+  ])('names the actor of %o', (keys, actor) => {
+    expect(identify(rules(ROTATING), keys)?.actor).toBe(actor);
+    expect(isGuess(rules(ROTATING), keys)).toBe(false);
+  });
 
   it('a credential tells keys apart and tells none of them', () => {
     const names = [{ api: 'K' }, { admin: 'A' }].map((keys) => identify(rules(BOTH), keys)?.credential ?? '');

@@ -118,6 +118,7 @@ it('knows names of secret keys', () => {
     'apiKey',
     'API-KEY',
     'x-admin-api-key',
+    'api_key_previous',
     'db.password',
     'accessToken',
     'set-cookie',

@@ -4,6 +4,7 @@ import { ENOUGH_BITS, isPlaceholder, keyBits } from '../key-strength.ts';
 import { findingIf, type LintFacts, type LintRule, type RuleFinding } from '../rule.ts';
 
 const DAY_MS = 86_400_000;
+const PREVIOUS_KEYS = ['auth.api_key_previous', 'auth.admin_api_key_previous'];
 const FRESH_KEY = 'openssl rand -base64 32';
 
 /** A fault for each known secret that is `bad`. */
@@ -179,6 +180,21 @@ export const AUTH_RULES: readonly LintRule[] = [
     check: ({ config: { auth } }) =>
       findingIf(
         auth.enabled && auth.enforce_owner && auth.admin_fallback_enabled && auth.admin_api_key === undefined,
+      ),
+  },
+  {
+    id: 'SVC112',
+    topic: 'auth',
+    key: 'auth.api_key_previous',
+    title: 'A previous key is still valid.',
+    why: 'A rotation replaces a key because somebody may have the old one. The old key keeps all of its rights until it is removed from the configuration.',
+    remedy: 'Once all clients send the new key, remove the previous one and reload the configuration.',
+    example: 'auth:\n  enabled: true\n  api_key_file: /etc/svc/api_key\n',
+    level: 'warning',
+    production: 'warning',
+    check: ({ secrets }) =>
+      secrets.flatMap(({ key }) =>
+        findingIf(PREVIOUS_KEYS.includes(key), { key, message: `${key} is still valid.` }),
       ),
   },
 ];
