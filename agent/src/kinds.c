@@ -1,6 +1,7 @@
 /* Maps the numbers of OPEN and CALL to their kinds. */
 #include "exec/calls.h"
 #include "exec/console.h"
+#include "exec/deadline.h"
 #include "exec/execs.h"
 #include "exec/users.h"
 #include "files/files.h"
@@ -14,7 +15,7 @@ static const struct stream_kind *const opens[] = {
 static const struct stream_kind *const calls[] = {
 	[1] = &ping_kind, [2] = &file_stat_kind, [3] = &file_mkdir_kind, [4] = &file_move_kind, [5] = &file_chmod_kind,
 	[6] = &file_remove_kind, [7] = &signal_kind, [8] = &resize_kind, [9] = &seed_kind, [10] = &shutdown_kind,
-	[11] = &enter_kind, [12] = &leave_kind,
+	[11] = &enter_kind, [12] = &leave_kind, [18] = &deadline_kind,
 };
 
 const struct stream_kind *kind_of_open(uint8_t number)

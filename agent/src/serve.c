@@ -18,6 +18,7 @@
 #include "base/secret.h"
 #include "exec/calls.h"
 #include "exec/console.h"
+#include "exec/deadline.h"
 #include "exec/execs.h"
 #include "files/files.h"
 #include "wire/link.h"
@@ -88,6 +89,8 @@ static int prepare(struct serve_options *options)
 	session_init();
 	exec_init(options);
 	output_rings_init(options->ring_budget);
+	if (deadline_init(options->life_ms))
+		return -1;
 	return link_open(options);
 }
 
@@ -97,7 +100,7 @@ int serve(struct serve_options *options)
 		log_line("cannot serve: %s", strerror(errno));
 		return 1;
 	}
-	while (!stopped && !shutdown_is_due()) {
+	while (!stopped && !shutdown_is_due() && !deadline_has_passed()) {
 		files_start_waiting();
 		streams_pump();
 		link_sweep();
@@ -105,8 +108,10 @@ int serve(struct serve_options *options)
 		loop_turn();
 		link_sweep();
 	}
-	log_line("shutting down");
-	link_flush(FLUSH_MS);
+	log_line(deadline_has_passed() ? "the time of the sandbox is over" : "shutting down");
+	/* A host that does not read must not move the deadline. */
+	if (!deadline_has_passed())
+		link_flush(FLUSH_MS);
 	kill_everything();
 	return 0;
 }

@@ -1,6 +1,6 @@
 # The tests of the agent's core; included from the Makefile, from whose folder the paths are.
 CORE := $(addprefix base/,clock descriptors loop pipe-room ring secret) $(addprefix wire/,frame queue resync wire)
-INPUT := $(CORE) base/log exec/console exec/exec-plan $(addprefix wire/,fragments link session stream stream-table stream-take)
+INPUT := $(CORE) base/log exec/console exec/exec-plan exec/deadline $(addprefix wire/,fragments link session stream stream-table stream-take)
 ITERATIONS ?= 3000
 SEED ?= 1
 

@@ -16,7 +16,9 @@
 #include "base/loop.h"
 #include "base/secret.h"
 #include "exec/console.h"
+#include "exec/deadline.h"
 #include "exec/exec.h"
+#include "exec/users.h"
 #include "wire/link.h"
 #include "wire/resync.h"
 #include "wire/session.h"
@@ -24,11 +26,18 @@
 
 #define TAG 0x5a5a5a5aU
 #define INPUT_MAX (1 << 20)
+#define DEADLINE 18
 
 static const uint8_t secret[SECRET_SIZE] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 static int host;
 /* Whether a frame may be incomplete, so that only zeros as long as the longest frame surely end it. */
 static bool is_torn = true;
+
+/* Deadlines of tenants end nobody here. */
+void users_end(uid_t uid)
+{
+	deadline_user_ended(uid, uid % 2 == 0);
+}
 
 /* ---- kinds: one that echoes, one that never ends by itself, one that reads every value, one that parses an exec
  * without starting it */
@@ -108,6 +117,8 @@ const struct stream_kind *kind_of_open(uint8_t number)
 
 const struct stream_kind *kind_of_call(uint8_t number)
 {
+	if (number == DEADLINE)
+		return &deadline_kind;
 	return number % 4 ? &values : NULL;
 }
 
@@ -130,6 +141,8 @@ static void prepare(void)
 	secret_keep(given);
 	log_set_sink(console_add);
 	session_init();
+	if (deadline_init(0))
+		abort();
 	if (link_open(&options))
 		abort();
 }
@@ -276,6 +289,17 @@ static size_t make_plan(uint8_t *at)
 	return size;
 }
 
+/* The arguments of a deadline, of the sandbox or of a tenant: at most 13 bytes. */
+static size_t make_deadline(uint8_t *at)
+{
+	bool is_for_user = chance(2);
+	size_t size = put_number(at, 1, DEADLINE | (is_for_user ? 0x80 : 0));
+
+	if (is_for_user)
+		size += put_number(at + size, 4, chance(40) ? chance(100) : UINT32_MAX);
+	return size + put_number(at + size, 8, chance(4) ? chance(5) : chance(2) ? UINT64_MAX : UINT64_MAX >> chance(64));
+}
+
 /* A frame that is mostly valid; after an invalid one the agent resynchronises. */
 static size_t make_frame(uint8_t *at, bool small)
 {
@@ -297,6 +321,10 @@ static size_t make_frame(uint8_t *at, bool small)
 		at[FRAME_HEAD + i] = (uint8_t)(chance(3) ? 0 : chance(256));
 	if (type == FRAME_OPEN && chance(3) == 0) {
 		size = make_plan(at + FRAME_HEAD);
+		frame_head(at, type, 1 + chance(40), size);
+	}
+	if (type == FRAME_CALL && chance(3) == 0) {
+		size = make_deadline(at + FRAME_HEAD);
 		frame_head(at, type, 1 + chance(40), size);
 	}
 	if (size > 0 && chance(100) && (type == FRAME_DATA || type == FRAME_EOF))

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from host import (
-    ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DETACH, EOF, EXEC, FIRST_CREDIT, KEYED, OPEN, PART, PING, PTY, READ,
+    ATTACH, CALL, CANCEL, CONNECT, CONSOLE, CREDIT, DATA, DEADLINE, DETACH, EOF, EXEC, FIRST_CREDIT, KEYED, NO_END, OPEN, PART, PING, PTY, READ,
     RESIZE, SECRET, SEED, SHUTDOWN, SIGNAL, STARTED, STAT, STDIN, WRITE, Agent, Lost, exec_args, frame, opening, text)
 
 
@@ -670,6 +670,58 @@ class Rules(Case):
         self.addCleanup(self.session.close)
 
 
+class Deadlines(Case):
+    def set(self, ms):
+        return self.session.call(DEADLINE, struct.pack("<Q", ms))
+
+    def ended(self, start, after):
+        self.assertEqual(self.agent.process.wait(5), 0)
+        late = time.monotonic() - start - after
+        self.assertTrue(-0.02 < late < 0.7, late)
+
+    def test_welcome_announces_them(self):
+        self.assertEqual(struct.unpack("<I", self.session.welcome[-4:])[0] & 1, 1)
+
+    def test_the_sandbox_ends_with_everything_in_it_and_without_a_host(self):
+        marker, start = self.marker(), time.monotonic()
+        self.session.sh(f"trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep {marker}' & sleep 0.1")
+        self.assertEqual(self.set(600).last, (17, b""))
+        start = time.monotonic()
+        self.session.close()
+        self.ended(start, 0.6)
+        self.assertEqual(alive(marker), 0)
+
+    def test_a_later_and_an_earlier_one_replace_it(self):
+        self.set(200)
+        self.set(60_000)
+        time.sleep(0.4)
+        self.session.call(PING)
+        start = time.monotonic()
+        self.set(300)
+        self.ended(start, 0.3)
+
+    def test_it_can_be_taken_away(self):
+        self.set(200)
+        self.assertEqual(self.set(NO_END).last, (17, b""))
+        time.sleep(0.4)
+        self.session.call(PING)
+
+    def test_a_time_that_is_over_ends_at_once(self):
+        start = time.monotonic()
+        self.session.begin(bytes([DEADLINE]) + bytes(8), CALL)
+        self.ended(start, 0)
+
+    def test_absurd_times_are_refused(self):
+        for payload in (b"", bytes(7), bytes(9), struct.pack("<Q", NO_END - 1), struct.pack("<Q", 2**40)):
+            self.assertEqual(self.session.call(DEADLINE, payload).errno, errno.EINVAL)
+
+    def test_a_host_that_does_not_read_does_not_move_it(self):
+        self.session.begin(exec_args("flood", ["cat", "/dev/zero"]), gives=False)
+        start = time.monotonic()
+        self.session.begin(bytes([DEADLINE]) + struct.pack("<Q", 400), CALL)
+        self.ended(start, 0.4)
+
+
 class Lasting(Case):
     """One stream for ever: standard input and output, as in a container."""
 
@@ -764,6 +816,18 @@ while time.monotonic() < end:
     def test_term_from_inside_does_shut_down(self):
         self.session.begin(exec_args("term", ["sh", "-c", "kill -TERM 1; sleep 1000"]))
         self.agent.process.wait(5)
+
+    def test_nothing_inside_stops_the_deadline(self):
+        marker = f"{random.randrange(10**6, 10**7)}.6"
+        burn = "while :; do :; done"
+        for name in range(40):
+            self.session.begin(exec_args(f"burn{name}", ["sh", "-c", burn, marker]))
+        self.session.sh("kill -9 1; kill -STOP 1; kill -CONT 1; kill -ALRM 1; kill -USR1 1")
+        start = time.monotonic()
+        self.session.call(DEADLINE, struct.pack("<Q", 500))
+        self.agent.process.wait(5)
+        self.assertLess(time.monotonic() - start, 1.5)
+        self.assertEqual(alive(marker), 0)
 
     def test_shutdown_ends_everything(self):
         marker = f"{random.randrange(10**6, 10**7)}.5"

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from host import (
-    ATTACH, CALL, CANCEL, CHMOD, CONNECT, CONSOLE, DETACH, ENTER, LEAVE, PTY, READ, SEED, SHUTDOWN, SIGNAL, STAT, STDIN,
+    ATTACH, CALL, CANCEL, CHMOD, CONNECT, CONSOLE, DEADLINE, DETACH, ENTER, LEAVE, PTY, READ, SEED, SHUTDOWN, SIGNAL, STAT, STDIN,
     WRITE, EOF, Agent, as_user, exec_args, text)
 
 ANN, BOB = 720_001, 720_002
@@ -248,6 +248,54 @@ END
         self.assertEqual(self.leave(ANN).last, (17, b""))
         self.assertEqual(processes_of(ANN), [])
         self.assertFalse(os.path.exists(self.homes[ANN]))
+
+
+class Deadlines(Case):
+    def set(self, uid, ms):
+        return self.session.call(DEADLINE, struct.pack("<Q", ms), uid=uid)
+
+    def test_it_ends_one_tenant_and_leaves_the_others(self):
+        self.session.finish(self.start(ANN, "setsid sleep 63 & trap '' TERM; while :; do sleep 63; done", "d1"))
+        self.session.finish(self.start(BOB, "exec sleep 63", "d2"))
+        self.wait(lambda: len(processes_of(ANN)) == 3 and len(processes_of(BOB)) == 1, "them")
+        self.assertEqual(self.set(BOB, 60_000).last, (17, b""))
+        self.assertEqual(self.set(ANN, 300).last, (17, b""))
+        start = time.monotonic()
+        self.session.close()
+        while processes_of(ANN):
+            self.assertLess(time.monotonic() - start, 1.0)
+            time.sleep(0.01)
+        self.assertGreater(time.monotonic() - start, 0.25)
+        self.assertEqual(len(processes_of(BOB)), 1)
+        self.assertIsNone(self.agent.process.poll())
+        self.session = self.agent.session()
+        self.addCleanup(self.session.close)
+        self.assertTrue(os.path.exists(self.homes[ANN]))
+        self.assertEqual(self.leave(ANN).last, (17, b""))
+        self.assertFalse(os.path.exists(self.homes[ANN]))
+
+    def test_it_wins_against_those_who_fight_it(self):
+        fight = "import os,signal\nfor _ in range(8): os.fork()\nwhile True:\n try: os.kill(-1, signal.SIGSTOP)\n except OSError: pass"
+        self.session.finish(self.start(ANN, f"exec python3 -c '{fight}'", "fight"))
+        self.wait(lambda: processes_of(ANN), "the fight")
+        self.set(ANN, 100)
+        self.wait(lambda: not processes_of(ANN), "their end")
+
+    def test_who_has_left_has_none(self):
+        self.set(ANN, 400)
+        self.leave(ANN)
+        self.enter(ANN)
+        self.session.finish(self.start(ANN, "exec sleep 63", "next"))
+        time.sleep(0.7)
+        self.assertEqual(len(processes_of(ANN)), 1)
+
+    def test_many_are_bounded(self):
+        first = 730_000
+        answers = [self.set(first + n, 60_000).last[0] for n in range(4096)]
+        self.assertEqual(set(answers), {17})
+        self.assertEqual(self.set(first + 5000, 60_000).errno, errno.EAGAIN)
+        self.set(first, 2**64 - 1)
+        self.assertEqual(self.set(first + 5000, 60_000).last, (17, b""))
 
 
 if __name__ == "__main__":

@@ -106,6 +106,8 @@ export interface Welcome {
   build: string;
   /** Changes with every start of the agent. */
   boot: bigint;
+  /** Bits of CAPABILITY; 0 from an older agent. */
+  capabilities: number;
   /** The bytes behind it: the first ones of the session. */
   rest: Buffer;
 }
@@ -163,7 +165,10 @@ function decode(payload: Buffer, rest: Buffer): Welcome | undefined {
   try {
     const reader = new WireReader(payload);
     const version = reader.u8();
-    return { version, build: reader.str().slice(0, 200), boot: reader.raw(8).readBigUInt64LE(), rest };
+    const build = reader.str().slice(0, 200);
+    const boot = reader.raw(8).readBigUInt64LE();
+    const capabilities = reader.position === payload.length ? 0 : reader.u32();
+    return { version, build, boot, capabilities, rest };
   } catch {
     return undefined;
   }

@@ -116,6 +116,12 @@ export interface SandboxIo {
   connect(port: number, signal?: AbortSignal): Promise<Duplex>;
   console(options: { lines: number; follow: boolean }, signal?: AbortSignal): AsyncIterable<string>;
   ping(signal?: AbortSignal): Promise<void>;
+  /**
+   * Sets the time that is left, in ms, after which the sandbox ends by itself, also without a server; undefined: no end.
+   * Replaces the earlier one. Resolves when it is in effect; rejects with `unavailable` within 3 s. Absent where nothing of
+   * ours runs inside, and with agents of earlier versions.
+   */
+  setDeadline?(leftMs: number | undefined, signal?: AbortSignal): Promise<void>;
   /** Ends the session; calls in flight fail with `unavailable`. Safe twice. Detached execs live on. */
   close(): void;
   /** Resolves once, when the session is over for whatever reason. */

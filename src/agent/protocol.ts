@@ -61,7 +61,14 @@ export const METHOD = {
   shutdown: 10,
   enter: 11,
   leave: 12,
+  deadline: 18,
 } as const;
+
+/** Bits of what a WELCOME announces. */
+export const CAPABILITY = { deadlines: 1 } as const;
+
+/** "No end" of a deadline. */
+export const NO_END = 0xffff_ffff_ffff_ffffn;
 
 /** Set in the kind or method of what is done for a tenant, whose uid is then the first argument. */
 export const FOR_USER = 0x80;

@@ -5,13 +5,22 @@ import { startExec } from './exec.ts';
 import { attachExec, listExecs, signalExec } from './execs.ts';
 import { sandboxFiles } from './files.ts';
 import type { SandboxIo } from './io.ts';
+import { CAPABILITY, NO_END } from './protocol.ts';
 import { type Requests, readPong } from './requests.ts';
+import { WireWriter } from './wire.ts';
 
 const PING_MS = 2000;
+const DEADLINE_MS = 3000;
 
-export function sandboxIo(requests: Requests): Omit<SandboxIo, 'close' | 'closed' | 'as'> {
+/** `capabilities`: what the agent announced. */
+export function sandboxIo(
+  requests: Requests,
+  capabilities: number,
+): Omit<SandboxIo, 'close' | 'closed' | 'as'> {
+  const keepsDeadlines = (capabilities & CAPABILITY.deadlines) !== 0;
   return {
     keepsKeys: true,
+    ...(keepsDeadlines && { setDeadline: (leftMs, signal) => setDeadline(requests, leftMs, signal) }),
     exec: (spec, signal) => startExec(requests, spec, signal),
     execs: {
       list: (signal) => listExecs(requests, signal),
@@ -23,4 +32,10 @@ export function sandboxIo(requests: Requests): Omit<SandboxIo, 'close' | 'closed
     console: (options, signal) => consoleLines(requests, options, signal),
     ping: (signal) => requests.call('ping', readPong, { deadlineMs: PING_MS, signal }),
   };
+}
+
+function setDeadline(requests: Requests, leftMs: number | undefined, signal?: AbortSignal): Promise<void> {
+  const left = leftMs === undefined ? NO_END : BigInt(Math.max(0, Math.ceil(leftMs)));
+  const args = () => new WireWriter().u64(left);
+  return requests.call('deadline', () => undefined, { args, deadlineMs: DEADLINE_MS, signal });
 }

@@ -22,13 +22,13 @@ export interface SessionDeps extends HandshakeDeps {
  * `unavailable` when the agent does not answer within 6 s, or with the signal's reason; `signal` has no effect afterwards.
  */
 export async function openSession(deps: SessionDeps, signal?: AbortSignal): Promise<AgentIo> {
-  const { tag, build, rest } = await openWire(deps, signal);
+  const { tag, build, capabilities, rest } = await openWire(deps, signal);
   deps.logger.debug({ build }, 'Agent session opened.');
   const session = new Session(deps, tag, rest);
   const { requests, closed } = session;
   return {
-    ...sandboxIo(requests),
-    as: (user) => userIo(requests, user, closed),
+    ...sandboxIo(requests, capabilities),
+    as: (user) => userIo(requests, user, { closed, capabilities }),
     seed: (order, signal) => seedGuest(requests, order, signal),
     close: () => session.close(),
     closed,

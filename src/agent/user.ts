@@ -12,8 +12,12 @@ import { WireWriter } from './wire.ts';
 const LEAVE_MS = 10 * 60_000;
 const LEAVE_WORDS = { [ERRNO.EBUSY]: 'What runs there does not end.' };
 
-/** `closed`: of the session that `requests` belongs to. */
-export function userIo(requests: Requests, user: PoolUser, closed: Promise<void>): UserIo {
+/** `session`: the one that `requests` belongs to. */
+export function userIo(
+  requests: Requests,
+  user: PoolUser,
+  { closed, capabilities }: { closed: Promise<void>; capabilities: number },
+): UserIo {
   const view = viewOf(requests.send, user.uid);
   const own = new Requests({
     clock: requests.clock,
@@ -21,7 +25,7 @@ export function userIo(requests: Requests, user: PoolUser, closed: Promise<void>
     fault: requests.fault,
     bytesReceived: requests.bytesReceived,
   });
-  const inside = sandboxIo(own);
+  const inside = sandboxIo(own, capabilities);
   const args = () => new WireWriter().u32(user.uid).str(user.home);
   return {
     ...inside,

@@ -188,4 +188,21 @@ describeWith(['cc'], 'sessions of the real agent', () => {
     console.log(`exec true: p50 ${times[100]?.toFixed(2)} ms, p95 ${times[190]?.toFixed(2)} ms`);
     expect(times[100]).toBeLessThan(100);
   });
+
+  test('the agent ends at its deadline, whether or not a host is there', async () => {
+    const agent = await startAgent();
+    const io = await agent.open();
+    await io.setDeadline?.(60_000);
+    await io.setDeadline?.(300);
+    io.close();
+    const start = performance.now();
+    await until('its end', () =>
+      agent.dial().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const took = performance.now() - start;
+    expect([took > 200, took < 1300], `${took} ms`).toEqual([true, true]);
+  });
 });

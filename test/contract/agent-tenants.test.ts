@@ -102,4 +102,14 @@ describeWith(['cc', 'root'], 'tenants through the real agent', () => {
     await ann.leave();
     await bob.files.stat(join(homes, 'bob'));
   });
+
+  test('the deadline of a tenant ends its processes and no others', async () => {
+    const { ann, bob } = await tenants();
+    const [hers, his] = [ann.exec(shell('exec sleep 4000')), bob.exec(shell('exec sleep 4000'))];
+    await Promise.all([hers.started, his.started]);
+    await ann.setDeadline?.(200);
+    expect(await hers.exit).toMatchObject({ signal: 'SIGKILL' });
+    expect(await output(bob.exec(shell('echo here')))).toBe('here\n');
+    his.kill();
+  });
 });

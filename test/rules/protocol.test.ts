@@ -43,6 +43,7 @@ describe('the agent and the server agree on', () => {
     ['ARGUMENTS_MAX', protocol.ARGUMENTS_MAX],
     ['STREAMS_MAX', protocol.STREAMS_MAX],
     ['CALLS_MAX', protocol.CALLS_MAX],
+    ['CAPABLE_DEADLINES', protocol.CAPABILITY.deadlines],
     ['FOR_USER', protocol.FOR_USER],
     ['EXEC_PTY', protocol.EXEC_FLAG.pty],
     ['EXEC_DETACH', protocol.EXEC_FLAG.detach],

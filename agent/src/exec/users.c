@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/reap.h"
 #include "exec/console.h"
+#include "exec/deadline.h"
 #include "exec/execs.h"
 
 #define PATIENCE_US 500000
@@ -26,6 +27,7 @@ struct leaving {
 	struct stream *stream; /* NULL: nobody waits for the answer any more */
 	uid_t uid;
 	enum step step;
+	bool is_due;           /* its time is over: only its processes end, and nobody waits for an answer */
 	bool last;             /* no process of the tenant was being started when the round began */
 	unsigned rounds;
 	char home[HOME_MAX + 1];
@@ -87,7 +89,10 @@ static void finish(struct leaving *leaving, int error)
 	struct stream *stream = leaving->stream;
 
 	timer_stop(&leaving->timer);
-	if (!error) {
+	if (leaving->is_due) {
+		deadline_user_ended(leaving->uid, !error);
+	} else if (!error) {
+		deadline_forget(leaving->uid);
 		execs_forget_user(leaving->uid);
 		console_forget(leaving->uid);
 	}
@@ -153,12 +158,29 @@ static void on_end(struct child *child)
 		again(leaving);
 	} else if (leaving->step == STEP_BELONGINGS) {
 		finish(leaving, rmdir(leaving->home) && errno != ENOENT ? errno : 0);
+	} else if (leaving->last && leaving->is_due) {
+		finish(leaving, 0);
 	} else if (leaving->last) {
 		leaving->step = STEP_BELONGINGS;
 		go_on(leaving);
 	} else {
 		again(leaving);
 	}
+}
+
+void users_end(uid_t uid)
+{
+	struct leaving *leaving = calloc(1, sizeof(*leaving));
+
+	if (!leaving) {
+		deadline_user_ended(uid, false);
+		return;
+	}
+	leaving->uid = uid;
+	leaving->is_due = true;
+	leaving->child.on_end = on_end;
+	leaving->timer.fire = on_timer;
+	go_on(leaving);
 }
 
 static int leave(struct stream *stream, struct reader *arguments)

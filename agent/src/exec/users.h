@@ -6,6 +6,9 @@
 
 #define HOME_MAX 256
 
+/* Ends all processes of the tenant, and reports that to deadline_user_ended(). Its files stay until `leave`. */
+void users_end(uid_t uid);
+
 /* ---- user-clean.c: for use in children, as their last call; returns 0 on success */
 /* Ends every process of the uid, until none is left. */
 _Noreturn void clean_processes(uid_t uid);

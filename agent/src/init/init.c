@@ -91,6 +91,7 @@ static int serve_settings(struct settings *s)
 	options.workdir = settings_get(s, "workdir");
 	options.is_traced = settings_get(s, "traced") != NULL;
 	options.ring_budget = settings_number(s, "ring_budget", MEBIBYTE);
+	options.life_ms = settings_number(s, "life_ms", 0);
 	if (!options.workdir)
 		options.workdir = "/workspace";
 	if (settings_secret(s, options.secret))

@@ -67,6 +67,7 @@ static int take_options(struct settings *s, struct serve_options *options)
 	options->env = (char *const *)environment;
 	options->workdir = settings_get(s, "workdir");
 	options->ring_budget = settings_number(s, "ring_budget", MEBIBYTE);
+	options->life_ms = settings_number(s, "life_ms", 0);
 	if (!options->workdir)
 		options->workdir = "/workspace";
 	return settings_secret(s, options->secret) ? fail("secret") : 0;

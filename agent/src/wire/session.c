@@ -48,6 +48,7 @@ static void welcome(const uint8_t *nonce)
 	write_str(&writer, SVC_BUILD, strlen(SVC_BUILD));
 	memcpy(writer.at, session.boot, sizeof(session.boot));
 	writer.at += sizeof(session.boot);
+	write_number(&writer, CAPABILITIES, 4);
 	session_send(FRAME_WELCOME, 0, payload, (size_t)(writer.at - payload));
 }
 

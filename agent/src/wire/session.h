@@ -9,6 +9,10 @@
 
 #include "wire/frame.h"
 
+/* What WELCOME announces: the agent keeps deadlines. */
+#define CAPABLE_DEADLINES 1
+#define CAPABILITIES CAPABLE_DEADLINES
+
 /* A connection that can carry the session. */
 struct conn;
 

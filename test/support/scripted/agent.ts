@@ -32,6 +32,8 @@ export class ScriptedAgent {
   answers = true;
   /** Called for each frame. */
   onFrame: (frame: SeenFrame) => void = () => undefined;
+  /** What WELCOME announces; undefined: an agent of an earlier version, which says nothing. */
+  capabilities: number | undefined;
   readonly wire: Duplex;
   readonly #secret: Buffer;
   #hunted = Buffer.alloc(0);
@@ -105,7 +107,9 @@ export class ScriptedAgent {
       this.seen.push(frame);
       this.onFrame(frame);
     });
-    this.send(TYPE.WELCOME, 0, new WireWriter().raw(nonce).u8(1).str('scripted').u64(1n));
+    const welcome = new WireWriter().raw(nonce).u8(1).str('scripted').u64(1n);
+    if (this.capabilities !== undefined) welcome.u32(this.capabilities);
+    this.send(TYPE.WELCOME, 0, welcome);
   }
 }
 
@@ -119,9 +123,11 @@ export interface Scripted {
 /** A session with a scripted agent, open. */
 export async function openScripted(
   onFrame?: (frame: SeenFrame, agent: ScriptedAgent) => void,
+  capabilities?: number,
 ): Promise<Scripted> {
   const [host, guest] = duplexPair({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 });
   const agent = new ScriptedAgent(guest);
+  agent.capabilities = capabilities;
   if (onFrame) agent.onFrame = (frame) => onFrame(frame, agent);
   const [clock, logger] = [fakeClock(), recordingLogger()];
   const io = await openSession({ stream: host, secret: SECRET, clock, random: seededRandom(), logger });

@@ -13,7 +13,7 @@ function welcome(tag = TAG, type: number = TYPE.WELCOME, mark = nonce): Buffer {
   return encodeFrame({ type, stream: 0, tag }, payload);
 }
 
-const found = { version: 1, build: 'build', boot: 5n };
+const found = { version: 1, build: 'build', boot: 5n, capabilities: 0 };
 
 test.each([
   ['with another tag', welcome(OTHER)],
@@ -27,6 +27,13 @@ test.each([
     ...found,
     rest: Buffer.from('rest'),
   });
+});
+
+test('says what the agent can do; an older agent says nothing', () => {
+  const payload = new WireWriter().raw(nonce).u8(1).str('build').u64(5n).u32(1).bytes();
+  const frame = encodeFrame({ type: TYPE.WELCOME, stream: 0, tag: TAG }, payload);
+  expect(new WelcomeSearch(nonce, TAG).push(frame)).toMatchObject({ capabilities: 1 });
+  expect(new WelcomeSearch(nonce, TAG).push(welcome())).toMatchObject({ capabilities: 0 });
 });
 
 test('is found byte by byte', () => {

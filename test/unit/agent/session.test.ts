@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { ExecSpec } from '../../../src/agent/io.ts';
-import { FIRST_CREDIT, KIND, TYPE } from '../../../src/agent/protocol.ts';
+import { FIRST_CREDIT, KIND, METHOD, TYPE } from '../../../src/agent/protocol.ts';
 import { WireWriter } from '../../../src/agent/wire.ts';
 import { argumentsOf, asks, infoRecord, openScripted } from '../../support/scripted/agent.ts';
 import { until } from '../../support/until.ts';
@@ -257,4 +257,29 @@ test('a connection that ended on both sides is left to hand over its last bytes'
   agent.send(TYPE.RESULT, (await agent.frame(TYPE.CALL)).stream, new WireWriter().u64(1n).u32(0));
   await pong;
   expect(agent.count(TYPE.CANCEL)).toBe(0);
+});
+
+test('a deadline is sent as what is left, and holds once the agent has agreed', async () => {
+  const { io, agent } = await openScripted((frame) => agent.send(TYPE.RESULT, frame.stream), 1);
+  await io.setDeadline?.(1500.2);
+  await io.setDeadline?.(-5);
+  await io.setDeadline?.(undefined);
+  const sent = agent.seen.map(({ payload }) => [payload[0], payload.readBigUInt64LE(1)]);
+  expect(sent).toEqual([
+    [METHOD.deadline, 1501n],
+    [METHOD.deadline, 0n],
+    [METHOD.deadline, 2n ** 64n - 1n],
+  ]);
+});
+
+test('a deadline that the agent does not confirm is unavailable', async () => {
+  const { io, clock } = await openScripted(undefined, 1);
+  const failed = io.setDeadline?.(1000);
+  await clock.advance(3000);
+  await expect(failed).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+test('an agent that does not announce deadlines is not asked to keep one', async () => {
+  const { io } = await openScripted();
+  expect(io.setDeadline).toBeUndefined();
 });
