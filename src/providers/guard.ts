@@ -1,12 +1,12 @@
 // Wraps every provider: a deadline for each call, one kind of error, a limit on starts, a log line. The only translator of
 // provider errors. A runtime that is created after its call was abandoned is destroyed here.
 import type { SandboxIo } from '../agent/io.ts';
+import { ConcurrencyLimit } from '../domain/concurrency-limit.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { withoutHostPaths } from '../domain/host-paths.ts';
 import { asNotStarted, NotStarted } from '../domain/not-started.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import { withinDeadline } from './deadline.ts';
-import { type Limiter, limiter } from './limiter.ts';
 import type { Created, Provider, RuntimeEvent, RuntimeRef, RuntimeSpec } from './provider.ts';
 
 export const DEADLINES_MS = {
@@ -22,7 +22,8 @@ type Operation = keyof typeof DEADLINES_MS;
 
 const CLOSE_MS = 5000;
 
-const STARTS = { atOnce: 32, waiting: 2000, waitMs: 60_000 };
+const STARTS_AT_ONCE = 32;
+const WAITING_STARTS = { waiting: 2000, waitMs: 60_000 };
 
 export interface GuardDeps {
   clock: Clock;
@@ -42,7 +43,7 @@ interface Call<T> {
  */
 export function guard(provider: Provider, deps: GuardDeps): Provider {
   const make = caller(provider, deps);
-  const starts = limiter(deps.clock, STARTS);
+  const starts = new ConcurrencyLimit(STARTS_AT_ONCE, { clock: deps.clock, ...WAITING_STARTS });
   const clearAway = (ref: RuntimeRef) =>
     make({
       operation: 'destroy',
@@ -110,7 +111,7 @@ function lateOne(
 }
 
 /** Runs `create` when it has a slot; without one it fails as not started. */
-async function started(starts: Limiter, signal: AbortSignal, create: () => Promise<Created>) {
+async function started(starts: ConcurrencyLimit, signal: AbortSignal, create: () => Promise<Created>) {
   let hadTurn = false;
   try {
     return await starts.run(() => {

@@ -1,5 +1,4 @@
 // Files in sandboxes.
-
 import type { Readable } from 'node:stream';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import type { FileInfo, FileWritten } from '../../schema/file.ts';

@@ -1,5 +1,4 @@
 // What the control plane offers of ports in sandboxes.
-
 import type { Duplex } from 'node:stream';
 import type { PreviewTarget } from '../../domain/preview.ts';
 import type { PreviewLink, PreviewRequest } from '../../schema/preview.ts';

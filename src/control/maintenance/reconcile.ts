@@ -1,6 +1,7 @@
 // Compares the rows with the runtimes that exist, at start and periodically. A provider that does not answer is
 // skipped and never counts as empty; runtimes without our label are ignored; a sandbox that is being spawned is left
 // alone.
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { KeyedLock } from '../../domain/keyed-lock.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
@@ -10,7 +11,6 @@ import type { Provider, ProviderSet, RuntimeListing } from '../../providers/prov
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { PrewarmedStore } from '../../store/seam/prewarmed.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import { VM_EPOCH, type Vms } from '../pool/vms.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from '../runtime/destroy.ts';

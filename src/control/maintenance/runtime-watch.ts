@@ -1,10 +1,10 @@
 // Watches for ended runtimes at providers that report them, so that a dead sandbox is found at once instead of at the
 // next comparison. An event is only a hint: the sandbox it names is checked, and a missing event means nothing.
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { Provider, ProviderSet, RuntimeEvent } from '../../providers/provider.ts';
 import type { PoolStore } from '../../store/seam/pool.ts';
 import type { SandboxStore } from '../../store/store.ts';
-import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import { VM_EPOCH } from '../pool/vms.ts';
 import type { LivenessChecker } from '../runtime/liveness.ts';
 import type { Reconciler } from './reconcile.ts';

@@ -1,6 +1,5 @@
 // The life of the VMs of the pool: created for their first sandbox, ended with their last. They have no name for
 // callers and appear in no list of sandboxes.
-
 import { ServiceError } from '../../domain/errors.ts';
 import { NotStarted } from '../../domain/not-started.ts';
 import type { PoolVm } from '../../domain/pool.ts';

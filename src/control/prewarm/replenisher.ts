@@ -1,9 +1,9 @@
 // Keeps the stock of prewarmed sandboxes as templates request it: checks after changes, ends surplus ones and creates
 // missing ones. It works in the background, a few at a time, and backs off after failures.
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { asServiceError } from '../../domain/errors.ts';
 import type { Timer } from '../../domain/ports.ts';
 import type { PrewarmedRecord } from '../../store/seam/prewarmed.ts';
-import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import { type PrewarmEntry, PrewarmStock } from '../runtime/prewarm-stock.ts';
 import { type PrewarmPlanDeps, type Want, wantedPrewarm } from './prewarm-plan.ts';
 import { endPrewarmed, prewarmRow, type StartPrewarmedDeps, startPrewarmed } from './start-prewarmed.ts';

@@ -1,6 +1,5 @@
 // Starts and ends one prewarmed sandbox. Its row is written before its runtime exists and deleted after the runtime
 // has ended, so that a restart finds every one.
-
 import { MAX_DURATION_MS } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ProviderSet } from '../../providers/provider.ts';

@@ -1,11 +1,11 @@
 // Checks whether a sandbox that did not answer still lives. It may answer (`running`), be silent while its runtime
 // exists (`unhealthy`), or be lost (the row ends as `destroyed` with `runtime_lost`). It is lost when its runtime was
 // missing twice, a second apart; in between the result is `unknown` and calls get 503.
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import type { RuntimeState } from '../../providers/provider.ts';
 import type { SandboxState } from '../../schema/sandbox-states.ts';
 import type { SandboxRecord, SandboxStore } from '../../store/store.ts';
-import { ConcurrencyLimit } from '../async/concurrency-limit.ts';
 import type { Publisher } from '../records/publish.ts';
 import type { Destroyer } from './destroy.ts';
 import { AGAIN_MS, MissingRuntimes } from './missing.ts';

@@ -1,5 +1,4 @@
 // GET /sandboxes: from the query to a store filter, from rows to a page with its cursor.
-
 import { visibleOwner } from '../../domain/access.ts';
 import { formatCursor, parseCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';

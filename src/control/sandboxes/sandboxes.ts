@@ -1,5 +1,4 @@
 // Sandboxes as the edges see them: each method calls the file that implements it.
-
 import type { SandboxStore } from '../../store/store.ts';
 import type { Sandboxes } from '../api/control-plane.ts';
 import { shownRow } from '../records/views.ts';

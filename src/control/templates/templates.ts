@@ -1,5 +1,4 @@
 // Templates as the edges see them (docs/design/api.md#templates).
-
 import { visibleOwner } from '../../domain/access.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { type Cursor, formatCursor, parseCursor } from '../../domain/cursor.ts';

@@ -1,8 +1,8 @@
 // Limits concurrent pulls in total and per account, and shares one pull among callers of the same image. A pull continues
 // when its callers give up, so that a retry finds more of the image.
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { limiter } from '../limiter.ts';
 import { fullName } from './image-name.ts';
 
 const WAITING = 64;
@@ -24,10 +24,10 @@ export type PullQueue = (reference: string, account: string | undefined) => Prom
 
 export function pullQueue(
   clock: Clock,
-  bounds: PullBounds,
+  { atOnce, each, waitMs }: PullBounds,
   pull: (reference: string) => Promise<void>,
 ): PullQueue {
-  const turns = limiter(clock, { ...bounds, waiting: WAITING, busy: tooMany });
+  const turns = new ConcurrencyLimit(atOnce, { clock, waitMs, waiting: WAITING, busy: tooMany });
   const running = new Map<string, Promise<void>>();
   const held = new Map<string, number>();
   const hold = (account: string, change: number) => {
@@ -47,7 +47,7 @@ export function pullQueue(
   return async (reference, account) => {
     const known = running.get(fullName(reference));
     if (known) return known;
-    if (account !== undefined && (held.get(account) ?? 0) >= bounds.each) throw tooMany();
+    if (account !== undefined && (held.get(account) ?? 0) >= each) throw tooMany();
     const work = start(reference, account);
     running.set(fullName(reference), work);
     return work;

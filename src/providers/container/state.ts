@@ -1,10 +1,10 @@
 // The state that the parts of one container provider share: the engine, its facts, and what is created on it once.
 
 import type { SandboxIo } from '../../agent/io.ts';
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import type { Clock, Logger, Random, Timer } from '../../domain/ports.ts';
 import type { ContainerConfig } from '../../schema/config-container.ts';
-import { type Limiter, limiter } from '../limiter.ts';
 import { type AgentVolume, agentVolume } from './agent-volume.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type FactsReader, factsReader } from './facts.ts';
@@ -35,7 +35,7 @@ export interface ContainerState extends ContainerDeps {
   network: Network;
   agent: AgentVolume;
   /** Limits concurrent starts. */
-  starts: Limiter;
+  starts: ConcurrencyLimit;
   startMs: number;
   parked: ParkedSessions;
 }
@@ -54,7 +54,7 @@ export function openState(deps: ContainerDeps): ContainerState {
     images: openImages({ ...deps, engine, logger }),
     network: network(engine, config),
     agent: agentVolume({ ...deps, engine, logger }),
-    starts: limiter(clock, { atOnce: config.start_concurrency, waiting: WAITING, waitMs: startMs }),
+    starts: new ConcurrencyLimit(config.start_concurrency, { clock, waiting: WAITING, waitMs: startMs }),
     startMs,
     parked: new ParkedSessions((ms, run) => clock.after(ms, run)),
   };

@@ -1,8 +1,8 @@
 // The state that the parts of the provider share: folders and machinery are found once and kept.
 import { stat } from 'node:fs/promises';
+import { ConcurrencyLimit } from '../../domain/concurrency-limit.ts';
 import { once } from '../../domain/once.ts';
 import { type SlowFolders, slowFolders } from '../../host/slow-folders.ts';
-import { type Limiter, limiter } from '../limiter.ts';
 import { type CgroupHost, findCgroupHost } from '../local/cgroup-host.ts';
 import { runtimeNames } from '../local/instance-folders.ts';
 import { sweepSlots } from '../local/uid-slots.ts';
@@ -32,7 +32,7 @@ export interface MicrovmState extends MicrovmDeps {
   /** Where monitors get cgroups; found once. */
   cgroups(): Promise<CgroupHost>;
   /** Guests that boot. */
-  boots: Limiter;
+  boots: ConcurrencyLimit;
   images: ImageFolders;
   /** Bounds calls on data_dir, which may lie on a mount that hangs. */
   slowly: SlowFolders;
@@ -79,7 +79,7 @@ export function openState(deps: MicrovmDeps): MicrovmState {
     machinery: { ...found, accelerator, ready },
     overlays: overlaySource(deps.host, folders.overlays, deps.config.overlay_mb),
     ...cgroupSource(folders),
-    boots: limiter(deps.clock, { ...BOOTS, atOnce: Math.max(2, deps.host.cpus) }),
+    boots: new ConcurrencyLimit(Math.max(2, deps.host.cpus), { clock: deps.clock, ...BOOTS }),
     prepare: once(async () => {
       isPrepared = true;
       await prepareOnce(deps, folders);

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { ConcurrencyLimit } from '../../../../src/domain/concurrency-limit.ts';
 import { ServiceError } from '../../../../src/domain/errors.ts';
-import { limiter } from '../../../../src/providers/limiter.ts';
 import type { Making } from '../../../../src/providers/microvm/launch.ts';
 import { type Snapshot, snapshotFiles, writeSnapshot } from '../../../../src/providers/microvm/snapshot.ts';
 import type { saveSnapshot } from '../../../../src/providers/microvm/snapshot-save.ts';
@@ -35,7 +35,7 @@ function ground(save: typeof saveSnapshot = saved) {
     logger,
     config: { overlay_mb: 0, network: 'none' },
     folders: { snapshots, instance: join(folder, 'run') },
-    boots: limiter(clock, { atOnce: 1, waiting: 10, waitMs: 60_000 }),
+    boots: new ConcurrencyLimit(1, { clock, waiting: 10, waitMs: 60_000 }),
   } as unknown as MicrovmState;
   const source = snapshotSource(state, save);
   const hold = (id = 'sb-one', vcpus = 1) => source.hold(making(id, vcpus), signal);
