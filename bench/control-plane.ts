@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { processLedger } from '../src/app/process-ledger.ts';
 import { storeProgram } from '../src/app/store-program.ts';
+import { liveConfig } from '../src/config/live-config.ts';
 import { loadConfig } from '../src/config/load.ts';
 import type { ControlPlane } from '../src/control/api/control-plane.ts';
 import { createControlPlane } from '../src/control/create.ts';
@@ -76,7 +77,7 @@ export function withPlane<T>(
       deliver: (events) => bus.publish(events),
     });
     const control = createControlPlane({
-      config,
+      config: liveConfig(config),
       store: telling(store, watched),
       providers: onlyOne(nothing(watched)),
       bus,

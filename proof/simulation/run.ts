@@ -139,7 +139,8 @@ export class SimulatedRun {
   async #restart(): Promise<void> {
     // Whoever waited for the old server hears nothing more from it.
     this.#open.clear();
-    if (this.#isMixed && this.roll(2) === 0) this.w.config.pool.enabled = !this.w.config.pool.enabled;
+    const { pool } = this.w.config.current();
+    if (this.#isMixed && this.roll(2) === 0) pool.enabled = !pool.enabled;
     const restarted = this.w.restart();
     await this.w.clock.advance(6000);
     await restarted;

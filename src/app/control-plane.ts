@@ -5,7 +5,8 @@ import { hostname, release } from 'node:os';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import { createControlPlane } from '../control/create.ts';
 import { Metrics } from '../control/metrics/metrics.ts';
-import { isLoopbackHost } from '../domain/loopback.ts';
+import type { LiveConfig } from '../domain/live-config.ts';
+import { allowsLoopbackRpc } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Random } from '../domain/ports.ts';
 import { eventBus } from '../events/bus.ts';
 import { eventWriter } from '../events/writer.ts';
@@ -15,7 +16,6 @@ import type { ProviderSet } from '../providers/provider.ts';
 import { providerRegistry } from '../providers/registry.ts';
 import { remoteProviders, workerTls } from '../providers/remote/remote-providers.ts';
 import type { Redactor } from '../redact/engine.ts';
-import type { Config } from '../schema/config.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { type CloseStack, closeStack } from './close-stack.ts';
 import { hintAtImage } from './image-hint.ts';
@@ -23,7 +23,7 @@ import { processLedger } from './process-ledger.ts';
 import { storeProgram } from './store-program.ts';
 
 export interface ControlPlaneDeps {
-  config: Config;
+  config: LiveConfig;
   host: Host;
   clock: Clock;
   ids: Ids;
@@ -52,7 +52,7 @@ export interface OpenControlPlane {
 /** Opens the database and builds everything on top of it. Nothing runs before `control.start()`. */
 export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenControlPlane> {
   const { clock, logger } = deps;
-  const config = withNearWorkers(deps.config);
+  const config = deps.config.current();
   const ledger = processLedger(config, clock);
   const opened = closeStack();
   try {
@@ -81,11 +81,11 @@ export async function openControlPlane(deps: ControlPlaneDeps): Promise<OpenCont
     const redact = (value: unknown) => deps.redactor.value(value);
     const metrics = new Metrics();
     metrics.watchProcess();
-    const { allow_loopback_rpc: allowLoopback, tls } = config.worker;
-    const remote = remoteProviders({ ...deps, allowLoopback, tls: await workerTls(tls) });
+    const tls = await workerTls(config.worker.tls);
+    const remote = remoteProviders({ ...deps, allowLoopback: allowsLoopbackRpc(config), tls });
     opened.push(() => remote.close());
     const boot = realBoot(deps.host.bootId || deps.ids.uuid());
-    const given = { ...deps, boot, config, host: hostFacts(deps.host), store, providers, remote, ledger };
+    const given = { ...deps, boot, host: hostFacts(deps.host), store, providers, remote, ledger };
     const control = createControlPlane({ ...given, bus, writer, redact, metrics });
     opened.push(() => control.stop());
     const announce = announcer(deps, store, providers, opened);
@@ -107,20 +107,10 @@ function announcer(
   opened.push(async () => stop.abort());
   return (address) => {
     store.announce(address);
-    void hintAtImage(providers, config.providers.default, logger, stop.signal);
+    void hintAtImage(providers, config.current().providers.default, logger, stop.signal);
   };
 }
 
 function hostFacts({ cpus, memoryMb }: Host) {
   return { cpus, memoryMb, hostname: hostname(), kernel: release() };
-}
-
-/**
- * When authentication is off, only this machine can call the server, so its workers are local and could use loopback
- * anyway. With keys, a proxy may let others in, so only the setting decides.
- */
-function withNearWorkers(config: Config): Config {
-  const { auth, server, worker } = config;
-  const isNear = !auth.enabled && isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
-  return isNear ? { ...config, worker: { ...worker, allow_loopback_rpc: true } } : config;
 }

@@ -1,7 +1,9 @@
 // `svc serve`: configuration, log, server, signals, service manager. Resolves when the server has stopped.
+import { liveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { loadProcessConfig } from '../config/process-config.ts';
 import { parseDuration } from '../domain/duration.ts';
+import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Random } from '../domain/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { fdSink, pacedSink } from '../host/fd-sink.ts';
@@ -23,7 +25,7 @@ import { supervisor } from './supervisor.ts';
 const STDERR = 2;
 
 interface Parts {
-  loaded: LoadedConfig;
+  config: LiveConfig;
   log: Log;
   redactor: Redactor;
   host: Host;
@@ -43,6 +45,8 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
   const [clock, random, host] = [realClock(), realRandom(), realHost()];
   const redactor = growingRedactor(loaded.secrets);
   const log = logFor(loaded, redactor, clock);
+  const config = liveConfig(loaded.config);
+  config.onChange(({ logging }) => log.setLevel(logging.level));
   const watcher = supervisor({ host, clock, logger: log.logger, env: process.env, pid: process.pid });
   // Registered early: a stop during the start must close what is already open.
   const stop = stopSignal();
@@ -50,10 +54,10 @@ export async function runServer(flags: ServeFlags, version: string): Promise<voi
   let reload = () => {};
   const deaf = onReloadSignal(() => reload());
   try {
-    const server = await start({ loaded, log, redactor, host, clock, random, version });
+    const server = await start({ config, log, redactor, host, clock, random, version });
     reload = reloader({
-      server,
-      log,
+      config,
+      logger: log.logger,
       redactor,
       supervisor: watcher,
       load: () => loadProcessConfig(layers),
@@ -84,10 +88,9 @@ function logFor({ config }: LoadedConfig, redactor: Redactor, clock: Clock): Log
   return openLog({ level, format, redactor, clock, sink, coloured });
 }
 
-function start({ loaded, log, random, ...parts }: Parts): Promise<RunningServer> {
+function start({ log, random, ...parts }: Parts): Promise<RunningServer> {
   return serve({
     ...parts,
-    config: loaded.config,
     random,
     ids: realIds(random),
     logger: log.logger,

@@ -1,20 +1,14 @@
 // The server as one object: control plane and HTTP. Signals, logs and exit codes belong to the command.
 import { release } from 'node:os';
-import { type TakenOver, takeOver } from '../config/take-over.ts';
 import { configWarnings } from '../domain/config-warnings.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { createHttpServer } from '../http/server.ts';
-import type { Config } from '../schema/config.ts';
 import { closeStack } from './close-stack.ts';
 import { type ControlPlaneDeps, openControlPlane } from './control-plane.ts';
 
 export interface RunningServer {
   /** For example `http://127.0.0.1:7423`. */
   address: string;
-  /**
-   * Applies the reloadable values of a new configuration. Throws `bad_request` and changes nothing if they are invalid.
-   */
-  reload(next: Config): TakenOver;
   /** Resolves when the server cannot continue and must be closed and restarted. */
   lost: Promise<Error>;
   /** Waits at most `server.shutdown_timeout` for calls in flight, then ends everything. Idempotent. */
@@ -28,24 +22,19 @@ export interface RunningServer {
 export async function serve(deps: ControlPlaneDeps): Promise<RunningServer> {
   const opened = closeStack();
   try {
-    for (const warning of configWarnings(deps.config, release())) deps.logger.warn({}, warning);
+    const config = deps.config.current();
+    for (const warning of configWarnings(config, release())) deps.logger.warn({}, warning);
     const plane = await openControlPlane(deps);
     opened.push(() => plane.close());
     const http = createHttpServer({ ...deps, maxFiles: deps.host.maxFiles, control: plane.control });
     await plane.control.start();
-    const graceMs = parseDuration(deps.config.server.shutdown_timeout, 'server.shutdown_timeout');
+    const graceMs = parseDuration(config.server.shutdown_timeout, 'server.shutdown_timeout');
     opened.push(() => http.close(graceMs));
     // Comes first: queued spawns would otherwise delay the stop until they time out.
     opened.push(async () => plane.control.drain());
     const address = await http.listen();
     plane.announce(address);
-    const reload = (next: Config) => {
-      const taken = takeOver(deps.config, next);
-      plane.control.reload();
-      http.reload();
-      return taken;
-    };
-    return { address, reload, lost: plane.lost, close: () => opened.close() };
+    return { address, lost: plane.lost, close: () => opened.close() };
   } catch (error) {
     await opened.close().catch(() => undefined);
     throw error;

@@ -1,12 +1,12 @@
 // The lower half of the control plane: store and providers with metrics around them, and what sandboxes run on.
 import type { ByteLedger } from '../domain/byte-ledger.ts';
 import { KeyedLock } from '../domain/keyed-lock.ts';
+import type { LiveConfig } from '../domain/live-config.ts';
 import type { Boot, Clock, Ids, Logger } from '../domain/ports.ts';
 import { steadyClock } from '../domain/steady-clock.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { EventWriter } from '../events/writer.ts';
 import type { ProviderSet, RemoteProviders } from '../providers/provider.ts';
-import type { Config } from '../schema/config.ts';
 import type { Store } from '../store/store.ts';
 import { hasPreviews } from './access/previews.ts';
 import { SandboxAccess } from './access/session-access.ts';
@@ -33,7 +33,7 @@ import { remoteRuntimes } from './workers/remote-runtimes.ts';
 import { RemoteStatus } from './workers/remote-status.ts';
 
 export interface ControlDeps {
-  config: Config;
+  config: LiveConfig;
   store: Store;
   providers: ProviderSet;
   /** Delivers state changes after their commit. */
@@ -72,7 +72,7 @@ export function buildFoundation(deps: ControlDeps) {
   const settings = controlSettings(config);
   settings.hasPreviews = (sandbox) => hasPreviews(providers, sandbox);
   requirePoolHost(settings, providers);
-  const limitsOf = ownerLimits(store.quotas, settings.ownerLimits);
+  const limitsOf = ownerLimits(store.quotas, settings);
   const publisher = new Publisher({ bus, writer, clock, meter });
   const find = finder(store.sandboxes, settings);
   return { clock, metrics, store, providers, settings, limitsOf, publisher, find };

@@ -23,7 +23,6 @@ import { Instruments } from './metrics/readings.ts';
 import { poolViews } from './pool/pool-views.ts';
 import { Prewarm } from './prewarm/prewarm.ts';
 import { SpawnQueue } from './queue/queue.ts';
-import { takeDefaults } from './records/settings.ts';
 import { sandboxes as sandboxViews } from './sandboxes/sandboxes.ts';
 import { Spawner } from './spawn/spawn.ts';
 import { AuditTrail } from './system/audit.ts';
@@ -135,7 +134,7 @@ function buildBackground(deps: ControlDeps, foundation: Foundation, runtime: Run
     clock,
     logger,
   });
-  const rates = new BucketRateLimits({ config: config.rate_limit, clock, ids });
+  const rates = new BucketRateLimits({ config, clock, ids });
   const audit = new AuditTrail({ audit: store.audit, clock, logger, redact });
   const work = new Background({
     clockWatch: new ClockWatch({ store, clock, wall, boot, logger, deadlineSet: () => reaper.wake() }),
@@ -182,11 +181,13 @@ function buildInterface(
   const events = eventViews({ events: store.events, feed, settings, clock });
   const templateChanged = () => prewarm.changed();
   const quotaChanged = (owner_id: string) => queue.quotaChanged(owner_id);
+  // The settings have registered before it, so waiting spawns meet the new limits.
+  config.onChange(() => queue.limitsChanged());
   return {
     sandboxes: buildSandboxes(deps, foundation, runtime, spawning),
     exec: execs({ access, publisher, settings, limitsOf, ids, clock }),
     logs: logs({ access, clock }),
-    previews: previews({ config, store, providers, access, clock }),
+    previews: previews({ server: config.current().server, store, providers, access, clock }),
     files: files({ access, publisher }),
     templates: templateViews({
       templates: store.templates,
@@ -197,7 +198,13 @@ function buildInterface(
       templateChanged,
     }),
     quotas: quotaViews({ quotas, publisher, settings, quotaChanged }),
-    providers: providerViews({ providers, probes, sandboxes, config: config.providers, redact }),
+    providers: providerViews({
+      providers,
+      probes,
+      sandboxes,
+      config: config.current().providers,
+      redact,
+    }),
     events,
     metrics: buildMetrics(deps, foundation, runtime, { prewarm, queue, rates, readers: events.readers }),
     snapshots: snapshotViews({ providers }),
@@ -208,11 +215,6 @@ function buildInterface(
     audit,
     ledger,
     start: () => work.start(),
-    reload: () => {
-      takeDefaults(settings, config);
-      rates.reload();
-      queue.limitsChanged();
-    },
     drain: () => queue.close(),
     stop: () => {
       queue.close();

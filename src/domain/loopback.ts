@@ -1,6 +1,20 @@
 // Which listening addresses only this machine can reach.
+import type { Config } from '../schema/config.ts';
 
 /** True for `localhost`, 127.0.0.0/8 and ::1. Other names are not: what they stand for can change. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/**
+ * True if workers may have loopback addresses. When authentication is off, only this machine can call the server, so its
+ * workers are local and could use loopback anyway. With keys, a proxy may let others in, so only the setting decides.
+ */
+export function allowsLoopbackRpc({
+  auth,
+  server,
+  worker,
+}: Pick<Config, 'auth' | 'server' | 'worker'>): boolean {
+  const isNear = !auth.enabled && isLoopbackHost(server.host) && server.trusted_proxies.length === 0;
+  return worker.allow_loopback_rpc || isNear;
 }

@@ -11,6 +11,7 @@ import { accessRules, type Identity } from '../domain/access.ts';
 import { addressRanges, originOf } from '../domain/address.ts';
 import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 import { answeredRequest, logAccess } from './access-log.ts';
@@ -48,7 +49,7 @@ declare module 'fastify' {
 }
 
 export interface PipelineDeps {
-  config: Pick<Config, 'server' | 'auth'>;
+  config: LiveConfig<Pick<Config, 'server' | 'auth'>>;
   clock: Clock;
   logger: Logger;
   inFlight: InFlight;
@@ -70,11 +71,9 @@ export interface Pipeline {
   always: Hook;
   /** For requests of `route`. */
   of(route: Route): Hook;
-  /** Takes over changed keys, origins and limits; who proved a key before has to prove one again. */
-  reload(): void;
 }
 
-/** The parts that are built from the configuration, and rebuilt when that changes. */
+/** Rebuilt when the configuration changes: a caller that proved a key before has to prove one again. */
 interface Judges {
   access: Access;
   audited: Auditor;
@@ -83,28 +82,29 @@ interface Judges {
 
 export function pipeline(deps: PipelineDeps): Pipeline {
   let judges = judgesOf(deps);
+  deps.config.onChange(() => {
+    judges = judgesOf(deps);
+  });
   const current = () => judges;
   return {
-    always: alwaysHook(deps, current, hostCheck(deps.config)),
+    always: alwaysHook(deps, current, hostCheck(deps.config.current())),
     of: (route) => routeHook(route, { ...deps, current }),
-    reload: () => {
-      judges = judgesOf(deps);
-    },
   };
 }
 
 function judgesOf(deps: PipelineDeps): Judges {
-  const rules = accessRules(deps.config.auth);
+  const { auth, server } = deps.config.current();
+  const rules = accessRules(auth);
   const limiter = rateLimiter(deps.rates, deps.clock);
   return {
     access: {
       rules,
       limiter,
       authenticate: authenticator(rules, limiter),
-      authenticateWorker: workerAuthenticator(deps.config.auth, limiter, deps.clock),
+      authenticateWorker: workerAuthenticator(auth, limiter, deps.clock),
     },
     audited: auditor({ ...deps, log: deps.audit, rules }),
-    origins: cors(deps.config.server.cors_allowed_origins),
+    origins: cors(server.cors_allowed_origins),
   };
 }
 
@@ -113,7 +113,8 @@ function alwaysHook(
   current: () => Judges,
   checkHost: ReturnType<typeof hostCheck>,
 ): Hook {
-  const isProxy = addressRanges(deps.config.server.trusted_proxies);
+  const { auth, server } = deps.config.current();
+  const isProxy = addressRanges(server.trusted_proxies);
   const followed = { ...deps, current };
   return (request, reply, done) => {
     const { raw } = request;
@@ -140,7 +141,7 @@ function alwaysHook(
       if (isPreflight(raw.method, raw.headers))
         return void reply.code(204).headers(origins.preflightHeaders(raw.headers)).send();
       if (raw.headers.upgrade !== undefined) origins.checkUpgrade(raw.headers);
-      if (!deps.config.auth.enabled) origins.checkChange(raw.method, raw.headers);
+      if (!auth.enabled) origins.checkChange(raw.method, raw.headers);
       const headers = origins.answerHeaders(raw.headers);
       if (headers) reply.headers(headers);
       done();
@@ -152,7 +153,7 @@ function alwaysHook(
 
 /** Authorized calls continue by turns between owners; so do refusals. */
 function routeHook(route: Route, { current, config, eventLoop }: FollowDeps): Hook {
-  const limit = limitsOf(route, config.server);
+  const limit = limitsOf(route, config.current().server);
   return (request, reply, done) => {
     const failure = refusalOf(route, request, reply, { access: current().access, limit });
     const { authorized, address } = request;

@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import { accountOf } from '../domain/byte-ledger.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { LiveConfig } from '../domain/live-config.ts';
 import type { Clock, Logger } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
 
@@ -26,7 +27,7 @@ import { bodyValidator, NO_QUERY, paramsValidator, queryValidator } from './vali
 
 export interface RegisterDeps {
   control: ControlPlane;
-  config: Pick<Config, 'server'>;
+  config: LiveConfig<Pick<Config, 'server'>>;
   clock: Clock;
   logger: Logger;
   pipeline: Pipeline;
@@ -44,7 +45,7 @@ export function registerRoute(app: FastifyInstance, route: Route, deps: Register
   app.route({
     method: route.method,
     url: routerPath(route.path),
-    bodyLimit: limitsOf(route, deps.config.server)(JSON_TYPE),
+    bodyLimit: limitsOf(route, deps.config.current().server)(JSON_TYPE),
     exposeHeadRoute: hasHead(route),
     schema: {
       querystring: route.query ?? NO_QUERY,

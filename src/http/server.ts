@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ControlPlane } from '../control/api/control-plane.ts';
 import { EventLoopYield } from '../control/async/event-loop-yield.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { LiveConfig } from '../domain/live-config.ts';
 import { isLoopbackHost } from '../domain/loopback.ts';
 import type { Clock, Ids, Logger, Timer } from '../domain/ports.ts';
 import type { Config } from '../schema/config.ts';
@@ -24,7 +25,7 @@ import { acceptUpgrades, type Upgrades } from './socket/upgrades.ts';
 
 export interface HttpServerDeps {
   control: ControlPlane;
-  config: Pick<Config, 'server' | 'auth'>;
+  config: LiveConfig<Pick<Config, 'server' | 'auth'>>;
   clock: Clock;
   ids: Ids;
   logger: Logger;
@@ -40,24 +41,23 @@ export interface HttpServerDeps {
 export interface HttpServer {
   /** Begins to listen; its address, for example `http://127.0.0.1:7423`. Throws `unavailable` when it cannot. */
   listen(): Promise<string>;
-  /** Takes over keys, origins and limits that changed in its configuration, in place. */
-  reload(): void;
   /** Takes no more, waits for calls in flight at most `graceMs`, then ends the rest. Idempotent. */
   close(graceMs: number): Promise<void>;
 }
 
 /** Built, not listening. Throws `bad_request` for a configuration that would open the service to everybody. */
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  guardStart(deps.config);
+  guardStart(deps.config.current());
   const running = inFlight();
   let closed: Promise<void> | undefined;
   const { config, clock, logger } = deps;
+  const { server } = config.current();
   const { rates, audit, metrics } = deps.control;
   const previews = previewGateway({
     clock,
     logger,
     previews: deps.control.previews,
-    server: config.server,
+    server,
     inFlight: running,
     connectionOf: (raw) => upgrades.of(raw),
   });
@@ -79,22 +79,21 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const app = createFastify({
     ...deps,
     always: steps.always,
-    ...(deps.config.server.preview_domain !== '' && { addressOf }),
+    ...(server.preview_domain !== '' && { addressOf }),
   });
   keepHalfOpen(app.server, deps.clock);
-  limitConnections(app.server, connectionLimits(deps), deps);
+  limitConnections(app.server, connectionLimits(server, deps.maxFiles), deps);
   app.server.on('connection', running.connected);
   const upgrades: Upgrades = acceptUpgrades(app, {
     clock: deps.clock,
     logger: deps.logger,
-    maxMessageBytes: deps.config.server.body_limit,
+    maxMessageBytes: server.body_limit,
     maxSockets: deps.maxSockets,
     detached: running.detached,
   });
   registerAll(app, { ...deps, pipeline: steps, inFlight: running, upgrades });
   return {
-    listen: () => listen(app, deps.config.server),
-    reload: () => steps.reload(),
+    listen: () => listen(app, server),
     close: (graceMs) => {
       if (!closed) {
         upgrades.closeAll();
@@ -106,13 +105,13 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   };
 }
 
-function connectionLimits({ config: { server }, maxFiles }: HttpServerDeps): ConnectionLimits {
-  const most = mostConnections(server.max_connections, maxFiles ?? Number.POSITIVE_INFINITY);
+function connectionLimits(server: Config['server'], maxFiles = Number.POSITIVE_INFINITY): ConnectionLimits {
+  const most = mostConnections(server.max_connections, maxFiles);
   return { most, perAddress: server.max_connections_per_address, unbounded: server.trusted_proxies };
 }
 
 /** The start-up guard (docs/design/api.md#access), whatever the configuration's own rules let through. */
-function guardStart({ server, auth }: HttpServerDeps['config']): void {
+function guardStart({ server, auth }: Pick<Config, 'server' | 'auth'>): void {
   if (auth.enabled && auth.api_key === undefined) {
     throw new ServiceError('bad_request', 'auth.enabled is true but auth.api_key is not set.', {
       remedy: 'Set auth.api_key.',
@@ -158,7 +157,7 @@ function factsOf({ version, config }: HttpServerDeps): ServerFacts {
     rendered ??= renderOpenapi(version);
     return rendered;
   };
-  return { version, maxFileSize: config.server.max_file_size, openapi };
+  return { version, maxFileSize: config.current().server.max_file_size, openapi };
 }
 
 async function listen(app: FastifyInstance, { host, port }: Config['server']): Promise<string> {

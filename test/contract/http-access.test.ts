@@ -8,6 +8,7 @@ import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { Config } from '../../src/schema/config.ts';
 import { askSample, ROUTE_IDS, type RouteKind, SAMPLES } from '../support/checks/route-samples.ts';
+import { fixedConfig } from '../support/config.ts';
 import { fakeControlPlane } from '../support/fakes/control-plane.ts';
 import { fakeDeps } from '../support/fakes/ports.ts';
 import {
@@ -278,7 +279,12 @@ describe('other settings', () => {
     [{ server: { host: 'example.com' } }, 'only on loopback'],
     [{ auth: { enabled: true } }, 'api_key is not set'],
   ])('does not start with %o', (options, words) => {
-    const deps = { ...fakeDeps(), control: fakeControlPlane(), config: httpConfig(options), version: '0' };
+    const deps = {
+      ...fakeDeps(),
+      control: fakeControlPlane(),
+      config: fixedConfig(httpConfig(options)),
+      version: '0',
+    };
     expect(() => createHttpServer(deps)).toThrow(words);
   });
 });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningServer, serve } from '../../src/app/serve.ts';
 import { Client } from '../../src/client/client.ts';
+import { liveConfig } from '../../src/config/live-config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { realIds } from '../../src/host/ids.ts';
@@ -49,7 +50,7 @@ describeWith(['unshare', 'root'], 'the server and its client', () => {
     });
     const random = realRandom();
     return serve({
-      config,
+      config: liveConfig(config),
       host: realHost(),
       clock: realClock(),
       ids: realIds(random),

@@ -7,7 +7,7 @@ import { eventWriter } from '../../src/events/writer.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { providerSet } from '../../src/providers/registry.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { testConfig } from '../support/config.ts';
+import { fixedConfig, testConfig } from '../support/config.ts';
 import { fakeDeps } from '../support/fakes/ports.ts';
 import { fakeProvider } from '../support/fakes/provider.ts';
 import { forever, owned } from '../support/servers/control.ts';
@@ -20,13 +20,15 @@ async function plane(timeout: string) {
   const deps = { ...fakeDeps(), clock: realClock() };
   const path = join(temporaryFolder(), 'svc.db');
   const store = await openSqliteStore({ ...deps, path, synchronous: 'normal' });
-  const config = testConfig({
-    database: { path },
-    defaults: {
-      ...{ max_sandboxes: PLACES, spawn_overflow: 'queue', spawn_queue_timeout: timeout },
-      max_spawn_queue: WAITING,
-    },
-  });
+  const config = fixedConfig(
+    testConfig({
+      database: { path },
+      defaults: {
+        ...{ max_sandboxes: PLACES, spawn_overflow: 'queue', spawn_queue_timeout: timeout },
+        max_spawn_queue: WAITING,
+      },
+    }),
+  );
   const bus = eventBus(deps);
   const writer = eventWriter({ ...deps, append: store.events.append, deliver: bus.publish });
   const provider = fakeProvider(deps);

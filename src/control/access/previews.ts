@@ -20,7 +20,7 @@ const DEFAULT_TTL_MS = 3_600_000;
 const VISITOR: Caller = { role: 'admin', actor: 'system:preview', credential: 'preview', request_id: '' };
 
 export interface PreviewsDeps {
-  config: Pick<Config, 'server'>;
+  server: Config['server'];
   store: Pick<Store, 'instance'>;
   providers: ProviderSet;
   access: SandboxAccess;
@@ -28,8 +28,8 @@ export interface PreviewsDeps {
 }
 
 export function previews(deps: PreviewsDeps): Previews {
-  const { config, store, clock, access } = deps;
-  const { preview_domain: domain, preview_access, preview_signing_key } = config.server;
+  const { server, store, clock, access } = deps;
+  const { preview_domain: domain, preview_access, preview_signing_key } = server;
   const key = previewKey(preview_signing_key, store.instance.key);
   const isSigned = preview_access === 'signed';
   return {
@@ -41,7 +41,7 @@ export function previews(deps: PreviewsDeps): Previews {
       const target = { sandbox_id: row.id, port };
       const end = isSigned ? endOf(row, ttl, clock.now()) : Date.parse(row.expires_at);
       const query = isSigned ? `?${PREVIEW_TOKEN}=${signPreview(key, target, end)}` : '';
-      const origin = originOf(config.server.preview_scheme, previewName(target, domain), seen);
+      const origin = originOf(server.preview_scheme, previewName(target, domain), seen);
       return { url: `${origin}/${query}`, expires_at: new Date(end).toISOString() };
     },
     endOfToken: (target, token) => previewTokenEnd(key, target, token, clock.now()),

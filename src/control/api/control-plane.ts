@@ -59,8 +59,6 @@ export interface ControlPlane {
   ledger: ByteLedger;
   /** Reconciles, starts the timers and begins to serve. Never fails because a provider is down. */
   start(): Promise<void>;
-  /** Applies the changed configuration, as far as it may change while serving. */
-  reload(): void;
   /** Refuses queued and new spawns: the first step of a stop. */
   drain(): void;
   /** Ends background work and open sessions; sandboxes live on. */

@@ -37,6 +37,4 @@ export interface RateLimits {
   /** Counts a key that was wrong or that was not checked. */
   guessed(bucket: string): void;
   stats(): RateStats;
-  /** Applies a changed section of the configuration: every bucket is full again. */
-  reload(): void;
 }

@@ -1,5 +1,5 @@
 // /metrics, /metrics/prometheus and /diagnostics (docs/design/api.md#health-and-metrics).
-import type { Config } from '../../schema/config.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Diagnostics } from '../../schema/diagnostics.ts';
 import { REMEDIATION } from '../../schema/remediation.ts';
 import type { MetricViews } from '../api/system.ts';
@@ -11,7 +11,7 @@ import type { Instruments } from './readings.ts';
 export interface MetricViewDeps {
   metrics: Metrics;
   instruments: Instruments;
-  config: Config;
+  config: LiveConfig;
   version: string;
   /** Masks secrets. */
   redact(value: unknown): unknown;
@@ -45,19 +45,15 @@ export function metricViews(deps: MetricViewDeps): MetricViews {
   };
 }
 
-function facts({ version, config }: MetricViewDeps): Pick<Diagnostics, 'build' | 'limits'> {
+function facts({ version, ...deps }: MetricViewDeps): Pick<Diagnostics, 'build' | 'limits'> {
   const { platform, arch } = process;
+  const { defaults, server, database } = deps.config.current();
   return {
     build: { version, node: process.version, platform, arch },
     limits: {
-      ...numbered('defaults', config.defaults),
-      ...numbered('server', config.server, [
-        'body_limit',
-        'max_json_file',
-        'max_file_size',
-        'shutdown_timeout',
-      ]),
-      ...numbered('database', config.database, ['ended_retention', 'event_retention']),
+      ...numbered('defaults', defaults),
+      ...numbered('server', server, ['body_limit', 'max_json_file', 'max_file_size', 'shutdown_timeout']),
+      ...numbered('database', database, ['ended_retention', 'event_retention']),
     },
   };
 }

@@ -83,9 +83,10 @@ async function want(deps: PrewarmPlanDeps, template: TemplateRecord): Promise<Om
   const { setup } = template;
   const request = { ...templateRequest(template, {}), template: template.name };
   const provider = await chooseProvider(deps, request.provider);
-  const limits = settings.ownerLimits;
-  const plan = (now: number) =>
-    planSpawn(request, NOBODY, { settings, cpus, provider, setup, limits, id: ids.sandbox(), now });
+  const plan = (now: number) => {
+    const limits = settings.ownerLimits;
+    return planSpawn(request, NOBODY, { settings, cpus, provider, setup, limits, id: ids.sandbox(), now });
+  };
   const example = plan(0);
   const key = formatTemplateKey(template);
   return { template: key, shape: shapeOf(template, example), provider, setup, env: example.row.env, plan };

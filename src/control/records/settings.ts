@@ -2,6 +2,7 @@
 import type { AdmissionLimits } from '../../domain/admission.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import type { ExecTimeouts } from '../../domain/exec-request.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
 import type { PoolLimits } from '../../domain/pool.ts';
 import type { OwnerLimits } from '../../domain/quota.ts';
 import type { Config } from '../../schema/config.ts';
@@ -10,16 +11,13 @@ import type { ViewSettings } from './views.ts';
 
 const SHORTEST_RECONCILE_MS = 1000;
 
-export interface Settings extends ViewSettings {
+/** What a reload of the configuration may change is a getter: read it at each use. */
+export interface Settings extends ViewSettings, Limits {
   enforce_owner: boolean;
   image: string;
   memory_mb: number;
   vcpus: number;
   ttlMs: number;
-  /** The limits of owners without a quota of their own, and of spawns without an owner; 0: no limit. */
-  ownerLimits: OwnerLimits;
-  /** The longest timeout is in the owner's limits. */
-  exec: Pick<ExecTimeouts, 'defaultMs'> & { maxOutputBytes: number };
   endedRetentionMs: number;
   /** The most ended sandboxes that are kept. */
   mostEnded: number;
@@ -31,11 +29,17 @@ export interface Settings extends ViewSettings {
   maxPrewarm: number;
   /** Sandboxes share VMs; absent: each has a runtime of its own. */
   pool?: PoolLimits;
-  /** The limit for all sandboxes. */
-  caps: { max_sandboxes: number };
   /** The limits that apply to a spawn on `provider`; without one those that apply to all. */
   limits(provider?: ProviderKind): AdmissionLimits;
   queue: QueueSettings;
+}
+
+/** Limits that a reload may change. */
+interface Limits {
+  /** The limits of owners without a quota of their own, and of spawns without an owner; 0: no limit. */
+  readonly ownerLimits: OwnerLimits;
+  /** The longest timeout is in the owner's limits. */
+  readonly exec: Pick<ExecTimeouts, 'defaultMs'> & { maxOutputBytes: number };
 }
 
 export interface QueueSettings {
@@ -47,18 +51,17 @@ export interface QueueSettings {
 }
 
 /** Throws `bad_request` for a duration that the configuration loader would have rejected. */
-export function controlSettings({ server, auth, defaults, database, providers, pool }: Config): Settings {
-  const caps = { max_sandboxes: defaults.max_sandboxes };
+export function controlSettings(config: LiveConfig): Settings {
+  const { server, auth, defaults, database, providers, pool } = config.current();
+  let limits = limitsFrom(defaults);
+  config.onChange((next) => {
+    limits = limitsFrom(next.defaults);
+  });
   // In a pool a sandbox has the resources of its VM.
   const { image, memory_mb, vcpus } = pool.enabled ? pool : defaults;
   const places = pool.enabled
     ? { pool: { max_vms: pool.max_vms, max_users_per_vm: pool.max_users_per_vm } }
     : {};
-  const ownerLimits = {
-    max_sandboxes: defaults.max_sandboxes_per_owner,
-    maxTtlMs: parseDuration(defaults.max_ttl, 'defaults.max_ttl'),
-    maxExecTimeoutMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
-  };
   return {
     enforce_owner: auth.enforce_owner,
     preview_domain: server.preview_domain,
@@ -66,8 +69,12 @@ export function controlSettings({ server, auth, defaults, database, providers, p
     memory_mb,
     vcpus,
     ttlMs: parseDuration(defaults.ttl, 'defaults.ttl'),
-    ownerLimits,
-    exec: execSettings(defaults),
+    get ownerLimits() {
+      return limits.ownerLimits;
+    },
+    get exec() {
+      return limits.exec;
+    },
     endedRetentionMs: parseDuration(database.ended_retention, 'database.ended_retention'),
     mostEnded: database.max_ended_sandboxes,
     eventRetention: database.event_retention,
@@ -80,29 +87,27 @@ export function controlSettings({ server, auth, defaults, database, providers, p
     // Sandboxes that share a VM cannot be prepared before their owner is known.
     maxPrewarm: pool.enabled ? 0 : defaults.max_prewarm,
     ...places,
-    caps,
     limits: (provider) => ({
-      ...caps,
+      max_sandboxes: config.current().defaults.max_sandboxes,
       ...(provider && { max_provider_sandboxes: providers[provider].max_sandboxes }),
-      owner: ownerLimits,
+      owner: limits.ownerLimits,
       ...places,
     }),
     queue: queueSettings(defaults),
   };
 }
 
-/** Applies the keys of a reloaded configuration that may change while serving. */
-export function takeDefaults(settings: Settings, config: Config): void {
-  const { caps, ownerLimits, exec } = controlSettings(config);
-  Object.assign(settings.caps, caps);
-  Object.assign(settings.ownerLimits, ownerLimits);
-  Object.assign(settings.exec, exec);
-}
-
-function execSettings(defaults: Config['defaults']): Settings['exec'] {
+function limitsFrom(defaults: Config['defaults']): Limits {
   return {
-    defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
-    maxOutputBytes: defaults.max_exec_output,
+    ownerLimits: {
+      max_sandboxes: defaults.max_sandboxes_per_owner,
+      maxTtlMs: parseDuration(defaults.max_ttl, 'defaults.max_ttl'),
+      maxExecTimeoutMs: parseDuration(defaults.max_exec_timeout, 'defaults.max_exec_timeout'),
+    },
+    exec: {
+      defaultMs: parseDuration(defaults.default_exec_timeout, 'defaults.default_exec_timeout'),
+      maxOutputBytes: defaults.max_exec_output,
+    },
   };
 }
 

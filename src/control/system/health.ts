@@ -3,6 +3,7 @@
 import { configWarnings } from '../../domain/config-warnings.ts';
 import { displayDuration } from '../../domain/duration.ts';
 import { asServiceError, ServiceError } from '../../domain/errors.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Provider, ProviderSet } from '../../providers/provider.ts';
 import type { Config } from '../../schema/config.ts';
@@ -26,7 +27,7 @@ export interface HealthDeps {
   clock: Clock;
   version: string;
   workerStats: WorkerStats;
-  config: Pick<Config, 'auth' | 'pool'>;
+  config: LiveConfig<Pick<Config, 'auth' | 'pool'>>;
   host: { kernel?: string };
   settings: { defaultProvider: string };
 }
@@ -73,8 +74,8 @@ export function healthViews(deps: HealthDeps): HealthViews {
  * knows.
  */
 async function warningsOf({ config, host, store }: HealthDeps): Promise<string[]> {
-  const given = configWarnings(config, host.kernel ?? '');
-  if (!config.pool.enabled) return given;
+  const given = configWarnings(config.current(), host.kernel ?? '');
+  if (!config.current().pool.enabled) return given;
   // The database check reports a database that does not answer.
   const vms = await store.pool.all().catch(() => []);
   return [...new Set([...given, ...vms.flatMap(({ warnings }) => warnings)])].slice(0, MOST_WARNINGS);

@@ -2,6 +2,7 @@
 // which bucket a call counts for (http/rate-limit.ts); keys themselves are never kept.
 import { createHash } from 'node:crypto';
 import { parseDuration } from '../../domain/duration.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
 import type { Clock, Ids, Timer } from '../../domain/ports.ts';
 import type { RateVerdict } from '../../domain/rate.ts';
 import { RateBuckets } from '../../domain/rate-buckets.ts';
@@ -16,7 +17,7 @@ const MINUTE_MS = 60_000;
 const GUESSES = 10;
 
 export interface RateLimitDeps {
-  config: Config['rate_limit'];
+  config: LiveConfig<Pick<Config, 'rate_limit'>>;
   clock: Clock;
   ids: Ids;
 }
@@ -25,36 +26,38 @@ export class BucketRateLimits implements RateLimits {
   readonly #deps: RateLimitDeps;
   readonly #salt: string;
   #sets: BucketSets;
-  #built: string;
   readonly #totals = { allowed_total: 0, limited_total: 0, failed_total: 0, blocked_total: 0 };
   #timer: Timer | undefined;
 
   constructor(deps: RateLimitDeps) {
     this.#deps = deps;
     this.#salt = deps.ids.uuid();
-    this.#built = JSON.stringify(deps.config);
-    this.#sets = bucketSets(deps.config);
+    this.#sets = bucketSets(this.#config);
+    // With changed limits every bucket is full again.
+    deps.config.onChange((current, previous) => {
+      if (current.rate_limit === previous.rate_limit) return;
+      this.#sets = bucketSets(this.#config);
+      if (this.#timer === undefined) return;
+      this.stop();
+      this.start();
+    });
   }
 
-  reload(): void {
-    const { config } = this.#deps;
-    const built = JSON.stringify(config);
-    if (built === this.#built) return;
-    this.#built = built;
-    this.#sets = bucketSets(config);
+  get #config(): Config['rate_limit'] {
+    return this.#deps.config.current().rate_limit;
   }
 
   get enabled(): boolean {
-    return this.#deps.config.enabled;
+    return this.#config.enabled;
   }
 
   get keyBy(): Config['rate_limit']['key_by'] {
-    return this.#deps.config.key_by;
+    return this.#config.key_by;
   }
 
   /** Starts the periodic cleanup. */
   start(): void {
-    const { cleanup_interval } = this.#deps.config;
+    const { cleanup_interval } = this.#config;
     const everyMs = Math.max(1000, parseDuration(cleanup_interval, 'rate_limit.cleanup_interval'));
     this.#timer = this.#deps.clock.after(everyMs, () => {
       for (const set of Object.values(this.#sets)) set.prune(this.#now);
@@ -64,6 +67,7 @@ export class BucketRateLimits implements RateLimits {
 
   stop(): void {
     this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   bucket(text: string): string {
@@ -111,7 +115,7 @@ export class BucketRateLimits implements RateLimits {
   }
 
   stats(): RateStats {
-    const { enabled, key_by, requests_per_minute, burst, max_buckets } = this.#deps.config;
+    const { enabled, key_by, requests_per_minute, burst, max_buckets } = this.#config;
     const { size: buckets, evicted: evicted_total } = this.#sets.calls;
     return {
       enabled,
@@ -135,7 +139,7 @@ interface BucketSets {
   guesses: RateBuckets;
 }
 
-function bucketSets(config: RateLimitDeps['config']): BucketSets {
+function bucketSets(config: Config['rate_limit']): BucketSets {
   return {
     calls: bucketsOf(config, 1),
     keys: bucketsOf(config, config.key_multiple),
@@ -145,7 +149,7 @@ function bucketSets(config: RateLimitDeps['config']): BucketSets {
 
 /** Buckets with `multiple` times the tokens and the refill rate. */
 function bucketsOf(
-  { requests_per_minute, burst, max_buckets, bucket_ttl }: RateLimitDeps['config'],
+  { requests_per_minute, burst, max_buckets, bucket_ttl }: Config['rate_limit'],
   multiple: number,
 ): RateBuckets {
   return new RateBuckets({

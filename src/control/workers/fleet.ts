@@ -1,6 +1,8 @@
 // The workers of this control plane: who they are, what they may run, and how they are called.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import type { LiveConfig } from '../../domain/live-config.ts';
+import { allowsLoopbackRpc } from '../../domain/loopback.ts';
 import type { PlacementLimits } from '../../domain/placement.ts';
 import type { Clock, Logger } from '../../domain/ports.ts';
 import { withTimeout } from '../../domain/timeout.ts';
@@ -20,7 +22,7 @@ import { type WorkerTerms, workerTerms } from './worker-terms.ts';
 const CALL_MS = 2000;
 
 export interface FleetDeps {
-  config: Pick<Config, 'auth' | 'worker'>;
+  config: LiveConfig<Pick<Config, 'auth' | 'server' | 'worker'>>;
   store: Pick<Store, 'workers' | 'leases' | 'sandboxes'>;
   providers: ProviderSet;
   remote?: RemoteProviders | undefined;
@@ -49,8 +51,9 @@ export interface Fleet {
 
 export function fleetOf(deps: FleetDeps): Fleet {
   const { config, store, remote, clock } = deps;
-  const terms = workerTerms(parseDuration(config.worker.heartbeat_interval, 'worker.heartbeat_interval'));
-  const secrets = new WorkerSecrets(config.auth);
+  const { heartbeat_interval } = config.current().worker;
+  const terms = workerTerms(parseDuration(heartbeat_interval, 'worker.heartbeat_interval'));
+  const secrets = new WorkerSecrets(config);
   const leases = new Leases({ leases: store.leases, sandboxes: store.sandboxes, secrets, terms, clock });
   const given = { ...deps, workers: store.workers, leases, secrets, terms };
   const callee = ({ id, rpc_url }: Pick<WorkerRecord, 'id' | 'rpc_url'>) =>
@@ -76,7 +79,7 @@ export function fleetOf(deps: FleetDeps): Fleet {
       workerRegistry({
         ...given,
         roomChanged,
-        allowLoopback: config.worker.allow_loopback_rpc,
+        allowLoopback: allowsLoopbackRpc(config.current()),
         shutdown: (worker) => shutdown(remote, callee(worker)),
       }),
   };

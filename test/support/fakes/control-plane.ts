@@ -18,6 +18,7 @@ import type { FileInfo } from '../../../src/schema/file.ts';
 import type { Sandbox } from '../../../src/schema/sandbox.ts';
 import type { Template } from '../../../src/schema/template.ts';
 import { outputText } from '../checks/output-text.ts';
+import { fixedConfig } from '../config.ts';
 import { type FakeEvents, fakeEvents } from './events.ts';
 import { fakeMetrics } from './metrics.ts';
 import { FAKE_START, fakeIds } from './ports.ts';
@@ -281,9 +282,12 @@ export function fakeControlPlane({
       }),
     },
     ledger,
-    rates: new BucketRateLimits({ config: { ...RATE_LIMIT, ...rate_limit }, clock, ids: fakeIds() }),
+    rates: new BucketRateLimits({
+      config: fixedConfig({ rate_limit: { ...RATE_LIMIT, ...rate_limit } }),
+      clock,
+      ids: fakeIds(),
+    }),
     start: async () => {},
-    reload: () => {},
     drain: () => {},
     stop: async () => {},
   };

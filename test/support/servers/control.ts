@@ -4,6 +4,7 @@ import type { Caller } from '../../../src/control/api/caller.ts';
 import type { ControlPlane } from '../../../src/control/api/control-plane.ts';
 import { createControlPlane } from '../../../src/control/create.ts';
 import { ByteLedger, type Hold, SERVICE_ACCOUNT } from '../../../src/domain/byte-ledger.ts';
+import type { LiveConfig } from '../../../src/domain/live-config.ts';
 import type { Boot } from '../../../src/domain/ports.ts';
 import { eventBus } from '../../../src/events/bus.ts';
 import { eventWriter } from '../../../src/events/writer.ts';
@@ -13,7 +14,7 @@ import { providerSet } from '../../../src/providers/registry.ts';
 import type { Config } from '../../../src/schema/config.ts';
 import type { Event } from '../../../src/schema/event.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { type Partially, testConfig } from '../config.ts';
+import { fixedConfig, type Partially, testConfig } from '../config.ts';
 import { type FakeDeps, fakeDeps } from '../fakes/ports.ts';
 import { type FakeProvider, fakeProvider } from '../fakes/provider.ts';
 import { type FakeRemote, fakeRemote } from '../fakes/remote.ts';
@@ -43,7 +44,7 @@ export interface World extends FakeDeps {
   control: ControlPlane;
   /** Told to listeners, in order. */
   told: Event[];
-  config: Config;
+  config: LiveConfig;
   /** Other workers, where there are any. */
   remote: FakeRemote;
   /** The machine's: another id stands for another boot. */
@@ -64,7 +65,7 @@ export function world(
   const store = memoryStore(deps);
   const told: Event[] = [];
   const made: World = {
-    ...{ ...deps, fake, store, told, config: testConfig(config), remote: fakeRemote(deps) },
+    ...{ ...deps, fake, store, told, config: fixedConfig(testConfig(config)), remote: fakeRemote(deps) },
     provider: scriptedProvider(fake),
     boot: { id: 'boot-1', elapsedMs: () => deps.clock.monotonic() },
     control: undefined as unknown as ControlPlane,

@@ -6,6 +6,7 @@ import { realClock } from '../../../src/host/clock.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
 import type { Config } from '../../../src/schema/config.ts';
+import { fixedConfig } from '../config.ts';
 import { type FakeControlPlane, fakeControlPlane } from '../fakes/control-plane.ts';
 import { fakeIds, type RecordingLogger, recordingLogger } from '../fakes/ports.ts';
 
@@ -39,7 +40,7 @@ export async function startHttp(options: HttpOptions = {}): Promise<TestHttp> {
   const logger = recordingLogger();
   const server = createHttpServer({
     control,
-    config: httpConfig(options),
+    config: fixedConfig(httpConfig(options)),
     clock: options.clock ?? realClock(),
     ids: fakeIds(),
     logger,

@@ -126,7 +126,7 @@ describe('a connection', () => {
     const { config, store, clock } = world(signed);
     const row = { id: 'sb-a', provider: 'userspace', expires_at: '2030-01-01T00:00:00.000Z' };
     const made = previews({
-      ...{ config, store, clock },
+      ...{ server: config.current().server, store, clock },
       providers: { get: () => ({ capabilities: ['exec'] }) } as unknown as ProviderSet,
       access: { find: async () => row } as unknown as SandboxAccess,
     });

@@ -1,5 +1,7 @@
 // Spawns that wait: who is next, how long, what ends a wait, and that a newcomer overtakes nobody.
 import { describe, expect, it } from 'vitest';
+import { liveConfig } from '../../../../src/config/live-config.ts';
+import { testConfig } from '../../../support/config.ts';
 import { api, forever, owned, type World, world } from '../../../support/servers/control.ts';
 
 const QUEUE = { spawn_overflow: 'queue', spawn_queue_timeout: '30s' } as const;
@@ -42,6 +44,19 @@ describe('a spawn without room', () => {
       { type: 'spawn.dequeued', owner_id: 'ann', data: { provider: 'userspace', wait_ms: 2000 } },
     ]);
     expect(await depth(w)).toBe(0);
+  });
+
+  it('starts when a reload raises the limit', async () => {
+    const w = queueing();
+    const config = liveConfig(w.config.current());
+    w.config = config;
+    await w.restart();
+    await spawning(w).spawn;
+    const waiting = spawning(w);
+    await w.clock.advance(2000);
+    expect(waiting.id).toBeUndefined();
+    config.reload(testConfig({ defaults: { ...QUEUE, max_sandboxes: 2 } }));
+    expect(await waiting.spawn).toMatchObject({ state: 'running' });
   });
 
   it('is refused when its wait is over, counted once from the first enqueue', async () => {

@@ -175,7 +175,7 @@ describe('caps', () => {
 
   it('a provider has its own', async () => {
     const w = world();
-    w.config.providers.userspace.max_sandboxes = 1;
+    w.config.current().providers.userspace.max_sandboxes = 1;
     await w.restart();
     await w.control.sandboxes.spawn({}, api, {}, forever);
     await expect(w.control.sandboxes.spawn({}, api, {}, forever)).rejects.toMatchObject({

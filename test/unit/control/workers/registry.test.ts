@@ -8,6 +8,8 @@ const BODY: HeartbeatBody = {
   ...{ hostname: 'h', status: 'online', providers: ['userspace'], rpc_url: 'http://10.0.0.9:7500' },
   ...{ capabilities: ['exec'], capacity: { max_sandboxes: 4 }, version: '1.2.3' },
 };
+/** Others than this machine may call the server. */
+const WITH_KEYS = { auth: { enabled: true, api_key: 'k'.repeat(40) } };
 
 it('this server registers itself when it starts, and goes on to be heard', async () => {
   const w = world({ worker: { heartbeat_interval: '10s' } });
@@ -70,7 +72,7 @@ it.each([
   ['http://a.localhost:7500', 'a loopback address'],
   ['http://[', 'not a URL'],
 ])('takes nobody over who is to be called at %s', async (rpc_url, fault) => {
-  const w = world();
+  const w = world(WITH_KEYS);
   const refused = w.control.workers.heartbeat('w1', { ...BODY, rpc_url });
   await expect(refused).rejects.toMatchObject({ code: 'bad_request', message: `rpc_url is ${fault}.` });
   expect(await w.control.workers.list()).toEqual([]);
@@ -141,9 +143,17 @@ it.each([
   'https://localhost',
   'http://[::1]:1',
 ])('refuses a worker that would be called at %s', async (rpc_url) => {
-  const w = world();
+  const w = world(WITH_KEYS);
   await expect(w.control.workers.heartbeat('w1', { ...BODY, rpc_url })).rejects.toMatchObject({
     code: 'bad_request',
   });
   expect(await w.store.workers.get('w1')).toBeUndefined();
+});
+
+it('accepts a loopback address while only this machine can call the server, or by the setting', async () => {
+  for (const config of [{}, { ...WITH_KEYS, worker: { allow_loopback_rpc: true } }]) {
+    const w = world(config);
+    const heartbeat = w.control.workers.heartbeat('w1', { ...BODY, rpc_url: 'http://127.0.0.1:7424' });
+    expect(await heartbeat).toMatchObject({ rpc_url: 'http://127.0.0.1:7424' });
+  }
 });

@@ -56,7 +56,7 @@ describe('of any provider', () => {
   const OTHER = { ...BODY, providers: ['container'], capacity: { max_sandboxes: 1 } };
   const mixed = async (config: Parameters<typeof world>[0] = {}) => {
     const w = world({ auth: { worker_tokens: TOKENS }, ...config });
-    w.config.providers.userspace.max_sandboxes = 1;
+    w.config.current().providers.userspace.max_sandboxes = 1;
     await w.control.start();
     await w.control.workers.heartbeat('w1', OTHER);
     return w;
