@@ -34,6 +34,16 @@ const undiciAgent = {
   },
 };
 
+/** Only the client of ws: its server and streams are files that no command uses. */
+const wsClient = {
+  name: 'ws-client',
+  setup(build) {
+    build.onResolve({ filter: /^ws$/ }, () => ({
+      path: join(dirname(createRequire(import.meta.url).resolve('ws/package.json')), 'lib/websocket.js'),
+    }));
+  },
+};
+
 /** Writes dist/fast-path/main.cjs of the package at `root`. */
 export async function buildLintPath(root) {
   await build({
@@ -52,7 +62,15 @@ export async function buildLintPath(root) {
 }
 
 /** Left where they are installed, as most commands do without: reading them is what takes time. */
-const SELDOM = ['cli-spinners', 'minimatch', 'tinyglobby', 'yaml', '*/llhttp-wasm.js'];
+const SELDOM = [
+  'bufferutil',
+  'utf-8-validate',
+  'cli-spinners',
+  'minimatch',
+  'tinyglobby',
+  'yaml',
+  '*/llhttp-wasm.js',
+];
 
 /** Asks a server, and looks at nothing of this machine. */
 const isOfClient = (source) =>
@@ -67,11 +85,11 @@ export async function buildClientPath(root) {
     .sort();
   await build({
     ...BUNDLE,
-    plugins: [lazyRequires, undiciAgent, pureSchemas],
+    plugins: [lazyRequires, undiciAgent, wsClient, pureSchemas],
     absWorkingDir: root,
     stdin: { contents: clientEntry(paths), resolveDir: root, sourcefile: 'client.js' },
     outfile: 'dist/fast-path/client.cjs',
-    external: [...BUNDLE.external.filter((name) => !/^undici/.test(name)), ...SELDOM],
+    external: BUNDLE.external.filter((name) => !/^(?:undici|ws)\b/.test(name)).concat(SELDOM),
     format: 'cjs',
     splitting: false,
     minifyIdentifiers: true,

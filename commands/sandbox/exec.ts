@@ -10,12 +10,13 @@ import { splitCommand } from '../../src/cli/split-command.ts';
 export default class SandboxExec extends ExecCommand {
   static override summary = 'Run a command in a sandbox.';
   static override description =
-    "Streams both outputs; with --json they are part of the one document. Exits with the command's own status; 128+n for signal n, 124 when it times out, 125 for every other failure. Standard input is passed on only with -i: a program that starts svc often leaves it an open pipe, and a shell loop over lines needs its own input.";
+    "Streams both outputs; with --json they are part of the one document. Exits with the command's own status; 128+n for signal n, 124 when it times out, 125 for every other failure. The command reads the standard input of svc where that is a pipe, a socket or a file that is not empty, as with ssh. --no-stdin leaves it unread: a `while read` loop needs that (or </dev/null) to keep its lines.";
   static override usage = 'sandbox exec ID [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     '<%= config.bin %> <%= command.id %> sb-0123456789ab -- ls -la /workspace',
     "<%= config.bin %> <%= command.id %> sb-0123456789ab --shell -- 'cd /tmp && echo *'",
-    'tar c src | <%= config.bin %> <%= command.id %> sb-0123456789ab -i -- wc -c',
+    'tar c src | <%= config.bin %> <%= command.id %> sb-0123456789ab -- tar x -C /workspace',
+    'while read -r name; do <%= config.bin %> <%= command.id %> sb-0123456789ab --no-stdin -- wc -c "$name"; done <names',
     '<%= config.bin %> <%= command.id %> sb-0123456789ab --detach -- python3 -m http.server 8000',
   ];
   static override args = { id: idArg };

@@ -12,12 +12,12 @@ export default class SandboxRun extends ExecCommand {
   static override strict = false;
   static override summary = 'Run one command in a new sandbox.';
   static override description =
-    "Spawns a sandbox, runs the command, streams its output and destroys the sandbox. Exits with the command's own status; 128+n for signal n, 124 when it times out, 125 for every other failure.";
+    "Spawns a sandbox, runs the command, streams its output and destroys the sandbox. Exits with the command's own status; 128+n for signal n, 124 when it times out, 125 for every other failure. The command reads the standard input of svc where that is a pipe, a socket or a file that is not empty; --no-stdin leaves it unread, as a `while read` loop needs.";
   static override usage = 'sandbox run [FLAGS] [--] COMMAND [ARGUMENTS]';
   static override examples = [
     "<%= config.bin %> <%= command.id %> -- python3 -c 'print(6 * 7)'",
     "<%= config.bin %> <%= command.id %> --shell -- 'uname -a && id'",
-    'echo data | <%= config.bin %> <%= command.id %> -i --network none -- wc -c',
+    'echo data | <%= config.bin %> <%= command.id %> --network none -- wc -c',
   ];
   static override flags = {
     ...clientFlags,

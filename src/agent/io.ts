@@ -47,6 +47,8 @@ export interface Exec {
   started: Promise<void>;
   /** Writes wait for the program to take the bytes; ends with end(). A program that closed its input drops the rest. */
   stdin: { write(data: Buffer): Promise<void>; end(): void };
+  /** Set where the program starts only when its input has ended: the backend takes both together. */
+  startsAtInputEnd?: true;
   /** One consumer. Not reading stops the process, never the service. Ends before `exit` settles. */
   output: AsyncIterable<OutputChunk>;
   /** Rejects with `unavailable` when the sandbox or the session was lost. Never left unhandled by the implementation. */

@@ -19,17 +19,9 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
     return this.jsonEnabled() ? 'kept' : 'passed';
   }
 
-  /**
-   * Whether to pass standard input on: on request only. Programs that start `svc` leave it an open pipe, on which a command
-   * that reads would wait for ever, and a loop over lines would lose them to the first command. A person who pipes without
-   * -i learns why nothing arrives.
-   */
+  /** Whether to pass standard input on: as the flag says, otherwise whenever something is piped or redirected to svc. */
   protected wantsInput(stdin: boolean | undefined): boolean {
-    if (stdin === undefined && process.stderr.isTTY && hasInput())
-      this.logToStderr(
-        'Standard input is not passed to the command. Use -i to pass it, --no-stdin to hide this.',
-      );
-    return stdin === true;
+    return stdin ?? hasInput();
   }
 
   /** Waits for the outcome and exits with its code; 0 for a command that still runs. */
@@ -40,7 +32,7 @@ export abstract class ExecCommand extends SvcCommand<ExecOutcome> {
   }
 }
 
-/** Something is piped or redirected to this process. */
+/** Terminals, /dev/null and other devices are not input: a command would wait for a person, or read without end. */
 function hasInput(): boolean {
   try {
     const facts = fstatSync(0);

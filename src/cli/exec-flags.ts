@@ -7,7 +7,8 @@ import { pairs } from './spawn-flags.ts';
 export const execFlags = {
   shell: Flags.boolean({ description: 'Run the words after -- as a shell command line.' }),
   stdin: Flags.boolean({
-    description: 'Pass standard input to the command; without it the command reads an empty input.',
+    description:
+      'Pass standard input to the command, whatever it is; --no-stdin gives the command an empty one. Default: pass pipes, sockets and files.',
     char: 'i',
     allowNo: true,
   }),

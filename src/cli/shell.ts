@@ -20,7 +20,7 @@ export async function shellIn(
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new ServiceError('bad_request', 'Standard input and output are not a terminal.', {
-      remedy: 'In a pipeline, use `svc sandbox exec -i`.',
+      remedy: 'In a pipeline, use `svc sandbox exec`.',
     });
   const socket = await client.openExec(id, request(options, stdout));
   const leave = () => socket.close();

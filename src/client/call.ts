@@ -183,13 +183,21 @@ async function failureFrom(answer: ClientAnswer): Promise<ServiceError> {
   });
 }
 
+interface AnswerFacts {
+  status?: number | undefined;
+  /** Seconds; NaN where the server names no time. */
+  retryAfter?: number;
+  /** For a text that does not hold it. */
+  requestId?: string | undefined;
+}
+
 /** The failure in the JSON text of an answer, with the server's message. */
 export function answerFailure(
   text: string,
   address: Address,
-  { status, retryAfter = Number.NaN }: { status?: number | undefined; retryAfter?: number } = {},
+  { status, retryAfter = Number.NaN, requestId }: AnswerFacts = {},
 ): ServiceError {
-  const { code, message, details, request_id } = parse(text);
+  const { code, message, details, request_id = requestId } = parse(text);
   const isKnown = typeof code === 'string' && Object.hasOwn(ERROR_TABLE, code);
   if (!isKnown || typeof message !== 'string') return unexpectedAnswer(undefined, address, status);
   return new ServiceError(code as ErrorCode, message, {

@@ -14,7 +14,7 @@ const WAITING_BYTES = 256 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 export type ExecEvent =
-  | { type: 'started'; exec_id: string }
+  | Extract<SocketAnswer, { type: 'started' }>
   | { type: 'stdout' | 'stderr'; data: Buffer }
   | Extract<SocketAnswer, { type: 'exit' }>;
 
@@ -28,6 +28,7 @@ export class ExecSocket {
   #bytes = 0;
   #failure: unknown;
   #isOver = false;
+  #requestId: string | undefined;
   #wake: () => void = () => undefined;
 
   /** Resolves when the socket is open and the request is sent. Rejects like any call. An abort closes the socket. */
@@ -73,8 +74,17 @@ export class ExecSocket {
     this.#ws = ws;
     this.#address = address;
     ws.on('message', (data: RawData, isBinary) => this.#receive(data as Buffer, isBinary));
+    ws.once('upgrade', ({ headers }: IncomingMessage) => {
+      const id = headers['x-request-id'];
+      if (typeof id === 'string') this.#requestId = id;
+    });
     ws.on('error', (error) => this.#end(transportFailure(error, address)));
     ws.once('close', () => this.#end(lost(address)));
+  }
+
+  /** The server's name for this call, for its logs. */
+  get requestId(): string | undefined {
+    return this.#requestId;
   }
 
   /** Writes raw standard input. Resolves when there is room for more. */
@@ -136,7 +146,8 @@ export class ExecSocket {
     try {
       const text = data.toString('utf8');
       const answer = JSON.parse(text) as SocketAnswer;
-      if (answer.type === 'error') this.#end(answerFailure(text, this.#address));
+      if (answer.type === 'error')
+        this.#end(answerFailure(text, this.#address, { requestId: this.#requestId }));
       else if (answer.type === 'started' || answer.type === 'exit') return answer;
     } catch (cause) {
       this.#end(new ServiceError('internal', 'A message of the server is not JSON.', { cause }));

@@ -15,6 +15,18 @@ export function timeoutNotice(sandbox_id: string): string {
   return `exec timeout: ${sandbox_id}\n`;
 }
 
+/** The failure of a command that its deadline ended, for callers who wait for the result. `details` holds the output so far. */
+export function deadlineFailure<Output>(details: {
+  exec_id: string;
+  stdout: Output;
+  stderr: Output;
+}): ServiceError {
+  return new ServiceError('timeout', 'The command did not end within its timeout and was killed.', {
+    remedy: 'Ask for a longer timeout, or stream the output.',
+    details,
+  });
+}
+
 export interface ExecTimeouts {
   defaultMs: number;
   maxMs: number;

@@ -52,7 +52,12 @@ export type SocketMessage = { [Name in keyof Messages]: Static<Messages[Name]> }
 
 /** What the server says; in binary mode outputs are not among it. */
 export type SocketAnswer =
-  | { type: 'started'; exec_id: string }
+  | {
+      type: 'started';
+      exec_id: string;
+      /** The provider runs the command only when `stdin_close` has come. */
+      starts_at_stdin_end?: true;
+    }
   | { type: 'stdout' | 'stderr'; data: string }
   | { type: 'exit'; exit_code: number; signal?: string; timed_out?: true; duration_ms: number }
-  | { type: 'error'; code: string; message: string };
+  | { type: 'error'; code: string; message: string; details?: object };

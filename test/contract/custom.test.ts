@@ -56,6 +56,8 @@ describeWith(['bwrap'], 'a custom backend', () => {
         ...{ env: { WORD: 'hé' }, workdir: '/workspace/sub', stdin: true, timeoutMs: 20_000 },
       });
       await run.started;
+      expect(run.startsAtInputEnd).toBe(true);
+      expect(exec(io, 'true', { timeoutMs: 20_000 }).startsAtInputEnd).toBeUndefined();
       await run.stdin.write(Buffer.from([0xff, 0]));
       await run.stdin.write(Buffer.from('end'));
       run.stdin.end();

@@ -171,6 +171,17 @@ describe('a conversation', () => {
     expect(asked('live.resize')[0]?.args).toEqual([8, 9]);
   });
 
+  it('says when the command waits for the end of its input', async () => {
+    const { said } = await conversation(
+      socketTo(http),
+      { type: 'start', command: 'buffered' },
+      Buffer.from('x'),
+      { type: 'stdin_close' },
+    );
+    expect(said[0]).toEqual({ type: 'started', exec_id: 'ex-aaaaaaaaaaaa', starts_at_stdin_end: true });
+    expect(said.at(-1)).toMatchObject({ type: 'exit', exit_code: 0 });
+  });
+
   it('gives output as bytes when asked', async () => {
     const { said, binary } = await conversation(
       socketTo(http),
@@ -235,6 +246,10 @@ describe('a conversation', () => {
     http.control.failing.set('exec.open', new ServiceError('unavailable', 'Not now.'));
     const { said, code } = await conversation(socketTo(http), cat);
     expect([said, code]).toEqual([[{ type: 'error', code: 'unavailable', message: 'Not now.' }], 1011]);
+    const details = { reason: 'max_exec_timeout' };
+    http.control.failing.set('exec.open', new ServiceError('resource_limit', 'Too long.', { details }));
+    const limited = await conversation(socketTo(http), cat);
+    expect(limited.said).toEqual([{ type: 'error', code: 'resource_limit', message: 'Too long.', details }]);
   });
 
   it('ends on frames that break the protocol or are too large', async () => {

@@ -1,5 +1,7 @@
 // Sandboxes of a custom and of a hosted backend through the real server: the same calls as for any other, found again by the
 // server that starts next, and said to be gone when their backend is.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +11,8 @@ import { removeFolder } from '../support/remove.ts';
 import { describeWith } from '../support/requires.ts';
 import { HOSTED_KEY, type HostedBackend, hostedBackend } from '../support/scripted/hosted-backend.ts';
 import { BACKEND_KEY, type CustomBackend, customBackend } from '../support/servers/custom-backend.ts';
-import { makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
+import { runCli } from '../support/servers/run-cli.ts';
+import { cli, makeHome, removeHome, startServer, type TestServer } from '../support/servers/server.ts';
 import { until } from '../support/until.ts';
 
 /** What a process loaded, from the coverage that it writes at its end. */
@@ -75,6 +78,34 @@ describeWith(['bwrap', 'root'], 'a server over backends', () => {
     expect(events.at(-1)).toMatchObject({ type: 'exit', exit_code: 4 });
     const command = 'while [ ! -e go ]; do sleep 0.1; done; exit 5';
     detached = await client.execs.detach(made.hosted, { command });
+  });
+
+  it.each(KINDS)('%s: passes piped input on, and ends with a command that does not read it', async (kind) => {
+    const env = { SVC_SERVER: server.url };
+    const exec = ['sandbox', 'exec', made[kind]];
+    expect(await runCli([...exec, '--', 'cat'], env, 'word')).toEqual({
+      code: 0,
+      stdout: 'word',
+      stderr: '',
+    });
+    const idle = (words: readonly string[]) => {
+      const child = spawn(process.execPath, [cli, 'sandbox', 'exec', made[kind], ...words], {
+        env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
+        stdio: ['pipe', 'inherit', 'pipe'],
+      });
+      const code = once(child, 'close').then(([status]) => status as number);
+      return { child, code, stderr: child.stderr.toArray() };
+    };
+    expect(await idle(['--no-stdin', '--', 'cat']).code).toBe(0);
+    const open = idle(['--', 'sh', '-c', 'exit 4']);
+    // This backend takes the input together with the command.
+    if (kind === 'custom') {
+      await once(open.child.stderr, 'readable');
+      open.child.stdin.end();
+    }
+    expect(await open.code).toBe(4);
+    const words = Buffer.concat(await open.stderr).toString();
+    expect(words).toMatch(kind === 'custom' ? /starts the command when standard input ends/ : /^$/);
   });
 
   it('custom: says what it has not', async () => {

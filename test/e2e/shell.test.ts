@@ -139,7 +139,10 @@ const shell = ({ env, ordinaryUser }: Runtime) => {
       const run = spawnSync(process.execPath, [cli, 'sandbox', 'shell', id], {
         env: { ...process.env, SVC_SERVER: server.url },
       });
-      expect([run.status, run.stderr.toString()]).toEqual([125, expect.stringContaining('exec -i')]);
+      expect([run.status, run.stderr.toString()]).toEqual([
+        125,
+        expect.stringContaining('use `svc sandbox exec`'),
+      ]);
     });
   });
 };

@@ -44,7 +44,8 @@ function textOf(example: string | { command: string }, command: ManifestCommand)
 /** The words behind `svc` of every call of it in `example`. */
 function callsOf(example: string): string[][] {
   const script = `${SHELL}\n${example.replaceAll(/ (?:<|>>?) ?\S+/g, '')}`;
-  const said = execFileSync('bash', ['-c', `{ ${script}\n} 3>&1 >/dev/null`], {
+  // A loop over lines has one.
+  const said = execFileSync('bash', ['-c', `{ ${script}\n} 3>&1 >/dev/null <<<line`], {
     encoding: 'utf8',
     input: '',
   });

@@ -19,7 +19,8 @@ export type KeyableRequest = ExecRequest & { idempotencyKey?: string };
 export type LiveRequest = ExecRequest & { tty?: { rows: number; cols: number } };
 
 /** Both directions of a running command. */
-export interface LiveExec extends Pick<Exec, 'exec_id' | 'stdin' | 'output' | 'exit' | 'resize'> {
+export interface LiveExec
+  extends Pick<Exec, 'exec_id' | 'stdin' | 'startsAtInputEnd' | 'output' | 'exit' | 'resize'> {
   /** Sends a signal to its process group, by name. */
   signal(name: string): Promise<void>;
 }

@@ -30,10 +30,11 @@ async function viewOfDetached(
 }
 
 function live(exec: Omit<LiveExec, 'signal'>, io: SandboxIo): LiveExec {
-  const { exec_id, stdin, output, exit } = exec;
+  const { exec_id, stdin, startsAtInputEnd, output, exit } = exec;
   return {
     exec_id,
     stdin,
+    ...(startsAtInputEnd && { startsAtInputEnd }),
     output,
     exit,
     resize: (rows, cols) => exec.resize(rows, cols),

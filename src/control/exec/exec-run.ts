@@ -2,8 +2,8 @@
 import type { Exec } from '../../agent/io.ts';
 import type { Hold } from '../../domain/byte-ledger.ts';
 import { displayDuration } from '../../domain/duration.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { CappedOutput, type OutputText } from '../../domain/output.ts';
+import { deadlineFailure } from '../../domain/exec-request.ts';
+import { CappedOutput } from '../../domain/output.ts';
 import type { ExecEnded } from '../api/execs.ts';
 import type { StartedExec } from './exec-start.ts';
 
@@ -23,7 +23,7 @@ export async function execResult(
   const stdout = kept.stdout.as(encoding);
   const stderr = kept.stderr.as(encoding);
   const isCut = attached?.truncated === true;
-  if (timed_out) throw deadline({ exec_id: exec.exec_id, stdout, stderr });
+  if (timed_out) throw deadlineFailure({ exec_id: exec.exec_id, stdout, stderr });
   return {
     exec_id: exec.exec_id,
     exit_code,
@@ -43,11 +43,4 @@ async function collect(exec: Exec, kept: Record<'stdout' | 'stderr', CappedOutpu
   } catch {
     // A lost session breaks both; `exit` has the better error.
   }
-}
-
-function deadline(details: { exec_id: string; stdout: OutputText; stderr: OutputText }): ServiceError {
-  return new ServiceError('timeout', 'The command did not end within its timeout and was killed.', {
-    remedy: 'Ask for a longer timeout, or stream the output.',
-    details,
-  });
 }

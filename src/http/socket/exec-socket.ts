@@ -9,7 +9,7 @@ import { encodeOutput, outputDecoder } from '../../domain/output.ts';
 import type { Clock, Logger, Timer } from '../../domain/ports.ts';
 import type { SocketAnswer, SocketStart } from '../../schema/exec-socket.ts';
 import { stdinFeed } from '../body/stdin-feed.ts';
-import { logFailure, toServiceError } from '../errors.ts';
+import { errorAnswer, logFailure, toServiceError } from '../errors.ts';
 import { keepAlive } from './socket-alive.ts';
 import { SocketInput } from './socket-input.ts';
 import { readMessage, readStart } from './socket-messages.ts';
@@ -52,7 +52,11 @@ type Talk = ExecSocketDeps & { input: SocketInput; gone: AbortSignal };
 async function talk(ws: WebSocket, { clock, input, gone, open, sandbox_id }: Talk): Promise<void> {
   const start = readStart(await first(input, clock, gone));
   const exec = await open(requestOf(start), gone);
-  say(ws, { type: 'started', exec_id: exec.exec_id });
+  say(ws, {
+    type: 'started',
+    exec_id: exec.exec_id,
+    ...(exec.startsAtInputEnd && { starts_at_stdin_end: true }),
+  });
   const taking = obey(exec, input);
   // Failures are ignored once the command has ended.
   taking.catch(() => undefined);
@@ -143,7 +147,7 @@ function say(ws: WebSocket, message: SocketAnswer): void {
 function fail(ws: WebSocket, error: ServiceError, { logger, request_id }: ExecSocketDeps): void {
   if (ws.readyState !== ws.OPEN) return;
   logFailure(logger, error, request_id);
-  const { code, message, remedy } = error;
-  say(ws, { type: 'error', code, message: remedy === undefined ? message : `${message} ${remedy}` });
+  const { code, message, details } = errorAnswer(error, request_id).body;
+  say(ws, { type: 'error', code, message, ...(details && { details }) });
   ws.close(error.status >= 500 ? CLOSE.fault : CLOSE.refused);
 }

@@ -41,6 +41,7 @@ export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSign
     exec_id: spec.exec_id,
     started: course.started,
     stdin: input?.stdin ?? noStdin,
+    ...(input && { startsAtInputEnd: true as const }),
     output: output(course, reply),
     exit: course.exit,
     kill: () => course.kill(),

@@ -380,7 +380,7 @@ async function* logLines(signal: AbortSignal): AsyncGenerator<LogLine | undefine
   await aborted(signal);
 }
 
-/** `cat`: gives its input back, and ends when that does; `stuck`: takes no input; both end on a signal. `late`: its deadline has ended it. */
+/** `cat`: gives its input back, and ends when that does; `stuck`: takes no input; both end on a signal. `late`: its deadline has ended it. `buffered`: starts at the end of its input. */
 function liveExec(
   { command }: LiveRequest,
   signal: AbortSignal,
@@ -420,6 +420,7 @@ function liveExec(
       },
       end: () => void through.end(),
     },
+    ...(command === 'buffered' && { startsAtInputEnd: true as const }),
     output: output(),
     exit,
     resize: async (rows, cols) => note('resize', rows, cols),
