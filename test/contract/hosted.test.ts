@@ -70,6 +70,30 @@ describeWith(['bwrap', 'root'], 'a hosted backend', () => {
       expect(await run.exit).toMatchObject({ exit_code: 3, timed_out: false });
     }));
 
+  it('drops input for a command that has ended', () =>
+    inside(async (io) => {
+      const run = exec(io, 'exit 3', { stdin: true, timeoutMs: 20_000 });
+      expect(await run.exit).toMatchObject({ exit_code: 3 });
+      await run.stdin.write(Buffer.alloc(2_000_000));
+      run.stdin.end();
+      const busy = exec(io, 'exec <&-; sleep 0.5; exit 4', { stdin: true, timeoutMs: 20_000 });
+      await busy.started;
+      await busy.stdin.write(Buffer.alloc(2_000_000));
+      busy.stdin.end();
+      expect(await busy.exit).toMatchObject({ exit_code: 4 });
+    }));
+
+  it('fails a command whose input the template cannot end', () =>
+    inside(async (_, runtime_id) => {
+      sandbox(runtime_id).envdVersion = '0.5.1';
+      const io = await provider.attach({ id: 'sb-old', epoch: 1, runtime_id }, soon());
+      const run = exec(io, 'cat', { stdin: true, timeoutMs: 20_000 });
+      await run.started;
+      run.stdin.end();
+      await expect(run.exit).rejects.toMatchObject({ code: 'not_implemented' });
+      await until('none runs', () => sandbox(runtime_id).inside.running.size === 0);
+    }));
+
   it('takes words as they are', () =>
     inside(async (io) => {
       const words = ['a b', '"$HOME"', "it's", '', '*', '$(id)'];

@@ -41,7 +41,7 @@ export function startExec(place: ExecContext, spec: ExecSpec, signal?: AbortSign
   return session.keep(spec, {
     exec_id: spec.exec_id,
     started: course.started,
-    stdin: spec.pty || spec.stdin ? stdinOf(library, inputOf(place, spec, handle)) : noStdin,
+    stdin: spec.pty || spec.stdin ? stdinOf(library, inputOf(place, spec, handle), course) : noStdin,
     output: left(running.output, course),
     exit: course.exit,
     kill: () => course.kill(),
@@ -143,29 +143,51 @@ function inputOf({ sandbox }: ExecContext, { pty }: ExecSpec, handle: Promise<Co
   if (!pty)
     return {
       write: async (data) => (await handle).sendStdin(data),
-      end: async () => (await handle).closeStdin(),
+      end: async () => {
+        const command = await handle;
+        if (!sandbox.commands.supportsStdinClose) throw noEndOfInput();
+        await command.closeStdin();
+      },
     };
   const send = async (data: Buffer) => sandbox.pty.sendInput((await handle).pid, data);
   return { write: send, end: () => send(END_OF_TRANSMISSION) };
 }
 
-/** Sends input in order and in pieces. */
-function stdinOf(library: Library, input: Input): Exec['stdin'] {
+/**
+ * Sends input in order and in pieces. Drops what comes after the end of the command. A command whose input cannot be ended
+ * would wait for it until its deadline: it fails instead.
+ */
+function stdinOf(library: Library, input: Input, course: ExecLifecycle): Exec['stdin'] {
   let last: Promise<unknown> = Promise.resolve();
   const next = (work: () => Promise<void>) => {
     const done = last.then(work);
     last = done.catch(() => undefined);
     return done;
   };
+  const unlessEnded = (error: unknown) => {
+    const failure = library.translated(error);
+    if (!(failure instanceof ServiceError) || failure.code !== 'not_found') throw failure;
+  };
   return {
     write: async (data) => {
       for (let at = 0; at < data.length; at += STDIN_PIECE)
-        await next(() => input.write(data.subarray(at, at + STDIN_PIECE))).catch((error: unknown) => {
-          throw library.translated(error);
-        });
+        await next(() => input.write(data.subarray(at, at + STDIN_PIECE))).catch(unlessEnded);
     },
-    end: () => void next(input.end).catch(() => undefined),
+    end: () =>
+      void next(input.end)
+        .catch(unlessEnded)
+        .catch((error: unknown) => course.fail(error)),
   };
+}
+
+function noEndOfInput(): ServiceError {
+  return new ServiceError(
+    'not_implemented',
+    'The template of this sandbox cannot end the input of a command.',
+    {
+      remedy: 'Build the template again, or run the command without standard input.',
+    },
+  );
 }
 
 function tooMuch(): ServiceError {

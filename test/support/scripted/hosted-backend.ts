@@ -24,6 +24,8 @@ export interface HostedSandbox {
   startedAt: string;
   endAt: string;
   inside: Inside;
+  /** Older ones can do less. */
+  envdVersion?: string;
 }
 
 export interface HostedBackend {
@@ -139,11 +141,11 @@ async function bodyOf(req: IncomingMessage): Promise<Record<string, unknown>> {
   return bytes.length === 0 ? {} : JSON.parse(bytes.toString());
 }
 
-const opened = ({ id }: HostedSandbox) => ({
+const opened = ({ id, envdVersion = '0.6.5' }: HostedSandbox) => ({
   sandboxID: id,
   templateID: 'base',
   clientID: 'c',
-  envdVersion: '0.6.5',
+  envdVersion,
   envdAccessToken: 't',
 });
 const shown = (one: HostedSandbox) => ({
